@@ -1,0 +1,1 @@
+"""The intermediate representation: structured, pure SSA, and its meaning."""

@@ -1,0 +1,349 @@
+"""The nouns of the IR: values, ops, blocks, functions.
+
+Everything is immutable.  A `Value` is defined once, by an op, as a block parameter or as a
+function parameter, and is compared by identity.  Control flow keeps the structure of Python:
+an op may own blocks.  What a block's ops name from outside is simply in scope.
+
+Arguments of a call are *atoms* (`Value`, `Const`) or *displays* of such (`Display`): tuples,
+lists, dicts, slices and ranges that exist only to be passed, as in ``np.stack((a, b))`` or
+``x[1:n]``.  A call means ``target(*args, **kwargs)`` and has one result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from srcad.types import Type, type_of_constant
+
+# "derived" marks the reverse half of an earlier transform: no longer reversed, but not the user's.
+Half = Literal["primal", "reverse", "derived"]
+
+# Exit tags: how a trip of a loop ended (section "loops" of docs/design/ir.md).
+NONE, CONTINUE, BREAK, RETURN = 0, 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in the user's text; lines from 1, columns from 0, as in `ast`.
+
+    `errstate` holds the arguments of the ``with np.errstate(...)`` that surrounds it: what is
+    stamped with this place runs under it, in both halves.
+    """
+
+    file: str
+    line: int
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+    function: str = ""
+    errstate: tuple[tuple[str, str], ...] = ()
+
+
+class Value:
+    """One SSA value.  `hint` is the name that the user, or a transform, would give it."""
+
+    __slots__ = ("hint", "type")
+
+    def __init__(self, type: Type, hint: str | None = None) -> None:
+        self.type = type
+        self.hint = hint
+
+    def __repr__(self) -> str:
+        return f"<{self.hint or '_'}: {self.type}>"
+
+
+@dataclass(frozen=True)
+class Const:
+    """A constant.  `spelling` is how the user wrote it, when it is not a literal (``np.pi``)."""
+
+    value: Any
+    spelling: str | None = None
+
+    @property
+    def type(self) -> Type:
+        """The type of the constant."""
+        return type_of_constant(self.value)
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.spelling))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Const):
+            return NotImplemented
+        if self.value is other.value:
+            return True
+        return type(self.value) is type(other.value) and repr(self.value) == repr(other.value)
+
+
+class _Undef:
+    """The one object that stands for "no path has bound this name"."""
+
+    def __repr__(self) -> str:
+        return "undef"
+
+
+UNDEF = Const(_Undef())
+
+Atom = Value | Const
+
+
+@dataclass(frozen=True)
+class Display:
+    """A tuple, list, dict, slice or range written where it is used.
+
+    ``slice`` and ``range`` have exactly three items (start, stop, step); the items of a ``dict``
+    alternate between key and value.
+    """
+
+    kind: Literal["tuple", "list", "dict", "slice", "range"]
+    items: tuple[Arg, ...]
+
+
+Arg = Atom | Display
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Op:
+    """What all ops share: where the user wrote it and which half it belongs to."""
+
+    where: Location | None = None
+    half: Half = "primal"
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """The values that the op defines."""
+        raise NotImplementedError
+
+    @property
+    def operands(self) -> Iterator[Value]:
+        """The values that the op itself names (not those inside its blocks)."""
+        raise NotImplementedError
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks that the op owns."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Op):
+    """``result = target(*args, **kwargs)``.
+
+    `target` is the callable itself: a NumPy function, a function of `operator` for Python's
+    operators, one of `srcad.ir.primitives`, a `Routine`, or any other object.  `effect` marks
+    a call that must run exactly once and in order.  `in_place` is set late (`analysis.ownership`):
+    the first argument's storage may be reused for the result.
+    """
+
+    target: Any
+    args: tuple[Arg, ...]
+    result: Value
+    kwargs: tuple[tuple[str, Arg], ...] = ()
+    effect: bool = False
+    in_place: bool = False
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+    @property
+    def operands(self) -> Iterator[Value]:
+        for arg in self.args:
+            yield from values_in(arg)
+        for _, arg in self.kwargs:
+            yield from values_in(arg)
+
+
+@dataclass(frozen=True, eq=False)
+class If(Op):
+    """``results = then() if test else orelse()``; both blocks yield one atom per result."""
+
+    test: Atom
+    then: Block
+    orelse: Block
+    outputs: tuple[Value, ...] = ()
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return self.outputs
+
+    @property
+    def operands(self) -> Iterator[Value]:
+        yield from values_in(self.test)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (self.then, self.orelse)
+
+
+@dataclass(frozen=True, eq=False)
+class For(Op):
+    """A loop over sequences in step, as ``zip`` does.
+
+    Body parameters: one item per sequence, then the carried values.  Body results: the exit tag,
+    the carried values, then the values to collect.  Op results: the last trip's tag, the number of
+    trips, the carried values, then one list per collected value (in *index* order, also when the
+    loop runs backward).  A trip that ends with tag `BREAK` or more is the last.
+    `backward` runs from the end; `count` limits the loop to the first `count` items.
+    """
+
+    seqs: tuple[Arg, ...]
+    inits: tuple[Atom, ...]
+    body: Block
+    outputs: tuple[Value, ...]
+    backward: bool = False
+    count: Atom | None = None
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return self.outputs
+
+    @property
+    def operands(self) -> Iterator[Value]:
+        for arg in (*self.seqs, *self.inits):
+            yield from values_in(arg)
+        if self.count is not None:
+            yield from values_in(self.count)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (self.body,)
+
+    @property
+    def items(self) -> tuple[Value, ...]:
+        """The body parameters that are items of the sequences."""
+        return self.body.params[: len(self.seqs)]
+
+    @property
+    def carried(self) -> tuple[Value, ...]:
+        """The body parameters that are carried from trip to trip."""
+        return self.body.params[len(self.seqs) :]
+
+
+@dataclass(frozen=True, eq=False)
+class While(Op):
+    """A loop with a test.
+
+    `test` has the carried values as parameters and yields the condition.  Body and results are
+    those of `For`, without items.
+    """
+
+    inits: tuple[Atom, ...]
+    test: Block
+    body: Block
+    outputs: tuple[Value, ...]
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return self.outputs
+
+    @property
+    def operands(self) -> Iterator[Value]:
+        for arg in self.inits:
+            yield from values_in(arg)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (self.test, self.body)
+
+    @property
+    def items(self) -> tuple[Value, ...]:
+        """A while loop has no items."""
+        return ()
+
+    @property
+    def carried(self) -> tuple[Value, ...]:
+        """The body parameters, all of them carried from trip to trip."""
+        return self.body.params
+
+
+Loop = For | While
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Parameters, ops in order, and the atoms that it yields."""
+
+    params: tuple[Value, ...] = ()
+    ops: tuple[Op, ...] = ()
+    results: tuple[Atom, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A whole function: named parameters and one block (whose own parameters are empty)."""
+
+    name: str
+    params: tuple[Value, ...]
+    block: Block
+    where: Location | None = None
+
+
+@dataclass(eq=False)
+class Routine:
+    """A function of its own that others call by reference (so that it may call itself).
+
+    `function` is filled once it has been lowered.  A call of it has a `TupleOf` result with one
+    item per result of the function.  `user` is the user's function object, for names and errors.
+    """
+
+    name: str
+    function: Function | None = None
+    user: Any = None
+    derived: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+
+def values_in(arg: Arg) -> Iterator[Value]:
+    """The values inside an argument."""
+    if isinstance(arg, Value):
+        yield arg
+    elif isinstance(arg, Display):
+        for item in arg.items:
+            yield from values_in(item)
+
+
+def carried_outputs(loop: Loop) -> tuple[Value, ...]:
+    """The op results that are the final carried values."""
+    return loop.outputs[2 : 2 + len(loop.inits)]
+
+
+def collected_outputs(loop: Loop) -> tuple[Value, ...]:
+    """The op results that are collected lists."""
+    return loop.outputs[2 + len(loop.inits) :]
+
+
+def free_values(block: Block) -> dict[Value, None]:
+    """The values that a block (with everything inside it) names but does not define, in order."""
+    free: dict[Value, None] = {}
+    _collect_free(block, set(), free)
+    return free
+
+
+def _collect_free(block: Block, bound: set[Value], free: dict[Value, None]) -> None:
+    bound = bound | set(block.params)
+    for op in block.ops:
+        _note(op.operands, bound, free)
+        for inner in op.blocks:
+            _collect_free(inner, bound, free)
+        bound.update(op.results)
+    _note((v for atom in block.results for v in values_in(atom)), bound, free)
+
+
+def _note(values: Iterable[Value], bound: set[Value], free: dict[Value, None]) -> None:
+    for value in values:
+        if value not in bound:
+            free[value] = None
+
+
+def walk(block: Block) -> Iterator[Op]:
+    """Every op of a block, outer before inner, in order."""
+    for op in block.ops:
+        yield op
+        for inner in op.blocks:
+            yield from walk(inner)

@@ -1,0 +1,137 @@
+"""The meaning of the IR, run directly: the oracle of the tests.
+
+*user function = evaluate(IR) = emitted code* on every test program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from srcad.ir.core import (
+    BREAK,
+    Arg,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    Function,
+    If,
+    Routine,
+    Value,
+    While,
+)
+from srcad.ir.primitives import identity
+
+Env = dict[Value, Any]
+
+
+def evaluate(function: Function, *args: Any) -> Any:
+    """Run a function on arguments; a tuple comes back when it has several results."""
+    env: Env = dict(zip(function.params, args, strict=True))
+    results = run_block(function.block, env)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def run_block(block: Block, env: Env) -> list[Any]:
+    """Run a block whose parameters are already in `env`; return what it yields."""
+    for op in block.ops:
+        match op:
+            case Call():
+                env[op.result] = _call(op, env)
+            case If():
+                chosen = op.then if lookup(op.test, env) else op.orelse
+                env.update(zip(op.outputs, run_block(chosen, env), strict=True))
+            case For():
+                env.update(zip(op.outputs, _for(op, env), strict=True))
+            case While():
+                env.update(zip(op.outputs, _while(op, env), strict=True))
+            case _:
+                raise TypeError(f"no meaning for {type(op).__name__}")
+    return [lookup(atom, env) for atom in block.results]
+
+
+def lookup(arg: Arg, env: Env) -> Any:
+    """The run-time value of an argument."""
+    if isinstance(arg, Const):
+        return arg.value
+    if isinstance(arg, Value):
+        return env[arg]
+    items = [lookup(item, env) for item in arg.items]
+    return _display(arg, items)
+
+
+def _display(display: Display, items: list[Any]) -> Any:
+    match display.kind:
+        case "tuple":
+            return tuple(items)
+        case "list":
+            return items
+        case "slice":
+            return slice(*items)
+        case "range":
+            return range(*items)
+        case "dict":
+            return dict(zip(items[::2], items[1::2], strict=True))
+
+
+def _call(op: Call, env: Env) -> Any:
+    args = [lookup(a, env) for a in op.args]
+    if isinstance(op.target, Routine):
+        assert op.target.function is not None
+        results = evaluate(op.target.function, *args)
+        return results if isinstance(results, tuple) else (results,)
+    if op.target is identity:
+        return args[0]
+    return op.target(*args, **{name: lookup(a, env) for name, a in op.kwargs})
+
+
+def _items(op: For, env: Env) -> list[tuple[Any, ...]]:
+    if not op.seqs:
+        assert op.count is not None
+        return [()] * lookup(op.count, env)
+    seqs: list[Sequence[Any]] = [lookup(s, env) for s in op.seqs]
+    rows = list(zip(*seqs, strict=False))
+    if op.count is not None:
+        rows = rows[: lookup(op.count, env)]
+    return rows[::-1] if op.backward else rows
+
+
+def _for(op: For, env: Env) -> list[Any]:
+    carried = [lookup(a, env) for a in op.inits]
+    collected: list[list[Any]] = [[] for _ in op.body.results[1 + len(carried) :]]
+    tag = trips = 0
+    for row in _items(op, env):
+        tag, carried = _trip(op.body, (*row, *carried), len(carried), collected, env)
+        trips += 1
+        if tag >= BREAK:
+            break
+    if op.backward:
+        collected = [items[::-1] for items in collected]
+    return [tag, trips, *carried, *collected]
+
+
+def _while(op: While, env: Env) -> list[Any]:
+    carried = [lookup(a, env) for a in op.inits]
+    collected: list[list[Any]] = [[] for _ in op.body.results[1 + len(carried) :]]
+    tag = trips = 0
+    while True:
+        env.update(zip(op.test.params, carried, strict=True))
+        if not run_block(op.test, env)[0]:
+            break
+        tag, carried = _trip(op.body, tuple(carried), len(carried), collected, env)
+        trips += 1
+        if tag >= BREAK:
+            break
+    return [tag, trips, *carried, *collected]
+
+
+def _trip(
+    body: Block, params: Sequence[Any], width: int, collected: list[list[Any]], env: Env
+) -> tuple[int, list[Any]]:
+    env.update(zip(body.params, params, strict=True))
+    tag, *rest = run_block(body, env)
+    for items, value in zip(collected, rest[width:], strict=True):
+        items.append(value)
+    return tag, rest[:width]

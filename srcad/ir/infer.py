@@ -1,0 +1,302 @@
+"""The type of a call's result, asked of NumPy itself.
+
+Instead of one shape formula per function, a call is run on two sets of small stand-in arguments
+whose lengths and contents differ.  What comes back in both runs tells the result's form and dtype,
+and every length that can be explained in both runs by the same expression of the operands' extents
+is that expression.  A result whose shape depends on data disagrees between the runs and stays
+unknown.  Elementwise functions, the bulk of all calls, take a short cut: broadcasting is decided
+from the extents.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcad.ir.core import Arg, Const, Display
+from srcad.ir.primitives import (
+    add_at,
+    add_at_repeated,
+    append,
+    apply,
+    build_dict,
+    build_list,
+    build_record,
+    build_tuple,
+    contains,
+    field,
+    identity,
+    is_,
+    item,
+    not_,
+    raise_,
+    replaced,
+    shape,
+    updated,
+    without_last,
+)
+from srcad.ir.standins import argument_type, by_running, fallback, filled
+from srcad.types import (
+    BOOL,
+    INT,
+    NUMBER,
+    OPAQUE,
+    Extent,
+    ListOf,
+    Numeric,
+    Opaque,
+    TupleOf,
+    Type,
+    Undefined,
+    constant_extent,
+    fresh_extent,
+    freshened,
+    int_type,
+    is_one,
+    join,
+    resolved,
+    same,
+    type_of_constant,
+)
+
+ELEMENTWISE_OPERATORS = frozenset(
+    {
+        operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
+        operator.mod, operator.pow, operator.neg, operator.pos, operator.abs, operator.invert,
+        operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift,
+        operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
+        builtins.abs, np.where, np.clip, np.nan_to_num, np.sinc, np.real, np.imag, np.angle,
+        np.isclose, np.round, np.around, np.i0,
+    }
+)  # fmt: skip
+
+
+_PURE_MODULES = frozenset({"numpy", "math", "_operator", "builtins"})
+
+
+def is_elementwise(target: object) -> bool:
+    """Whether a function acts entry by entry, with broadcasting."""
+    if isinstance(target, np.ufunc):
+        return target.signature is None and getattr(np, target.__name__, None) is target
+    try:
+        return target in ELEMENTWISE_OPERATORS
+    except TypeError:
+        return False
+
+
+def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
+    """The type of ``target(*args, **kwargs)``; `OPAQUE` or `NUMBER` where nothing is known."""
+    special = _SPECIAL.get(target) if _hashable(target) else None
+    if special is not None:
+        found = special(args)
+        if found is not None:
+            return found
+    types = [argument_type(a) for a in args]
+    if is_elementwise(target) and all(isinstance(t, Numeric | Opaque) for t in types):
+        return _elementwise(target, args, types, kwargs)
+    if not may_run(target):
+        return fallback(target)
+    return by_running(target, args, kwargs)
+
+
+def may_run(target: Any) -> bool:
+    """Whether running a function on stand-ins has no effect: nothing of the user's ever runs."""
+    if isinstance(target, np.ufunc):
+        return getattr(np, target.__name__, None) is target
+    module = str(getattr(target, "__module__", None) or "")
+    if (
+        module.startswith("numpy.random")
+        or "random" in type(getattr(target, "__self__", 0)).__module__
+    ):
+        return False
+    return module.partition(".")[0] in _PURE_MODULES or module == "srcad.ir.primitives"
+
+
+def _hashable(target: object) -> bool:
+    try:
+        hash(target)
+    except TypeError:
+        return False
+    return True
+
+
+def broadcast(shapes: list[tuple[Extent, ...] | None]) -> tuple[Extent, ...] | None:
+    """The shape to which these shapes broadcast, or None when it is not known."""
+    known = [s for s in shapes if s is not None]
+    if len(known) < len(shapes):
+        return None
+    rank = max((len(s) for s in known), default=0)
+    result = []
+    for axis in range(-rank, 0):
+        extents = [s[axis] for s in known if len(s) >= -axis]
+        result.append(_broadcast_extent(extents))
+    return tuple(result)
+
+
+def _broadcast_extent(extents: list[Extent]) -> Extent:
+    first = extents[0]
+    if all(resolved(e) == resolved(first) for e in extents[1:]):
+        return first
+    wide = [e for e in extents if is_one(e) is not True]
+    if not wide:
+        return constant_extent(1)
+    if all(same(e, wide[0]) for e in wide[1:]):
+        return wide[0]
+    return fresh_extent()
+
+
+def _elementwise(
+    target: Any, args: tuple[Arg, ...], types: list[Type], kwargs: tuple[tuple[str, Arg], ...]
+) -> Type:
+    operands = [t for t in types if isinstance(t, Numeric)]
+    keyword_values = [a for _, a in kwargs]
+    if len(operands) < len(types) and any(
+        not (isinstance(a, Const) and a.value is None) for a, t in zip(args, types, strict=True)
+        if not isinstance(t, Numeric)
+    ):  # fmt: skip
+        return NUMBER
+    operands += [a.type for a in keyword_values if isinstance(a.type, Numeric)]  # type: ignore[union-attr]
+    shape_ = broadcast([t.shape for t in operands])
+    if any(t.dtype is None or t.form == "any" for t in operands) or shape_ is None:
+        return Numeric(_common_dtype(target, operands), shape_, "any")
+    try:
+        with np.errstate(all="ignore"):
+            sample = target(
+                *[_one(a, t) for a, t in zip(args, types, strict=True)],
+                **{name: _one(a, argument_type(a)) for name, a in kwargs},
+            )
+    except Exception:  # noqa: BLE001 - any failure means: not known
+        return NUMBER
+    found = type_of_constant(sample)
+    if not isinstance(found, Numeric):
+        return NUMBER
+    value = _int_value(target, args) if found.form == "python" and found.kind == "i" else None
+    return Numeric(found.dtype, shape_, found.form, value)
+
+
+def _common_dtype(target: Any, operands: list[Numeric]) -> Any:
+    if target in (operator.lt, operator.le, operator.gt, operator.ge, np.isnan, np.isfinite):
+        return None
+    return None
+
+
+def _one(arg: Arg, type_: Type) -> Any:
+    """The argument itself if constant, else a stand-in with one entry."""
+    if isinstance(arg, Const):
+        return arg.value if not isinstance(arg.value, np.ndarray) else arg.value.ravel()[:1]
+    assert isinstance(type_, Numeric) and type_.shape is not None
+    return filled(type_, (1,) * len(type_.shape), 0)
+
+
+def _int_value(target: Any, args: tuple[Arg, ...]) -> Extent | None:
+    values = [t.value if isinstance(t := argument_type(a), Numeric) else None for a in args]
+    if len(values) == 1 and values[0] is not None and target is operator.neg:
+        return values[0].scaled(-1)
+    if len(values) != 2 or values[0] is None or values[1] is None:
+        return None
+    left, right = values[0], values[1]
+    if target is operator.add:
+        return left + right
+    if target is operator.sub:
+        return left - right
+    if target is operator.mul and not left.terms:
+        return right.scaled(left.constant)
+    if target is operator.mul and not right.terms:
+        return left.scaled(right.constant)
+    constants = not left.terms and not right.terms and right.constant != 0
+    if target is operator.floordiv and constants:
+        return constant_extent(left.constant // right.constant)
+    if target is operator.mod and constants:
+        return constant_extent(left.constant % right.constant)
+    return None
+
+
+def _item_type(args: tuple[Arg, ...]) -> Type | None:
+    container, position = argument_type(args[0]), args[1]
+    found: Type = OPAQUE
+    if isinstance(container, TupleOf) and isinstance(position, Const):
+        if container.keys is not None and position.value in container.keys:
+            found = container.items[container.keys.index(position.value)]
+        else:
+            found = container.items[position.value]
+    elif isinstance(container, ListOf):
+        found = container.item
+    return found
+
+
+def _getitem_type(args: tuple[Arg, ...]) -> Type | None:
+    container, index = argument_type(args[0]), args[1]
+    if isinstance(container, ListOf):
+        whole = isinstance(index, Display) and index.kind == "slice"
+        return freshened(container if whole else container.item)
+    if isinstance(container, TupleOf):
+        if isinstance(index, Const) and isinstance(index.value, int):
+            return container.items[index.value]
+        result: Type = Undefined()
+        for t in container.items:
+            result = join(result, t)
+        return result
+    if isinstance(container, Numeric) and container.form == "any":
+        return NUMBER
+    return None if isinstance(container, Numeric) else OPAQUE
+
+
+def _shape_type(args: tuple[Arg, ...]) -> Type | None:
+    type_ = argument_type(args[0])
+    if isinstance(type_, Numeric) and type_.shape is not None:
+        return TupleOf(tuple(int_type(e) for e in type_.shape))
+    return OPAQUE
+
+
+def _len_type(args: tuple[Arg, ...]) -> Type | None:
+    type_ = argument_type(args[0])
+    if isinstance(type_, Numeric) and type_.shape:
+        return int_type(type_.shape[0])
+    return int_type(len(type_.items)) if isinstance(type_, TupleOf) else INT
+
+
+def _append_type(args: tuple[Arg, ...]) -> Type | None:
+    items = argument_type(args[0])
+    known = items.item if isinstance(items, ListOf) else OPAQUE
+    return ListOf(join(known, argument_type(args[-1])))
+
+
+def _dict_type(args: tuple[Arg, ...]) -> Type | None:
+    keys = args[0]
+    assert isinstance(keys, Const)
+    return TupleOf(tuple(argument_type(a) for a in args[1:]), tuple(keys.value), dict)
+
+
+def _record_type(args: tuple[Arg, ...]) -> Type | None:
+    cls, keys = args[0], args[1]
+    assert isinstance(cls, Const) and isinstance(keys, Const)
+    return TupleOf(tuple(argument_type(a) for a in args[2:]), tuple(keys.value), cls.value)
+
+
+_SPECIAL: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
+    apply: lambda args: OPAQUE,
+    raise_: lambda args: OPAQUE,
+    is_: lambda args: BOOL,
+    not_: lambda args: BOOL,
+    contains: lambda args: BOOL,
+    item: _item_type,
+    field: _item_type,
+    build_dict: _dict_type,
+    build_record: _record_type,
+    operator.getitem: _getitem_type,
+    build_tuple: lambda args: TupleOf(tuple(argument_type(a) for a in args)),
+    build_list: lambda args: argument_type(Display("list", args)),
+    append: _append_type,
+    replaced: _append_type,
+    without_last: lambda args: argument_type(args[0]),
+    updated: lambda args: argument_type(args[0]),
+    add_at: lambda args: argument_type(args[0]),
+    add_at_repeated: lambda args: argument_type(args[0]),
+    identity: lambda args: argument_type(args[0]),
+    shape: _shape_type,
+    len: _len_type,
+}

@@ -1,0 +1,77 @@
+"""The invariants of the IR, checked: on in all tests, and by ``SRCAD_VERIFY=1``."""
+
+from __future__ import annotations
+
+from srcad.errors import InvalidIRError
+from srcad.ir.core import Arg, Block, Call, For, Function, If, Op, Value, While, values_in
+
+
+def verify(function: Function) -> Function:
+    """Check every invariant and return the function unchanged.
+
+    Raises
+    ------
+    InvalidIRError
+        A value is defined twice or used where it is not in scope, or a block yields the wrong
+        number of atoms.  This is a defect of srcad, never of the user's program.
+    """
+    defined: set[Value] = set()
+    if function.block.params:
+        raise InvalidIRError(f"the block of {function.name!r} has parameters of its own")
+    _define(function.params, defined, function.name)
+    _block(function.block, set(function.params), defined, function.name)
+    return function
+
+
+def _define(values: tuple[Value, ...], defined: set[Value], name: str) -> None:
+    for value in values:
+        if value in defined:
+            raise InvalidIRError(f"{value!r} is defined twice in {name!r}")
+        defined.add(value)
+
+
+def _use(arg: Arg, scope: set[Value], name: str, op: object) -> None:
+    for value in values_in(arg):
+        if value not in scope:
+            raise InvalidIRError(f"{value!r} is used out of scope in {name!r} by {op!r}")
+
+
+def _block(block: Block, scope: set[Value], defined: set[Value], name: str) -> None:
+    scope = scope | set(block.params)
+    for op in block.ops:
+        for value in op.operands:
+            _use(value, scope, name, op)
+        _arity(op, name)
+        for inner in op.blocks:
+            _define(inner.params, defined, name)
+            _block(inner, scope, defined, name)
+        _define(op.results, defined, name)
+        scope.update(op.results)
+    for atom in block.results:
+        _use(atom, scope, name, "yield")
+
+
+def _arity(op: Op, name: str) -> None:
+    match op:
+        case Call():
+            fits = True
+        case If():
+            fits = len(op.then.results) == len(op.orelse.results) == len(op.outputs)
+        case For():
+            fits = _loop_fits(op, len(op.seqs)) and (bool(op.seqs) or op.count is not None)
+        case While():
+            same_width = len(op.test.params) == len(op.inits) and len(op.test.results) == 1
+            fits = _loop_fits(op, 0) and same_width
+        case _:
+            fits = False
+    if not fits:
+        raise InvalidIRError(f"{type(op).__name__} of {name!r} has the wrong number of values")
+
+
+def _loop_fits(op: For | While, items: int) -> bool:
+    width = len(op.inits)
+    return (
+        len(op.body.params) == items + width
+        and len(op.body.results) >= 1 + width
+        and len(op.outputs) == 1 + len(op.body.results)
+    )

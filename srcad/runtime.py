@@ -1,0 +1,81 @@
+"""The few helpers that generated code may call.
+
+They are used only where types do not decide before the call what they decide at run time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcad.errors import NonScalarOutputError
+
+
+def unbroadcast(g: Any, x: Any) -> Any:
+    """Sum a cotangent over the axes along which `x` was broadcast, so that it has `x`'s shape."""
+    shape = np.shape(x)
+    extra = np.ndim(g) - len(shape)
+    if extra > 0:
+        g = np.sum(g, axis=tuple(range(extra)))
+    axes = tuple(
+        k for k, (n, m) in enumerate(zip(np.shape(g), shape, strict=False)) if m == 1 and n != 1
+    )
+    return np.sum(g, axis=axes, keepdims=True) if axes else g
+
+
+def zeros_like(x: Any) -> Any:
+    """The zero cotangent of a number or an array (of a list or tuple: of its items)."""
+    if isinstance(x, list):
+        return [zeros_like(item) for item in x]
+    if isinstance(x, tuple):
+        return tuple(zeros_like(item) for item in x)
+    if isinstance(x, np.ndarray):
+        return np.zeros(x.shape, float if x.dtype.kind in "iub" else x.dtype)
+    if isinstance(x, np.inexact):
+        return type(x)(0)
+    return 0j if isinstance(x, complex) else 0.0
+
+
+def or_zeros(g: Any, x: Any) -> Any:
+    """The cotangent of `x`, zeros if there is none yet."""
+    return zeros_like(x) if g is None else g
+
+
+def like(g: Any, x: Any) -> Any:
+    """A gradient in the kind of the argument that it belongs to.
+
+    A Python number gives ``float`` (or ``complex``), a NumPy scalar the same scalar type, an array
+    a fresh array of its shape and dtype; integers give float64.
+    """
+    if isinstance(x, np.ndarray):
+        dtype = np.float64 if x.dtype.kind in "iub" else x.dtype
+        order = "F" if x.flags.f_contiguous and not x.flags.c_contiguous else "C"
+        result = np.empty(x.shape, dtype, order=order)
+        result[...] = g
+        return result
+    if isinstance(x, np.inexact):
+        return type(x)(g)
+    if isinstance(x, np.generic):
+        return np.float64(g)
+    return complex(g) if isinstance(x, complex) else float(g)
+
+
+def real_scalar(y: Any, name: str) -> None:
+    """Refuse a result that is not one real number."""
+    if isinstance(y, bool | np.bool_) or not isinstance(y, int | float | np.generic | np.ndarray):
+        kind = "None" if y is None else f"a {type(y).__name__}"
+    elif isinstance(y, np.ndarray) and y.shape != ():
+        kind = f"an array of shape {y.shape}"
+    elif isinstance(y, np.generic | np.ndarray) and y.dtype.kind not in "fiu":
+        kind = f"a {y.dtype}"
+    else:
+        return
+    raise NonScalarOutputError(
+        f"the gradient needs one real number, and {name!r} returns {kind}",
+        why="a gradient belongs to one number; several outputs have a jacobian.",
+        help=(
+            "reduce it to one number:  return np.sum(...)",
+            f"or seed the outputs yourself:  y, back = srcad.pullback({name}, ...);  back(y_bar)",
+        ),
+    )
