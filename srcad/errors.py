@@ -1,0 +1,240 @@
+"""Every error that srcad raises on purpose.
+
+Each class has a stable code and a section in ``docs/errors.md``.  A message says *what* (the
+construct and the function, in the user's words), *where* (the user's file, line and column, with
+a caret), *why*, and what to do instead (*help*: something that can be pasted)::
+
+    [SRCAD-101] cannot differentiate through 'await' in 'loss'
+      --> model.py:5:9
+       5 |     h = await fetch(w)
+         |         ^^^^^^^^^^^^^^
+      why:  the rest of 'loss' runs at a time that the event loop decides.
+      help: await first, then differentiate.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from typing import Any, ClassVar, Protocol
+
+_WIDEST_CARET = 100
+
+
+class Place(Protocol):
+    """What an error needs of a location; `srcad.ir.core.Location` is one."""
+
+    @property
+    def file(self) -> str:
+        """Name of the file."""
+
+    @property
+    def line(self) -> int:
+        """Line, from 1."""
+
+    @property
+    def column(self) -> int:
+        """Offset in the line, in UTF-8 bytes from 0 as in `ast`."""
+
+    @property
+    def end_line(self) -> int:
+        """Last line, or 0."""
+
+    @property
+    def end_column(self) -> int:
+        """Offset of the end in the last line, or 0."""
+
+
+class SrcadError(Exception):
+    """The base of every error that srcad raises on purpose.
+
+    Parameters
+    ----------
+    sentence : str
+        What cannot be done, and in which function.
+    where : Location, optional
+        The place in the user's text.
+    why : str, optional
+        The reason, in the user's terms.
+    help : tuple of str, optional
+        One to three remedies; lines after the first of one remedy are indented under it.
+    second : Location, optional
+        Another place that matters.
+    """
+
+    code: ClassVar[str] = "SRCAD-000"
+
+    def __init__(
+        self,
+        sentence: str,
+        *,
+        where: Place | None = None,
+        why: str | None = None,
+        help: str | tuple[str, ...] = (),
+        second: Place | None = None,
+    ) -> None:
+        self.sentence = sentence
+        self.where = where
+        self.second = second
+        self.why = why
+        self.help = (help,) if isinstance(help, str) else tuple(help)
+        self.text = self._rendered()
+        super().__init__(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), self.text, self.sentence, self.where, self.second,
+                          self.why, self.help)  # fmt: skip
+
+    def _rendered(self) -> str:
+        lines = [f"[{self.code}] {self.sentence}"]
+        if self.where is not None:
+            lines += shown(self.where, "-->")
+        if self.second is not None:
+            lines += shown(self.second, "and")
+        if self.why:
+            lines += _paragraph("why: ", self.why)
+        for remedy in self.help:
+            lines += _paragraph("help:", remedy)
+        return "\n".join(lines)
+
+
+def _rebuilt(
+    cls: type[SrcadError],
+    text: str,
+    sentence: str,
+    where: Place | None,
+    second: Place | None,
+    why: str | None,
+    help: tuple[str, ...],
+) -> SrcadError:
+    """Make an unpickled error: with the text it had where it was raised."""
+    error = cls(sentence, why=why, help=help)
+    error.where, error.second, error.text = where, second, text
+    error.args = (text,)
+    return error
+
+
+def _paragraph(label: str, body: str) -> list[str]:
+    first, *rest = body.splitlines() or [""]
+    return [f"  {label} {first}", *(f"        {line}" for line in rest)]
+
+
+def shown(where: Place, arrow: str) -> list[str]:
+    """Render a place: its address, then the line with a caret where the text is available."""
+    source = linecache.getline(where.file, where.line).rstrip("\n")
+    start = _characters(source, where.column)
+    lines = [f"  {arrow} {short_path(where.file)}:{where.line}:{start + 1}"]
+    if not source.strip():
+        return lines
+    number = str(where.line)
+    gap = " " * max(3, len(number) + 1)
+    on_one_line = where.end_line in (0, where.line)
+    end = _characters(source, where.end_column) if on_one_line else len(source.rstrip())
+    width = min(max(end - start, 1), _WIDEST_CARET)
+    blank = "".join("\t" if c == "\t" else " " for c in source[:start])
+    lines.append(f"{number.rjust(len(gap) + 1)} | {source}")
+    lines.append(f"{gap}  | {blank}{'^' * width}")
+    return lines
+
+
+def _characters(line: str, offset: int) -> int:
+    """The column in characters of an offset that `ast` counts in UTF-8 bytes."""
+    return len(line.encode()[:offset].decode(errors="ignore"))
+
+
+def short_path(file: str) -> str:
+    """The path as seen from the working directory where the file lies below it."""
+    folder = os.getcwd() + os.sep
+    return file[len(folder) :] if file.startswith(folder) else file
+
+
+# ------------------------------------------------------------------ 1xx: the user's program
+class UnsupportedSyntaxError(SrcadError):
+    """A construct of the language that srcad does not differentiate (yet)."""
+
+    code = "SRCAD-101"
+
+
+class MutationError(SrcadError):
+    """A write into an array or container whose meaning srcad cannot follow (yet)."""
+
+    code = "SRCAD-102"
+
+
+class UnsupportedTypeError(SrcadError, TypeError):
+    """A value of a kind that carries no derivative that srcad can represent."""
+
+    code = "SRCAD-103"
+
+
+class UndefinedNameError(SrcadError, NameError):
+    """A name that nothing binds."""
+
+    code = "SRCAD-104"
+
+
+# --------------------------------------------------------------------- 2xx: rules
+class MissingRuleError(SrcadError):
+    """A call on the way of a derivative to a function that has neither a rule nor a source."""
+
+    code = "SRCAD-201"
+
+
+class NotDifferentiableError(SrcadError):
+    """A derivative that does not exist, or of which no formula is known."""
+
+    code = "SRCAD-202"
+
+
+class RuleError(SrcadError, TypeError):
+    """A rule that cannot be registered or applied."""
+
+    code = "SRCAD-203"
+
+
+# --------------------------------------------------------------- 3xx: how srcad is called
+class NonScalarOutputError(SrcadError, TypeError):
+    """`grad` of a function whose result is not one real number."""
+
+    code = "SRCAD-301"
+
+
+class WrtError(SrcadError, ValueError):
+    """A `wrt` that names no parameter, or only parameters through which nothing flows."""
+
+    code = "SRCAD-302"
+
+
+class SeedError(SrcadError, ValueError):
+    """A seed that does not have the shape or structure of the result."""
+
+    code = "SRCAD-303"
+
+
+class OptionError(SrcadError, ValueError):
+    """An option with a value that does not exist."""
+
+    code = "SRCAD-304"
+
+
+# --------------------------------------------------------------------- 4xx: source
+class SourceUnavailableError(SrcadError, OSError):
+    """A function whose Python source cannot be found, because there is none."""
+
+    code = "SRCAD-401"
+
+
+class SourceChangedError(SourceUnavailableError):
+    """A function whose file no longer says what was imported."""
+
+    code = "SRCAD-402"
+
+
+# --------------------------------------------------------------------- 9xx: defects
+class InvalidIRError(SrcadError):
+    """A defect of srcad, never of the user's program."""
+
+    code = "SRCAD-901"

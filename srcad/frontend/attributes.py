@@ -1,0 +1,157 @@
+"""``value.name``: of arrays, of structures, of modules, of the user's objects."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.boxes import (
+    BoundBox,
+    Box,
+    DictBox,
+    FunctionBox,
+    ListBox,
+    MethodBox,
+    RecordBox,
+    Static,
+    TupleBox,
+)
+from srcad.frontend.names import STABLE_MODULES, box_of_object, is_constant_object
+from srcad.frontend.scope import Session
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.types import INT, ListOf, Numeric
+
+REFUSED_ATTRIBUTES = {
+    "flat": "use np.ravel(x)",
+    "base": "",
+    "data": "",
+    "ctypes": "",
+    "strides": "",
+}
+ARRAY_METHODS = frozenset(
+    """all any argmax argmin argsort astype clip conj conjugate copy cumprod cumsum diagonal dot
+    flatten fill item max mean min nonzero partition prod put ravel repeat reshape resize round
+    searchsorted sort squeeze std sum swapaxes take tolist trace transpose var is_integer hex
+    __add__ __array__""".split()
+)
+
+
+def attribute(s: Session, box: Box, name: str) -> Box:
+    """Read an attribute."""
+    match box:
+        case Static():
+            return _of_object(s, box, name)
+        case Value(type=Numeric()):
+            return _of_number(s, box, name)
+        case RecordBox():
+            return _of_record(s, box, name)
+        case Value(type=ListOf()) | TupleBox() | ListBox() | DictBox() | FunctionBox():
+            return MethodBox(box, name)
+        case Value():
+            result = s.emit(primitives.field, box, Const(name))
+            return result if box not in s.active else MethodBox(box, name)
+        case BoundBox():
+            return MethodBox(box, name)
+        case _:
+            s.refuse(errors.UnsupportedSyntaxError, f"cannot read the attribute {name!r} of this",
+                     why="it is not an array, a structure or an object.",
+                     help=("read it before the differentiated function",))  # fmt: skip
+
+
+def _of_number(s: Session, box: Value, name: str) -> Box:
+    assert isinstance(box.type, Numeric)
+    rank = None if box.type.shape is None else len(box.type.shape)
+    match name:
+        case "shape":
+            return s.box(s.emit(primitives.shape, box))
+        case "ndim":
+            return Static(rank) if rank is not None else s.emit(np.ndim, box)
+        case "size":
+            return s.box(s.emit(np.size, box))
+        case "dtype":
+            return (
+                Static(box.type.dtype)
+                if box.type.dtype is not None
+                else s.emit(primitives.field, box, Const(name))
+            )
+        case "T":
+            result = s.emit(np.transpose, box)
+            s.bases[result] = s.bases.get(box, box)
+            return result
+        case "mT":
+            return s.emit(np.matrix_transpose, box)
+        case "real" | "imag":
+            return s.emit(np.real if name == "real" else np.imag, box)
+        case "itemsize" | "nbytes":
+            return s.emit(primitives.field, box, Const(name), type=INT)
+        case _ if name in REFUSED_ATTRIBUTES:
+            s.refuse(errors.UnsupportedSyntaxError, f"cannot differentiate through '.{name}'",
+                     why="it shows the memory of the array, not its value.",
+                     help=(REFUSED_ATTRIBUTES[name] or "compute it outside the function",))  # fmt: skip
+        case _:
+            return MethodBox(box, name)
+
+
+def _of_record(s: Session, box: RecordBox, name: str) -> Box:
+    if name in box.keys:
+        return box.items[box.keys.index(name)]
+    found = inspect.getattr_static(box.cls, name, None)
+    if isinstance(found, property):
+        return MethodBox(BoundBox(Static(found.fget), (box,)), "__property__")
+    if isinstance(found, types.FunctionType):
+        return BoundBox(Static(found), (box,))
+    if isinstance(found, staticmethod):
+        return Static(found.__func__)
+    if isinstance(found, classmethod):
+        return BoundBox(Static(found.__func__), (Static(box.cls),))
+    if found is not None and not callable(found):
+        return Static(found)
+    return MethodBox(box, name)
+
+
+def _of_object(s: Session, box: Static, name: str) -> Box:
+    value = box.value
+    if isinstance(value, types.ModuleType):
+        found = getattr(value, name)
+        if value.__name__.partition(".")[0] in STABLE_MODULES:
+            if isinstance(found, int | float | complex) and not isinstance(found, bool):
+                return Static(found, spelling=f"{_alias(value)}.{name}")
+            return Static(found)
+        return box_of_object(s, found, None if box.path is None else (*box.path, ("attr", name)))
+    if box.path is None and box.atom is None:
+        return _of_plain(value, name)
+    found_static = inspect.getattr_static(type(value), name, None)
+    if isinstance(found_static, types.FunctionType):
+        function_path = (*(box.path or ()), ("attr", name), ("attr", "__func__"))
+        s.guard(function_path, "code", found_static)
+        return BoundBox(Static(found_static, function_path), (box,))
+    if isinstance(found_static, property) and isinstance(found_static.fget, types.FunctionType):
+        return MethodBox(BoundBox(Static(found_static.fget), (box,)), "__property__")
+    path = (*(box.path or ()), ("attr", name))
+    found = getattr(value, name)
+    if isinstance(found, types.MethodType) or (callable(found) and not is_constant_object(found)
+                                               and not isinstance(found, types.FunctionType)):  # fmt: skip
+        if isinstance(found, types.BuiltinFunctionType | types.MethodType):
+            return MethodBox(box, name)
+        return box_of_object(s, found, path)
+    if isinstance(found, types.BuiltinFunctionType):
+        return MethodBox(box, name)
+    return box_of_object(s, found, path)
+
+
+def _of_plain(value: Any, name: str) -> Box:
+    found = getattr(value, name)
+    if isinstance(value, type) and isinstance(
+        inspect.getattr_static(value, name, None), classmethod
+    ):
+        return BoundBox(Static(found.__func__), (Static(value),))
+    return Static(found)
+
+
+def _alias(module: types.ModuleType) -> str:
+    return "np" if module is np else module.__name__

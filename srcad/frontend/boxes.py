@@ -1,0 +1,224 @@
+"""What the front end knows of a value while it reads a program: boxes.
+
+A name is bound to a *box*.  A `Value` is a box: something that is computed at the call.  The other
+boxes are known now, wholly (`Static`) or in their structure (`TupleBox`, `ListBox`, `DictBox`,
+`RecordBox`), or stand for code (`FunctionBox`, `MethodBox`, `IterBox`).  Boxes are immutable;
+writing into a list binds a new box wherever the old one was reachable, so identity is aliasing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from srcad.ir.core import Value
+
+if TYPE_CHECKING:
+    from srcad.frontend.scope import Frame
+
+Path = tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Static:
+    """An object that is known now.
+
+    `path` says how the object is reached at the call, when it belongs to the user (a global, a
+    cell, an attribute of such); `atom` is the value that holds it, when it is an argument.
+    """
+
+    value: Any
+    path: Path | None = None
+    spelling: str | None = None
+    atom: Value | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TupleBox:
+    """A tuple of known length; `source` is the value it was taken from, if any."""
+
+    items: tuple[Box, ...]
+    source: Value | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ListBox:
+    """A list whose items are known one by one."""
+
+    items: tuple[Box, ...]
+    source: Value | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class DictBox:
+    """A dict with keys that are known now."""
+
+    keys: tuple[Any, ...]
+    items: tuple[Box, ...]
+    source: Value | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RecordBox:
+    """A named tuple or dataclass instance."""
+
+    cls: type
+    keys: tuple[str, ...]
+    items: tuple[Box, ...]
+    source: Value | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SliceBox:
+    """``start:stop:step``."""
+
+    start: Box
+    stop: Box
+    step: Box
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionBox:
+    """A ``def`` or ``lambda`` met inside the function; free names are looked up in `frame`."""
+
+    node: ast.FunctionDef | ast.Lambda
+    frame: Frame
+    defaults: tuple[Box, ...] = ()
+    kw_defaults: tuple[Box | None, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return getattr(self.node, "name", "lambda")
+
+
+@dataclass(frozen=True, eq=False)
+class MethodBox:
+    """``receiver.name``, about to be called."""
+
+    receiver: Box
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class BoundBox:
+    """A function with its first arguments (``self``, or those of ``functools.partial``)."""
+
+    function: Box
+    args: tuple[Box, ...] = ()
+    kwargs: dict[str, Box] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class IterBox:
+    """Something to iterate over: ``range``, ``zip``, ``enumerate``, ``reversed``, views of dicts.
+
+    `kind` is one of ``range zip reversed``; `parts` are the arguments.
+    """
+
+    kind: str
+    parts: tuple[Box, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Conflict:
+    """A name that is one thing on one path and another thing on the other."""
+
+    left: Box
+    right: Box
+
+
+@dataclass(frozen=True, eq=False)
+class Unbound:
+    """A name that no path has bound."""
+
+
+UNBOUND = Unbound()
+
+Box = (
+    Value
+    | Static
+    | TupleBox
+    | ListBox
+    | DictBox
+    | RecordBox
+    | SliceBox
+    | FunctionBox
+    | MethodBox
+    | BoundBox
+    | IterBox
+    | Conflict
+    | Unbound
+)
+Structure = TupleBox | ListBox | DictBox | RecordBox
+
+
+def rebuilt(box: Structure, items: tuple[Box, ...]) -> Structure:
+    """The same structure around other items."""
+    match box:
+        case TupleBox():
+            return TupleBox(items)
+        case ListBox():
+            return ListBox(items)
+        case DictBox(keys):
+            return DictBox(keys, items)
+        case RecordBox(cls, keys):
+            return RecordBox(cls, keys, items)
+
+
+def same_structure(a: Box, b: Box) -> bool:
+    """Whether two boxes are structures that differ in their items only."""
+    if type(a) is not type(b) or not isinstance(a, Structure) or not isinstance(b, Structure):
+        return False
+    if isinstance(a, RecordBox) and isinstance(b, RecordBox) and a.cls is not b.cls:
+        return False
+    keys_a, keys_b = getattr(a, "keys", None), getattr(b, "keys", None)
+    return len(a.items) == len(b.items) and keys_a == keys_b
+
+
+def values_of(box: Box) -> list[Value]:
+    """The values inside a box."""
+    found: list[Value] = []
+
+    def visit(b: Box) -> None:
+        if isinstance(b, Value):
+            found.append(b)
+        elif isinstance(b, Structure):
+            for item in b.items:
+                visit(item)
+        elif isinstance(b, SliceBox):
+            for item in (b.start, b.stop, b.step):
+                visit(item)
+        elif isinstance(b, BoundBox):
+            for item in (b.function, *b.args, *b.kwargs.values()):
+                visit(item)
+        elif isinstance(b, IterBox):
+            for item in b.parts:
+                visit(item)
+        elif isinstance(b, MethodBox):
+            visit(b.receiver)
+        elif isinstance(b, Static) and b.atom is not None:
+            found.append(b.atom)
+
+    visit(box)
+    return found
+
+
+def mapped(box: Box, change: Callable[[Box], Box | None]) -> Box:
+    """The box with every part for which `change` answers replaced by the answer."""
+    new = change(box)
+    if new is not None:
+        return new
+    if isinstance(box, Structure):
+        items = tuple(mapped(item, change) for item in box.items)
+        if all(a is b for a, b in zip(items, box.items, strict=True)):
+            return box
+        return rebuilt(box, items)
+    return box
+
+
+def is_static_number(box: Box) -> bool:
+    """Whether a box is a number (not a flag) that is known now."""
+    return isinstance(box, Static) and isinstance(box.value, int | float | complex)

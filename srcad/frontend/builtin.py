@@ -1,0 +1,236 @@
+"""What Python's builtins that make or consume sequences mean to the front end."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from srcad import errors
+from srcad.frontend import prelude
+from srcad.frontend.boxes import (
+    BoundBox,
+    Box,
+    DictBox,
+    IterBox,
+    ListBox,
+    Static,
+    TupleBox,
+)
+from srcad.frontend.calls import meaning
+from srcad.frontend.functions import callee_of, inline
+from srcad.frontend.known import known, spread, static_items
+from srcad.frontend.operators import operate
+from srcad.frontend.scope import Session
+from srcad.frontend.sequences import length
+from srcad.ir.core import Value
+from srcad.types import Opaque
+
+Args = tuple[Box, ...]
+
+
+Kwargs = dict[str, Box]
+
+
+def read(s: Session, function: Any, *args: Box) -> Box:
+    """Read a function of the prelude with these arguments."""
+    return inline(s, callee_of(s, function, None), args, {})
+
+
+@meaning(len)
+def len_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``len(x)``"""
+    return length(s, args[0])
+
+
+@meaning(range)
+def range_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``range(...)``"""
+    if len(args) == 1:
+        args = (Static(0), args[0])
+    if len(args) == 2:
+        args = (*args, Static(1))
+    return IterBox("range", tuple(_count(s, a) for a in args))
+
+
+def _count(s: Session, box: Box) -> Box:
+    """An integer as a bound: the derivative ends here."""
+    return box
+
+
+@meaning(zip)
+def zip_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``zip(...)``; ``strict`` is checked by the plain call's lengths."""
+    return IterBox("zip", args)
+
+
+@meaning(enumerate)
+def enumerate_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``enumerate(items, start)``"""
+    start = args[1] if len(args) > 1 else kwargs.get("start", Static(0))
+    count = length(s, args[0])
+    stop = (
+        count
+        if isinstance(start, Static) and start.value == 0
+        else operate(s, operator.add, start, count)
+    )
+    return IterBox("zip", (IterBox("range", (start, stop, Static(1))), args[0]))
+
+
+@meaning(reversed)
+def reversed_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``reversed(items)``"""
+    return IterBox("reversed", (args[0],))
+
+
+@meaning(list)
+def list_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``list(items)``"""
+    if not args:
+        return ListBox(())
+    items = _items(s, args[0])
+    if items is not None:
+        return ListBox(items)
+    if isinstance(args[0], Value) and isinstance(args[0].type, Opaque):
+        return None
+    return read(s, prelude.listed, args[0])
+
+
+@meaning(tuple)
+def tuple_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``tuple(items)`` of items that are known one by one."""
+    if not args:
+        return TupleBox(())
+    items = _items(s, args[0])
+    if items is not None:
+        return TupleBox(items)
+    if s.is_active(args[0]):
+        return TupleBox(spread(s, args[0]))
+    return None
+
+
+def _items(s: Session, box: Box) -> Args | None:
+    if isinstance(box, TupleBox | ListBox):
+        return box.items
+    if isinstance(box, DictBox):
+        return tuple(Static(k) for k in box.keys)
+    if isinstance(box, IterBox):
+        found = static_items(s, box)
+        return found if found is None or len(found) <= 64 else None
+    if isinstance(box, Static) and isinstance(box.value, tuple | list | str | range):
+        return tuple(Static(v) for v in box.value)
+    return None
+
+
+@meaning(dict)
+def dict_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``dict(pairs, **more)``"""
+    entries: dict[Any, Box] = {}
+    if args:
+        first = args[0]
+        if isinstance(first, DictBox):
+            entries.update(zip(first.keys, first.items, strict=True))
+        else:
+            for pair in spread(s, first):
+                key, value = spread(s, pair)
+                entries[known(s, key, "a dict key")] = value
+    entries.update(kwargs)
+    return DictBox(tuple(entries), tuple(entries.values()))
+
+
+@meaning(sum)
+def sum_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``sum(items, start)``"""
+    start = args[1] if len(args) > 1 else kwargs.get("start", Static(0))
+    items = _items(s, args[0])
+    if items is not None and len(items) <= 256:
+        result = start
+        for item in items:
+            result = operate(s, operator.add, result, item)
+        return result
+    if not s.is_active(args[0], start):
+        return None
+    return read(s, prelude.total, args[0], start)
+
+
+def _extreme(many: Any, one: Any) -> Callable[[Session, Args, Kwargs], Box | None]:
+    def special(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+        if kwargs or not s.is_active(*args):
+            return None
+        if len(args) > 1:
+            return read(s, many, *args)
+        items = _items(s, args[0])
+        if items:
+            return read(s, many, *items)
+        return read(s, one, _sequence(s, args[0]))
+
+    return special
+
+
+meaning(max)(_extreme(prelude.largest, prelude.largest_of))
+
+
+meaning(min)(_extreme(prelude.smallest, prelude.smallest_of))
+
+
+def _sequence(s: Session, box: Box) -> Box:
+    """A sequence that can be indexed."""
+    if isinstance(box, IterBox):
+        made = list_(s, (box,), {})
+        assert made is not None
+        return made
+    return box
+
+
+@meaning(map)
+def map_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``map(function, items, ...)``"""
+    columns = [_items(s, a) for a in args[1:]]
+    if all(c is not None for c in columns):
+        rows = zip(*[c for c in columns if c is not None], strict=False)
+        return ListBox(tuple(s.invoke(s, args[0], row, {}) for row in rows))
+    if len(args) == 2:
+        return read(s, prelude.mapped, *args)
+    return read(s, prelude.mapped_pairs, *args)
+
+
+@meaning(filter)
+def filter_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``filter(function, items)``"""
+    return read(s, prelude.filtered, *args)
+
+
+@meaning(functools.reduce)
+def reduce_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``functools.reduce(function, items, start)``"""
+    items = _items(s, args[1])
+    if items is not None and len(items) <= 64:
+        result = args[2] if len(args) > 2 else items[0]
+        for item in items if len(args) > 2 else items[1:]:
+            result = s.invoke(s, args[0], (result, item), {})
+        return result
+    if len(args) > 2:
+        return read(s, prelude.reduced_from, *args)
+    return read(s, prelude.reduced, args[0], _sequence(s, args[1]))
+
+
+@meaning(functools.partial)
+def partial_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``functools.partial(function, ...)``"""
+    return BoundBox(args[0], args[1:], kwargs)
+
+
+@meaning(any, all)
+def any_all(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``any(items)`` and ``all(items)``: as they stand."""
+    return None
+
+
+@meaning(sorted)
+def sorted_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``sorted(items)`` of things without derivative."""
+    if s.is_active(*args):
+        s.refuse(errors.UnsupportedSyntaxError, "cannot differentiate through 'sorted'",
+                 why="the order depends on the values.", help=("use np.sort(x)",))  # fmt: skip
+    return None

@@ -1,0 +1,353 @@
+"""Calls: decide what is called, and read it, emit it, or refuse it.
+
+In order: what srcad itself gives a meaning (`BUILTINS`), functions with a rule, calls through which
+no derivative flows (they run as they stand), classes with known fields, the user's own functions.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.attributes import attribute
+from srcad.frontend.boxes import (
+    BoundBox,
+    Box,
+    DictBox,
+    FunctionBox,
+    MethodBox,
+    RecordBox,
+    Static,
+    TupleBox,
+    values_of,
+)
+from srcad.frontend.comprehensions import comprehension
+from srcad.frontend.forms import lower, lowers
+from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline, is_generator
+from srcad.frontend.known import spread
+from srcad.frontend.methods import METHODS
+from srcad.frontend.names import box_of_object, is_library
+from srcad.frontend.questions import describe_box, is_hashable, is_nondifferentiable
+from srcad.frontend.recursion import call_routine, is_recursive
+from srcad.frontend.scope import Session
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.ir.standins import by_running
+from srcad.rules import registry
+from srcad.types import Numeric, Opaque, Type
+
+Special = Callable[[Session, tuple[Box, ...], dict[str, Box]], Box | None]
+BUILTINS: dict[Any, Special] = {}
+
+
+def meaning(*targets: Any) -> Callable[[Special], Special]:
+    """Register what a call means to the front end; None from it says: go on as usual."""
+
+    def register(special: Special) -> Special:
+        for target in targets:
+            BUILTINS[target] = special
+        return special
+
+    return register
+
+
+@lowers(ast.Call)
+def call(s: Session, node: ast.Call) -> Box:
+    """``callee(*args, **kwargs)``"""
+    callee = lower(s, node.func)
+    args: list[Box] = []
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            args.extend(spread(s, lower(s, arg.value), arg))
+        elif isinstance(arg, ast.GeneratorExp):
+            args.append(comprehension(s, arg))
+        else:
+            args.append(lower(s, arg))
+    kwargs: dict[str, Box] = {}
+    for keyword in node.keywords:
+        box = lower(s, keyword.value)
+        if keyword.arg is not None:
+            kwargs[keyword.arg] = box
+            continue
+        if not isinstance(box, DictBox):
+            s.refuse(errors.UnsupportedSyntaxError, "cannot spread this mapping", node=keyword.value,
+                     why="its keys are not known before the call.", help=("name the keywords",))  # fmt: skip
+        kwargs.update({str(k): v for k, v in zip(box.keys, box.items, strict=True)})
+    with s.at(node):
+        return invoke(s, callee, tuple(args), kwargs)
+
+
+def invoke(s: Session, callee: Box, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """Call a box."""
+    match callee:
+        case BoundBox(function, first, named):
+            return invoke(s, function, (*first, *args), {**named, **kwargs})
+        case FunctionBox():
+            if is_generator(callee.node):
+                s.refuse(errors.UnsupportedSyntaxError, f"cannot call the generator {callee.name!r}",
+                         why="a generator runs while its values are used.", help=("return a list",))  # fmt: skip
+            return _inline(s, callee_of_box(callee), args, kwargs)
+        case MethodBox(receiver, name):
+            return invoke_method(s, receiver, name, args, kwargs)
+        case Static():
+            return invoke_static(s, callee, args, kwargs)
+        case Value():
+            if isinstance(callee.type, Opaque) and not s.is_active(*args, *kwargs.values()):
+                return s.box(s.emit(primitives.apply, callee, *args, kwargs=kwargs, effect=True))
+            return s.refuse(errors.MissingRuleError, "cannot tell which function is called", why=(
+                "it is chosen at run time, and the derivative needs its source."),
+                help=("pass the function as an argument",))  # fmt: skip
+        case _:
+            return s.refuse(errors.UnsupportedSyntaxError, f"cannot call {describe_box(callee)}",
+                            why="it is not a function.", help=("call a function",))  # fmt: skip
+
+
+def _inline(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    if is_recursive(s, callee):
+        bound = bind_parameters(s, callee, args, kwargs)
+        return call_routine(s, callee, bound)
+    s.inlining.append(callee.key)
+    try:
+        return inline(s, callee, args, kwargs)
+    finally:
+        s.inlining.pop()
+
+
+def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """Call an object that is known now."""
+    function = callee.value
+    special = BUILTINS.get(function) if is_hashable(function) else None
+    if special is not None:
+        result = special(s, args, kwargs)
+        if result is not None:
+            return result
+    if isinstance(function, functools.partial):
+        return _partial(s, callee, args, kwargs)
+    if isinstance(function, types.MethodType):
+        self_path = None if callee.path is None else (*callee.path, ("attr", "__self__"))
+        func_path = None if callee.path is None else (*callee.path, ("attr", "__func__"))
+        receiver = Static(function.__self__, self_path)
+        return invoke_static(s, Static(function.__func__, func_path), (receiver, *args), kwargs)
+    if isinstance(function, functools._lru_cache_wrapper):
+        path = None if callee.path is None else (*callee.path, ("attr", "__wrapped__"))
+        return invoke_static(s, Static(function.__wrapped__, path), args, kwargs)
+    if s.transforms is not None:
+        made = s.transforms(s, callee, args, kwargs)
+        if made is not None:
+            return made
+    if isinstance(function, type) and _has_fields(function):
+        return _record(s, function, args, kwargs)
+    if registry.is_static(function) and _all_known(args, kwargs):
+        return s.box(
+            Const(function(*map(_plain, args), **{k: _plain(b) for k, b in kwargs.items()}))
+        )
+    rule = registry.lookup(function) if is_hashable(function) else None
+    if rule is not None:
+        return _ruled(s, function, args, kwargs)
+    return _without_rule(s, callee, args, kwargs)
+
+
+def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    if is_nondifferentiable(function) and _all_known(args, kwargs):
+        try:
+            return s.box(
+                Const(function(*map(_plain, args), **{k: _plain(b) for k, b in kwargs.items()}))
+            )
+        except Exception:  # noqa: BLE001 - it fails at run time, as in the plain call
+            pass
+    return s.box(s.emit(function, *args, kwargs=kwargs))
+
+
+def _all_known(args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:
+    """Whether every input is a constant whose folding is exact and short (no floats, no arrays)."""
+    return all(_is_plain_constant(b) for b in (*args, *kwargs.values())) and bool(args)
+
+
+def _is_plain_constant(box: Box) -> bool:
+    if isinstance(box, TupleBox):
+        return all(_is_plain_constant(item) for item in box.items)
+    if not isinstance(box, Static) or box.atom is not None or box.path is not None:
+        return False
+    return isinstance(box.value, int | str | type | np.dtype | type(None))
+
+
+def _plain(box: Box) -> Any:
+    if isinstance(box, TupleBox):
+        return tuple(_plain(item) for item in box.items)
+    assert isinstance(box, Static)
+    return box.value
+
+
+def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    function = callee.value
+    python = isinstance(function, types.FunctionType)
+    active = s.is_active(*args, *kwargs.values()) or _closure_is_active(s, args, kwargs)
+    if s.frame.trusted and python and not is_library(function):
+        return _inline(s, callee_of(s, function, None), args, kwargs)
+    if not active and (not python or is_library(function) or not _makes_functions(function)):
+        return opaque_call(s, callee, args, kwargs)
+    if python and not is_library(function):
+        return _inline(s, callee_of(s, function, callee.path), args, kwargs)
+    call_method = getattr(type(function), "__call__", None)
+    if isinstance(call_method, types.FunctionType) and not isinstance(function, type):
+        path = (
+            None
+            if callee.path is None
+            else (*callee.path, ("attr", "__call__"), ("attr", "__func__"))
+        )
+        return _inline(s, callee_of(s, call_method, path), (callee, *args), kwargs)
+    return missing_rule(s, function, args, kwargs)
+
+
+def _closure_is_active(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:
+    """Whether a local function among the arguments may carry a derivative in its closure."""
+    return any(isinstance(b, FunctionBox) for b in (*args, *kwargs.values()))
+
+
+def _makes_functions(function: types.FunctionType) -> bool:
+    """Whether a function holds functions: it may return one that is then called here."""
+    return any(isinstance(c, types.CodeType) for c in function.__code__.co_consts)
+
+
+def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """A call through which no derivative flows: it runs as it stands."""
+    function = callee.value
+    module = str(getattr(function, "__module__", None) or "").partition(".")[0]
+    pure = module in ("numpy", "math", "_operator", "builtins") and not _is_random(function)
+    if isinstance(function, types.FunctionType) and not function.__closure__:
+        s.guard(callee.path, "is", function)
+    elif callee.path is not None and not isinstance(function, type):
+        callee_value = s.constant(callee)
+        if isinstance(callee_value, Value):
+            return s.box(s.emit(primitives.apply, callee_value, *args, kwargs=kwargs, effect=True))
+    type_ = None
+    if _is_random(function):
+        holder = Static(getattr(function, "__self__", None))
+        type_ = draw_type(s, holder, function.__name__, args, kwargs)
+    return s.box(s.emit(function, *args, kwargs=kwargs, effect=not pure, type=type_))
+
+
+def draw_type(
+    s: Session, receiver: Box, name: str, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Type | None:
+    """The type of a random draw, asked of a generator of our own (the user's is not touched)."""
+    if not isinstance(receiver, Static):
+        return None
+    for kind, fresh in (
+        (np.random.Generator, np.random.default_rng),
+        (np.random.RandomState, np.random.RandomState),
+    ):
+        if isinstance(receiver.value, kind) and hasattr(kind, name):
+            keywords = tuple((k, s.arg(b)) for k, b in kwargs.items())
+            return by_running(getattr(fresh(0), name), tuple(s.arg(a) for a in args), keywords)
+    return None
+
+
+def _is_random(function: Any) -> bool:
+    holder = getattr(function, "__self__", None)
+    return "random" in str(getattr(function, "__module__", "")) or (
+        "random" in type(holder).__module__ if holder is not None else False
+    )
+
+
+def missing_rule(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """Refuse a function without a rule that carries a derivative."""
+    if only_counts(s, args, kwargs):
+        return opaque_call(s, Static(function), args, kwargs)
+    short = getattr(function, "__name__", type(function).__name__)
+    module = getattr(function, "__module__", None)
+    full = f"{module}.{short}" if module and module != "builtins" else short
+    return s.refuse(
+        errors.MissingRuleError, f"no derivative rule for {full}, called",
+        why="a value that depends on the differentiated arguments flows into it.",
+        help=(f"write one:  @srcad.rules.adjoint({full})",
+              f"or treat it as a constant:  srcad.stop_gradient({short}(...))"),
+    )  # fmt: skip
+
+
+def only_counts(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:
+    """Whether the only active inputs are Python integers: counts, not quantities."""
+    values = [v for b in (*args, *kwargs.values()) for v in values_of(b) if v in s.active]
+    return all(
+        isinstance(v.type, Numeric) and v.type.kind in "iub" and v.type.is_scalar for v in values
+    )
+
+
+def _partial(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    function, path = callee.value, callee.path
+
+    def at(*steps: tuple[str, Any]) -> Any:
+        return None if path is None else (*path, *steps)
+
+    inner = box_of_object(s, function.func, at(("attr", "func")))
+    first = [
+        box_of_object(s, a, at(("attr", "args"), ("item", k))) for k, a in enumerate(function.args)
+    ]
+    named = {
+        k: box_of_object(s, a, at(("attr", "keywords"), ("item", k)))
+        for k, a in function.keywords.items()
+    }
+    return invoke(s, inner, (*first, *args), {**named, **kwargs})
+
+
+# ---------------------------------------------------------------------- records
+def _has_fields(cls: type) -> bool:
+    return hasattr(cls, "_fields") or dataclasses.is_dataclass(cls)
+
+
+def _record(s: Session, cls: type, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """A named tuple or dataclass made inside the function."""
+    if hasattr(cls, "_fields"):
+        names = cls._fields
+        defaults = getattr(cls, "_field_defaults", {})
+    else:
+        if hasattr(cls, "__post_init__"):
+            s.refuse(errors.UnsupportedSyntaxError, f"cannot make a {cls.__name__!r} with __post_init__",
+                     why="its code would run on the derivative too.", help=("pass it in",))  # fmt: skip
+        fields = [f for f in dataclasses.fields(cls) if f.init]
+        names = tuple(f.name for f in fields)
+        defaults = {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
+    entries = dict(zip(names, args, strict=False))
+    entries.update(kwargs)
+    for name in names:
+        if name not in entries and name in defaults:
+            entries[name] = Static(defaults[name])
+    if set(entries) != set(names):
+        s.refuse(errors.UnsupportedSyntaxError, f"cannot make this {cls.__name__!r}",
+                 why="its fields are not all given.", help=("give every field",))  # fmt: skip
+    return RecordBox(cls, tuple(names), tuple(entries[n] for n in names))
+
+
+# ---------------------------------------------------------------------- methods
+def invoke_method(
+    s: Session, receiver: Box, name: str, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box:
+    """Call ``receiver.name(...)``."""
+    if isinstance(receiver, BoundBox) and name == "__property__":
+        return invoke(s, receiver, (), {})
+    if isinstance(receiver, FunctionBox | BoundBox):
+        inner = attribute(s, receiver.function, name) if isinstance(receiver, BoundBox) else None
+        if inner is not None:
+            return invoke(s, inner, args, kwargs)
+    for kind, methods in METHODS:
+        if kind(receiver) and name in methods:
+            return methods[name](s, receiver, args, kwargs)
+    if isinstance(receiver, Value | Static) and not s.is_active(receiver, *args, *kwargs.values()):
+        holder = s.atom(receiver)
+        method = s.emit(primitives.field, holder, Const(name), type=Opaque())
+        type_ = draw_type(s, receiver, name, args, kwargs)
+        return s.box(
+            s.emit(primitives.apply, method, *args, kwargs=kwargs, effect=True, type=type_)
+        )
+    if isinstance(receiver, Value | Static) and only_counts(s, (receiver, *args), kwargs):
+        method = s.emit(primitives.field, s.atom(receiver), Const(name), type=Opaque())
+        return s.box(s.emit(primitives.apply, method, *args, kwargs=kwargs, effect=True))
+    return s.refuse(errors.UnsupportedSyntaxError, f"cannot call the method {name!r} of {describe_box(receiver)}",
+                    why="srcad has no rule for it.", help=("use the NumPy function instead",))  # fmt: skip

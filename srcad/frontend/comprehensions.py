@@ -1,0 +1,75 @@
+"""Comprehensions: read as the loops that they abbreviate."""
+
+from __future__ import annotations
+
+import ast
+
+from srcad import errors
+from srcad.frontend.boxes import UNBOUND, Box, DictBox, ListBox, Static, Unbound
+from srcad.frontend.forms import lower_statement, lowers
+from srcad.frontend.known import known
+from srcad.frontend.scope import Session
+
+RESULT = "%items"
+
+
+@lowers(ast.ListComp, ast.GeneratorExp)
+def comprehension(s: Session, node: ast.ListComp | ast.GeneratorExp) -> Box:
+    """``[element for target in iterable if test]``; a generator that is consumed reads the same."""
+    result = f"{RESULT}{len(s.frame.env)}"
+    call = ast.Call(
+        ast.Attribute(ast.Name(result, ast.Load()), "append", ast.Load()), [node.elt], []
+    )
+    return _run(s, node, ast.Expr(call), result, ListBox(()))
+
+
+@lowers(ast.DictComp)
+def dict_comprehension(s: Session, node: ast.DictComp) -> Box:
+    """``{key: value for ...}`` over things that are known one by one."""
+    result = f"{RESULT}{len(s.frame.env)}"
+    target = ast.Subscript(ast.Name(result, ast.Load()), node.key, ast.Store())
+    return _run(s, node, ast.Assign([target], node.value), result, DictBox((), ()))
+
+
+@lowers(ast.SetComp)
+def set_comprehension(s: Session, node: ast.SetComp) -> Box:
+    """``{element for ...}`` of things that are known now."""
+    items = comprehension(s, ast.copy_location(ast.ListComp(node.elt, node.generators), node))
+    if isinstance(items, ListBox) and all(isinstance(i, Static) for i in items.items):
+        return Static(frozenset(known(s, i, "a set item") for i in items.items))
+    return s.refuse(errors.UnsupportedSyntaxError, "cannot differentiate through a set", node=node,
+                    why="the order of a set is not defined.", help=("use a list",))  # fmt: skip
+
+
+def _run(s: Session, node: ast.expr, body: ast.stmt, result: str, empty: Box) -> Box:
+    generators: list[ast.comprehension] = node.generators  # type: ignore[attr-defined]
+    for generator in reversed(generators):
+        for test in reversed(generator.ifs):
+            body = ast.If(test, [body], [])
+        body = ast.For(generator.target, generator.iter, [body], [])
+    _locate(body, node)
+    frame = s.frame
+    targets = {n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    hidden = {name: frame.env.get(name, UNBOUND) for name in targets}
+    local, loads = frame.local, frame.loads
+    frame.local = local | targets | {result}
+    frame.loads = {**loads, "%nested": 1}
+    frame.env[result] = empty
+    try:
+        lower_statement(s, body)
+        return frame.env.pop(result)
+    finally:
+        frame.local, frame.loads = local, loads
+        frame.env.pop(result, None)
+        for name, box in hidden.items():
+            if isinstance(box, Unbound):
+                frame.env.pop(name, None)
+            else:
+                frame.env[name] = box
+
+
+def _locate(node: ast.AST, like: ast.expr) -> None:
+    """Give the statements made here the place of the comprehension; the user's nodes keep theirs."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.expr | ast.stmt) and not hasattr(part, "lineno"):
+            ast.copy_location(part, like)

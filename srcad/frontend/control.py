@@ -1,0 +1,142 @@
+"""Conditionals and early exits: arms are read apart and meet again; what follows an exit is guarded.
+
+A statement list ends with an *exit tag* (`Frame.exit`): 0 falls through, 1 continue, 2 break,
+3 return; `DEAD` raises.  If one arm of an ``if`` surely leaves and the other falls through, the
+statements that follow are read inside the other arm; if an arm only may leave, they are read under
+``if tag == 0``.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+
+from srcad.frontend.forms import lower
+from srcad.frontend.known import truth
+from srcad.frontend.merge import Path, meet
+from srcad.frontend.scope import DEAD, Diverges, Session
+from srcad.ir.builder import Builder
+from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Atom, Block, Const, If, Value
+from srcad.types import INT
+
+Statements = list[ast.stmt]
+Reader = Callable[[Session, Statements], None]
+
+
+def read_arm(s: Session, build: Callable[[], None], builder: Builder | None = None) -> Path:
+    """Read statements into a block of their own (or on into `builder`) and undo their names."""
+    frame = s.frame
+    before, exit_, tags = s.snapshot(), frame.exit, frame.tags
+    outer, s.builder = s.builder, builder or Builder(where=s.builder.where, half=s.builder.half)
+    frame.exit, frame.tags = NONE, frozenset({NONE})
+    try:
+        try:
+            build()
+        except Diverges:
+            frame.ends(DEAD)
+        path = Path(s.builder, s.snapshot(), frame.exit, frame.tags)
+    finally:
+        s.builder = outer
+    s.restore(before)
+    frame.exit, frame.tags = exit_, tags
+    return path
+
+
+def continued(s: Session, path: Path, build: Callable[[], None]) -> Path:
+    """Read further statements at the end of an arm."""
+    before = s.snapshot()
+    s.restore(path.envs)
+    result = read_arm(s, build, path.builder)
+    s.restore(before)
+    return result
+
+
+def lower_if(s: Session, node: ast.If, rest: Statements, read: Reader) -> bool:
+    """Read a conditional; True if it took the statements that follow with it."""
+    test = lower(s, node.test)
+    known = truth(test)
+    if known is not None:
+        read(s, node.body if known else node.orelse)
+        return False
+    atom = s.atom(test)
+    left = read_arm(s, lambda: read(s, node.body))
+    right = read_arm(s, lambda: read(s, node.orelse))
+    taken = bool(rest) and _leaves(left) != _leaves(right) and NONE in (left.exit, right.exit)
+    if taken and left.exit == NONE:
+        left = continued(s, left, lambda: read(s, rest))
+    elif taken:
+        right = continued(s, right, lambda: read(s, rest))
+    with s.at(node):
+        meet(s, atom, left, right)
+    if s.frame.exit == DEAD:
+        raise Diverges
+    return taken
+
+
+def _leaves(path: Path) -> bool:
+    return isinstance(path.exit, int) and path.exit > NONE
+
+
+def on_tag(s: Session, tag: Value, wanted: int, build: Callable[[], None]) -> None:
+    """Read further statements where the exit tag has one value; elsewhere nothing changes."""
+    frame = s.frame
+    leaves = s.returns.get(tag) if wanted == NONE else None
+    test = leaves if leaves is not None else s.emit(operator.eq, tag, Const(wanted))
+    tags = frame.tags
+    taken = read_arm(s, build)
+    other = read_arm(s, lambda: None)
+    left = tags - {wanted}
+    other.exit, other.tags = (next(iter(left)) if len(left) == 1 else tag), left
+    if leaves is not None:
+        taken, other = other, taken
+    meet(s, test, taken, other)
+    if frame.exit == DEAD:
+        raise Diverges
+
+
+def guarded(s: Session, statements: Statements, read: Reader) -> None:
+    """Read the statements after a possible exit."""
+    tag = s.frame.exit
+    assert isinstance(tag, Value)
+    on_tag(s, tag, NONE, lambda: read(s, statements))
+
+
+def settle_continue(s: Session) -> Atom:
+    """The tag of a finished trip: ``continue`` is as good as the end of the body."""
+    exit_ = s.frame.exit
+    if isinstance(exit_, int):
+        return Const(NONE if exit_ == CONTINUE else max(exit_, NONE))
+    return exit_
+
+
+def without_continue(s: Session, tag: Value) -> Value:
+    """The tag with ``continue`` taken for the end of the trip that it is."""
+    return choice(s, s.emit(operator.eq, tag, Const(1)), Const(NONE), tag)
+
+
+def choice(s: Session, test: Atom, then: Atom, orelse: Atom) -> Value:
+    """A tag chosen by a test."""
+    op = If(test=test, then=Block((), (), (then,)), orelse=Block((), (), (orelse,)),
+            outputs=(Value(INT, "tag"),), where=s.builder.where, half=s.builder.half)  # fmt: skip
+    s.builder.ops.append(op)
+    return op.outputs[0]
+
+
+def after_break(s: Session) -> None:
+    """The loop is over: ``break`` has done its work, ``return`` goes on outward."""
+    frame = s.frame
+    if isinstance(frame.exit, int):
+        if frame.exit in (BREAK, 1):
+            frame.ends(NONE)
+        return
+    if RETURN not in frame.tags:
+        frame.ends(NONE)
+        return
+    if frame.tags == {RETURN}:
+        frame.ends(RETURN)
+        return
+    test = s.emit(operator.eq, frame.exit, Const(RETURN))
+    frame.exit = choice(s, test, Const(RETURN), Const(NONE))
+    s.returns[frame.exit] = test
+    frame.tags = frozenset({NONE, RETURN})

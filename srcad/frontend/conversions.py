@@ -1,0 +1,213 @@
+"""What builtins on numbers and objects mean: classes, conversions, attributes."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+
+import numpy as np
+
+from srcad.frontend.attributes import attribute
+from srcad.frontend.boxes import (
+    BoundBox,
+    Box,
+    DictBox,
+    FunctionBox,
+    ListBox,
+    RecordBox,
+    SliceBox,
+    Static,
+    TupleBox,
+)
+from srcad.frontend.calls import meaning
+from srcad.frontend.known import known, truth
+from srcad.frontend.operators import operate
+from srcad.frontend.scope import Session
+from srcad.ir import primitives
+from srcad.ir.core import Value
+from srcad.types import BOOL, FLOAT, INT, ListOf, Numeric, Opaque
+
+Args = tuple[Box, ...]
+Kwargs = dict[str, Box]
+
+
+@meaning(np.ndim)
+def ndim(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.ndim(x)``: a rank is mostly known."""
+    box = args[0]
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.shape is not None:
+        return Static(len(box.type.shape))
+    if isinstance(box, Static) and isinstance(box.value, int | float | complex):
+        return Static(0)
+    return None
+
+
+@meaning(np.shape)
+def shape_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.shape(x)``"""
+    box = args[0]
+    if isinstance(box, Static) and isinstance(box.value, int | float | complex):
+        return TupleBox(())
+    return s.box(s.emit(primitives.shape, box)) if isinstance(box, Value) else None
+
+
+@meaning(isinstance)
+def isinstance_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``isinstance(x, kinds)``, decided by what is known of `x`."""
+    box, kinds = args
+    wanted = known(s, kinds, "a class")
+    found = class_of(box)
+    if found is not None:
+        return Static(issubclass(found, wanted))
+    return s.emit(isinstance, box, Static(wanted), type=BOOL)
+
+
+def class_of(box: Box) -> type | None:
+    """The class of what a box stands for, where it is known."""
+    match box:
+        case Static():
+            return type(box.value)
+        case TupleBox():
+            return tuple
+        case ListBox() | Value(type=ListOf()):
+            return list
+        case DictBox():
+            return dict
+        case RecordBox():
+            return box.cls
+        case FunctionBox() | BoundBox():
+            return type(class_of)
+        case Value(type=Numeric() as type_):
+            return _class_of_number(type_)
+        case Value(type=Opaque() as type_):
+            return type_.cls
+        case _:
+            return None
+
+
+def _class_of_number(type_: Numeric) -> type | None:
+    if type_.form == "array":
+        return np.ndarray
+    if type_.dtype is None:
+        return None
+    if type_.form == "numpy":
+        return type_.dtype.type
+    if type_.form == "python":
+        return {"f": float, "i": int, "b": bool, "c": complex}.get(type_.kind)
+    return None
+
+
+@meaning(type)
+def type_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``type(x)``"""
+    found = class_of(args[0]) if len(args) == 1 else None
+    return Static(found) if found is not None else None
+
+
+@meaning(callable)
+def callable_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``callable(x)``"""
+    box = args[0]
+    if isinstance(box, Static):
+        return Static(callable(box.value))
+    return Static(isinstance(box, FunctionBox | BoundBox))
+
+
+@meaning(getattr)
+def getattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``getattr(x, name, default)``"""
+    name = known(s, args[1], "the name of an attribute")
+    if len(args) > 2 and isinstance(args[0], Static) and not hasattr(args[0].value, name):
+        return args[2]
+    return attribute(s, args[0], name)
+
+
+@meaning(hasattr)
+def hasattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``hasattr(x, name)``"""
+    name = known(s, args[1], "the name of an attribute")
+    box = args[0]
+    if isinstance(box, Static):
+        return Static(hasattr(box.value, name))
+    found = class_of(box)
+    if isinstance(box, RecordBox) and name in box.keys:
+        return Static(True)
+    return Static(hasattr(found, name)) if found is not None else None
+
+
+@meaning(float)
+def float_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``float(x)``"""
+    box = args[0] if args else Static(0.0)
+    if isinstance(box, Static) and box.atom is None:
+        return Static(float(box.value))
+    if isinstance(box, Value) and box.type == FLOAT:
+        return box
+    return s.emit(float, box, type=FLOAT)
+
+
+@meaning(int)
+def int_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``int(x)``: no derivative flows through it, but from an integer to itself."""
+    box = args[0] if args else Static(0)
+    if isinstance(box, Static) and box.atom is None:
+        return Static(int(box.value, *[known(s, a, "a base") for a in args[1:]]))
+    if (
+        isinstance(box, Value)
+        and isinstance(box.type, Numeric)
+        and box.type.is_python
+        and box.type.kind == "i"
+    ):
+        return box
+    result = s.emit(int, box, type=INT)
+    s.active.discard(result)
+    return result
+
+
+@meaning(abs)
+def abs_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``abs(x)``"""
+    box = args[0]
+    if isinstance(box, Static) and isinstance(box.value, int | float):
+        return Static(abs(box.value))
+    return s.box(s.emit(operator.abs, box))
+
+
+@meaning(pow)
+def pow_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``pow(x, n)``"""
+    return operate(s, operator.pow, *args) if len(args) == 2 and not kwargs else None
+
+
+@meaning(divmod)
+def divmod_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``divmod(x, n)``"""
+    return TupleBox((operate(s, operator.floordiv, *args), operate(s, operator.mod, *args)))
+
+
+@meaning(bool)
+def bool_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``bool(x)``"""
+    found = truth(args[0])
+    return Static(found) if found is not None else s.emit(bool, args[0], type=BOOL)
+
+
+@meaning(str, repr, format)
+def text_of(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """Text has no derivative."""
+    return s.emit(str, *args, type=Opaque(str)) if len(args) == 1 else None
+
+
+@meaning(print)
+def print_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``print(...)``: once, where it stands."""
+    s.emit(builtins.print, *args, kwargs=kwargs, effect=True)
+    return Static(None)
+
+
+@meaning(slice)
+def slice_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``slice(start, stop, step)``"""
+    parts: list[Box] = [Static(None), *args] if len(args) == 1 else list(args)
+    parts += [Static(None)] * (3 - len(parts))
+    return SliceBox(*parts)

@@ -1,0 +1,133 @@
+"""Names, literals, displays, attributes, text and lambdas.
+
+Operators are in `operators`, indexing in `indexing`, calls in `calls`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.attributes import attribute
+from srcad.frontend.boxes import Box, DictBox, FunctionBox, ListBox, MethodBox, Static, TupleBox
+from srcad.frontend.forms import bind, lower, lowers
+from srcad.frontend.known import known, spread
+from srcad.frontend.names import lookup
+from srcad.frontend.scope import Session
+from srcad.ir.core import Const
+from srcad.types import Opaque
+
+
+@lowers(ast.Constant)
+def constant(s: Session, node: ast.Constant) -> Box:
+    """A literal."""
+    return Static(node.value)
+
+
+@lowers(ast.Name)
+def name(s: Session, node: ast.Name) -> Box:
+    """A name."""
+    return lookup(s, node.id)
+
+
+@lowers(ast.Attribute)
+def attribute_of(s: Session, node: ast.Attribute) -> Box:
+    """``value.attr``"""
+    box = attribute(s, lower(s, node.value), node.attr)
+    if isinstance(box, MethodBox) and box.name == "__property__":
+        return s.invoke(s, box.receiver, (), {})
+    return box
+
+
+@lowers(ast.NamedExpr)
+def walrus(s: Session, node: ast.NamedExpr) -> Box:
+    """``(name := value)``"""
+    box = lower(s, node.value)
+    bind(s, node.target.id, box)
+    return box
+
+
+def starred(s: Session, nodes: list[ast.expr]) -> tuple[Box, ...]:
+    """The items of a display, stars spread."""
+    items: list[Box] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            items.extend(spread(s, lower(s, node.value), node))
+        else:
+            items.append(lower(s, node))
+    return tuple(items)
+
+
+@lowers(ast.Tuple)
+def tuple_display(s: Session, node: ast.Tuple) -> Box:
+    """``(a, b)``"""
+    return TupleBox(starred(s, node.elts))
+
+
+@lowers(ast.List)
+def list_display(s: Session, node: ast.List) -> Box:
+    """``[a, b]``"""
+    return ListBox(starred(s, node.elts))
+
+
+@lowers(ast.Set)
+def set_display(s: Session, node: ast.Set) -> Box:
+    """``{a, b}`` of things that are known now."""
+    items = starred(s, node.elts)
+    if all(isinstance(item, Static) for item in items):
+        return Static(frozenset(item.value for item in items if isinstance(item, Static)))
+    return s.emit(set, ListBox(items), type=Opaque(set))
+
+
+@lowers(ast.Dict)
+def dict_display(s: Session, node: ast.Dict) -> Box:
+    """``{key: value, **other}``"""
+    entries: dict[Any, Box] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        box = lower(s, value)
+        if key is None:
+            if not isinstance(box, DictBox):
+                s.refuse(errors.UnsupportedSyntaxError, "cannot spread this mapping", node=value,
+                         why="its keys are not known before the call.", help=("name the keys",))  # fmt: skip
+            entries.update(zip(box.keys, box.items, strict=True))
+            continue
+        entries[known(s, lower(s, key), "a dict key", key)] = box
+    return DictBox(tuple(entries), tuple(entries.values()))
+
+
+@lowers(ast.JoinedStr)
+def formatted(s: Session, node: ast.JoinedStr) -> Box:
+    """An f-string, as ``str.format``."""
+    values: list[Box] = []
+    template = _template(s, node, values)
+    if all(isinstance(v, Static) for v in values):
+        return Static(template.format(*[v.value for v in values if isinstance(v, Static)]))
+    return s.emit(str.format, Const(template), *values, type=Opaque(str))
+
+
+def _template(s: Session, node: ast.JoinedStr, values: list[Box]) -> str:
+    parts = []
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            parts.append(str(part.value).replace("{", "{{").replace("}", "}}"))
+        elif isinstance(part, ast.FormattedValue):
+            values.append(lower(s, part.value))
+            conversion = f"!{chr(part.conversion)}" if part.conversion > 0 else ""
+            inner = part.format_spec
+            spec = f":{_template(s, inner, values)}" if isinstance(inner, ast.JoinedStr) else ""
+            parts.append("{" + conversion + spec + "}")
+    return "".join(parts)
+
+
+@lowers(ast.Lambda)
+def lambda_(s: Session, node: ast.Lambda) -> Box:
+    """``lambda args: body``"""
+    return function_box(s, node)
+
+
+def function_box(s: Session, node: ast.FunctionDef | ast.Lambda) -> FunctionBox:
+    """A function defined here; its defaults are evaluated now."""
+    defaults = tuple(lower(s, d) for d in node.args.defaults)
+    kw_defaults = tuple(None if d is None else lower(s, d) for d in node.args.kw_defaults)
+    return FunctionBox(node, s.frame, defaults, kw_defaults)

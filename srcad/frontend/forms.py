@@ -1,0 +1,89 @@
+"""Forms of Python: one handler each.
+
+The handlers register themselves here.  A node without one is refused where it stands, before any
+name in it is looked up: the registry is the allow-list.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from srcad import errors
+from srcad.frontend.boxes import Box
+from srcad.frontend.scope import Session
+from srcad.ir.core import Value
+
+ExpressionHandler = Callable[[Session, Any], Box]
+StatementHandler = Callable[[Session, Any], None]
+EXPRESSIONS: dict[type[ast.AST], ExpressionHandler] = {}
+STATEMENTS: dict[type[ast.stmt], StatementHandler] = {}
+
+
+def lowers(*kinds: type[ast.AST]) -> Callable[[ExpressionHandler], ExpressionHandler]:
+    """Register the handler of an expression form."""
+
+    def register(handler: ExpressionHandler) -> ExpressionHandler:
+        for kind in kinds:
+            EXPRESSIONS[kind] = handler
+        return handler
+
+    return register
+
+
+def lowers_statement(*kinds: type[ast.stmt]) -> Callable[[StatementHandler], StatementHandler]:
+    """Register the handler of a statement form."""
+
+    def register(handler: StatementHandler) -> StatementHandler:
+        for kind in kinds:
+            STATEMENTS[kind] = handler
+        return handler
+
+    return register
+
+
+def lower(s: Session, node: ast.expr) -> Box:
+    """Read an expression."""
+    handler = EXPRESSIONS.get(type(node))
+    if handler is None:
+        refuse_form(s, node)
+    with s.at(node):
+        return handler(s, node)
+
+
+def lower_statement(s: Session, node: ast.stmt) -> None:
+    """Read one statement."""
+    handler = STATEMENTS.get(type(node))
+    if handler is None:
+        refuse_form(s, node)
+    with s.at(node):
+        handler(s, node)
+
+
+REMEDIES = {
+    ast.Await: ("the rest of the function runs at a time that the event loop decides; there is no "
+                "one sequence to reverse.", "await first, then differentiate a plain function"),
+    ast.Yield: ("a generator hands out its values while it runs; there is no one result.",
+                "collect the values in a list and return that"),
+    ast.YieldFrom: ("a generator hands out its values while it runs; there is no one result.",
+                    "collect the values in a list and return that"),
+    ast.SetComp: ("the order of a set is not defined.", "use a list"),
+}  # fmt: skip
+
+
+def refuse_form(s: Session, node: ast.AST) -> NoReturn:
+    """Refuse a form that has no handler."""
+    why, help_ = REMEDIES.get(
+        type(node), ("this form of Python is not supported yet.", "write it with plain statements")
+    )
+    name = type(node).__name__
+    s.refuse(errors.UnsupportedSyntaxError, f"cannot differentiate through {name!r}", why=why,
+             help=(help_,), node=node)  # fmt: skip
+
+
+def bind(s: Session, name_: str, box: Box) -> None:
+    """Bind a name; a new value takes it as its hint."""
+    if isinstance(box, Value) and box.hint is None and not s.frame.trusted:
+        box.hint = name_
+    s.frame.env[name_] = box

@@ -1,0 +1,299 @@
+"""Calling a user's function: bind its parameters, read its body in a frame of its own.
+
+Small or large, a function is read into its caller; one that calls itself becomes a `Routine`.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.boxes import Box, DictBox, FunctionBox, Path, Static, TupleBox, Unbound
+from srcad.frontend.control import on_tag
+from srcad.frontend.names import box_of_object
+from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Frame, Session
+from srcad.frontend.source import definition
+from srcad.frontend.statements import lower_statements, set_return
+from srcad.ir.core import NONE, RETURN, Const, Value
+from srcad.ir.primitives import raise_
+
+TRUSTED_PREFIX = "srcad."
+_LOADS: dict[int, tuple[ast.AST, dict[str, int]]] = {}
+_BOUND_NAMES: dict[int, tuple[ast.AST, frozenset[str]]] = {}
+
+
+@dataclass(eq=False)
+class Callee:
+    """A function about to be read: its tree, its surroundings, its defaults."""
+
+    node: ast.FunctionDef | ast.Lambda
+    frame: Frame
+    defaults: tuple[Box, ...] = ()
+    kw_defaults: dict[str, Box] = field(default_factory=dict)
+    key: Any = None
+
+    @property
+    def parameters(self) -> ast.arguments:
+        """The parameters."""
+        return self.node.args
+
+
+def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
+    """A function object of the user, found in its file."""
+    trusted = function.__module__.startswith(TRUSTED_PREFIX) and path is None
+    source = definition(function)
+    node = source.tree
+    if not isinstance(node, ast.FunctionDef | ast.Lambda) or is_generator(node):
+        s.refuse(errors.UnsupportedSyntaxError, f"cannot differentiate through {function.__name__!r}",
+                 why="it is a generator or a coroutine: it has no one result.",
+                 help=("return a list or an array",))  # fmt: skip
+    cells = {
+        name: cell.cell_contents
+        for name, cell in zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=True
+        )
+        if _filled(cell)
+    }
+    frame = Frame(
+        name=function.__name__, file=source.file, globals=function.__globals__, cells=cells,
+        local=bound_names(node), path=path, trusted=trusted, first_line=node.lineno,
+        loads=load_counts(node),
+    )  # fmt: skip
+    defaults = tuple(
+        box_of_object(s, value, None if path is None else (*path, ("default", k)))
+        for k, value in enumerate(function.__defaults__ or ())
+    )
+    kw_defaults = {
+        name: box_of_object(s, value, None if path is None else (*path, ("kwdefault", name)))
+        for name, value in (function.__kwdefaults__ or {}).items()
+    }
+    return Callee(node, frame, defaults, kw_defaults, function.__code__)
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - reading an empty cell raises
+    except ValueError:
+        return False
+    return True
+
+
+def callee_of_box(box: FunctionBox) -> Callee:
+    """A function that was defined inside the one being read."""
+    outer = box.frame
+    frame = Frame(
+        name=box.name, file=outer.file, globals=outer.globals, outer=outer, path=outer.path,
+        local=bound_names(box.node), trusted=outer.trusted, first_line=box.node.lineno,
+        loads=load_counts(box.node),
+    )  # fmt: skip
+    names = [a.arg for a in box.node.args.kwonlyargs]
+    kw_defaults = {n: d for n, d in zip(names, box.kw_defaults, strict=True) if d is not None}
+    return Callee(box.node, frame, box.defaults, kw_defaults, box.node)
+
+
+def is_generator(node: ast.AST) -> bool:
+    """Whether a function's own body yields."""
+    return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(node))
+
+
+def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function's body that are not inside another function."""
+    stack: list[ast.AST] = list(ast.iter_child_nodes(node))
+    while stack:
+        inner = stack.pop()
+        yield inner
+        if not isinstance(
+            inner, ast.FunctionDef | ast.Lambda | ast.AsyncFunctionDef | ast.ClassDef
+        ):
+            stack.extend(ast.iter_child_nodes(inner))
+
+
+def bound_names(node: ast.AST) -> frozenset[str]:
+    """The names that a function binds: parameters, targets, imports, inner functions."""
+    known = _BOUND_NAMES.get(id(node))
+    if known is not None and known[0] is node:
+        return known[1]
+    names: set[str] = set()
+    arguments: ast.arguments = node.args  # type: ignore[attr-defined]
+    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    names.update(a.arg for a in every)
+    names.update(a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None)
+    outside: set[str] = set()
+    for inner in own_nodes(node):
+        match inner:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                names.add(name)
+            case (
+                ast.FunctionDef(name=name)
+                | ast.ClassDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+            ):
+                names.add(name)
+            case ast.alias():
+                names.add((inner.asname or inner.name).partition(".")[0])
+            case ast.Global(names=given) | ast.Nonlocal(names=given):
+                outside.update(given)
+            case (
+                ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+            ):
+                names.add(name)
+    comprehension_only = _comprehension_names(node) - _plain_names(node)
+    result = frozenset(names - outside - comprehension_only)
+    if len(_BOUND_NAMES) > 4096:
+        _BOUND_NAMES.clear()
+    _BOUND_NAMES[id(node)] = (node, result)
+    return result
+
+
+def load_counts(node: ast.AST) -> dict[str, int]:
+    """How often each name is read; ``%nested`` if the function holds functions of its own."""
+    known = _LOADS.get(id(node))
+    if known is not None and known[0] is node:
+        return known[1]
+    counts: dict[str, int] = {}
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Store):
+            counts[inner.id] = counts.get(inner.id, 0) + 1
+        elif isinstance(inner, ast.FunctionDef | ast.Lambda) and inner is not node:
+            counts["%nested"] = 1
+        elif isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
+            counts[inner.target.id] = counts.get(inner.target.id, 0) + 1
+    if len(_LOADS) > 4096:
+        _LOADS.clear()
+    _LOADS[id(node)] = (node, counts)
+    return counts
+
+
+def _comprehension_names(node: ast.AST) -> set[str]:
+    return {
+        n.id
+        for inner in own_nodes(node)
+        if isinstance(inner, ast.comprehension)
+        for n in ast.walk(inner.target)
+        if isinstance(n, ast.Name)
+    }
+
+
+def _plain_names(node: ast.AST) -> set[str]:
+    """Names bound outside comprehension targets."""
+    targets = {
+        id(n)
+        for inner in own_nodes(node)
+        if isinstance(inner, ast.comprehension)
+        for n in ast.walk(inner.target)
+    }
+    arguments: ast.arguments = node.args  # type: ignore[attr-defined]
+    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    for inner in own_nodes(node):
+        if (
+            isinstance(inner, ast.Name)
+            and isinstance(inner.ctx, ast.Store)
+            and id(inner) not in targets
+        ):
+            names.add(inner.id)
+    return names
+
+
+# ------------------------------------------------------------------------------ binding
+def bind_parameters(
+    s: Session, callee: Callee, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> dict[str, Box]:
+    """The parameters' boxes, as Python binds them; wrong calls raise Python's TypeError."""
+    parameters = callee.parameters
+    positional = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
+    only_positional = {a.arg for a in parameters.posonlyargs}
+    bound: dict[str, Box] = dict(zip(positional, args, strict=False))
+    extra = args[len(positional) :]
+    if parameters.vararg is not None:
+        bound[parameters.vararg.arg] = TupleBox(tuple(extra))
+    elif extra:
+        raise TypeError(
+            f"{callee.frame.name}() takes {len(positional)} positional arguments "
+            f"but {len(args)} were given"
+        )
+    names = {*positional, *(a.arg for a in parameters.kwonlyargs)} - only_positional
+    others: dict[str, Box] = {}
+    for name, box in kwargs.items():
+        if name in names and name not in bound:
+            bound[name] = box
+        elif name in names and name in bound:
+            raise TypeError(f"{callee.frame.name}() got multiple values for argument {name!r}")
+        elif parameters.kwarg is not None:
+            others[name] = box
+        else:
+            raise TypeError(f"{callee.frame.name}() got an unexpected keyword argument {name!r}")
+    if parameters.kwarg is not None:
+        bound[parameters.kwarg.arg] = DictBox(tuple(others), tuple(others.values()))
+    for name, box in zip(positional[::-1], callee.defaults[::-1], strict=False):
+        bound.setdefault(name, box)
+    for name, box in callee.kw_defaults.items():
+        bound.setdefault(name, box)
+    missing = [n for n in (*positional, *(a.arg for a in parameters.kwonlyargs)) if n not in bound]
+    if missing:
+        raise TypeError(f"{callee.frame.name}() missing required arguments: {', '.join(missing)}")
+    return bound
+
+
+def inline(s: Session, callee: Callee, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """Read the body of a function here, with its parameters bound to these boxes."""
+    bound = bind_parameters(s, callee, args, kwargs)
+    frame = callee.frame
+    frame.env = dict(bound)
+    return read_body(s, callee.node, frame)
+
+
+def read_body(s: Session, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> Box:
+    """Read a function's statements in its frame; the box of its result."""
+    where = s.builder.where
+    s.frames.append(frame)
+    try:
+        with deep_recursion():
+            body: list[ast.stmt] = [ast.Return(node.body, lineno=node.lineno, col_offset=node.col_offset,
+                               end_lineno=node.end_lineno, end_col_offset=node.end_col_offset)] \
+                if isinstance(node, ast.Lambda) else node.body  # fmt: skip
+            lower_statements(s, body)
+            finish_body(s)
+        if frame.exit == DEAD:
+            raise Diverges
+        result = frame.env.get(RETURN_NAME, Static(None))
+    finally:
+        s.frames.pop()
+        s.builder.where = where
+    return Static(None) if isinstance(result, Unbound) else result
+
+
+def finish_body(s: Session) -> None:
+    """A path that runs off the end returns None."""
+    frame = s.frame
+    if frame.exit == NONE:
+        set_return(s, Static(None))
+        frame.ends(RETURN)
+    elif isinstance(frame.exit, Value) and NONE in frame.tags:
+        on_tag(s, frame.exit, NONE, lambda: set_return(s, Static(None)))
+        frame.ends(RETURN)
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let the reader recurse as deep as the user's code nests."""
+    before = sys.getrecursionlimit()
+    if before < 20_000:
+        sys.setrecursionlimit(20_000)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def raises(s: Session, error: Exception) -> None:
+    """The plain call raises this here, so the compiled one does."""
+    s.emit(raise_, s.emit(type(error), *[Const(a) for a in error.args]), effect=True)
+    raise Diverges

@@ -1,0 +1,32 @@
+"""What compiled code takes for granted about the user's objects besides its arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from srcad.frontend.boxes import Path
+from srcad.ir.core import Value
+
+GuardKind = Literal["is", "code", "equals", "class"]
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """The object at `path` still is the expected one.
+
+    ``"is"``: the same object; ``"code"``: a function with the same code object; ``"equals"``: the
+    same constant (type and value); ``"class"``: an instance of exactly the same class.
+    """
+
+    path: Path
+    kind: GuardKind
+    expected: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Capture:
+    """A further parameter of the compiled function, read at `path` when it is called."""
+
+    value: Value
+    path: Path

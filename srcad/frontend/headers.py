@@ -1,0 +1,361 @@
+"""What a name is at the start of every trip of a loop, and how that is found."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from srcad.frontend.boxes import (
+    UNBOUND,
+    Box,
+    Conflict,
+    DictBox,
+    FunctionBox,
+    ListBox,
+    RecordBox,
+    Static,
+    Structure,
+    TupleBox,
+    Unbound,
+    rebuilt,
+    same_structure,
+)
+from srcad.frontend.merge import can_be_atom
+from srcad.frontend.scope import Env, Frame, Session
+from srcad.ir.builder import Builder, atom_type
+from srcad.ir.core import NONE, UNDEF, Atom, Call, Const, Value, free_values, values_in
+from srcad.ir.primitives import append
+from srcad.types import (
+    Extent,
+    ListOf,
+    Numeric,
+    Symbol,
+    TupleOf,
+    Type,
+    Undefined,
+    join,
+    resolved,
+    symbol_extent,
+)
+
+
+@dataclass(eq=False)
+class Slot:
+    """One carried value: the body's parameter, what enters, what a trip leaves, what comes out."""
+
+    param: Value
+    init: Atom
+    final: Atom
+    output: Value | None = None
+    collected: Atom = UNDEF
+    position: int = -1
+
+
+class Loose(Symbol):
+    """A length that differs from trip to trip."""
+
+    __slots__ = ()
+
+
+# ------------------------------------------------------------------------------ headers
+def header(s: Session, start: Box, hint: str | None = None) -> Box:
+    """The first guess: what the name is before the loop."""
+    if isinstance(start, Value):
+        return _param(s, start.type, hint or start.hint, start in s.active)
+    if isinstance(start, Static):
+        if isinstance(start.value, bool):
+            return start
+        if type(start.value) in (int, float):
+            return _param(s, atom_type(Const(start.value)), hint, False)
+        return start
+    if isinstance(start, Structure) and not isinstance(start, ListBox):
+        return rebuilt(start, tuple(header(s, item) for item in start.items))
+    if isinstance(start, ListBox):
+        return ListBox(tuple(header(s, item) for item in start.items))
+    return start
+
+
+def _param(s: Session, type_: Type, hint: str | None, active: bool) -> Value:
+    value = Value(without_value(type_), hint)
+    if active:
+        s.active.add(value)
+    return value
+
+
+def without_value(type_: Type) -> Type:
+    """The type of an integer without the value it has now."""
+    if isinstance(type_, Numeric) and type_.value is not None:
+        return Numeric(type_.dtype, type_.shape, type_.form)
+    return type_
+
+
+def covers(s: Session, known: Box, end: Box) -> bool:
+    """Whether a header holds for what a trip leaves."""
+    if known is end:
+        return True
+    if isinstance(known, Value):
+        if isinstance(end, Unbound):
+            return True
+        if not can_be_atom(end) and not isinstance(end, Structure):
+            return True
+        if any(v in s.active for v in _values(end)) and known not in s.active:
+            return False
+        return type_covers(known.type, box_type(end))
+    if isinstance(known, Static) and isinstance(end, Static):
+        same = known.value is end.value or (
+            type(known.value) is type(end.value) and repr(known.value) == repr(end.value)
+        )
+        return same
+    if same_structure(known, end):
+        assert isinstance(known, Structure) and isinstance(end, Structure)
+        return all(covers(s, a, b) for a, b in zip(known.items, end.items, strict=True))
+    if isinstance(known, FunctionBox) and isinstance(end, FunctionBox):
+        return known.node is end.node
+    if isinstance(known, Unbound):
+        return not (can_be_atom(end) or isinstance(end, FunctionBox | Structure))
+    return isinstance(known, Conflict) or isinstance(end, Unbound)
+
+
+def _values(box: Box) -> Iterator[Value]:
+    if isinstance(box, Value):
+        yield box
+    elif isinstance(box, Structure):
+        for item in box.items:
+            yield from _values(item)
+
+
+def box_type(box: Box) -> Type:
+    """The type of the one value that would hold a box."""
+    match box:
+        case Value():
+            return without_value(box.type)
+        case Static():
+            return without_value(atom_type(Const(box.value)))
+        case ListBox(items):
+            result: Type = Undefined()
+            for item in items:
+                result = join(result, box_type(item))
+            return ListOf(result)
+        case RecordBox(cls, names, items):
+            return TupleOf(tuple(box_type(i) for i in items), names, cls)
+        case TupleBox(items):
+            return TupleOf(tuple(box_type(i) for i in items))
+        case DictBox(keys, items):
+            return TupleOf(tuple(box_type(i) for i in items), keys, dict)
+        case _:
+            return Undefined()
+
+
+def type_covers(known: Type, end: Type) -> bool:
+    """Whether everything that is an `end` is a `known`."""
+    if isinstance(end, Undefined) or known == end:
+        return True
+    if isinstance(known, Numeric) and isinstance(end, Numeric):
+        if known.dtype is not None and known.dtype != end.dtype:
+            return False
+        if known.form not in ("any", end.form):
+            return False
+        if known.shape is None:
+            return True
+        if end.shape is None or len(end.shape) != len(known.shape):
+            return False
+        return all(_extent_covers(a, b) for a, b in zip(known.shape, end.shape, strict=True))
+    if isinstance(known, ListOf) and isinstance(end, ListOf):
+        return type_covers(known.item, end.item)
+    if isinstance(known, TupleOf) and isinstance(end, TupleOf):
+        if (known.keys, known.cls, len(known.items)) != (end.keys, end.cls, len(end.items)):
+            return False
+        return all(type_covers(a, b) for a, b in zip(known.items, end.items, strict=True))
+    return type(known).__name__ == "Opaque"
+
+
+def _extent_covers(known: Extent, end: Extent) -> bool:
+    return _is_loose(known) or resolved(known) == resolved(end)
+
+
+def _is_loose(extent: Extent) -> bool:
+    return len(extent.terms) == 1 and isinstance(extent.terms[0][0], Loose) and extent.constant == 0
+
+
+def widened(s: Session, known: Box, end: Box, name: str | None = None) -> Box:
+    """A header that holds for both."""
+    if known is end:
+        return known
+    if isinstance(known, FunctionBox) or isinstance(end, FunctionBox):
+        return end if isinstance(end, FunctionBox) else known
+    if isinstance(known, Unbound):
+        return _first_binding(s, end, name)
+    if same_structure(known, end):
+        assert isinstance(known, Structure) and isinstance(end, Structure)
+        pairs = zip(known.items, end.items, strict=True)
+        return rebuilt(known, tuple(widened(s, a, b) for a, b in pairs))
+    if not can_be_atom(known) or not can_be_atom(end):
+        return Conflict(known, end)
+    active = any(v in s.active for box in (known, end) for v in _values(box))
+    hint = name or next((b.hint for b in (known, end) if isinstance(b, Value) and b.hint), None)
+    return _param(s, loosened(box_type(known), box_type(end)), hint, active)
+
+
+def _first_binding(s: Session, end: Box, hint: str | None = None) -> Box:
+    if isinstance(end, Structure) and not isinstance(end, ListBox):
+        return rebuilt(end, tuple(_first_binding(s, item) for item in end.items))
+    if not can_be_atom(end):
+        return UNBOUND if isinstance(end, Value) else end
+    active = any(v in s.active for v in _values(end))
+    hint = hint or (end.hint if isinstance(end, Value) else None)
+    return _param(s, loosened(box_type(end), box_type(end)), hint, active)
+
+
+def loosened(a: Type, b: Type) -> Type:
+    """The join of two types; lengths that differ become lengths that differ from trip to trip."""
+    result = join(a, b)
+    if not isinstance(result, Numeric) or result.shape is None:
+        return result
+    assert isinstance(a, Numeric | Undefined) and isinstance(b, Numeric | Undefined)
+    shapes = [t.shape for t in (a, b) if isinstance(t, Numeric) and t.shape is not None]
+    extents = tuple(_loosened([shape[k] for shape in shapes]) for k in range(len(result.shape)))
+    return Numeric(result.dtype, extents, result.form)
+
+
+def _loosened(extents: list[Extent]) -> Extent:
+    first = extents[0]
+    if all(resolved(e) == resolved(first) for e in extents):
+        local = any(s.example is None and not isinstance(s, Loose) for s, _ in first.terms)
+        return symbol_extent(Loose("n")) if local else first
+    return first if _is_loose(first) else symbol_extent(Loose("n"))
+
+
+# -------------------------------------------------------------------------------- slots
+def slots(s: Session, known: Box, start: Box, end: Box, body: Builder) -> list[Slot]:
+    """The carried values behind a header, with what enters and what a trip leaves."""
+    if isinstance(known, Value):
+        return [Slot(known, _entering(s, start), _leaving(s, end, body))]
+    if isinstance(known, Structure):
+        result: list[Slot] = []
+        for k, item in enumerate(known.items):
+            parts = [_part(box, k, len(known.items)) for box in (start, end)]
+            result += slots(s, item, parts[0], parts[1], body)
+        return result
+    return []
+
+
+def _part(box: Box, k: int, width: int) -> Box:
+    if isinstance(box, Structure) and len(box.items) == width:
+        return box.items[k]
+    return UNBOUND
+
+
+def _entering(s: Session, box: Box) -> Atom:
+    return UNDEF if isinstance(box, Unbound | Conflict) else s.atom(box)
+
+
+def _leaving(s: Session, box: Box, body: Builder) -> Atom:
+    if isinstance(box, Unbound) or not can_be_atom(box):
+        return UNDEF
+    outer, s.builder = s.builder, body
+    try:
+        return s.atom(box)
+    finally:
+        s.builder = outer
+
+
+def over(known: Box, exits: Iterator[Slot], leave: Callable[[Slot], Box]) -> Box:
+    """The box with every carried value of a header replaced, in the order of `slots`."""
+    if isinstance(known, Value):
+        return leave(next(exits))
+    if isinstance(known, Structure):
+        return rebuilt(known, tuple(over(item, exits, leave) for item in known.items))
+    return known
+
+
+def collectable(slot: Slot, body: Builder, every: list[Slot], tag: Atom) -> bool:
+    """Whether a carried list only grows by one item at the end of every trip, from empty."""
+    if not isinstance(slot.param.type, ListOf) or not isinstance(slot.final, Value):
+        return False
+    if not _is_empty_list(slot.init):
+        return False
+    position = next((k for k, op in enumerate(body.ops) if slot.final in op.results), None)
+    if position is None:
+        return False
+    op = body.ops[position]
+    if not isinstance(op, Call) or op.target is not append or op.args[0] is not slot.param:
+        return False
+    used = [v for k, other in enumerate(body.ops) if k != position for v in _uses(other)]
+    others = [v for o in every if o is not slot for v in values_in(o.final)]
+    if any(v in (slot.param, slot.final) for v in (*used, *others, *values_in(tag))):
+        return False
+    slot.position = position
+    return isinstance(tag, Const) and tag.value == NONE
+
+
+def _uses(op: Any) -> Iterator[Value]:
+    yield from op.operands
+    for block in op.blocks:
+        yield from free_values(block)
+
+
+def _is_empty_list(init: Atom) -> bool:
+    return (
+        isinstance(init, Value)
+        and isinstance(init.type, ListOf)
+        and isinstance(init.type.item, Undefined)
+    )
+
+
+# ---------------------------------------------------------------------------- names
+def assigned_names(node: ast.For | ast.While, frame: Frame, before: Env) -> list[str]:
+    """The names that a trip binds, but for those that live within one trip."""
+    stored = {n.id: None for part in node.body for n in ast.walk(part)
+              if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}  # fmt: skip
+    if isinstance(node, ast.For):
+        stored.update({n.id: None for n in ast.walk(node.target) if isinstance(n, ast.Name)})
+    return [
+        name
+        for name in stored
+        if name in frame.local and not _is_temporary(name, node, frame, before)
+    ]
+
+
+def _is_temporary(name: str, node: ast.For | ast.While, frame: Frame, before: Env) -> bool:
+    """Whether a name is bound before it is read in every trip and not read after the loop."""
+    loads = frame.loads.get(name, 0)
+    inside = sum(_reads(n, name) for n in ast.walk(node))
+    if loads != inside or frame.loads.get("%nested", 0):
+        return False
+    if isinstance(node, ast.For) and any(
+        isinstance(n, ast.Name) and n.id == name for n in ast.walk(node.target)
+    ):
+        return True
+    for statement in node.body:
+        if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement)):
+            continue
+        return _surely_binds(statement, name)
+    return False
+
+
+def _reads(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.target, ast.Name) and node.target.id == name
+    return isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Store)
+
+
+def _surely_binds(statement: ast.stmt, name: str) -> bool:
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+        return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    bound = {
+        n.id
+        for t in targets
+        for n in ast.walk(t)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    read = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
+    read |= {
+        n.id
+        for t in targets
+        for n in ast.walk(t)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    }
+    return name in bound and name not in read

@@ -1,0 +1,97 @@
+"""``value[index]``: of what is known, now; of an array or list, at the call."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import Any
+
+import numpy as np
+
+from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
+from srcad.frontend.forms import lower, lowers
+from srcad.frontend.known import known
+from srcad.frontend.names import box_of_object
+from srcad.frontend.scope import Diverges, Session
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.types import Numeric
+
+
+@lowers(ast.Slice)
+def slice_(s: Session, node: ast.Slice) -> Box:
+    """``start:stop:step``"""
+    parts = [
+        Static(None) if p is None else lower(s, p) for p in (node.lower, node.upper, node.step)
+    ]
+    return SliceBox(*parts)
+
+
+@lowers(ast.Subscript)
+def subscript(s: Session, node: ast.Subscript) -> Box:
+    """``value[index]``"""
+    return getitem(s, lower(s, node.value), lower(s, node.slice))
+
+
+def getitem(s: Session, box: Box, index: Box) -> Box:
+    """Read an item: of what is known, now; of an array or list, at the call."""
+    if isinstance(box, DictBox):
+        return _dict_item(s, box, known(s, index, "a dict key"))
+    if isinstance(box, TupleBox | ListBox):
+        return _sequence_item(s, box, index)
+    if isinstance(box, RecordBox) and issubclass(box.cls, tuple):
+        return _sequence_item(s, TupleBox(box.items), index)
+    if (
+        isinstance(box, Static)
+        and isinstance(index, Static)
+        and isinstance(box.value, str | tuple | list | dict | range)
+    ):
+        return (
+            s.box(Const(box.value[index.value]))
+            if box.path is None
+            else attribute_item(s, box, index.value)
+        )
+    if isinstance(box, Static) and box.path is None and box.atom is None:
+        if box.value in (np.r_, np.c_, np.s_, np.ix_):
+            return s.box(s.emit(operator.getitem, box, index))
+    result = s.emit(operator.getitem, box, index)
+    if isinstance(box, Value) and _is_view(index):
+        s.bases[result] = s.bases.get(box, box)
+    return s.box(result)
+
+
+def attribute_item(s: Session, box: Static, key: Any) -> Box:
+    """An item of a container of the user's, reached by its path."""
+    from_path = (*(box.path or ()), ("item", key))
+    return box_of_object(s, box.value[key], from_path)
+
+
+def _is_view(index: Box) -> bool:
+    if isinstance(index, TupleBox):
+        return all(_is_view(item) for item in index.items)
+    if isinstance(index, Value):
+        return isinstance(index.type, Numeric) and index.type.is_scalar
+    return isinstance(index, Static | SliceBox)
+
+
+def _dict_item(s: Session, box: DictBox, key: Any) -> Box:
+    if key in box.keys:
+        return box.items[box.keys.index(key)]
+    s.emit(primitives.raise_, s.emit(KeyError, Const(key)), effect=True)
+    raise Diverges
+
+
+def _sequence_item(s: Session, box: TupleBox | ListBox, index: Box) -> Box:
+    if isinstance(index, SliceBox):
+        bounds = [known(s, b, "a slice of a tuple") for b in (index.start, index.stop, index.step)]
+        return type(box)(box.items[slice(*bounds)])
+    if isinstance(index, Static) and isinstance(index.value, int):
+        if -len(box.items) <= index.value < len(box.items):
+            return box.items[index.value]
+        s.emit(primitives.raise_, s.emit(IndexError, Const("list index out of range")), effect=True)
+        raise Diverges
+    types = [item.type if isinstance(item, Value) else None for item in box.items]
+    if box.source is None and (not types or any(t != types[0] for t in types)):
+        known(s, index, "an index of a tuple of different things")
+    value = s.atom(box)
+    return s.box(s.emit(operator.getitem, value, index))

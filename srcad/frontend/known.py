@@ -1,0 +1,106 @@
+"""What is known now of a box: its truth, its items, its value."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.boxes import (
+    Box,
+    Conflict,
+    DictBox,
+    IterBox,
+    ListBox,
+    RecordBox,
+    Static,
+    Structure,
+    TupleBox,
+)
+from srcad.frontend.scope import NeedsStatic, Session
+from srcad.ir.core import Const, Value
+from srcad.types import Numeric, static_value
+
+
+def truth(box: Box) -> bool | None:
+    """The truth of a box where it is known now."""
+    if isinstance(box, Static):
+        if box.atom is not None and not isinstance(box.value, bool | str | type(None)):
+            return None
+        try:
+            return bool(box.value)
+        except Exception:  # noqa: BLE001 - an array of several entries: it raises at run time
+            return None
+    if isinstance(box, Structure):
+        return len(box.items) > 0 or isinstance(box, RecordBox)
+    if isinstance(box, Value | Conflict):
+        return None
+    return True
+
+
+def known(s: Session, box: Box, what: str, node: ast.AST | None = None) -> Any:
+    """The constant that a box is; an integer argument is made a constant (and guarded)."""
+    if isinstance(box, Static):
+        return box.value
+    if isinstance(box, TupleBox):
+        return tuple(known(s, item, what, node) for item in box.items)
+    if isinstance(box, Value) and isinstance(box.type, Numeric):
+        value = static_value(box.type.value)
+        if value is not None:
+            return value
+    error = errors.UnsupportedSyntaxError(
+        f"{what} is not known before the call in {s.user_frame.name!r}",
+        where=s.location(node) if node is not None else s.builder.where,
+        why="the derivative is compiled for one value of it.",
+        help=("pass it as an argument of its own",),
+    )
+    raise NeedsStatic(error)
+
+
+def spread(s: Session, box: Box, node: ast.AST | None = None) -> tuple[Box, ...]:
+    """The items of a sequence whose length is known."""
+    if isinstance(box, TupleBox | ListBox):
+        return box.items
+    if isinstance(box, DictBox):
+        return tuple(Static(k) for k in box.keys)
+    if isinstance(box, Static) and isinstance(box.value, tuple | list | str | range):
+        return tuple(Static(v) for v in box.value)
+    if isinstance(box, IterBox):
+        from_iter = static_items(s, box)
+        if from_iter is not None:
+            return from_iter
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.shape:
+        count = static_value(box.type.shape[0])
+        if count is not None:
+            return tuple(s.box(s.emit(operator.getitem, box, Const(k))) for k in range(count))
+    s.refuse(errors.UnsupportedSyntaxError, "cannot spread a sequence of unknown length",
+             why="the number of its items is not known before the call.",
+             help=("index it, or loop over it",), node=node)  # fmt: skip
+
+
+def static_items(s: Session, box: IterBox) -> tuple[Box, ...] | None:
+    """The items of an iterator over things that are known one by one."""
+    if box.kind == "range":
+        bounds = [p.value for p in box.parts if isinstance(p, Static)]
+        if len(bounds) == 3 and all(isinstance(b, int) for b in bounds):
+            return tuple(Static(k) for k in range(*bounds))
+        return None
+    columns: list[tuple[Box, ...]] = []
+    for part in box.parts:
+        if isinstance(part, TupleBox | ListBox):
+            columns.append(part.items)
+        elif isinstance(part, DictBox):
+            columns.append(tuple(Static(k) for k in part.keys))
+        elif isinstance(part, IterBox):
+            inner = static_items(s, part)
+            if inner is None:
+                return None
+            columns.append(inner)
+        elif isinstance(part, Static) and isinstance(part.value, tuple | list | str | range):
+            columns.append(tuple(Static(v) for v in part.value))
+        else:
+            return None
+    if box.kind == "reversed":
+        return columns[0][::-1]
+    return tuple(TupleBox(row) for row in zip(*columns, strict=False))

@@ -1,0 +1,224 @@
+"""The front end's two doors: read a user's function, read a rule into code being built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from srcad import errors
+from srcad.frontend import (
+    assignment,
+    builtin,
+    calls,
+    comprehensions,
+    conversions,
+    expressions,
+    indexing,
+    loops,
+    operators,
+)
+from srcad.frontend.boxes import (
+    Box,
+    DictBox,
+    ListBox,
+    Path,
+    RecordBox,
+    SliceBox,
+    Static,
+    Structure,
+    TupleBox,
+)
+from srcad.frontend.functions import Callee, callee_of, inline, read_body
+from srcad.frontend.guards import Capture, Guard
+from srcad.frontend.recursion import call_routine, is_recursive
+from srcad.frontend.scope import Diverges, NeedsStatic, Session
+from srcad.ir.builder import Builder
+from srcad.ir.core import Arg, Block, Const, Display, Function, Location, Value
+from srcad.types import Facts, Fixed, Opaque, Type
+
+FORMS = (
+    assignment,
+    builtin,
+    calls,
+    conversions,
+    comprehensions,
+    expressions,
+    indexing,
+    loops,
+    operators,
+)  # importing them registers their handlers
+Transforms = Callable[..., Box]
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """A function as IR.
+
+    The parameters of `function` are the user's parameters in the order of the signature (``*args``
+    is one tuple, ``**kwargs`` one dict), then one per capture.  It has one result.
+    """
+
+    function: Function
+    captures: tuple[Capture, ...]
+    guards: tuple[Guard, ...]
+    active: frozenset[Value]
+
+
+def lower(
+    function: FunctionType,
+    types: Mapping[str, Type],
+    facts: Facts,
+    *,
+    active: tuple[str, ...] = (),
+    arguments: Mapping[str, Any] | None = None,
+    transforms: Transforms | None = None,
+    path: Path = (),
+) -> Lowered:
+    """Read a function for one signature.
+
+    Parameters
+    ----------
+    function : function
+        A plain Python function.
+    types : mapping from str to Type
+        The type of every parameter, in the order of the signature.
+    facts : Facts
+        Where assumptions about lengths are recorded.
+    active : tuple of str
+        The parameters through which derivatives are taken.
+    arguments : mapping from str to object, optional
+        The arguments of the call that caused the compilation (for objects of the user's classes).
+    transforms : callable, optional
+        What a call of an object of srcad's own (a gradient) means.
+    path : tuple
+        How the function is reached; its globals and cells are captured below this path.
+
+    Returns
+    -------
+    Lowered
+        The IR and what it takes for granted.
+
+    Raises
+    ------
+    SrcadError
+        Something in the function cannot be read or differentiated.
+    """
+    session = Session(
+        facts, invoke=calls.invoke, read_body=read_body, transforms=transforms, root=function
+    )
+    callee = callee_of(session, function, path)
+    params = {name: Value(type_, name) for name, type_ in types.items()}
+    boxes: dict[str, Box] = {}
+    given = arguments or {}
+    for name, value in params.items():
+        if name in active:
+            session.active.add(value)
+        session.paths[value] = (("param", name),)
+        boxes[name] = _argument(session, value, given.get(name))
+    try:
+        result = _read(session, callee, boxes)
+        atom = session.atom(result)
+    except Diverges:
+        atom = Const(None)
+    except NeedsStatic as problem:
+        raise problem.error from None
+    params_in_order = (*params.values(), *(c.value for c in session.captures))
+    block = Block((), tuple(session.builder.ops), (atom,))
+    where = Location(callee.frame.file, callee.node.lineno, function=function.__name__)
+    made = Function(function.__name__, params_in_order, block, where)
+    return Lowered(made, tuple(session.captures), tuple(session.guards), frozenset(session.active))
+
+
+def _argument(s: Session, value: Value, given: Any) -> Box:
+    if isinstance(value.type, Opaque) and given is not None:
+        return Static(given, s.paths[value], atom=value)
+    if isinstance(value.type, Fixed):
+        return Static(value.type.value, s.paths[value], atom=None)
+    return s.box(value)
+
+
+def _read(s: Session, callee: Callee, boxes: dict[str, Box]) -> Box:
+    if is_recursive(s, callee):
+        s.frames.append(callee.frame)
+        return call_routine(s, callee, boxes)
+    s.inlining.append(callee.key)
+    callee.frame.env = dict(boxes)
+    return read_body(s, callee.node, callee.frame)
+
+
+# ------------------------------------------------------------------------------ rules
+def lower_inline(
+    builder: Builder, function: Any, args: list[Arg | None], kwargs: Mapping[str, Arg] | None = None
+) -> Any:
+    """Read a rule's function at the end of `builder`'s block.
+
+    Parameters
+    ----------
+    builder : Builder
+        Where the ops go; their place and half are the builder's.
+    function : function
+        The rule: a plain Python function.
+    args, kwargs : arguments
+        Atoms, displays, or nested tuples and lists of these.
+
+    Returns
+    -------
+    object
+        What the rule returns: an atom, None, or nested tuples, lists and dicts of these.
+    """
+    session = Session(Facts(), builder=builder, invoke=calls.invoke, read_body=read_body)
+    boxes = tuple(box_of_arg(session, a) for a in args)
+    named = {k: box_of_arg(session, a) for k, a in (kwargs or {}).items()}
+    where = builder.where
+    try:
+        result = inline(session, callee_of(session, function, None), boxes, named)
+    except NeedsStatic as problem:
+        raise problem.error from None
+    except Diverges:
+        raise errors.InvalidIRError(f"the rule {function.__name__!r} always raises") from None
+    finally:
+        builder.where = where
+    return unboxed(session, result)
+
+
+def box_of_arg(s: Session, arg: Any) -> Box:
+    """The box of an argument."""
+    match arg:
+        case None:
+            return Static(None)
+        case Value() | Const():
+            return s.box(arg)
+        case Display(kind="tuple", items=items):
+            return TupleBox(tuple(box_of_arg(s, a) for a in items))
+        case Display(kind="list", items=items):
+            return ListBox(tuple(box_of_arg(s, a) for a in items))
+        case Display(kind="dict", items=items):
+            keys = tuple(k.value for k in items[::2] if isinstance(k, Const))
+            return DictBox(keys, tuple(box_of_arg(s, a) for a in items[1::2]))
+        case Display(kind="slice", items=(start, stop, step)):
+            return SliceBox(*[box_of_arg(s, a) for a in (start, stop, step)])
+        case tuple():
+            return TupleBox(tuple(box_of_arg(s, a) for a in arg))
+        case list():
+            return ListBox(tuple(box_of_arg(s, a) for a in arg))
+        case _:
+            return Static(arg)
+
+
+def unboxed(s: Session, box: Box) -> Any:
+    """A box as nested Python structures of atoms."""
+    if isinstance(box, Structure) and box.source is not None:
+        return box.source
+    match box:
+        case Static():
+            return None if box.value is None else s.constant(box)
+        case TupleBox(items):
+            return tuple(unboxed(s, item) for item in items)
+        case ListBox(items):
+            return [unboxed(s, item) for item in items]
+        case DictBox(keys, items) | RecordBox(keys=keys, items=items):
+            return {k: unboxed(s, item) for k, item in zip(keys, items, strict=True)}
+        case _:
+            return s.atom(box)

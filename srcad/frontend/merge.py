@@ -1,0 +1,184 @@
+"""Where paths meet: one box for what a name is on either path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from srcad.frontend.boxes import (
+    UNBOUND,
+    Box,
+    Conflict,
+    DictBox,
+    ListBox,
+    RecordBox,
+    Static,
+    Structure,
+    TupleBox,
+    Unbound,
+    rebuilt,
+    same_structure,
+    values_of,
+)
+from srcad.frontend.questions import is_plain
+from srcad.frontend.scope import DEAD, RETURN_NAME, Env, Session
+from srcad.ir.builder import Builder, atom_type
+from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Value
+from srcad.types import Type, join
+
+
+@dataclass(eq=False)
+class Path:
+    """One arm after it was read: its ops, its names, how it ended."""
+
+    builder: Builder
+    envs: list[Env]
+    exit: int | Value
+    tags: frozenset[int]
+
+
+@dataclass(eq=False)
+class Meeting:
+    """The pairs of atoms that the two arms yield, and the values in which they meet."""
+
+    session: Session
+    left: Path
+    right: Path
+    yields: list[tuple[Atom, Atom]] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+    known: dict[tuple[int, int], Box] = field(default_factory=dict)
+    kept: list[tuple[Box, Box]] = field(default_factory=list)
+
+    def box(self, a: Box, b: Box, hint: str | None) -> Box:
+        """What a name is after the meeting."""
+        key = (id(a), id(b))
+        if key not in self.known:
+            self.known[key] = self._box(a, b, hint)
+            self.kept.append((a, b))
+        return self.known[key]
+
+    def _box(self, a: Box, b: Box, hint: str | None) -> Box:
+        if a is b:
+            return a
+        if isinstance(a, Static) and isinstance(b, Static) and _same_static(a, b):
+            return a
+        if same_structure(a, b):
+            assert isinstance(a, Structure) and isinstance(b, Structure)
+            pairs = zip(a.items, b.items, strict=True)
+            return rebuilt(a, tuple(self.box(x, y, None) for x, y in pairs))
+        if isinstance(a, Unbound):
+            return self._half_bound(b, hint, left=False)
+        if isinstance(b, Unbound):
+            return self._half_bound(a, hint, left=True)
+        if not can_be_atom(a) or not can_be_atom(b):
+            return Conflict(a, b)
+        return self.atom(self._inside(self.left, a), self._inside(self.right, b), hint)
+
+    def _half_bound(self, box: Box, hint: str | None, *, left: bool) -> Box:
+        if isinstance(box, Structure):
+            return rebuilt(box, tuple(self._half_bound(b, None, left=left) for b in box.items))
+        if not isinstance(box, Value):
+            return Conflict(box, UNBOUND) if values_of(box) else box
+        return self.atom(box, UNDEF, hint) if left else self.atom(UNDEF, box, hint)
+
+    def _inside(self, path: Path, box: Box) -> Atom:
+        """Build a structure inside the arm that yields it."""
+        before, self.session.builder = self.session.builder, path.builder
+        try:
+            return self.session.atom(box)
+        finally:
+            self.session.builder = before
+
+    def atom(self, a: Atom, b: Atom, hint: str | None) -> Value:
+        """A value that is `a` on the left path and `b` on the right."""
+        output = Value(join(type_of_atom(a), type_of_atom(b)), hint or _hint(a, b))
+        self.yields.append((a, b))
+        self.outputs.append(output)
+        if any(isinstance(x, Value) and x in self.session.active for x in (a, b)):
+            self.session.active.add(output)
+        return output
+
+
+def type_of_atom(atom: Atom) -> Type:
+    """The type of what an arm yields; an int constant stays just an int where paths meet."""
+    return atom_type(atom)
+
+
+def _hint(a: Atom, b: Atom) -> str | None:
+    return next((x.hint for x in (a, b) if isinstance(x, Value) and x.hint), None)
+
+
+def _same_static(a: Static, b: Static) -> bool:
+    if a.value is b.value:
+        return True
+    plain = type(a.value) is type(b.value) and is_plain(a.value)
+    return plain and not isinstance(a.value, type) and repr(a.value) == repr(b.value)
+
+
+def can_be_atom(box: Box) -> bool:
+    """Whether a box can be held by one value."""
+    if isinstance(box, Static):
+        simple = box.value is None or isinstance(box.value, bool | int | float | complex | str)
+        return simple or box.atom is not None or not callable(box.value)
+    if isinstance(box, TupleBox | ListBox | DictBox | RecordBox):
+        return all(can_be_atom(item) for item in box.items)
+    return isinstance(box, Value)
+
+
+def meet(session: Session, test: Atom, left: Path, right: Path) -> None:
+    """Append the conditional that joins two arms, and bind every name to what it is afterwards."""
+    meeting = Meeting(session, left, right)
+    frame = session.frame
+    if DEAD in (left.exit, right.exit) and left.exit != right.exit:
+        exit_, tags = (right.exit, right.tags) if left.exit == DEAD else (left.exit, left.tags)
+    else:
+        exit_, tags = left.exit, left.tags | right.tags
+    both = isinstance(left.exit, int) and isinstance(right.exit, int)
+    differs = (left.exit != right.exit) if both else (left.exit is not right.exit)
+    merged: Atom | int = exit_
+    if differs and DEAD not in (left.exit, right.exit):
+        merged = meeting.atom(_tag(left.exit), _tag(right.exit), "tag")
+    elif differs and isinstance(exit_, Value):
+        merged = meeting.atom(_tag(left.exit), _tag(right.exit), "tag")
+    envs = [
+        _names(meeting, a, b, innermost=index == len(left.envs) - 1)
+        for index, (a, b) in enumerate(zip(left.envs, right.envs, strict=True))
+    ]
+    then = _block(left, [a for a, _ in meeting.yields])
+    orelse = _block(right, [b for _, b in meeting.yields])
+    if then.ops or orelse.ops or meeting.outputs:
+        session.builder.ops.append(
+            If(test=test, then=then, orelse=orelse, outputs=tuple(meeting.outputs),
+               where=session.builder.where, half=session.builder.half)
+        )  # fmt: skip
+    session.restore(envs)
+    assert not isinstance(merged, Const)
+    frame.exit, frame.tags = merged, tags
+
+
+def _tag(exit_: int | Value) -> Atom:
+    return Const(max(exit_, NONE)) if isinstance(exit_, int) else exit_
+
+
+def _block(path: Path, results: list[Atom]) -> Block:
+    return Block((), tuple(path.builder.ops), tuple(results))
+
+
+def _names(meeting: Meeting, a: Env, b: Env, *, innermost: bool) -> Env:
+    names = dict.fromkeys([*a, *b])
+    merged: Env = {}
+    for name in names:
+        left, right = a.get(name, UNBOUND), b.get(name, UNBOUND)
+        if left is not right:
+            left = _if_alive(left, meeting.left.exit, name, innermost=innermost)
+            right = _if_alive(right, meeting.right.exit, name, innermost=innermost)
+        box = meeting.box(left, right, None if name.startswith("%") else name)
+        if not isinstance(box, Unbound):
+            merged[name] = box
+    return merged
+
+
+def _if_alive(box: Box, exit_: int | Value, name: str, *, innermost: bool) -> Box:
+    """What a name is worth on a path that surely raises or returns: nothing, but for the result."""
+    if exit_ == DEAD or (innermost and exit_ == RETURN and name != RETURN_NAME):
+        return UNBOUND
+    return box

@@ -1,0 +1,219 @@
+"""Methods of arrays, lists and dicts, as the functions that they are."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.assignment import append, extend
+from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
+from srcad.frontend.indexing import getitem
+from srcad.frontend.known import known
+from srcad.frontend.scope import Session
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.types import FLOAT, INT, ListOf, Numeric
+
+Method = Callable[[Session, Any, tuple[Box, ...], dict[str, Box]], Box]
+
+SAME_SIGNATURE = {
+    name: getattr(np, name)
+    for name in """sum mean prod max min std var all any argmax argmin argsort cumsum cumprod trace
+    diagonal repeat squeeze swapaxes take dot clip round nonzero searchsorted conj ravel
+    compress choose""".split()
+} | {"conjugate": np.conj, "ptp": np.ptp}  # fmt: skip
+WRITING = frozenset("fill sort partition put resize setfield setflags itemset byteswap".split())
+
+
+def _function(function: Any) -> Method:
+    def method(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+        return s.box(s.emit(function, receiver, *args, kwargs=kwargs))
+
+    return method
+
+
+def _shape_arguments(args: tuple[Box, ...]) -> Box:
+    if len(args) == 1:
+        return args[0]
+    return TupleBox(args)
+
+
+def _reshape(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    return s.emit(np.reshape, receiver, _shape_arguments(args), kwargs=kwargs)
+
+
+def _transpose(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    if not args or (len(args) == 1 and isinstance(args[0], Static) and args[0].value is None):
+        return s.emit(np.transpose, receiver)
+    return s.emit(np.transpose, receiver, _shape_arguments(args))
+
+
+def _astype(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    dtype = args[0] if args else kwargs["dtype"]
+    return s.emit(np.astype, receiver, dtype)
+
+
+def _copy(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    return s.emit(np.copy, receiver)
+
+
+def _flatten(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    return s.emit(np.copy, s.emit(np.ravel, receiver, *args, kwargs=kwargs))
+
+
+def _item(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    if args:
+        return as_python(s, getitem(s, receiver, _shape_arguments(args)))
+    if isinstance(receiver.type, Numeric) and receiver.type.shape == ():
+        return as_python(s, receiver)
+    flat = s.emit(np.reshape, receiver, Static(()))
+    return as_python(s, flat)
+
+
+def as_python(s: Session, box: Box) -> Box:
+    """``float(x)`` or ``int(x)`` of a number."""
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.kind in "iu":
+        return s.emit(int, box, type=INT)
+    return s.emit(float, box, type=FLOAT)
+
+
+def _tolist(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    if receiver in s.active:
+        s.refuse(errors.UnsupportedSyntaxError, "cannot differentiate through 'tolist'",
+                 why="a list of numbers of unknown length is not an array.", help=("index the array",))  # fmt: skip
+    return s.emit(primitives.apply, s.emit(primitives.field, receiver, Const("tolist")))
+
+
+def _writes(name: str) -> Method:
+    def method(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+        return s.refuse(errors.MutationError, f"cannot call '.{name}', which changes an array in place",
+                        why="others may hold the array.",
+                        help=("use the function that returns a new array, for example np.sort(x)",))  # fmt: skip
+
+    return method
+
+
+ARRAY: dict[str, Method] = {
+    **{name: _function(function) for name, function in SAME_SIGNATURE.items()},
+    **{name: _writes(name) for name in WRITING},
+    "reshape": _reshape,
+    "transpose": _transpose,
+    "astype": _astype,
+    "copy": _copy,
+    "flatten": _flatten,
+    "item": _item,
+    "tolist": _tolist,
+    "__add__": lambda s, r, a, k: s.box(s.emit(operator.add, r, *a)),
+}
+
+
+# ------------------------------------------------------------------------------ containers
+def _append(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    append(s, receiver, args[0])
+    return Static(None)
+
+
+def _extend(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    extend(s, receiver, args[0])
+    return Static(None)
+
+
+def _list_copy(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    if isinstance(receiver, ListBox):
+        return ListBox(receiver.items)
+    whole = SliceBox(Static(None), Static(None), Static(None))
+    return s.emit(operator.getitem, receiver, whole)
+
+
+def _index(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    values = [known(s, item, "an item") for item in receiver.items]
+    return Static(values.index(known(s, args[0], "the item looked for")))
+
+
+def _count(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    values = [known(s, item, "an item") for item in receiver.items]
+    return Static(values.count(known(s, args[0], "the item looked for")))
+
+
+def _list_writes(name: str) -> Method:
+    def method(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+        return s.refuse(errors.MutationError, f"cannot call '.{name}' of a list or dict",
+                        why="only 'append' and 'extend' of a local list are supported so far.",
+                        help=("build a new list or dict",))  # fmt: skip
+
+    return method
+
+
+LIST: dict[str, Method] = {
+    "append": _append, "extend": _extend, "copy": _list_copy, "index": _index, "count": _count,
+    **{name: _list_writes(name) for name in ("insert", "pop", "remove", "clear", "sort", "reverse")},
+}  # fmt: skip
+
+
+def _dict_get(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    key = known(s, args[0], "a dict key")
+    if key in receiver.keys:
+        return _at(receiver, key)
+    return args[1] if len(args) > 1 else Static(None)
+
+
+def _at(receiver: DictBox, key: Any) -> Box:
+    return receiver.items[receiver.keys.index(key)]
+
+
+def _keys(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    return TupleBox(tuple(Static(k) for k in receiver.keys))
+
+
+def _values(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    return TupleBox(receiver.items)
+
+
+def _items(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    pairs = zip(receiver.keys, receiver.items, strict=True)
+    return TupleBox(tuple(TupleBox((Static(k), v)) for k, v in pairs))
+
+
+def _dict_copy(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    return DictBox(receiver.keys, receiver.items)
+
+
+DICT: dict[str, Method] = {
+    "get": _dict_get, "keys": _keys, "values": _values, "items": _items, "copy": _dict_copy,
+    **{name: _list_writes(name) for name in ("update", "pop", "popitem", "setdefault", "clear")},
+}  # fmt: skip
+
+
+# --------------------------------------------------------------------------- records
+def _replace(s: Session, receiver: RecordBox, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    entries = {**dict(zip(receiver.keys, receiver.items, strict=True)), **kwargs}
+    return RecordBox(receiver.cls, receiver.keys, tuple(entries[k] for k in receiver.keys))
+
+
+RECORD: dict[str, Method] = {
+    "_replace": _replace,
+    "_asdict": lambda s, r, a, k: DictBox(r.keys, r.items),
+}
+
+
+def is_array(box: Box) -> bool:
+    """Whether a box is a number or an array."""
+    return isinstance(box, Value) and isinstance(box.type, Numeric)
+
+
+def is_list(box: Box) -> bool:
+    """Whether a box is a list (of known items or not)."""
+    return isinstance(box, ListBox) or (isinstance(box, Value) and isinstance(box.type, ListOf))
+
+
+METHODS: tuple[tuple[Callable[[Box], bool], dict[str, Method]], ...] = (
+    (is_array, ARRAY),
+    (is_list, LIST),
+    (lambda box: isinstance(box, TupleBox), {"index": _index, "count": _count}),
+    (lambda box: isinstance(box, DictBox), DICT),
+    (lambda box: type(box).__name__ == "RecordBox", RECORD),
+)

@@ -1,0 +1,116 @@
+"""Names: local, enclosing, global, builtin, and the objects of the user behind them."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import functools
+import types
+from typing import Any
+
+import numpy as np
+
+from srcad.frontend.boxes import UNBOUND, Box, Path, Static, Unbound
+from srcad.frontend.scope import Diverges, Frame, Session
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+
+STABLE_MODULES = frozenset({"numpy", "math", "cmath", "operator", "scipy", "builtins", "functools",
+                            "itertools", "srcad"})  # fmt: skip
+
+
+def lookup(s: Session, name: str) -> Box:
+    """The box of a name, found as Python finds it."""
+    frame: Frame | None = s.frame
+    while frame is not None:
+        box = frame.env.get(name, UNBOUND)
+        if not isinstance(box, Unbound):
+            return box
+        if name in frame.local:
+            unbound(s, name, local=frame is s.frame)
+        if name in frame.cells:
+            step = ("cell", name)
+            path = None if frame.path is None else (*frame.path, step)
+            return box_of_object(s, frame.cells[name], path)
+        if frame.outer is None:
+            break
+        frame = frame.outer
+    assert frame is not None
+    return global_name(s, frame, name)
+
+
+def global_name(s: Session, frame: Frame, name: str) -> Box:
+    """A name of the module, or a builtin."""
+    if name in frame.globals:
+        path = None if frame.path is None else (*frame.path, ("global", name))
+        return box_of_object(s, frame.globals[name], path)
+    if hasattr(builtins, name):
+        return Static(getattr(builtins, name))
+    unbound(s, name, local=False)
+    raise AssertionError
+
+
+def unbound(s: Session, name: str, *, local: bool) -> None:
+    """The plain call raises here, so the compiled one does."""
+    kind = UnboundLocalError if local else NameError
+    message = (
+        f"cannot access local variable {name!r} where it is not associated with a value"
+        if local
+        else f"name {name!r} is not defined"
+    )
+    s.emit(primitives.raise_, s.emit(kind, Const(message)), effect=True)
+    raise Diverges
+
+
+def box_of_object(s: Session, value: Any, path: Path | None) -> Box:
+    """The box of an object of the user's that is reached by `path` (None: it never changes)."""
+    if path is None:
+        return Static(value)
+    if value is None or isinstance(value, bool | str | bytes):
+        s.guard(path, "equals", value)
+        return Static(value)
+    if isinstance(value, types.FunctionType):
+        s.guard(path, "is" if is_stable(value) else "code", value)
+        return Static(value, None if is_stable(value) else path)
+    if is_constant_object(value):
+        s.guard(path, "is", value)
+        return Static(value, path if isinstance(value, types.ModuleType) else None)
+    if is_data(value):
+        return s.box(s.captured(path, value))
+    s.guard(path, "class", type(value))
+    return Static(value, path)
+
+
+def is_stable(value: Any) -> bool:
+    """Whether an object belongs to a module whose attributes are taken as constant."""
+    return str(getattr(value, "__module__", "")).partition(".")[0] in STABLE_MODULES
+
+
+def is_library(value: Any) -> bool:
+    """Whether a function belongs to a library: it is never read, only called."""
+    root = str(getattr(value, "__module__", "")).partition(".")[0]
+    return root in STABLE_MODULES and root != "srcad"
+
+
+def is_constant_object(value: Any) -> bool:
+    """Whether an object is code or a description: compared by identity."""
+    return isinstance(
+        value,
+        types.ModuleType | types.BuiltinFunctionType | type | np.ufunc | np.dtype
+        | functools._lru_cache_wrapper | types.MethodDescriptorType,
+    ) or type(value).__module__ == "numpy" and callable(value)  # fmt: skip
+
+
+def is_data(value: Any) -> bool:
+    """Whether an object is a number, an array, or a container of such."""
+    if isinstance(value, int | float | complex | np.generic | np.ndarray):
+        return True
+    if type(value) in (list, tuple, dict):
+        return True
+    named = isinstance(value, tuple) and hasattr(type(value), "_fields")
+    return named or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+
+
+def holds(value: Value, path: Path) -> Static:
+    """The box of an argument that is an object of the user's class."""
+    return Static(None, path, atom=value)

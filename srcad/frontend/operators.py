@@ -1,0 +1,283 @@
+"""Operators, comparisons and conditions; the arms of a short circuit are read apart."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from srcad.frontend.boxes import (
+    Box,
+    DictBox,
+    FunctionBox,
+    IterBox,
+    ListBox,
+    RecordBox,
+    Static,
+    TupleBox,
+    is_static_number,
+)
+from srcad.frontend.forms import lower, lowers
+from srcad.frontend.known import truth
+from srcad.frontend.merge import Path, meet
+from srcad.frontend.scope import DEAD, Diverges, Session
+from srcad.ir import primitives
+from srcad.ir.core import Atom, Value
+from srcad.types import Numeric, Opaque
+
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+    ast.Pow: operator.pow, ast.MatMult: operator.matmul, ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}  # fmt: skip
+
+
+UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+}  # fmt: skip
+
+
+COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne,
+}  # fmt: skip
+
+
+@lowers(ast.BinOp)
+def binary(s: Session, node: ast.BinOp) -> Box:
+    """``left op right``; a long chain is read from its left end without recursion."""
+    chain: list[ast.BinOp] = [node]
+    while isinstance(chain[-1].left, ast.BinOp):
+        chain.append(chain[-1].left)
+    box = lower(s, chain[-1].left)
+    for part in reversed(chain):
+        right = lower(s, part.right)
+        with s.at(part):
+            box = operate(s, BINARY[type(part.op)], box, right)
+    return box
+
+
+def operate(s: Session, target: Callable[[Any, Any], Any], left: Box, right: Box) -> Box:
+    """A binary operation on boxes: folded where both are known, structural on sequences."""
+    if isinstance(left, Static) and isinstance(right, Static) and _folds(left, right):
+        try:
+            return Static(target(left.value, right.value))
+        except Exception:  # noqa: BLE001 - it fails at run time, as in the plain call
+            pass
+    joined = _sequence_operation(target, left, right)
+    if joined is not None:
+        return joined
+    for box in (left, right):
+        if isinstance(box, TupleBox | DictBox | RecordBox | FunctionBox | IterBox) or (
+            isinstance(box, ListBox) and not isinstance(_other(box, left, right), Value)
+        ):
+            return _structured_operand(s, target, left, right)
+    if isinstance(right, Static) and isinstance(left, Value) and target is operator.mod and (
+        isinstance(left.type, Opaque)
+    ):  # fmt: skip
+        return s.box(s.emit(target, left, right, effect=True))
+    return s.box(s.emit(target, left, right))
+
+
+def _other(box: Box, left: Box, right: Box) -> Box:
+    return right if box is left else left
+
+
+def _structured_operand(s: Session, target: Any, left: Box, right: Box) -> Box:
+    """An operator whose operand is a tuple, list or dict: a dunder method of Python's, or NumPy's."""
+    if target is operator.mod and isinstance(left, Static) and isinstance(left.value, str):
+        return s.box(s.emit(target, left, right))
+    if target is operator.or_ and isinstance(left, DictBox) and isinstance(right, DictBox):
+        merged = dict(zip(left.keys, left.items, strict=True))
+        merged.update(zip(right.keys, right.items, strict=True))
+        return DictBox(tuple(merged), tuple(merged.values()))
+    return s.box(s.emit(target, left, right))
+
+
+def _folds(left: Static, right: Static) -> bool:
+    """Whether an operation on two constants is done now: integers, flags and text are."""
+    kinds = (int, str, tuple, bytes, type(None))
+    return isinstance(left.value, kinds) and isinstance(right.value, kinds)
+
+
+def _sequence_operation(target: Any, left: Box, right: Box) -> Box | None:
+    for kind in (TupleBox, ListBox):
+        if target is operator.add and isinstance(left, kind) and isinstance(right, kind):
+            return kind((*left.items, *right.items))
+    if target is operator.mul:
+        sequence, count = (left, right) if isinstance(right, Static) else (right, left)
+        if isinstance(sequence, TupleBox | ListBox) and isinstance(count, Static):
+            if isinstance(count.value, int) and count.value * len(sequence.items) <= 256:
+                return type(sequence)(sequence.items * count.value)
+    return None
+
+
+@lowers(ast.UnaryOp)
+def unary(s: Session, node: ast.UnaryOp) -> Box:
+    """``-x``, ``+x``, ``~x``, ``not x``"""
+    operand = lower(s, node.operand)
+    if isinstance(node.op, ast.Not):
+        known = truth(operand)
+        return Static(not known) if known is not None else s.emit(primitives.not_, operand)
+    target = UNARY[type(node.op)]
+    if isinstance(operand, Static) and (
+        isinstance(operand.value, int) or is_static_number(operand)
+    ):
+        return Static(target(operand.value))
+    return s.box(s.emit(target, operand))
+
+
+def branch(s: Session, build: Callable[[], Box]) -> tuple[Path, Box]:
+    """Read an arm of an expression into a block of its own."""
+    before = s.snapshot()
+    frame = s.frame
+    exit_, tags = frame.exit, frame.tags
+    with s.block() as builder:
+        try:
+            box = build()
+            ended: int | Value = exit_
+        except Diverges:
+            box, ended = Static(None), DEAD
+    path = Path(builder, s.snapshot(), ended, tags)
+    s.restore(before)
+    frame.exit, frame.tags = exit_, tags
+    return path, box
+
+
+def choose(s: Session, test: Atom, then: Callable[[], Box], orelse: Callable[[], Box]) -> Box:
+    """``then() if test else orelse()``, each read in an arm of its own."""
+    (left, a), (right, b) = branch(s, then), branch(s, orelse)
+    if left.exit == DEAD and right.exit == DEAD:
+        raise Diverges
+    for path, box in ((left, a), (right, b)):
+        if path.exit != DEAD:
+            path.envs[-1]["%choice"] = box
+    meet(s, test, left, right)
+    return s.frame.env.pop("%choice")
+
+
+@lowers(ast.IfExp)
+def conditional(s: Session, node: ast.IfExp) -> Box:
+    """``then if test else orelse``"""
+    test = lower(s, node.test)
+    known = truth(test)
+    if known is not None:
+        return lower(s, node.body if known else node.orelse)
+    return choose(s, s.atom(test), lambda: lower(s, node.body), lambda: lower(s, node.orelse))
+
+
+@lowers(ast.BoolOp)
+def boolean(s: Session, node: ast.BoolOp) -> Box:
+    """``a and b``, ``a or b``: the second operand is read in an arm."""
+    return _short_circuit(s, isinstance(node.op, ast.And), node.values)
+
+
+def _short_circuit(s: Session, is_and: bool, values: list[ast.expr]) -> Box:
+    first = lower(s, values[0])
+    if len(values) == 1:
+        return first
+    known = truth(first)
+    if known is not None:
+        return _short_circuit(s, is_and, values[1:]) if known == is_and else first
+
+    def rest() -> Box:
+        return _short_circuit(s, is_and, values[1:])
+
+    test = s.atom(first)
+    if is_and:
+        return choose(s, test, rest, lambda: first)
+    return choose(s, test, lambda: first, rest)
+
+
+@lowers(ast.Compare)
+def comparison(s: Session, node: ast.Compare) -> Box:
+    """``a < b < c``: each operand once, the rest only if the first holds."""
+    return _compared(s, lower(s, node.left), node.ops, node.comparators)
+
+
+def _compared(s: Session, left: Box, ops: list[ast.cmpop], others: list[ast.expr]) -> Box:
+    right = lower(s, others[0])
+    first = compare(s, ops[0], left, right)
+    if len(ops) == 1:
+        return first
+    known = truth(first)
+    if known is not None:
+        return _compared(s, right, ops[1:], others[1:]) if known else first
+    return choose(s, s.atom(first), lambda: _compared(s, right, ops[1:], others[1:]), lambda: first)
+
+
+def compare(s: Session, op: ast.cmpop, left: Box, right: Box) -> Box:
+    """One comparison."""
+    if isinstance(op, ast.Is | ast.IsNot):
+        return _identity(s, left, right, negated=isinstance(op, ast.IsNot))
+    if isinstance(op, ast.In | ast.NotIn):
+        return _membership(s, left, right, negated=isinstance(op, ast.NotIn))
+    target = COMPARE[type(op)]
+    if isinstance(left, Static) and isinstance(right, Static) and left.atom is right.atom is None:
+        try:
+            return Static(bool(target(left.value, right.value)))
+        except Exception:  # noqa: BLE001 - it fails at run time, as in the plain call
+            pass
+    if (
+        isinstance(left, TupleBox)
+        and isinstance(right, TupleBox)
+        and target in (operator.eq, operator.ne)
+    ):
+        return _compared_tuples(s, target, left, right)
+    if any(
+        isinstance(b, Static) and (b.value is None or isinstance(b.value, str))
+        for b in (left, right)
+    ):
+        other = right if isinstance(left, Static) else left
+        if isinstance(other, Value) and isinstance(other.type, Numeric):
+            return Static(target is operator.ne)
+    return s.emit(target, left, right)
+
+
+def _compared_tuples(s: Session, target: Any, left: TupleBox, right: TupleBox) -> Box:
+    if len(left.items) != len(right.items):
+        return Static(target is operator.ne)
+    result: Box = Static(True)
+    for a, b in zip(left.items, right.items, strict=True):
+        equal = compare(s, ast.Eq(), a, b)
+        if truth(equal) is False:
+            return Static(target is operator.ne)
+        if truth(equal) is None:
+            result = equal if truth(result) is True else s.emit(operator.and_, result, equal)
+    if target is operator.eq:
+        return result
+    known = truth(result)
+    return Static(not known) if known is not None else s.emit(primitives.not_, result)
+
+
+def _identity(s: Session, left: Box, right: Box, *, negated: bool) -> Box:
+    if isinstance(left, Static) and isinstance(right, Static):
+        return Static((left.value is right.value) != negated)
+    none = [b for b in (left, right) if isinstance(b, Static) and b.value is None]
+    other = right if left in none else left
+    if none and not (isinstance(other, Value) and isinstance(other.type, Opaque)):
+        return Static(negated)
+    if isinstance(left, Value) and isinstance(right, Value) and left is right:
+        return Static(not negated)
+    if not none and not (isinstance(left, Value) and isinstance(right, Value)):
+        return Static(negated)
+    result = s.emit(primitives.is_, left, right)
+    return s.emit(primitives.not_, result) if negated else result
+
+
+def _membership(s: Session, item: Box, container: Box, *, negated: bool) -> Box:
+    if isinstance(item, Static):
+        if isinstance(container, DictBox):
+            return Static((item.value in container.keys) != negated)
+        parts = container.items if isinstance(container, TupleBox | ListBox) else ()
+        if parts and all(isinstance(p, Static) for p in parts):
+            return Static(
+                (item.value in [p.value for p in parts if isinstance(p, Static)]) != negated
+            )
+        if isinstance(container, Static) and container.path is None:
+            return Static((item.value in container.value) != negated)
+    result = s.emit(primitives.contains, container, item)
+    return s.emit(primitives.not_, result) if negated else result

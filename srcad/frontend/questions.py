@@ -1,0 +1,97 @@
+"""Questions about callees, constants and boxes that need no state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcad.frontend.boxes import (
+    BoundBox,
+    Box,
+    DictBox,
+    FunctionBox,
+    IterBox,
+    ListBox,
+    MethodBox,
+    RecordBox,
+    Static,
+    TupleBox,
+)
+from srcad.ir import primitives
+from srcad.ir.core import Value
+from srcad.rules import registry
+from srcad.types import ListOf, Opaque, Undefined
+
+VIEWS = frozenset(
+    {np.transpose, np.reshape, np.ravel, np.squeeze, np.swapaxes, np.moveaxis, np.expand_dims,
+     np.broadcast_to, np.asarray, np.diagonal, np.flip, np.real, np.imag, np.atleast_1d,
+     np.atleast_2d, np.ascontiguousarray, primitives.identity, primitives.item}
+)  # fmt: skip
+CUTS = frozenset(
+    {primitives.shape, primitives.is_, primitives.not_, primitives.contains, len, slice, range}
+)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a constant may be bound into generated code as it is (not the user's data)."""
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes | type):
+        return True
+    if isinstance(value, type(Ellipsis) | type(NotImplemented)):
+        return True
+    module = getattr(value, "__module__", None) or type(value).__module__
+    stable = {"numpy", "math", "builtins", "_operator", "operator"}
+    described = callable(value) or type(value).__name__.endswith("DType")
+    return str(module).partition(".")[0] in stable and described
+
+
+def is_view(target: Any) -> bool:
+    """Whether a function's result may share the memory of its first argument."""
+    return is_hashable(target) and target in VIEWS
+
+
+def is_hashable(value: Any) -> bool:
+    """Whether a value can be looked up in a table."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def is_nondifferentiable(target: Any) -> bool:
+    """Whether the table declares that no derivative flows through a function."""
+    if not is_hashable(target):
+        return False
+    if target in CUTS:
+        return True
+    rule = registry.lookup(target)
+    return rule is not None and rule.kind == "nondifferentiable"
+
+
+def describe_box(box: Box) -> str:
+    """What a box is, in the user's words."""
+    match box:
+        case Value(type=Opaque() | Undefined()):
+            return "an object"
+        case Value(type=ListOf()):
+            return "a list"
+        case Value():
+            return f"a number or array ({box.type})"
+        case Static(value):
+            return (
+                f"{value!r}" if is_plain(value) and not callable(value) else "a function or object"
+            )
+        case TupleBox() | ListBox():
+            kind = "tuple" if isinstance(box, TupleBox) else "list"
+            return f"a {kind} of {len(box.items)}"
+        case DictBox():
+            return "a dict"
+        case RecordBox():
+            return f"a {box.cls.__name__}"
+        case FunctionBox() | BoundBox() | MethodBox():
+            return "a function"
+        case IterBox():
+            return "an iterator"
+        case _:
+            return "nothing"

@@ -1,0 +1,357 @@
+"""The state of one reading: frames of names, the cursor into the IR, what was taken for granted.
+
+A `Session` reads one function (and what it inlines) for one signature.  Every function being read
+has a `Frame`; branches and loops run on copies of all frames' names, which are then merged.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from srcad import errors
+from srcad.frontend.boxes import (
+    UNBOUND,
+    Box,
+    Conflict,
+    DictBox,
+    IterBox,
+    ListBox,
+    Path,
+    RecordBox,
+    SliceBox,
+    Static,
+    TupleBox,
+    Unbound,
+    mapped,
+    values_of,
+)
+from srcad.frontend.guards import Capture, Guard, GuardKind
+from srcad.frontend.questions import describe_box, is_nondifferentiable, is_plain, is_view
+from srcad.ir import primitives
+from srcad.ir.builder import Builder
+from srcad.ir.core import NONE, UNDEF, Arg, Atom, Const, Display, Location, Value, values_in
+from srcad.signature import describe
+from srcad.types import Facts, Fixed, Numeric, TupleOf, Type
+
+RETURN_NAME = "%return"
+Env = dict[str, Box]
+
+
+class Diverges(Exception):  # noqa: N818 - control flow of the reader, not an error
+    """The path being read ends here: it raises, or nothing is known yet of what it reads."""
+
+
+class NeedsStatic(Exception):  # noqa: N818 - control flow of the reader, not an error
+    """A value had to be known now; a loop over few items may be unrolled instead."""
+
+    def __init__(self, error: errors.SrcadError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@dataclass(eq=False)
+class Frame:
+    """One function while it is read.
+
+    `exit` is how the statements read so far end: a tag that is known, or a value that holds it;
+    `tags` are the tags that are possible.  `local` are the names that the function binds.
+    """
+
+    name: str
+    file: str
+    globals: dict[str, Any]
+    env: Env = field(default_factory=dict)
+    cells: dict[str, Any] = field(default_factory=dict)
+    local: frozenset[str] = frozenset()
+    path: Path | None = None
+    outer: Frame | None = None
+    trusted: bool = False
+    exit: int | Value = NONE
+    tags: frozenset[int] = frozenset()
+    first_line: int = 0
+    loads: dict[str, int] = field(default_factory=dict)
+
+    def ends(self, tag: int) -> None:
+        """The statements read so far certainly end with this tag."""
+        self.exit = tag
+        self.tags = frozenset({tag})
+
+
+DEAD = -1  # the tag of a path that raises
+
+
+@dataclass(eq=False)
+class Session:
+    """Everything that reading one function needs."""
+
+    facts: Facts
+    builder: Builder = field(default_factory=Builder)
+    frames: list[Frame] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    captures: list[Capture] = field(default_factory=list)
+    active: set[Value] = field(default_factory=set)
+    bases: dict[Value, Value] = field(default_factory=dict)
+    paths: dict[Value, Path] = field(default_factory=dict)
+    root: Any = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    invoke: Callable[..., Box] = field(default=lambda *_: UNBOUND)
+    read_body: Callable[..., Box] = field(default=lambda *_: UNBOUND)
+    transforms: Callable[..., Box] | None = None
+    routines: dict[Any, Any] = field(default_factory=dict)
+    inlining: list[Any] = field(default_factory=list)
+    returns: dict[Value, Value] = field(default_factory=dict)
+
+    @property
+    def frame(self) -> Frame:
+        """The function being read."""
+        return self.frames[-1]
+
+    # ------------------------------------------------------------------ places and errors
+    def location(self, node: ast.AST) -> Location | None:
+        """Where a node stands in the user's text."""
+        frame = self.frame
+        if frame.trusted or not hasattr(node, "lineno"):
+            return self.builder.where
+        current = self.builder.where
+        return Location(frame.file, node.lineno, node.col_offset, node.end_lineno or node.lineno,  # type: ignore[attr-defined]
+                        node.end_col_offset or 0, frame.name,  # type: ignore[attr-defined]
+                        current.errstate if current else ())  # fmt: skip
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Iterator[None]:
+        """Stamp the ops made meanwhile with the place of `node`."""
+        before = self.builder.where
+        self.builder.where = self.location(node)
+        try:
+            yield
+        finally:
+            self.builder.where = before
+
+    def refuse(
+        self,
+        kind: type[errors.SrcadError],
+        message: str,
+        *,
+        why: str = "",
+        help: Iterable[str] = (),
+        node: ast.AST | None = None,
+    ) -> NoReturn:
+        """Raise a located error about the construct being read."""
+        where = self.location(node) if node is not None else self.builder.where
+        raise kind(f"{message} in {self.user_frame.name!r}", where=where, why=why, help=tuple(help))
+
+    @property
+    def user_frame(self) -> Frame:
+        """The innermost function of the user that is being read."""
+        return next((f for f in reversed(self.frames) if not f.trusted), self.frames[-1])
+
+    # ------------------------------------------------------------------ blocks
+    @contextmanager
+    def block(self) -> Iterator[Builder]:
+        """Build ops into a new block meanwhile."""
+        before = self.builder
+        self.builder = Builder(where=before.where, half=before.half)
+        try:
+            yield self.builder
+        finally:
+            self.builder = before
+
+    def snapshot(self) -> list[Env]:
+        """The names of all frames as they are now."""
+        return [dict(frame.env) for frame in self.frames]
+
+    def restore(self, envs: list[Env]) -> None:
+        """Bind all names as in a snapshot."""
+        for frame, env in zip(self.frames, envs, strict=True):
+            frame.env = dict(env)
+
+    def replace_everywhere(self, old: Box, new: Box) -> None:
+        """Bind `new` wherever `old` is reachable: the object was written into."""
+
+        def change(box: Box) -> Box | None:
+            return new if box is old else None
+
+        for frame in self.frames:
+            for name, box in frame.env.items():
+                frame.env[name] = mapped(box, change)
+
+    def reachable(self) -> Iterator[tuple[str, Box]]:
+        """Every name of every frame with its box."""
+        for frame in self.frames:
+            yield from frame.env.items()
+
+    # ------------------------------------------------------------------ ops
+    def emit(
+        self,
+        target: Any,
+        *args: Box | Arg,
+        kwargs: dict[str, Box] | None = None,
+        effect: bool = False,
+        type: Type | None = None,
+        hint: str | None = None,
+    ) -> Value:
+        """Append a call and keep track of activity and of views."""
+        arguments = tuple(self.arg(a) for a in args)
+        keywords = tuple((k, self.arg(a)) for k, a in (kwargs or {}).items())
+        result = self.builder.call(target, *arguments, kwargs=keywords, effect=effect, type=type,
+                                   hint=hint)  # fmt: skip
+        values = [v for a in (*arguments, *(a for _, a in keywords)) for v in values_in(a)]
+        if is_view(target) and arguments and isinstance(arguments[0], Value):
+            self.bases[result] = self.bases.get(arguments[0], arguments[0])
+        if self.carries(target, values, result):
+            self.active.add(result)
+        return result
+
+    def carries(self, target: Any, values: list[Value], result: Value) -> bool:
+        """Whether a derivative may flow from these inputs to this result."""
+        if not any(v in self.active for v in values):
+            return False
+        if isinstance(result.type, Numeric) and result.type.kind == "b":
+            return False
+        return not is_nondifferentiable(target)
+
+    # ------------------------------------------------------------------ boxes and atoms
+    def arg(self, box: Box | Arg) -> Arg:
+        """The box as an argument of a call: structures are displayed where they are passed."""
+        if isinstance(box, Value | Const | Display):
+            return box
+        if isinstance(box, Static):
+            return self.constant(box)
+        if isinstance(box, SliceBox):
+            return Display("slice", tuple(self.arg(b) for b in (box.start, box.stop, box.step)))
+        if isinstance(box, TupleBox | ListBox | DictBox | RecordBox) and box.source is not None:
+            return box.source
+        if isinstance(box, TupleBox | ListBox):
+            items = tuple(self.arg(b) for b in box.items)
+            return Display("tuple" if isinstance(box, TupleBox) else "list", items)
+        if isinstance(box, IterBox) and box.kind == "range":
+            return Display("range", tuple(self.arg(b) for b in box.parts))
+        return self.atom(box)
+
+    def atom(self, box: Box | Atom) -> Atom:
+        """The box as one value or constant (a structure is built)."""
+        match box:
+            case Value() | Const():
+                return box
+            case Static():
+                return self.constant(box)
+            case TupleBox(items, source) | ListBox(items, source):
+                if source is not None:
+                    return source
+                build = (
+                    primitives.build_tuple if isinstance(box, TupleBox) else primitives.build_list
+                )
+                return self.emit(build, *[self.atom(b) for b in items])
+            case DictBox(keys, items, source):
+                if source is not None:
+                    return source
+                return self.emit(primitives.build_dict, Const(keys), *[self.atom(b) for b in items])
+            case RecordBox(cls, keys, items, source):
+                if source is not None:
+                    return source
+                parts = [self.atom(b) for b in items]
+                return self.emit(primitives.build_record, Const(cls), Const(keys), *parts)
+            case SliceBox():
+                return self.emit(slice, box.start, box.stop, box.step)
+            case Unbound():
+                return UNDEF
+            case Conflict(left, right):
+                self.refuse(errors.UnsupportedTypeError,
+                            f"a value is {describe_box(left)} on one path and "
+                            f"{describe_box(right)} on another",
+                            why="the two cannot be held by one name in the derivative.",
+                            help=("give the two paths names of their own",))  # fmt: skip
+            case IterBox(kind="range", parts=parts):
+                return self.emit(range, *parts)
+            case _:
+                self.refuse(errors.UnsupportedTypeError,
+                            f"cannot keep {describe_box(box)} as a value",
+                            why="srcad reads it where it is called or iterated over.",
+                            help=("use it where it is made",))  # fmt: skip
+
+    def constant(self, box: Static) -> Atom:
+        """A constant, or the value that holds a user's object at the call."""
+        if box.atom is not None:
+            return box.atom
+        if box.path is not None and not is_plain(box.value):
+            return self.captured(box.path, box.value)
+        return Const(box.value, box.spelling)
+
+    def box(self, value: Value | Const) -> Box:
+        """The box of a value: what its type already tells is unfolded."""
+        if isinstance(value, Const):
+            return Static(value.value, spelling=value.spelling)
+        type_ = value.type
+        if isinstance(type_, Fixed):
+            return Static(type_.value, self.paths.get(value), atom=value)
+        if isinstance(type_, Numeric) and type_.value is not None and type_.is_python:
+            if not type_.value.terms:
+                return Static(type_.value.constant)
+            return value
+        if isinstance(type_, TupleOf):
+            return self.unfolded(value, type_)
+        return value
+
+    def unfolded(self, value: Value, type_: TupleOf) -> Box:
+        """The parts of a structure."""
+        fields = type_.keys is not None and type_.cls is not dict
+        keys: tuple[Any, ...] = (
+            type_.keys if type_.keys is not None else tuple(range(len(type_.items)))
+        )
+        read = primitives.field if fields else primitives.item
+        parts = tuple(
+            Static(t.value, self._part_path(value, fields, key))
+            if isinstance(t, Fixed)
+            else self._part(value, read, key, t)
+            for key, t in zip(keys, type_.items, strict=True)
+        )
+        if type_.cls is dict:
+            return DictBox(keys, parts, value)
+        if type_.keys is not None:
+            return RecordBox(type_.cls, keys, parts, value)
+        return ListBox(parts, value) if type_.cls is list else TupleBox(parts, value)
+
+    def _part(self, value: Value, read: Any, key: Any, type_: Type) -> Box:
+        part = self.builder.call(read, value, Const(key), type=type_,
+                                 hint=key if isinstance(key, str) and key.isidentifier() else None)  # fmt: skip
+        if value in self.active:
+            self.active.add(part)
+        self.bases[part] = self.bases.get(value, value)
+        path = self._part_path(value, read is primitives.field, key)
+        if path is not None:
+            self.paths[part] = path
+        return self.box(part)
+
+    def _part_path(self, value: Value, fields: bool, key: Any) -> Path | None:
+        path = self.paths.get(value)
+        return None if path is None else (*path, ("attr" if fields else "item", key))
+
+    # ------------------------------------------------------------------ the user's objects
+    def guard(self, path: Path | None, kind: GuardKind, expected: Any) -> None:
+        """Take for granted what an object of the user is, and say so once."""
+        if path is None:
+            return
+        if not any(g.path == path and g.kind == kind for g in self.guards):
+            self.guards.append(Guard(path, kind, expected))
+
+    def captured(self, path: Path, value: Any, name: str | None = None) -> Value:
+        """A further parameter that is read at `path` when the compiled function is called."""
+        for capture in self.captures:
+            if capture.path == path:
+                return capture.value
+        if path[0][0] == "param" and len(path) == 1:
+            raise AssertionError("an argument is no capture")
+        type_ = describe(value, path, self.facts)
+        hint = name or next((s[-1] for s in reversed(path) if isinstance(s[-1], str)), None)
+        capture = Capture(Value(type_, hint), path)
+        self.captures.append(capture)
+        self.paths[capture.value] = path
+        return capture.value
+
+    def is_active(self, *boxes: Box) -> bool:
+        """Whether a derivative may flow through any of these."""
+        return any(v in self.active for box in boxes for v in values_of(box))

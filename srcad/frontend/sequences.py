@@ -1,0 +1,145 @@
+"""What a dynamic loop runs over: sequences in step, and the box of one item."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.boxes import Box, DictBox, IterBox, ListBox, SliceBox, Static, TupleBox
+from srcad.frontend.questions import describe_box
+from srcad.frontend.scope import Session
+from srcad.ir.core import Arg, Const, Value
+from srcad.ir.infer import result_type
+from srcad.types import INT, OPAQUE, ListOf, Numeric, Opaque, Type, freshened
+
+Make = Callable[[list[Box]], Box]
+
+
+@dataclass(eq=False)
+class Sequences:
+    """The sequences of a loop, one item value each, and how the target is made of the items."""
+
+    args: tuple[Arg, ...] = ()
+    items: tuple[Value, ...] = ()
+    make: Make = field(default=lambda boxes: boxes[0])
+    backward: bool = False
+
+    def target(self, s: Session, node: ast.expr | None = None) -> Box:
+        """The box that the loop's target is bound to in a trip."""
+        return self.make([s.box(item) for item in self.items])
+
+
+def sequences(s: Session, box: Box, node: ast.AST | None = None) -> Sequences:
+    """Take an iterable apart."""
+    if isinstance(box, IterBox) and box.kind == "reversed":
+        inner = sequences(s, box.parts[0], node)
+        return Sequences(inner.args, inner.items, inner.make, not inner.backward)
+    if isinstance(box, IterBox) and box.kind == "zip":
+        return _zipped([sequences(s, _forward(s, part), node) for part in box.parts])
+    if isinstance(box, IterBox) and box.kind == "range":
+        arg = s.arg(box)
+        return _one(s, arg, INT, False)
+    if isinstance(box, TupleBox | ListBox):
+        value = s.atom(box)
+        assert isinstance(value, Value)
+        return sequences(s, value, node)
+    if isinstance(box, DictBox):
+        return sequences(s, ListBox(tuple(Static(k) for k in box.keys)), node)
+    if isinstance(box, Static):
+        value = s.atom(box)
+        return _one(s, value, OPAQUE, False)
+    if isinstance(box, Value):
+        item = _item_type(s, box)
+        if item is not None:
+            result = _one(s, box, item, box in s.active)
+            if isinstance(box.type, Numeric):
+                s.bases[result.items[0]] = s.bases.get(box, box)
+            return result
+    s.refuse(errors.UnsupportedTypeError, f"cannot loop over {describe_box(box)}", node=node,
+             why="srcad does not know what its items are.",
+             help=("loop over a range, an array, a list or a tuple",))  # fmt: skip
+
+
+def _one(s: Session, arg: Arg, item: Type, active: bool) -> Sequences:
+    value = Value(item)
+    if active:
+        s.active.add(value)
+    return Sequences((arg,), (value,))
+
+
+def _item_type(s: Session, box: Value) -> Type | None:
+    match box.type:
+        case ListOf(item):
+            return freshened(item, keep_examples=True)
+        case Numeric(shape=None):
+            return Numeric(box.type.dtype)
+        case Numeric(shape=()):
+            return None
+        case Numeric():
+            return result_type(operator.getitem, (box, Const(0)), ())
+        case Opaque():
+            return INT if box.type.cls is range else OPAQUE
+        case _:
+            return None
+
+
+def _zipped(parts: list[Sequences]) -> Sequences:
+    widths = [len(p.items) for p in parts]
+    starts = np.cumsum([0, *widths])
+
+    def make(boxes: list[Box]) -> Box:
+        cells = [p.make(boxes[a : a + w]) for p, a, w in zip(parts, starts, widths, strict=False)]
+        return TupleBox(tuple(cells))
+
+    args = tuple(a for p in parts for a in p.args)
+    return Sequences(args, tuple(v for p in parts for v in p.items), make)
+
+
+def _forward(s: Session, box: Box) -> Box:
+    """Inside ``zip`` a reversed sequence is turned round first."""
+    if not isinstance(box, IterBox) or box.kind != "reversed":
+        return box
+    inner = _forward(s, box.parts[0])
+    if isinstance(inner, IterBox) and inner.kind == "range":
+        start, stop, step = inner.parts
+        count = s.emit(len, s.emit(range, start, stop, step))
+        last = s.box(
+            s.emit(
+                operator.add,
+                start,
+                s.emit(operator.mul, s.emit(operator.sub, count, Static(1)), step),
+            )
+        )
+        end = s.box(s.emit(operator.sub, start, step))
+        minus = Static(-step.value) if isinstance(step, Static) else s.emit(operator.neg, step)
+        return IterBox("range", (last, end, minus))
+    if isinstance(inner, TupleBox | ListBox):
+        return type(inner)(inner.items[::-1])
+    whole = SliceBox(Static(None), Static(None), Static(-1))
+    result = s.emit(operator.getitem, inner, whole)
+    return result
+
+
+def length(s: Session, box: Box) -> Box:
+    """``len`` of an iterable."""
+    if isinstance(box, TupleBox | ListBox | DictBox):
+        return Static(len(box.items))
+    if isinstance(box, Static):
+        return Static(len(box.value))
+    if isinstance(box, IterBox):
+        if box.kind == "range":
+            start, stop, step = box.parts
+            if (
+                isinstance(start, Static)
+                and isinstance(step, Static)
+                and (start.value, step.value) == (0, 1)
+            ):
+                return stop
+            return s.box(s.emit(len, s.emit(range, start, stop, step)))
+        return length(s, box.parts[0])
+    return s.box(s.emit(len, box))

@@ -1,0 +1,188 @@
+"""Statements: one function per form; loops are in `loops`, conditionals in `control`."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.assignment import refuse_write
+from srcad.frontend.boxes import UNBOUND, Box, Static
+from srcad.frontend.control import Statements, guarded, lower_if
+from srcad.frontend.expressions import function_box
+from srcad.frontend.forms import lower, lower_statement, lowers_statement, refuse_form
+from srcad.frontend.known import known, truth
+from srcad.frontend.names import box_of_object
+from srcad.frontend.operators import choose
+from srcad.frontend.scope import RETURN_NAME, Diverges, Session
+from srcad.ir import primitives
+from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Location, Value
+from srcad.types import Opaque
+
+
+def lower_statements(s: Session, statements: Statements) -> None:
+    """Read statements until one of them leaves."""
+    frame = s.frame
+    for index, node in enumerate(statements):
+        rest = statements[index + 1 :]
+        if isinstance(node, ast.If):
+            if lower_if(s, node, rest, lower_statements):
+                return
+        else:
+            lower_statement(s, node)
+        if isinstance(frame.exit, Value):
+            if rest and NONE in frame.tags:
+                guarded(s, rest, lower_statements)
+            return
+        if frame.exit != NONE:
+            return
+
+
+def set_return(s: Session, box: Box) -> None:
+    """Bind the function's result."""
+    s.frame.env[RETURN_NAME] = box
+
+
+@lowers_statement(ast.Pass)
+def pass_(s: Session, node: ast.Pass) -> None:
+    """``pass``"""
+
+
+@lowers_statement(ast.Expr)
+def expression(s: Session, node: ast.Expr) -> None:
+    """An expression for its effect; a docstring does nothing."""
+    if not isinstance(node.value, ast.Constant):
+        lower(s, node.value)
+
+
+@lowers_statement(ast.Return)
+def return_(s: Session, node: ast.Return) -> None:
+    """``return value``"""
+    set_return(s, Static(None) if node.value is None else lower(s, node.value))
+    s.frame.ends(RETURN)
+
+
+@lowers_statement(ast.Break)
+def break_(s: Session, node: ast.Break) -> None:
+    """``break``"""
+    s.frame.ends(BREAK)
+
+
+@lowers_statement(ast.Continue)
+def continue_(s: Session, node: ast.Continue) -> None:
+    """``continue``"""
+    s.frame.ends(CONTINUE)
+
+
+@lowers_statement(ast.FunctionDef)
+def function_definition(s: Session, node: ast.FunctionDef) -> None:
+    """A nested ``def``; decorators are refused, because they would run."""
+    if node.decorator_list:
+        s.refuse(errors.UnsupportedSyntaxError, f"cannot read the decorated function {node.name!r}",
+                 why="a decorator may return any other function.", node=node.decorator_list[0],
+                 help=("define it outside, or without the decorator",))  # fmt: skip
+    s.frame.env[node.name] = function_box(s, node)
+
+
+@lowers_statement(ast.Import, ast.ImportFrom)
+def import_(s: Session, node: ast.Import | ast.ImportFrom) -> None:
+    """An import inside a function: the module is there already, or imported as the call would."""
+    for alias in node.names:
+        if isinstance(node, ast.ImportFrom):
+            package = s.frame.globals.get("__package__") or ""
+            module = importlib.import_module("." * node.level + (node.module or ""), package)
+            s.frame.env[alias.asname or alias.name] = box_of_object(
+                s, getattr(module, alias.name), None
+            )
+            continue
+        module = importlib.import_module(alias.name)
+        if alias.asname is None:
+            module = importlib.import_module(alias.name.partition(".")[0])
+        s.frame.env[alias.asname or alias.name.partition(".")[0]] = Static(module)
+
+
+@lowers_statement(ast.Delete)
+def delete(s: Session, node: ast.Delete) -> None:
+    """``del name``"""
+    for target in node.targets:
+        if not isinstance(target, ast.Name):
+            refuse_write(s, target, "delete an item or attribute")
+        assert isinstance(target, ast.Name)
+        lower(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
+        s.frame.env[target.id] = UNBOUND
+
+
+@lowers_statement(ast.Global, ast.Nonlocal)
+def outside_names(s: Session, node: ast.Global | ast.Nonlocal) -> None:
+    """``global`` and ``nonlocal``: names outside may be read, not bound."""
+    stored = {
+        n.id for n in ast.walk(ast.Module(body=[], type_ignores=[])) if isinstance(n, ast.Name)
+    }
+    del stored
+    s.refuse(errors.MutationError, f"cannot bind {', '.join(map(repr, node.names))}", node=node,
+             why="a name outside the function would change while its derivative is taken.",
+             help=("return the new value instead",))  # fmt: skip
+
+
+@lowers_statement(ast.Raise)
+def raise_(s: Session, node: ast.Raise) -> None:
+    """``raise error from cause``"""
+    if node.exc is None:
+        refuse_form(s, node)
+    error = lower(s, node.exc) if node.exc is not None else Static(None)
+    if isinstance(error, Static) and isinstance(error.value, type):
+        error = s.emit(error.value, effect=True, type=Opaque(error.value))
+    parts = [error] if node.cause is None else [error, lower(s, node.cause)]
+    s.emit(primitives.raise_, *parts, effect=True)
+    raise Diverges
+
+
+@lowers_statement(ast.Assert)
+def assert_(s: Session, node: ast.Assert) -> None:
+    """``assert test, message``"""
+    test = lower(s, node.test)
+    known_truth = truth(test)
+    if known_truth is True:
+        return
+
+    def fails() -> Box:
+        parts = () if node.msg is None else (lower(s, node.msg),)
+        error = s.emit(AssertionError, *parts, effect=True, type=Opaque(AssertionError))
+        s.emit(primitives.raise_, error, effect=True)
+        raise Diverges
+
+    if known_truth is False:
+        fails()
+    choose(s, s.atom(test), lambda: Static(None), fails)
+
+
+@lowers_statement(ast.With)
+def with_(s: Session, node: ast.With) -> None:
+    """``with np.errstate(...)``: the settings go with the place of every op inside."""
+    settings: dict[str, str] = {}
+    for item in node.items:
+        settings.update(_errstate(s, item))
+    before = s.builder.where
+    place = before or Location("", 0)
+    merged = tuple({**dict(place.errstate), **settings}.items())
+    s.builder.where = Location(place.file, place.line, place.column, place.end_line, place.end_column,
+                               place.function, merged)  # fmt: skip
+    try:
+        lower_statements(s, node.body)
+    finally:
+        s.builder.where = before
+
+
+def _errstate(s: Session, item: ast.withitem) -> dict[str, str]:
+    call = item.context_expr
+    if isinstance(call, ast.Call) and item.optional_vars is None and not call.args:
+        callee = lower(s, call.func)
+        if isinstance(callee, Static) and callee.value is np.errstate:
+            return {
+                str(k.arg): known(s, lower(s, k.value), "a setting", k.value) for k in call.keywords
+            }
+    s.refuse(errors.UnsupportedSyntaxError, "cannot differentiate through this 'with'",
+             why="only 'with np.errstate(...)' is supported so far.", node=item.context_expr,
+             help=("enter the context manager around the differentiated call",))  # fmt: skip
