@@ -126,13 +126,16 @@ def shown(where: Place, arrow: str) -> list[str]:
     """Render a place: its address, then the line with a caret where the text is available."""
     source = linecache.getline(where.file, where.line).rstrip("\n")
     start = _characters(source, where.column)
+    if where.end_column == 0 and not source[:start].strip():
+        start = len(source) - len(source.lstrip())
     lines = [f"  {arrow} {short_path(where.file)}:{where.line}:{start + 1}"]
     if not source.strip():
         return lines
     number = str(where.line)
     gap = " " * max(3, len(number) + 1)
     on_one_line = where.end_line in (0, where.line)
-    end = _characters(source, where.end_column) if on_one_line else len(source.rstrip())
+    known = on_one_line and where.end_column > 0
+    end = _characters(source, where.end_column) if known else len(source.rstrip())
     width = min(max(end - start, 1), _WIDEST_CARET)
     blank = "".join("\t" if c == "\t" else " " for c in source[:start])
     lines.append(f"{number.rjust(len(gap) + 1)} | {source}")

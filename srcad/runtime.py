@@ -38,8 +38,23 @@ def zeros_like(x: Any) -> Any:
 
 
 def or_zeros(g: Any, x: Any) -> Any:
-    """The cotangent of `x`, zeros if there is none yet."""
-    return zeros_like(x) if g is None else g
+    """The cotangent of `x`, with zeros where there is none yet."""
+    if g is None:
+        return zeros_like(x)
+    if isinstance(g, list):
+        return [or_zeros(item, y) for item, y in zip(g, x, strict=True)]
+    return g
+
+
+def plus(a: Any, b: Any) -> Any:
+    """The sum of two cotangents of which either may not be there yet."""
+    if a is None or b is None:
+        return b if a is None else a
+    if isinstance(a, list) or isinstance(b, list):
+        return [plus(x, y) for x, y in zip(a, b, strict=True)]
+    if isinstance(a, tuple):
+        return tuple(plus(x, y) for x, y in zip(a, b, strict=True))
+    return a + b
 
 
 def like(g: Any, x: Any) -> Any:
@@ -59,6 +74,11 @@ def like(g: Any, x: Any) -> Any:
     if isinstance(x, np.generic):
         return np.float64(g)
     return complex(g) if isinstance(x, complex) else float(g)
+
+
+def owned(x: Any) -> Any:
+    """A copy of an array; a number is nobody's."""
+    return x.copy() if isinstance(x, np.ndarray) else x
 
 
 def real_scalar(y: Any, name: str) -> None:

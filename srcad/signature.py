@@ -274,5 +274,3 @@ def generic(type_: Type) -> Type:
     if isinstance(type_, TupleOf):
         return type_.of(tuple(generic(item) for item in type_.items))
     return ListOf(generic(type_.item)) if isinstance(type_, ListOf) else type_
-
-

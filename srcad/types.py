@@ -54,7 +54,12 @@ DType = np.dtype[Any]
 Shape = tuple[Extent, ...]
 
 
-@dataclass(frozen=True)
+def same_dtype(a: DType | None, b: DType | None) -> bool:
+    """Whether two dtypes are both unknown or the same (to NumPy, None means float64)."""
+    return a is b or (a is not None and b is not None and a == b)
+
+
+@dataclass(frozen=True, eq=False)
 class Numeric:
     """A number or an array of numbers.
 
@@ -67,6 +72,15 @@ class Numeric:
     shape: Shape | None = None
     form: Form = "any"
     value: Extent | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Numeric):
+            return NotImplemented
+        mine, yours = (self.shape, self.form, self.value), (other.shape, other.form, other.value)
+        return mine == yours and same_dtype(self.dtype, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.form, self.value))
 
     @property
     def is_scalar(self) -> bool:
@@ -245,7 +259,7 @@ def join(a: Type, b: Type) -> Type:
 
 
 def _join_numeric(a: Numeric, b: Numeric) -> Numeric:
-    dtype = a.dtype if a.dtype == b.dtype else None
+    dtype = a.dtype if same_dtype(a.dtype, b.dtype) else None
     form: Form = a.form if a.form == b.form else "any"
     value = a.value if a.value is not None and a.value == b.value else None
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):

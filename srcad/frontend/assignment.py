@@ -30,7 +30,7 @@ from srcad.frontend.operators import BINARY, choose, operate
 from srcad.frontend.scope import Diverges, Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import ListOf, Numeric, Opaque
+from srcad.types import ListOf, Numeric, Opaque, same_dtype
 
 
 @lowers_statement(ast.Assign)
@@ -197,7 +197,7 @@ def _kept_type(s: Session, old: Value, new: Box) -> Box:
         or not isinstance(new.type, Numeric)
     ):
         return new
-    if old.type.form != "array" or old.type.dtype == new.type.dtype or old.type.dtype is None:
+    if old.type.form != "array" or old.type.dtype is None or same_dtype(old.type.dtype, new.type.dtype):
         return new
     if new.type.dtype is not None and not np.can_cast(new.type.dtype, old.type.dtype, "same_kind"):
         s.refuse(errors.MutationError, f"cannot store {new.type.dtype} into an array of {old.type.dtype}",

@@ -148,6 +148,8 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
         return s.box(
             Const(function(*map(_plain, args), **{k: _plain(b) for k, b in kwargs.items()}))
         )
+    if isinstance(function, type) and issubclass(function, BaseException):
+        return s.emit(function, *args, kwargs=kwargs, effect=True, type=Opaque(function))
     rule = registry.lookup(function) if is_hashable(function) else None
     if rule is not None:
         return _ruled(s, function, args, kwargs)

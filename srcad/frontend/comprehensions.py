@@ -55,10 +55,12 @@ def _run(s: Session, node: ast.expr, body: ast.stmt, result: str, empty: Box) ->
     frame.local = local | targets | {result}
     frame.loads = {**loads, "%nested": 1}
     frame.env[result] = empty
+    outside, s.in_comprehension = s.in_comprehension, True
     try:
         lower_statement(s, body)
         return frame.env.pop(result)
     finally:
+        s.in_comprehension = outside
         frame.local, frame.loads = local, loads
         frame.env.pop(result, None)
         for name, box in hidden.items():

@@ -25,7 +25,7 @@ from srcad.frontend.operators import operate
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Value
-from srcad.types import BOOL, FLOAT, INT, ListOf, Numeric, Opaque
+from srcad.types import BOOL, FLOAT, INT, ListOf, Numeric, Opaque, Type
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]
@@ -34,11 +34,32 @@ Kwargs = dict[str, Box]
 @meaning(np.ndim)
 def ndim(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``np.ndim(x)``: a rank is mostly known."""
-    box = args[0]
-    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.shape is not None:
-        return Static(len(box.type.shape))
-    if isinstance(box, Static) and isinstance(box.value, int | float | complex):
-        return Static(0)
+    rank = rank_of(args[0])
+    return None if rank is None else Static(rank)
+
+
+def rank_of(box: Box) -> int | None:
+    """The number of axes of an array, a number, or nested lists of such; None if unknown."""
+    match box:
+        case Static(value=int() | float() | complex()):
+            return 0
+        case Static(value=np.ndarray()):
+            return int(np.ndim(box.value))
+        case TupleBox(items) | ListBox(items):
+            inner = rank_of(items[0]) if items else 0
+            return None if inner is None else inner + 1
+        case Value():
+            return _rank_of_type(box.type)
+        case _:
+            return None
+
+
+def _rank_of_type(type_: Type) -> int | None:
+    if isinstance(type_, Numeric):
+        return None if type_.shape is None else len(type_.shape)
+    if isinstance(type_, ListOf):
+        inner = _rank_of_type(type_.item)
+        return None if inner is None else inner + 1
     return None
 
 

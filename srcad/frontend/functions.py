@@ -25,6 +25,8 @@ from srcad.ir.primitives import raise_
 
 TRUSTED_PREFIX = "srcad."
 _LOADS: dict[int, tuple[ast.AST, dict[str, int]]] = {}
+_GENERATORS: dict[int, tuple[ast.AST, bool]] = {}
+_MOST_KNOWN = 4096
 _BOUND_NAMES: dict[int, tuple[ast.AST, frozenset[str]]] = {}
 
 
@@ -99,6 +101,15 @@ def callee_of_box(box: FunctionBox) -> Callee:
 
 def is_generator(node: ast.AST) -> bool:
     """Whether a function's own body yields."""
+    known = _GENERATORS.get(id(node))
+    if known is None or known[0] is not node:
+        if len(_GENERATORS) > _MOST_KNOWN:
+            _GENERATORS.clear()
+        known = _GENERATORS[id(node)] = (node, _yields(node))
+    return known[1]
+
+
+def _yields(node: ast.AST) -> bool:
     return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(node))
 
 
@@ -147,7 +158,7 @@ def bound_names(node: ast.AST) -> frozenset[str]:
                 names.add(name)
     comprehension_only = _comprehension_names(node) - _plain_names(node)
     result = frozenset(names - outside - comprehension_only)
-    if len(_BOUND_NAMES) > 4096:
+    if len(_BOUND_NAMES) > _MOST_KNOWN:
         _BOUND_NAMES.clear()
     _BOUND_NAMES[id(node)] = (node, result)
     return result
@@ -166,7 +177,7 @@ def load_counts(node: ast.AST) -> dict[str, int]:
             counts["%nested"] = 1
         elif isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
             counts[inner.target.id] = counts.get(inner.target.id, 0) + 1
-    if len(_LOADS) > 4096:
+    if len(_LOADS) > _MOST_KNOWN:
         _LOADS.clear()
     _LOADS[id(node)] = (node, counts)
     return counts

@@ -37,6 +37,7 @@ from srcad.types import (
     Undefined,
     join,
     resolved,
+    same_dtype,
     symbol_extent,
 )
 
@@ -153,7 +154,7 @@ def type_covers(known: Type, end: Type) -> bool:
     if isinstance(end, Undefined) or known == end:
         return True
     if isinstance(known, Numeric) and isinstance(end, Numeric):
-        if known.dtype is not None and known.dtype != end.dtype:
+        if known.dtype is not None and not same_dtype(known.dtype, end.dtype):
             return False
         if known.form not in ("any", end.form):
             return False

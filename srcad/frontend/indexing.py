@@ -35,6 +35,8 @@ def subscript(s: Session, node: ast.Subscript) -> Box:
 
 def getitem(s: Session, box: Box, index: Box) -> Box:
     """Read an item: of what is known, now; of an array or list, at the call."""
+    if isinstance(box, Value):
+        box = s.box(box)
     if isinstance(box, DictBox):
         return _dict_item(s, box, known(s, index, "a dict key"))
     if isinstance(box, TupleBox | ListBox):

@@ -60,6 +60,8 @@ def known(s: Session, box: Box, what: str, node: ast.AST | None = None) -> Any:
 
 def spread(s: Session, box: Box, node: ast.AST | None = None) -> tuple[Box, ...]:
     """The items of a sequence whose length is known."""
+    if isinstance(box, Value):
+        box = s.box(box)
     if isinstance(box, TupleBox | ListBox):
         return box.items
     if isinstance(box, DictBox):

@@ -63,6 +63,7 @@ from srcad.ir.core import (
 from srcad.ir.rewrite import substitute
 
 UNROLL_LIMIT = 16
+FEW = 8  # a comprehension over a range of so few items is written out
 MOST_READINGS = 12
 Key = tuple[int, str]
 
@@ -71,6 +72,8 @@ Key = tuple[int, str]
 def for_(s: Session, node: ast.For) -> None:
     """``for target in iterable: ... else: ...``"""
     iterable = lower(s, node.iter)
+    if isinstance(iterable, Value):
+        iterable = s.box(iterable)
     items = unrolled_items(s, iterable)
     if items is not None:
         unroll(s, node, items)
@@ -101,7 +104,13 @@ def unrolled_items(s: Session, box: Box) -> tuple[Box, ...] | None:
         return None if alike and len(items) > UNROLL_LIMIT else items
     if isinstance(box, IterBox) and box.kind != "range":
         only_range = all(isinstance(p, IterBox) and p.kind == "range" for p in box.parts)
-        return None if only_range else static_items(s, box)
+        if not only_range or s.in_comprehension:
+            items = static_items(s, box)
+            return items if not only_range or len(items or ()) <= FEW else None
+        return None
+    if isinstance(box, IterBox) and s.in_comprehension:
+        items = static_items(s, box)
+        return items if items is not None and len(items) <= FEW else None
     if isinstance(box, Static) and isinstance(box.value, tuple | str | dict | list | frozenset):
         return tuple(Static(v) for v in box.value)
     return None

@@ -9,6 +9,7 @@ from srcad.frontend.boxes import (
     Box,
     Conflict,
     DictBox,
+    FunctionBox,
     ListBox,
     RecordBox,
     Static,
@@ -61,6 +62,8 @@ class Meeting:
             return a
         if isinstance(a, Static) and isinstance(b, Static) and _same_static(a, b):
             return a
+        if isinstance(a, FunctionBox) and isinstance(b, FunctionBox) and a.node is b.node:
+            return a  # its free names are looked up when it is called
         if same_structure(a, b):
             assert isinstance(a, Structure) and isinstance(b, Structure)
             pairs = zip(a.items, b.items, strict=True)

@@ -52,7 +52,11 @@ def call_routine(s: Session, callee: Any, bound: dict[str, Box]) -> Box:
     variant = {"headers": headers, "routine": Routine(callee.frame.name), "result": None,
                "running": True, "changed": False, "extra": []}  # fmt: skip
     variants.append(variant)
-    _settle(s, callee, variant)
+    try:
+        _settle(s, callee, variant)
+    except BaseException:
+        variants.remove(variant)
+        raise
     return _call(s, variant, bound)
 
 

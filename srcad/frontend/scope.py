@@ -103,6 +103,7 @@ class Session:
     transforms: Callable[..., Box] | None = None
     routines: dict[Any, Any] = field(default_factory=dict)
     inlining: list[Any] = field(default_factory=list)
+    in_comprehension: bool = False
     returns: dict[Value, Value] = field(default_factory=dict)
 
     @property

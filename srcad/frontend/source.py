@@ -228,7 +228,7 @@ def _containing(candidates: list[Candidate], code: CodeType) -> Candidate:
     if len({ast.dump(c.node) for c in candidates}) == 1:
         return candidates[0]
     raise SourceUnavailableError(
-        f"cannot tell which of the {len(candidates)} lambdas on line {code.co_firstlineno} is meant",
+        f"cannot tell which of {len(candidates)} lambdas on line {code.co_firstlineno} is meant",
         why="Python was started without column positions (-X no_debug_ranges).",
         help="write one lambda per line, or use def",
     )

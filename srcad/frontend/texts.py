@@ -86,14 +86,15 @@ class Text:
         first = _first_line(node)
         lines = self.lines[first - 1 : node.end_lineno]
         column = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
-        if column or first > 1 and self._continues(statement, first):
+        if column or (first > 1 and self._continues(statement, first)):
             return "".join(self.lines)
         return with_imports(self.imports, first, "".join(lines)) or "".join(self.lines)
 
     @cached_property
     def imports(self) -> list[str]:
         """The names that the module's own imports bind (the compiler calls their attributes
-        in another way than methods)."""
+        in another way than methods).
+        """
         names: dict[str, None] = {}
         pending: list[ast.AST] = list(self.tree.body)
         while pending:

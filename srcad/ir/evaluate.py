@@ -80,8 +80,8 @@ def _call(op: Call, env: Env) -> Any:
     args = [lookup(a, env) for a in op.args]
     if isinstance(op.target, Routine):
         assert op.target.function is not None
-        results = evaluate(op.target.function, *args)
-        return results if isinstance(results, tuple) else (results,)
+        inner: Env = dict(zip(op.target.function.params, args, strict=True))
+        return tuple(run_block(op.target.function.block, inner))
     if op.target is identity:
         return args[0]
     return op.target(*args, **{name: lookup(a, env) for name, a in op.kwargs})

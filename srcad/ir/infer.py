@@ -36,6 +36,7 @@ from srcad.ir.primitives import (
     raise_,
     replaced,
     shape,
+    stop,
     updated,
     without_last,
 )
@@ -76,6 +77,9 @@ ELEMENTWISE_OPERATORS = frozenset(
 
 
 _PURE_MODULES = frozenset({"numpy", "math", "_operator", "builtins"})
+
+# What these give depends on whether a number is Python's: ``(-2.0) ** 0.5`` is complex there.
+_BY_FORM = frozenset({operator.pow, builtins.pow, operator.floordiv, operator.mod})
 
 
 def is_elementwise(target: object) -> bool:
@@ -161,12 +165,15 @@ def _elementwise(
         return NUMBER
     operands += [a.type for a in keyword_values if isinstance(a.type, Numeric)]  # type: ignore[union-attr]
     shape_ = broadcast([t.shape for t in operands])
-    if any(t.dtype is None or t.form == "any" for t in operands) or shape_ is None:
-        return Numeric(_common_dtype(target, operands), shape_, "any")
+    vague = any(t.form == "any" for t in operands)
+    if any(t.dtype is None for t in operands) or shape_ is None or (vague and target in _BY_FORM):
+        return Numeric(None, shape_, "any")
+    if vague and any(t.form == "any" and t.dtype != np.float64 for t in operands):
+        return Numeric(None, shape_, "any")
     try:
         with np.errstate(all="ignore"):
             sample = target(
-                *[_one(a, t) for a, t in zip(args, types, strict=True)],
+                *[_one(a, _concrete(t)) for a, t in zip(args, types, strict=True)],
                 **{name: _one(a, argument_type(a)) for name, a in kwargs},
             )
     except Exception:  # noqa: BLE001 - any failure means: not known
@@ -175,13 +182,14 @@ def _elementwise(
     if not isinstance(found, Numeric):
         return NUMBER
     value = _int_value(target, args) if found.form == "python" and found.kind == "i" else None
-    return Numeric(found.dtype, shape_, found.form, value)
+    return Numeric(found.dtype, shape_, "any" if vague else found.form, value)
 
 
-def _common_dtype(target: Any, operands: list[Numeric]) -> Any:
-    if target in (operator.lt, operator.le, operator.gt, operator.ge, np.isnan, np.isfinite):
-        return None
-    return None
+def _concrete(type_: Type) -> Type:
+    """A float64 number of unknown form, taken for a NumPy scalar: the dtype is the same."""
+    if isinstance(type_, Numeric) and type_.form == "any":
+        return Numeric(type_.dtype, type_.shape, "numpy" if type_.shape == () else "array")
+    return type_
 
 
 def _one(arg: Arg, type_: Type) -> Any:
@@ -259,6 +267,22 @@ def _len_type(args: tuple[Arg, ...]) -> Type | None:
     return int_type(len(type_.items)) if isinstance(type_, TupleOf) else INT
 
 
+def _matmul_type(args: tuple[Arg, ...]) -> Type | None:
+    a, b = argument_type(args[0]), argument_type(args[1])
+    if not isinstance(a, Numeric) or not isinstance(b, Numeric) or not a.shape or not b.shape:
+        return None
+    left, right = a.shape, b.shape
+    batch = broadcast([left[:-2], right[:-2]])
+    assert batch is not None
+    rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
+    known = a.dtype is not None and b.dtype is not None
+    dtype = np.result_type(a.dtype, b.dtype) if known else None  # type: ignore[arg-type]
+    if dtype is not None and dtype.kind == "b":
+        return None
+    shape_ = (*batch, *rows, *columns)
+    return Numeric(dtype, shape_, "array" if shape_ else "numpy")
+
+
 def _append_type(args: tuple[Arg, ...]) -> Type | None:
     items = argument_type(args[0])
     known = items.item if isinstance(items, ListOf) else OPAQUE
@@ -297,6 +321,9 @@ _SPECIAL: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
     add_at: lambda args: argument_type(args[0]),
     add_at_repeated: lambda args: argument_type(args[0]),
     identity: lambda args: argument_type(args[0]),
+    stop: lambda args: argument_type(args[0]),
     shape: _shape_type,
+    operator.matmul: _matmul_type,
+    np.matmul: _matmul_type,
     len: _len_type,
 }

@@ -89,6 +89,11 @@ def add_at_repeated(array: Any, index: Any, value: Any) -> Any:
     return result
 
 
+def stop(x: Any) -> Any:
+    """The value itself; no derivative flows through it."""
+    return x
+
+
 def identity(x: Any) -> Any:
     """The value itself (a copy of a name, never of the data)."""
     return x

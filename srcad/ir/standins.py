@@ -28,15 +28,18 @@ from srcad.types import (
     at_least,
     constant_extent,
     fresh_extent,
+    is_one,
     join,
     resolved,
     same,
+    same_dtype,
     type_of_constant,
 )
 
 Sizes = dict[Symbol, int]
+# In opposite order, so that the smaller of two lengths (a diagonal) is never explained as one of them.
 _FIRST = (7, 11, 13, 17, 19, 23, 29, 31)
-_SECOND = (10, 8, 15, 12, 21, 18, 25, 27)
+_SECOND = (33, 29, 26, 23, 20, 18, 15, 12)
 
 
 def argument_type(arg: Arg) -> Type:
@@ -155,6 +158,9 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
     arguments = (*args, *(a for _, a in kwargs))
     if not all(is_known(argument_type(a)) for a in arguments):
         return fallback(target)
+    if target is np.squeeze:
+        for e in _extents_in(args[0]):
+            is_one(e)
     for _ in range(4):
         extents = [e for a in (*args, *(a for _, a in kwargs)) for e in _extents_in(a)]
         symbols = list(dict.fromkeys(s for e in extents for s, _ in e.terms))
@@ -168,7 +174,7 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
                     for run, sizes in enumerate(runs)
                 )  # fmt: skip
         except Exception:  # noqa: BLE001 - any failure means: not known
-            if not _merge_one_pair(symbols):
+            if not _settle_ones(symbols) and not _merge_one_pair(symbols):
                 return fallback(target)
             continue
         return _explained(first, second, extents, runs)
@@ -177,6 +183,11 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
 
 def _lengths(base: tuple[int, ...], count: int) -> list[int]:
     return [base[k % len(base)] + 40 * (k // len(base)) for k in range(count)]
+
+
+def _settle_ones(symbols: list[Symbol]) -> bool:
+    """Take lengths for 1 that are 1 in the example (an axis that broadcasts)."""
+    return any([s.example == 1 and same(Extent(((s, 1),)), constant_extent(1)) for s in symbols])
 
 
 def _merge_one_pair(symbols: list[Symbol]) -> bool:
@@ -203,7 +214,7 @@ def _explained(first: Any, second: Any, extents: list[Extent], runs: list[Sizes]
     a, b = type_of_constant(first), type_of_constant(second)
     if not isinstance(a, Numeric) or not isinstance(b, Numeric):
         return join(a, b) if type(first) is type(second) else OPAQUE
-    dtype = a.dtype if a.dtype == b.dtype else None
+    dtype = a.dtype if same_dtype(a.dtype, b.dtype) else None
     form = a.form if a.form == b.form else "any"
     if np.ndim(first) != np.ndim(second):
         return Numeric(dtype, None, form)

@@ -1,0 +1,232 @@
+"""What the front end knows of a result before the call: kinds, dtypes, lengths, assumptions."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from srcad.frontend.lower import lower
+from srcad.ir.builder import atom_type
+from srcad.ir.evaluate import evaluate
+from srcad.ir.verify import verify
+from srcad.signature import describe
+from srcad.types import Facts
+
+X = np.arange(1.0, 5.0)
+A = np.arange(12.0).reshape(3, 4)
+F = A.astype(np.float32)
+
+
+def kind(f: Callable[..., Any], *args: Any) -> tuple[str, Facts]:
+    facts = Facts()
+    bound = inspect.signature(f).bind(*args)
+    types = {n: describe(v, (("param", n),), facts) for n, v in bound.arguments.items()}
+    lowered = lower(f, types, facts, arguments=bound.arguments)
+    verify(lowered.function)
+    np.testing.assert_equal(evaluate(lowered.function, *args), f(*args))
+    return str(atom_type(lowered.function.block.results[0])), facts
+
+
+def float_stays(x):
+    return x * 2 + 1
+
+
+def int_division(n):
+    return n / 2
+
+
+def int_power(n):
+    return n**2
+
+
+def row_sums(a):
+    return np.sum(a, axis=1)
+
+
+def kept_axis(a):
+    return a.mean(axis=0, keepdims=True)
+
+
+def element(x):
+    return x[0]
+
+
+def inner_slice(x):
+    return x[1:-1]
+
+
+def product(a, x):
+    return a @ x
+
+
+def outer_sum(x, y):
+    return x[:, None] + y[None, :]
+
+
+def transposed(a):
+    return a.T
+
+
+def weak_constant(a):
+    return 2.0 * a
+
+
+def widened(a, x):
+    return a * x
+
+
+def joined(x):
+    return np.concatenate([x, x[:1]])
+
+
+def masked(x):
+    return x[x > 2]
+
+
+def total(x):
+    s = 0.0
+    for v in x:
+        s = s + v
+    return s
+
+
+def python_total(n):
+    s = 0.0
+    for i in range(n):
+        s = s + 0.5 * i
+    return s
+
+
+def branch(x, n):
+    return x if n > 2 else 2 * x
+
+
+def mixed_branch(x, n):
+    return x if n > 2 else 0.0
+
+
+def grown(x):
+    ys = []
+    for v in x:
+        ys.append(v * v)
+    return ys
+
+
+def stacked(a):
+    rows = []
+    for row in a:
+        rows.append(row * 2)
+    return np.stack(rows)
+
+
+def scalar_math(x):
+    return math.sin(x)
+
+
+def numpy_on_float(x):
+    return np.sin(x)
+
+
+def pair(x):
+    return x, (x.sum(), len(x))
+
+
+def record(x):
+    return {"a": x, "b": x[0]}
+
+
+def zero_d(x):
+    return np.asarray(x)
+
+
+def counted(x):
+    return x.shape[0] - 1
+
+
+CASES = [
+    (float_stays, (1.5,), "float"),
+    (int_division, (3,), "float"),
+    (int_power, (3,), "int"),
+    (row_sums, (A,), "float64[r]"),
+    (kept_axis, (A,), "float64[1, c]"),
+    (element, (X,), "float64"),
+    (inner_slice, (X,), "float64[r-2]"),
+    (product, (A, X), "float64[r]"),
+    (outer_sum, (X, X[:3]), "float64[r, s]"),
+    (transposed, (A,), "float64[c, r]"),
+    (weak_constant, (F,), "float32[r, c]"),
+    (widened, (F, X), "float64[r, c]"),
+    (joined, (X,), "float64[r+1]"),
+    (masked, (X,), "float64[m]"),
+    (total, (X,), "?[]"),
+    (python_total, (4,), "float"),
+    (branch, (X, 3), "float64[r]"),
+    (mixed_branch, (X, 3), "float64[...]"),
+    (grown, (X,), "list[float64]"),
+    (stacked, (A,), "float64[k, c]"),
+    (scalar_math, (0.5,), "float"),
+    (numpy_on_float, (0.5,), "float64"),
+    (pair, (X,), "(float64[r], (float64, int))"),
+    (record, (X,), "dict(a: float64[r], b: float64)"),
+    (zero_d, (1.5,), "float64[]"),
+    (counted, (X,), "int"),
+]
+
+
+@pytest.mark.parametrize(("f", "args", "expected"), CASES, ids=lambda v: getattr(v, "__name__", ""))
+def test_kind_of_the_result(f, args, expected):
+    found, _ = kind(f, *args)
+
+    assert shape_of_text(found) == shape_of_text(expected)
+
+
+def shape_of_text(text: str) -> str:
+    """The text with lengths renamed in the order of their appearance."""
+    names: dict[str, str] = {}
+    result, word = "", ""
+    inside = 0
+    for char in text + "\0":
+        if inside and (char.isalpha() or char == "_" or (word and char.isdigit())):
+            word += char
+            continue
+        if word:
+            result += names.setdefault(word, f"<{len(names)}>")
+            word = ""
+        inside += (char == "[") - (char == "]")
+        result += char
+    return result.rstrip("\0")
+
+
+def test_a_slice_assumes_that_the_array_is_long_enough():
+    _, facts = kind(inner_slice, X)
+
+    assert [(a.relation, a.right.constant) for a in facts.assumptions] == [(">=", 2)]
+
+
+def test_equal_lengths_are_assumed_only_where_they_matter():
+    _, alone = kind(float_stays, X)
+    _, together = kind(widened, A, X)
+
+    assert not alone.assumptions
+    assert "==" in [a.relation for a in together.assumptions]
+
+
+def test_nothing_of_the_users_runs_while_a_function_is_read():
+    seen = []
+
+    def noisy(x):
+        seen.append(x)
+        return x
+
+    def f(x):
+        return x * noisy(2.0)
+
+    facts = Facts()
+    lower(f, {"x": describe(1.5, (("param", "x"),), facts)}, facts, active=("x",))
+
+    assert seen == []
