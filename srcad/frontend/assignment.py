@@ -197,7 +197,11 @@ def _kept_type(s: Session, old: Value, new: Box) -> Box:
         or not isinstance(new.type, Numeric)
     ):
         return new
-    if old.type.form != "array" or old.type.dtype is None or same_dtype(old.type.dtype, new.type.dtype):
+    if (
+        old.type.form != "array"
+        or old.type.dtype is None
+        or same_dtype(old.type.dtype, new.type.dtype)
+    ):
         return new
     if new.type.dtype is not None and not np.can_cast(new.type.dtype, old.type.dtype, "same_kind"):
         s.refuse(errors.MutationError, f"cannot store {new.type.dtype} into an array of {old.type.dtype}",

@@ -22,6 +22,7 @@ from srcad.frontend.boxes import (
     Box,
     DictBox,
     FunctionBox,
+    ListBox,
     MethodBox,
     RecordBox,
     Static,
@@ -30,13 +31,14 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.comprehensions import comprehension
 from srcad.frontend.forms import lower, lowers
-from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline, is_generator
+from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline
 from srcad.frontend.known import spread
 from srcad.frontend.methods import METHODS
 from srcad.frontend.names import box_of_object, is_library
 from srcad.frontend.questions import describe_box, is_hashable, is_nondifferentiable
 from srcad.frontend.recursion import call_routine, is_recursive
 from srcad.frontend.scope import Session
+from srcad.frontend.syntax import is_generator
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.ir.standins import by_running
@@ -173,16 +175,24 @@ def _all_known(args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:
 
 
 def _is_plain_constant(box: Box) -> bool:
-    if isinstance(box, TupleBox):
+    if isinstance(box, TupleBox | ListBox):
         return all(_is_plain_constant(item) for item in box.items)
     if not isinstance(box, Static) or box.atom is not None or box.path is not None:
         return False
-    return isinstance(box.value, int | str | type | np.dtype | type(None))
+    return _is_exact(box.value)
+
+
+def _is_exact(value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return all(_is_exact(v) for v in value)
+    return isinstance(value, int | str | type | np.dtype | type(None))
 
 
 def _plain(box: Box) -> Any:
     if isinstance(box, TupleBox):
         return tuple(_plain(item) for item in box.items)
+    if isinstance(box, ListBox):
+        return [_plain(item) for item in box.items]
     assert isinstance(box, Static)
     return box.value
 

@@ -51,9 +51,9 @@ def _run(s: Session, node: ast.expr, body: ast.stmt, result: str, empty: Box) ->
     frame = s.frame
     targets = {n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
     hidden = {name: frame.env.get(name, UNBOUND) for name in targets}
-    local, loads = frame.local, frame.loads
+    local, outer_names = frame.local, frame.hidden
     frame.local = local | targets | {result}
-    frame.loads = {**loads, "%nested": 1}
+    frame.hidden = frozenset({*outer_names, *targets})
     frame.env[result] = empty
     outside, s.in_comprehension = s.in_comprehension, True
     try:
@@ -61,7 +61,7 @@ def _run(s: Session, node: ast.expr, body: ast.stmt, result: str, empty: Box) ->
         return frame.env.pop(result)
     finally:
         s.in_comprehension = outside
-        frame.local, frame.loads = local, loads
+        frame.local, frame.hidden = local, outer_names
         frame.env.pop(result, None)
         for name, box in hidden.items():
             if isinstance(box, Unbound):

@@ -20,14 +20,11 @@ from srcad.frontend.names import box_of_object
 from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Frame, Session
 from srcad.frontend.source import definition
 from srcad.frontend.statements import lower_statements, set_return
+from srcad.frontend.syntax import bound_names, is_generator
 from srcad.ir.core import NONE, RETURN, Const, Value
 from srcad.ir.primitives import raise_
 
 TRUSTED_PREFIX = "srcad."
-_LOADS: dict[int, tuple[ast.AST, dict[str, int]]] = {}
-_GENERATORS: dict[int, tuple[ast.AST, bool]] = {}
-_MOST_KNOWN = 4096
-_BOUND_NAMES: dict[int, tuple[ast.AST, frozenset[str]]] = {}
 
 
 @dataclass(eq=False)
@@ -64,8 +61,7 @@ def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
     }
     frame = Frame(
         name=function.__name__, file=source.file, globals=function.__globals__, cells=cells,
-        local=bound_names(node), path=path, trusted=trusted, first_line=node.lineno,
-        loads=load_counts(node),
+        local=bound_names(node), path=path, trusted=trusted, node=node,
     )  # fmt: skip
     defaults = tuple(
         box_of_object(s, value, None if path is None else (*path, ("default", k)))
@@ -91,126 +87,11 @@ def callee_of_box(box: FunctionBox) -> Callee:
     outer = box.frame
     frame = Frame(
         name=box.name, file=outer.file, globals=outer.globals, outer=outer, path=outer.path,
-        local=bound_names(box.node), trusted=outer.trusted, first_line=box.node.lineno,
-        loads=load_counts(box.node),
+        local=bound_names(box.node), trusted=outer.trusted, node=box.node,
     )  # fmt: skip
     names = [a.arg for a in box.node.args.kwonlyargs]
     kw_defaults = {n: d for n, d in zip(names, box.kw_defaults, strict=True) if d is not None}
     return Callee(box.node, frame, box.defaults, kw_defaults, box.node)
-
-
-def is_generator(node: ast.AST) -> bool:
-    """Whether a function's own body yields."""
-    known = _GENERATORS.get(id(node))
-    if known is None or known[0] is not node:
-        if len(_GENERATORS) > _MOST_KNOWN:
-            _GENERATORS.clear()
-        known = _GENERATORS[id(node)] = (node, _yields(node))
-    return known[1]
-
-
-def _yields(node: ast.AST) -> bool:
-    return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(node))
-
-
-def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function's body that are not inside another function."""
-    stack: list[ast.AST] = list(ast.iter_child_nodes(node))
-    while stack:
-        inner = stack.pop()
-        yield inner
-        if not isinstance(
-            inner, ast.FunctionDef | ast.Lambda | ast.AsyncFunctionDef | ast.ClassDef
-        ):
-            stack.extend(ast.iter_child_nodes(inner))
-
-
-def bound_names(node: ast.AST) -> frozenset[str]:
-    """The names that a function binds: parameters, targets, imports, inner functions."""
-    known = _BOUND_NAMES.get(id(node))
-    if known is not None and known[0] is node:
-        return known[1]
-    names: set[str] = set()
-    arguments: ast.arguments = node.args  # type: ignore[attr-defined]
-    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    names.update(a.arg for a in every)
-    names.update(a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None)
-    outside: set[str] = set()
-    for inner in own_nodes(node):
-        match inner:
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                names.add(name)
-            case (
-                ast.FunctionDef(name=name)
-                | ast.ClassDef(name=name)
-                | ast.AsyncFunctionDef(name=name)
-            ):
-                names.add(name)
-            case ast.alias():
-                names.add((inner.asname or inner.name).partition(".")[0])
-            case ast.Global(names=given) | ast.Nonlocal(names=given):
-                outside.update(given)
-            case (
-                ast.ExceptHandler(name=str(name))
-                | ast.MatchAs(name=str(name))
-                | ast.MatchStar(name=str(name))
-            ):
-                names.add(name)
-    comprehension_only = _comprehension_names(node) - _plain_names(node)
-    result = frozenset(names - outside - comprehension_only)
-    if len(_BOUND_NAMES) > _MOST_KNOWN:
-        _BOUND_NAMES.clear()
-    _BOUND_NAMES[id(node)] = (node, result)
-    return result
-
-
-def load_counts(node: ast.AST) -> dict[str, int]:
-    """How often each name is read; ``%nested`` if the function holds functions of its own."""
-    known = _LOADS.get(id(node))
-    if known is not None and known[0] is node:
-        return known[1]
-    counts: dict[str, int] = {}
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Store):
-            counts[inner.id] = counts.get(inner.id, 0) + 1
-        elif isinstance(inner, ast.FunctionDef | ast.Lambda) and inner is not node:
-            counts["%nested"] = 1
-        elif isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
-            counts[inner.target.id] = counts.get(inner.target.id, 0) + 1
-    if len(_LOADS) > _MOST_KNOWN:
-        _LOADS.clear()
-    _LOADS[id(node)] = (node, counts)
-    return counts
-
-
-def _comprehension_names(node: ast.AST) -> set[str]:
-    return {
-        n.id
-        for inner in own_nodes(node)
-        if isinstance(inner, ast.comprehension)
-        for n in ast.walk(inner.target)
-        if isinstance(n, ast.Name)
-    }
-
-
-def _plain_names(node: ast.AST) -> set[str]:
-    """Names bound outside comprehension targets."""
-    targets = {
-        id(n)
-        for inner in own_nodes(node)
-        if isinstance(inner, ast.comprehension)
-        for n in ast.walk(inner.target)
-    }
-    arguments: ast.arguments = node.args  # type: ignore[attr-defined]
-    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    for inner in own_nodes(node):
-        if (
-            isinstance(inner, ast.Name)
-            and isinstance(inner.ctx, ast.Store)
-            and id(inner) not in targets
-        ):
-            names.add(inner.id)
-    return names
 
 
 # ------------------------------------------------------------------------------ binding

@@ -23,7 +23,13 @@ from srcad.frontend.boxes import (
     same_structure,
 )
 from srcad.frontend.merge import can_be_atom
-from srcad.frontend.scope import Env, Frame, Session
+from srcad.frontend.scope import Frame, Session
+from srcad.frontend.syntax import (
+    holds_functions,
+    names_within_a_trip,
+    read_counts,
+    stored_names,
+)
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import NONE, UNDEF, Atom, Call, Const, Value, free_values, values_in
 from srcad.ir.primitives import append
@@ -306,57 +312,12 @@ def _is_empty_list(init: Atom) -> bool:
 
 
 # ---------------------------------------------------------------------------- names
-def assigned_names(node: ast.For | ast.While, frame: Frame, before: Env) -> list[str]:
+
+
+def assigned_names(node: ast.For | ast.While, frame: Frame) -> list[str]:
     """The names that a trip binds, but for those that live within one trip."""
-    stored = {n.id: None for part in node.body for n in ast.walk(part)
-              if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}  # fmt: skip
-    if isinstance(node, ast.For):
-        stored.update({n.id: None for n in ast.walk(node.target) if isinstance(n, ast.Name)})
-    return [
-        name
-        for name in stored
-        if name in frame.local and not _is_temporary(name, node, frame, before)
-    ]
-
-
-def _is_temporary(name: str, node: ast.For | ast.While, frame: Frame, before: Env) -> bool:
-    """Whether a name is bound before it is read in every trip and not read after the loop."""
-    loads = frame.loads.get(name, 0)
-    inside = sum(_reads(n, name) for n in ast.walk(node))
-    if loads != inside or frame.loads.get("%nested", 0):
-        return False
-    if isinstance(node, ast.For) and any(
-        isinstance(n, ast.Name) and n.id == name for n in ast.walk(node.target)
-    ):
-        return True
-    for statement in node.body:
-        if not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(statement)):
-            continue
-        return _surely_binds(statement, name)
-    return False
-
-
-def _reads(node: ast.AST, name: str) -> bool:
-    if isinstance(node, ast.AugAssign):
-        return isinstance(node.target, ast.Name) and node.target.id == name
-    return isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Store)
-
-
-def _surely_binds(statement: ast.stmt, name: str) -> bool:
-    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
-        return False
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    bound = {
-        n.id
-        for t in targets
-        for n in ast.walk(t)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    read = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
-    read |= {
-        n.id
-        for t in targets
-        for n in ast.walk(t)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-    }
-    return name in bound and name not in read
+    names = [name for name in stored_names(node) if name in frame.local]
+    if frame.node is None or frame.hidden or holds_functions(frame.node):
+        return names
+    everywhere, here, short = read_counts(frame.node), read_counts(node), names_within_a_trip(node)
+    return [n for n in names if n not in short or everywhere[n] != here[n]]

@@ -169,7 +169,7 @@ class LoopReader:
         s = self.s
         self.before = s.snapshot()
         level = len(s.frames) - 1
-        names = assigned_names(self.node, s.frame, self.before[-1])
+        names = assigned_names(self.node, s.frame)
         for name in names:
             self.headers[level, name] = header(
                 s, self.before[-1].get(name, UNBOUND), user_name(name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from srcad import errors
 from srcad.frontend.boxes import Box, Structure
 from srcad.frontend.headers import box_type, covers, header, widened
 from srcad.frontend.scope import Diverges, Frame, Session
+from srcad.frontend.syntax import calls_itself
 from srcad.ir.core import Atom, Block, Call, Const, Function, Routine, Value, free_values, walk
 from srcad.ir.primitives import item
 from srcad.ir.rewrite import substitute
@@ -19,15 +19,7 @@ MOST_READINGS = 8
 
 def is_recursive(s: Session, callee: Any) -> bool:
     """Whether a function calls itself, directly or through others."""
-    return callee.key in s.routines or callee.key in s.inlining or _names_itself(callee)
-
-
-def _names_itself(callee: Any) -> bool:
-    name = getattr(callee.node, "name", None)
-    return any(
-        isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name
-        for n in ast.walk(callee.node)
-    )
+    return callee.key in s.routines or callee.key in s.inlining or calls_itself(callee.node)
 
 
 def call_routine(s: Session, callee: Any, bound: dict[str, Box]) -> Box:
@@ -68,7 +60,7 @@ def _settle(s: Session, callee: Any, variant: dict[str, Any]) -> None:
     for _ in range(MOST_READINGS):
         variant["changed"] = False
         frame = Frame(**{f: getattr(callee.frame, f) for f in (
-            "name", "file", "globals", "cells", "local", "path", "outer", "trusted", "first_line", "loads")})  # fmt: skip
+            "name", "file", "globals", "cells", "local", "path", "outer", "trusted", "node")})  # fmt: skip
         frame.env = dict(variant["headers"])
         before = s.snapshot()
         with s.block() as builder:

@@ -72,8 +72,8 @@ class Frame:
     trusted: bool = False
     exit: int | Value = NONE
     tags: frozenset[int] = frozenset()
-    first_line: int = 0
-    loads: dict[str, int] = field(default_factory=dict)
+    node: ast.AST | None = None
+    hidden: frozenset[str] = frozenset()
 
     def ends(self, tag: int) -> None:
         """The statements read so far certainly end with this tag."""

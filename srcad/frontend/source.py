@@ -165,7 +165,9 @@ def _top_level(
     tree = parse(text)
     if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
         return None
-    modules = sorted(n for n in code.co_names if isinstance(space.get(n), ModuleType))
+    modules = sorted(
+        n for n in code.co_names if n.isidentifier() and isinstance(space.get(n), ModuleType)
+    )
     whole = with_imports(modules, first, "".join(lines[first - 1 : last]))
     if whole is None:
         return None
@@ -182,7 +184,7 @@ def _exact(code: CodeType, lines: list[str], flags: int, rewritten: bool) -> Sou
     for group in _by_statement(here):
         codes = text.codes(group[0].statement, flags, rewritten)
         if any(made == code for made in codes):
-            chosen = _containing(group, code)
+            chosen = _containing(here, code)
             return Source(chosen.node, code.co_filename, lines, chosen.class_name)
     return None
 

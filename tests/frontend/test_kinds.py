@@ -163,7 +163,7 @@ CASES = [
     (widened, (F, X), "float64[r, c]"),
     (joined, (X,), "float64[r+1]"),
     (masked, (X,), "float64[m]"),
-    (total, (X,), "?[]"),
+    (total, (X,), "float64[]"),
     (python_total, (4,), "float"),
     (branch, (X, 3), "float64[r]"),
     (mixed_branch, (X, 3), "float64[...]"),

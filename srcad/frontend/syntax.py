@@ -1,0 +1,165 @@
+"""What the text alone tells of a function or a loop: the names it binds and reads."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import TypeVar
+
+Answer = TypeVar("Answer")
+_MOST_NODES = 4096
+
+
+def per_node(question: Callable[[ast.AST], Answer]) -> Callable[[ast.AST], Answer]:
+    """Remember the answer for a node (by identity; the oldest are forgotten)."""
+    known: dict[int, tuple[ast.AST, Answer]] = {}
+
+    @wraps(question)
+    def answer(node: ast.AST) -> Answer:
+        found = known.get(id(node))
+        if found is None or found[0] is not node:
+            if len(known) >= _MOST_NODES:
+                known.clear()
+            found = known[id(node)] = (node, question(node))
+        return found[1]
+
+    return answer
+
+
+def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function's body that are not inside another function."""
+    stack: list[ast.AST] = list(ast.iter_child_nodes(node))
+    while stack:
+        inner = stack.pop()
+        yield inner
+        if not isinstance(
+            inner, ast.FunctionDef | ast.Lambda | ast.AsyncFunctionDef | ast.ClassDef
+        ):
+            stack.extend(ast.iter_child_nodes(inner))
+
+
+@per_node
+def is_generator(node: ast.AST) -> bool:
+    """Whether a function's own body yields."""
+    return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(node))
+
+
+@per_node
+def calls_itself(node: ast.AST) -> bool:
+    """Whether a function calls a function of its own name."""
+    name = getattr(node, "name", None)
+    return any(
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name
+        for n in ast.walk(node)
+    )
+
+
+@per_node
+def bound_names(node: ast.AST) -> frozenset[str]:
+    """The names that a function binds: parameters, targets, imports, inner functions."""
+    names: set[str] = set()
+    outside: set[str] = set()
+    arguments: ast.arguments = node.args  # type: ignore[attr-defined]
+    names.update(a.arg for a in _parameters(arguments))
+    in_comprehensions = {
+        id(n)
+        for inner in own_nodes(node)
+        if isinstance(inner, ast.comprehension)
+        for n in ast.walk(inner.target)
+    }
+    for inner in own_nodes(node):
+        match inner:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                if id(inner) not in in_comprehensions:
+                    names.add(name)
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.alias():
+                names.add((inner.asname or inner.name).partition(".")[0])
+            case ast.Global(names=given) | ast.Nonlocal(names=given):
+                outside.update(given)
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+                names.add(name)
+            case ast.MatchStar(name=str(name)):
+                names.add(name)
+    return frozenset(names - outside)
+
+
+def _parameters(arguments: ast.arguments) -> list[ast.arg]:
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return every + [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+
+
+@per_node
+def read_counts(node: ast.AST) -> Counter[str]:
+    """How often each name is read."""
+    return Counter(name for inner in ast.walk(node) if (name := _read(inner)) is not None)
+
+
+def _read(node: ast.AST) -> str | None:
+    if isinstance(node, ast.AugAssign):
+        return node.target.id if isinstance(node.target, ast.Name) else None
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
+        return node.id
+    return None
+
+
+@per_node
+def holds_functions(node: ast.AST) -> bool:
+    """Whether a function holds functions of its own, which may read its names at any time."""
+    return any(
+        isinstance(inner, ast.FunctionDef | ast.Lambda)
+        for inner in ast.walk(node)
+        if inner is not node
+    )
+
+
+@per_node
+def stored_names(node: ast.AST) -> tuple[str, ...]:
+    """The names that a loop binds, in order."""
+    names = dict.fromkeys(_targets(node))
+    for part in node.body:  # type: ignore[attr-defined]
+        names.update(dict.fromkeys(_targets(part)))
+    return tuple(names)
+
+
+def _targets(node: ast.AST) -> Iterator[str]:
+    within = node.target if isinstance(node, ast.For) else node
+    for inner in ast.walk(within):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            yield inner.id
+    if isinstance(node, ast.For):
+        for part in (*node.body, *node.orelse):
+            yield from _targets(part)
+
+
+@per_node
+def names_within_a_trip(node: ast.AST) -> frozenset[str]:
+    """The names that every trip of a loop binds before it, or what follows it, reads them."""
+    assert isinstance(node, ast.For | ast.While)
+    found = set(_targets_of(node)) if isinstance(node, ast.For) else set()
+    seen: set[str] = set(found)
+    for statement in node.body:
+        bound = _surely_bound(statement)
+        mentioned = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+        found.update((bound & mentioned) - seen)
+        seen.update(mentioned)
+    outside = [*node.orelse, *([node.test] if isinstance(node, ast.While) else [])]
+    return frozenset(found - {name for part in outside for name in read_counts(part)})
+
+
+def _targets_of(node: ast.For) -> set[str]:
+    return {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+
+
+def _surely_bound(statement: ast.stmt) -> set[str]:
+    """The names that a plain assignment binds without reading them."""
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+        return set()
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    names = [n for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+    bound = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    read = {n.id for n in names if not isinstance(n.ctx, ast.Store)}
+    return bound - read - set(read_counts(statement.value))

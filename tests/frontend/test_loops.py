@@ -1,0 +1,65 @@
+"""Loops whose names live longer than it seems."""
+
+from __future__ import annotations
+
+from tests.adapter import evaluated
+
+
+def read_by_the_test(x):
+    n = 0
+    y = 0.0
+    while y < 2.0:
+        y = x * n
+        n += 1
+    return n * x
+
+
+def read_by_else(xs):
+    for v in xs:
+        w = v * 2
+    else:
+        z = w + v
+    return z
+
+
+def read_a_trip_later(xs):
+    total = 0.0
+    for i, v in enumerate(xs):
+        if i > 0:
+            total = total + last * v
+        last = v
+    return total
+
+
+def target_after_the_loop(n):
+    for i in range(n):
+        pass
+    return i * 1.5
+
+
+def target_reassigned(n):
+    total = 0.0
+    for i in range(n):
+        i = i * 2
+        total += i
+    return total
+
+
+def test_a_name_that_only_the_test_reads_is_carried():
+    assert evaluated(read_by_the_test, 0.7) == read_by_the_test(0.7)
+
+
+def test_names_that_the_else_clause_reads_are_carried():
+    assert evaluated(read_by_else, [1.0, 2.0]) == read_by_else([1.0, 2.0])
+
+
+def test_a_name_is_read_in_the_trip_after_the_one_that_bound_it():
+    assert evaluated(read_a_trip_later, [1.0, 2.0, 5.0]) == read_a_trip_later([1.0, 2.0, 5.0])
+
+
+def test_the_target_keeps_its_last_value():
+    assert evaluated(target_after_the_loop, 4) == target_after_the_loop(4)
+
+
+def test_a_reassigned_target_does_not_change_the_trips():
+    assert evaluated(target_reassigned, 4) == target_reassigned(4)
