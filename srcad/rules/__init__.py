@@ -1,0 +1,136 @@
+"""The table of derivative rules: plain formulas, one file per topic; it knows no compiler.
+
+`derivative`, `linear`, `adjoint`, `tangent` and `nondifferentiable` add rows, also for functions
+of one's own; they are seen from the next call on.  `registry` says how a rule reads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from srcad.errors import RuleError
+from srcad.rules import (
+    arithmetic,
+    casting,
+    constant,
+    einsum,
+    elementwise,
+    indexing,
+    joining,
+    linalg,
+    norm,
+    ordering,
+    product,
+    reduction,
+    running,
+    scalar,
+    shape,
+)
+from srcad.rules.formulas import applied, spelling
+from srcad.rules.registry import (
+    NO_PARTIAL,
+    NoPartial,
+    Rule,
+    adjoint,
+    derivative,
+    is_static,
+    linear,
+    lookup,
+    nondifferentiable,
+    qualified_name,
+    rows,
+    static,
+    tangent,
+    version,
+)
+
+__all__ = [
+    "NO_PARTIAL",
+    "NoPartial",
+    "Rule",
+    "adjoint",
+    "derivative",
+    "is_static",
+    "linear",
+    "lookup",
+    "nondifferentiable",
+    "rows",
+    "rule_for",
+    "rule_source",
+    "static",
+    "tangent",
+    "version",
+]
+
+TOPICS = (
+    arithmetic,
+    casting,
+    constant,
+    einsum,
+    elementwise,
+    indexing,
+    joining,
+    linalg,
+    norm,
+    ordering,
+    product,
+    reduction,
+    running,
+    scalar,
+    shape,
+)
+
+
+def rule_for(target: Any) -> Rule:
+    """Return the row of a function.
+
+    Raises
+    ------
+    RuleError
+        If there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row = rule_for(np.add)
+    >>> row.kind, row.partials
+    ('derivative', ('1', '1'))
+    """
+    rule = lookup(target)
+    if rule is None:
+        raise RuleError(f"no derivative rule for {qualified_name(target)}")
+    return rule
+
+
+def rule_source(target: Any, *operands: str) -> str | tuple[str, ...]:
+    """Apply a rule symbolically: its formulas, with expressions put for the parameters.
+
+    Parameters
+    ----------
+    target : callable
+        A function whose rule is of kind ``derivative``.
+    *operands : str
+        One expression per argument.
+
+    Returns
+    -------
+    str or tuple of str
+        The partial derivative; a tuple for a function of several arguments.
+
+    Raises
+    ------
+    RuleError
+        If the rule is of another kind, or is not a single formula.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rule_source(np.sin, "x*y**2")
+    'np.cos(x * y ** 2)'
+    """
+    rule = rule_for(target)
+    if rule.kind != "derivative" or rule.function is None:
+        raise RuleError(f"{qualified_name(target)} has no partials: its rule is {rule.kind!r}")
+    call = f"{spelling(target)}({', '.join(operands)})"
+    formulas = applied(rule.function, call, operands)
+    return formulas[0] if rule.single else formulas

@@ -1,0 +1,96 @@
+"""Copies and casts: the same numbers in another container or dtype.
+
+A cotangent keeps the result's dtype; the gradient is cast to the argument's dtype once, at the end.
+"""
+
+import numpy as np
+
+from srcad.ir.primitives import identity
+from srcad.rules.registry import NoPartial, derivative, linear, nondifferentiable
+from srcad.runtime import like
+
+TOO_DEEP = NoPartial("lists are nested more than three deep; stack them with np.stack")
+
+
+@linear(np.copy)
+def copy(y_bar, a, order="K", subok=False):
+    return y_bar
+
+
+@linear(np.asarray, np.asanyarray)
+def asarray(y_bar, a, dtype=None, order=None, *, copy=None):
+    if dtype is not None and not np.issubdtype(dtype, np.inexact):
+        return None
+    return items(y_bar, a)
+
+
+@linear(np.array)
+def array(y_bar, object, dtype=None, *, copy=True, order="K", subok=False):
+    """The cotangent has the structure of the argument, down to its numbers and arrays."""
+    if dtype is not None and not np.issubdtype(dtype, np.inexact):
+        return None
+    return items(y_bar, object)
+
+
+def items(y_bar, structure):
+    """The parts of a cotangent that belong to the parts of nested lists and tuples."""
+    if not isinstance(structure, (list, tuple)):
+        return y_bar
+    return [rows(y_bar[k], structure[k]) for k in range(len(structure))]
+
+
+def rows(y_bar, structure):
+    """The same, one level deeper."""
+    if not isinstance(structure, (list, tuple)):
+        return y_bar
+    return [cells(y_bar[k], structure[k]) for k in range(len(structure))]
+
+
+def cells(y_bar, structure):
+    """The same on the third level, the last one."""
+    if not isinstance(structure, (list, tuple)):
+        return y_bar
+    if any(isinstance(part, (list, tuple)) for part in structure):
+        return TOO_DEEP
+    return [y_bar[k] for k in range(len(structure))]
+
+
+@linear(np.ascontiguousarray)
+def ascontiguousarray(y_bar, a, dtype=None):
+    """A number becomes an array of length 1."""
+    return np.reshape(y_bar, np.shape(a))
+
+
+@linear(np.asfortranarray)
+def asfortranarray(y_bar, a, dtype=None):
+    return y_bar
+
+
+@linear(np.astype)
+def astype(y_bar, x, dtype, *, copy=True):
+    """A cast to integers cuts the derivative."""
+    if not np.issubdtype(dtype, np.inexact):
+        return None, None
+    return y_bar, None
+
+
+@linear(float, np.float64, np.float32, np.float16, np.longdouble, np.ndarray.item)
+def number(y_bar, x):
+    """An array of one entry becomes a number."""
+    if np.ndim(x) == 0:
+        return y_bar
+    return np.reshape(y_bar, np.shape(x))
+
+
+@derivative(identity)
+def same(x):
+    return 1
+
+
+@linear(like)
+def gradient_like(y_bar, g, x):
+    return y_bar, None
+
+
+nondifferentiable(int, bool, np.bool_, np.int8, np.int16, np.int32, np.int64)
+nondifferentiable(np.uint8, np.uint16, np.uint32, np.uint64)

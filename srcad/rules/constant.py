@@ -1,0 +1,78 @@
+"""Functions without a derivative, and functions that make arrays.
+
+Comparisons, roundings, counts and positions are constant between jumps: no derivative passes.
+"""
+
+import math
+import operator
+
+import numpy as np
+
+from srcad.ir import primitives
+from srcad.rules.registry import linear, nondifferentiable
+from srcad.runtime import unbroadcast, zeros_like
+
+# ------------------------------------------------------------------------ comparisons and logic
+nondifferentiable(operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
+nondifferentiable(operator.not_, operator.truth, operator.is_, operator.is_not, operator.contains)
+nondifferentiable(operator.and_, operator.or_, operator.xor, operator.invert, operator.inv)
+nondifferentiable(operator.lshift, operator.rshift, operator.index)
+nondifferentiable(np.less, np.less_equal, np.equal, np.not_equal, np.greater, np.greater_equal)
+nondifferentiable(np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
+nondifferentiable(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert)
+nondifferentiable(np.left_shift, np.right_shift)
+nondifferentiable(np.isnan, np.isinf, np.isfinite, np.isposinf, np.isneginf, np.signbit)
+nondifferentiable(np.isclose, np.allclose, np.array_equal, np.array_equiv, np.isin)
+nondifferentiable(np.any, np.all, np.isreal, np.iscomplex, np.isrealobj, np.iscomplexobj)
+nondifferentiable(np.isscalar, any, all, isinstance, issubclass, callable, hasattr, id, hash, type)
+
+# ------------------------------------------------------------------------ roundings
+nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, np.round, np.around, np.sign)
+nondifferentiable(operator.floordiv, np.floor_divide, round, np.spacing)
+nondifferentiable(math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite)
+nondifferentiable(math.isclose, math.gcd, math.lcm, math.comb, math.perm, math.factorial)
+nondifferentiable(math.isqrt)
+
+# ------------------------------------------------------------------------ counts and positions
+nondifferentiable(
+    len, range, enumerate, np.shape, np.ndim, np.size, primitives.shape, primitives.stop
+)
+nondifferentiable(np.argmax, np.argmin, np.argsort, np.argpartition, np.nanargmax, np.nanargmin)
+nondifferentiable(np.argwhere, np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted)
+nondifferentiable(np.digitize, np.lexsort, np.unravel_index, np.ravel_multi_index)
+nondifferentiable(np.histogram_bin_edges, np.bincount, np.linalg.matrix_rank)
+nondifferentiable(np.shares_memory, np.may_share_memory, str, repr, format, print)
+nondifferentiable(np.result_type, np.can_cast, np.promote_types, np.min_scalar_type)
+nondifferentiable(np.issubdtype, np.finfo, np.iinfo)
+
+# ------------------------------------------------------------------------ arrays from nothing
+nondifferentiable(np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like)
+nondifferentiable(np.eye, np.identity, np.arange, np.tri, np.indices, np.ix_, zeros_like)
+nondifferentiable(np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from)
+nondifferentiable(np.diag_indices, np.diag_indices_from, np.mask_indices, np.ndindex)
+nondifferentiable(np.hanning, np.hamming, np.blackman, np.bartlett)
+
+
+@linear(np.full)
+def full(y_bar, shape, fill_value, dtype=None, order="C"):
+    if dtype is not None and not np.issubdtype(dtype, np.inexact):
+        return None, None
+    return None, unbroadcast(y_bar, fill_value)
+
+
+@linear(np.full_like)
+def full_like(y_bar, a, fill_value, dtype=None, order="K", subok=True, shape=None):
+    if dtype is not None and not np.issubdtype(dtype, np.inexact):
+        return None, None
+    return None, unbroadcast(y_bar, fill_value)
+
+
+@linear(np.linspace)
+def linspace(y_bar, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
+    """``start + t * (stop - start)`` with fixed ``t``."""
+    if endpoint:
+        weights = np.linspace(0.0, 1.0, num, dtype=y_bar.dtype)
+    else:
+        weights = np.linspace(0.0, 1.0, num, False, dtype=y_bar.dtype)
+    rows = y_bar if np.ndim(y_bar) == 1 else np.moveaxis(y_bar, axis, -1)
+    return unbroadcast(rows @ (1 - weights), start), unbroadcast(rows @ weights, stop)

@@ -1,0 +1,213 @@
+"""Reading entries: ``x[index]``, take, diagonals and triangles.
+
+The cotangent of a read is zeros with the read's cotangent added at the index.  `add_at` is
+``x_bar[index] += y_bar``; `add_at_repeated` is for arrays of positions, which may name a place
+twice.
+"""
+
+import operator
+
+import numpy as np
+
+from srcad.ir.primitives import add_at, add_at_repeated, updated
+from srcad.rules.registry import linear, static
+from srcad.runtime import unbroadcast
+from srcad.types import ListOf, Numeric, TupleOf
+
+
+def may_repeat(index_type):
+    """Whether an index of this type may name a place twice.
+
+    Parameters
+    ----------
+    index_type : Type
+        The type of what stands between the brackets; a tuple's type for several indices.
+    """
+    match index_type:
+        case Numeric():
+            return index_type.shape != () and index_type.kind != "b"
+        case ListOf(item):
+            return not (isinstance(item, Numeric) and item.kind == "b")
+        case TupleOf(items):
+            return any(may_repeat(item) for item in items)
+        case _:
+            return False
+
+
+@static
+def names_places_twice(index):
+    """Whether an index has arrays or lists of positions in it."""
+    if isinstance(index, tuple):
+        return any(names_places_twice(item) for item in index)
+    if isinstance(index, (list, np.ndarray)):
+        return np.asarray(index).dtype.kind != "b"
+    return False
+
+
+@linear(operator.getitem)
+def getitem(y_bar, a, index):
+    if names_places_twice(index):
+        return add_at_repeated(np.zeros_like(a), index, y_bar), None
+    return add_at(np.zeros_like(a), index, y_bar), None
+
+
+# ------------------------------------------------------------------------ writes
+@linear(updated)
+def updated_(y_bar, array, index, value):
+    """``array[index] = value``: what was overwritten gets no cotangent."""
+    return updated(y_bar, index, 0.0), None, unbroadcast(y_bar[index], value)
+
+
+@linear(add_at, add_at_repeated)
+def add_at_(y_bar, array, index, value):
+    """``array[index] += value``."""
+    return y_bar, None, unbroadcast(y_bar[index], value)
+
+
+# ------------------------------------------------------------------------ positions
+@static
+def whole(count):
+    """`count` times ``:``."""
+    return (slice(None),) * count
+
+
+def at(places, axis):
+    """The index of places along one axis."""
+    if axis >= 0:
+        return (*whole(axis), places)
+    return (Ellipsis, places, *whole(-axis - 1))
+
+
+@linear(np.take)
+def take(y_bar, a, indices, axis=None, *, mode="raise"):
+    places = indices
+    if mode != "raise":
+        n = np.size(a) if axis is None else np.shape(a)[axis]
+        places = np.mod(indices, n) if mode == "wrap" else np.clip(indices, 0, n - 1)
+    if axis == 0 or np.ndim(a) == 1:
+        return add_at_repeated(np.zeros_like(a), places, y_bar), None
+    if axis is None:
+        flat = np.zeros_like(np.ravel(a))
+        return np.reshape(add_at_repeated(flat, places, y_bar), np.shape(a)), None
+    return add_at_repeated(np.zeros_like(a), at(places, axis), y_bar), None
+
+
+@linear(np.take_along_axis)
+def take_along_axis(y_bar, arr, indices, axis=-1):
+    if axis is None:
+        flat = np.zeros_like(np.ravel(arr))
+        return np.reshape(add_at_repeated(flat, indices, y_bar), np.shape(arr)), None
+    return add_at_repeated(np.zeros_like(arr), along(indices, np.shape(arr), axis), y_bar), None
+
+
+def along(indices, shape, axis):
+    """The full index of positions along one axis: every other axis names its own place."""
+    own = axis % len(shape)
+    return tuple(
+        indices if k == own else np.reshape(np.arange(n), turned(k, len(shape)))
+        for k, n in enumerate(shape)
+    )
+
+
+@static
+def turned(k, rank):
+    """The shape of a vector on axis `k` of an array."""
+    return (*(1,) * k, -1, *(1,) * (rank - k - 1))
+
+
+@linear(np.compress)
+def compress(y_bar, condition, a, axis=None):
+    places = np.flatnonzero(condition)
+    if axis is None:
+        flat = add_at(np.zeros_like(np.ravel(a)), places, y_bar)
+        return None, np.reshape(flat, np.shape(a))
+    return None, add_at(np.zeros_like(a), at(places, axis), y_bar)
+
+
+@linear(np.extract)
+def extract(y_bar, condition, arr):
+    places = np.flatnonzero(condition)
+    return None, np.reshape(add_at(np.zeros_like(np.ravel(arr)), places, y_bar), np.shape(arr))
+
+
+@linear(np.delete)
+def delete(y_bar, arr, obj, axis=None):
+    """The entries that stay are found by deleting from their numbers."""
+    if axis is None:
+        places = np.delete(np.arange(np.size(arr)), obj)
+        flat = add_at(np.zeros_like(np.ravel(arr)), places, y_bar)
+        return np.reshape(flat, np.shape(arr)), None
+    places = np.delete(np.arange(np.shape(arr)[axis]), obj)
+    return add_at(np.zeros_like(arr), at(places, axis), y_bar), None
+
+
+# ------------------------------------------------------------------------ diagonals
+def on_diagonal(a, y_bar, offset):
+    """Zeros like `a` with `y_bar` on a diagonal of the last two axes (of any two lengths)."""
+    steps = np.arange(np.shape(y_bar)[-1])
+    rows = steps - offset if offset < 0 else steps
+    columns = steps + offset if offset > 0 else steps
+    if np.ndim(a) == 2:
+        return add_at(np.zeros_like(a), (rows, columns), y_bar)
+    return add_at(np.zeros_like(a), (Ellipsis, rows, columns), y_bar)
+
+
+@linear(np.diag)
+def diag(y_bar, v, k=0):
+    if np.ndim(v) == 1:
+        return np.diagonal(y_bar) if k == 0 else np.diagonal(y_bar, k)
+    return on_diagonal(v, y_bar, k)
+
+
+@linear(np.diagflat)
+def diagflat(y_bar, v, k=0):
+    return np.reshape(np.diagonal(y_bar, k), np.shape(v))
+
+
+@linear(np.diagonal)
+def diagonal(y_bar, a, offset=0, axis1=0, axis2=1):
+    if np.ndim(a) == 2 and axis1 == 0 and axis2 == 1:
+        return on_diagonal(a, y_bar, offset)
+    bar = on_diagonal(np.moveaxis(a, (axis1, axis2), (-2, -1)), y_bar, offset)
+    return np.moveaxis(bar, (-2, -1), (axis1, axis2))
+
+
+@linear(np.linalg.diagonal)
+def last_diagonal(y_bar, x, *, offset=0):
+    return on_diagonal(x, y_bar, offset)
+
+
+@linear(np.trace)
+def trace(y_bar, a, offset=0, axis1=0, axis2=1):
+    ones = diagonal_mask(np.shape(a)[axis1], np.shape(a)[axis2], offset)
+    if np.ndim(a) == 2 and axis1 == 0 and axis2 == 1:
+        return y_bar * ones
+    if np.ndim(a) == 2:
+        return y_bar * ones.T
+    return np.moveaxis(np.expand_dims(y_bar, (-2, -1)) * ones, (-2, -1), (axis1, axis2))
+
+
+@linear(np.linalg.trace)
+def last_trace(y_bar, x, *, offset=0):
+    ones = diagonal_mask(np.shape(x)[-2], np.shape(x)[-1], offset)
+    return np.expand_dims(y_bar, (-2, -1)) * ones
+
+
+def diagonal_mask(rows, columns, offset):
+    """True on one diagonal; a mask of bools keeps the dtype of what it multiplies."""
+    if offset == 0:
+        return np.eye(rows, columns, dtype=bool)
+    return np.eye(rows, columns, offset, dtype=bool)
+
+
+# ------------------------------------------------------------------------ triangles
+@linear(np.tril)
+def tril(y_bar, m, k=0):
+    """A vector is repeated as rows first."""
+    return unbroadcast(np.tril(y_bar) if k == 0 else np.tril(y_bar, k), m)
+
+
+@linear(np.triu)
+def triu(y_bar, m, k=0):
+    """A vector is repeated as rows first."""
+    return unbroadcast(np.triu(y_bar) if k == 0 else np.triu(y_bar, k), m)

@@ -1,0 +1,131 @@
+"""Putting arrays together and taking them apart.
+
+The arrays to join come as one argument; its entry is the list of their cotangents, in order.
+"""
+
+import numpy as np
+
+from srcad.rules.registry import adjoint, linear
+from srcad.rules.shape import part
+
+
+def parts(y_bar, arrays, axis):
+    """The pieces of a cotangent that belong to arrays joined along one axis."""
+    bars = []
+    start = 0
+    for a in arrays:
+        stop = start + np.shape(a)[axis]
+        bars.append(part(y_bar, start, stop, axis))
+        start = stop
+    return bars
+
+
+@linear(np.concatenate)
+def concatenate(y_bar, arrays, axis=0, *, dtype=None):
+    if axis is not None:
+        return parts(y_bar, arrays, axis)
+    bars = []
+    start = 0
+    for a in arrays:
+        stop = start + np.size(a)
+        bars.append(np.reshape(y_bar[start:stop], np.shape(a)))
+        start = stop
+    return bars
+
+
+@linear(np.stack)
+def stack(y_bar, arrays, axis=0, *, dtype=None):
+    rows = y_bar if axis == 0 else np.moveaxis(y_bar, axis, 0)
+    return [rows[k] for k in range(len(arrays))]
+
+
+@linear(np.vstack)
+def vstack(y_bar, tup, *, dtype=None):
+    bars = []
+    start = 0
+    for a in tup:
+        stop = start + (np.shape(a)[0] if np.ndim(a) > 1 else 1)
+        bars.append(np.reshape(y_bar[start:stop], np.shape(a)))
+        start = stop
+    return bars
+
+
+@linear(np.hstack)
+def hstack(y_bar, tup, *, dtype=None):
+    bars = []
+    start = 0
+    for a in tup:
+        if np.ndim(a) > 1:
+            stop = start + np.shape(a)[1]
+            bars.append(y_bar[:, start:stop])
+        else:
+            stop = start + np.size(a)
+            bars.append(np.reshape(y_bar[start:stop], np.shape(a)))
+        start = stop
+    return bars
+
+
+@linear(np.dstack)
+def dstack(y_bar, tup):
+    bars = []
+    start = 0
+    for a in tup:
+        stop = start + (np.shape(a)[2] if np.ndim(a) > 2 else 1)
+        bars.append(np.reshape(y_bar[:, :, start:stop], np.shape(a)))
+        start = stop
+    return bars
+
+
+@linear(np.column_stack)
+def column_stack(y_bar, tup):
+    bars = []
+    start = 0
+    for a in tup:
+        stop = start + (np.shape(a)[1] if np.ndim(a) > 1 else 1)
+        bars.append(np.reshape(y_bar[:, start:stop], np.shape(a)))
+        start = stop
+    return bars
+
+
+@linear(np.append)
+def append(y_bar, arr, values, axis=None):
+    if axis is None:
+        n = np.size(arr)
+        return np.reshape(y_bar[:n], np.shape(arr)), np.reshape(y_bar[n:], np.shape(values))
+    bars = parts(y_bar, (arr, values), axis)
+    return bars[0], bars[1]
+
+
+# ------------------------------------------------------------------------ taking apart
+# The result is a list, and so is its cotangent, with an array for every piece.
+@linear(np.split, np.array_split)
+def split(y_bar, ary, indices_or_sections, axis=0):
+    return np.concatenate(y_bar, axis), None
+
+
+@linear(np.hsplit)
+def hsplit(y_bar, ary, indices_or_sections):
+    return np.concatenate(y_bar, 0 if np.ndim(ary) == 1 else 1), None
+
+
+@linear(np.vsplit)
+def vsplit(y_bar, ary, indices_or_sections):
+    return np.concatenate(y_bar, 0), None
+
+
+@linear(np.dsplit)
+def dsplit(y_bar, ary, indices_or_sections):
+    return np.concatenate(y_bar, 2), None
+
+
+@adjoint(np.meshgrid)
+def meshgrid(y_bar, y, *xi, indexing="xy"):
+    """Sum over the axes along which each vector was repeated."""
+    bars = []
+    for k in range(len(xi)):
+        axis = 1 - k if indexing == "xy" and k < 2 and len(xi) > 1 else k
+        rows = None if y_bar[k] is None else np.moveaxis(y_bar[k], axis, 0)
+        if rows is not None:
+            rows = np.sum(np.reshape(rows, (np.shape(rows)[0], -1)), axis=1)
+        bars.append(None if rows is None else np.reshape(rows, np.shape(xi[k])))
+    return bars

@@ -1,0 +1,82 @@
+"""Norms of vectors and matrices, of every order.
+
+A norm that is 0 has the derivative 0; entries that tie for a maximum share it equally.
+"""
+
+import numpy as np
+
+from srcad.rules.linalg import scaled
+from srcad.rules.reduction import kept, shared
+from srcad.rules.registry import adjoint
+
+
+@adjoint(np.linalg.norm)
+def norm(y_bar, y, x, ord=None, axis=None, keepdims=False):
+    if axis is None and (ord is None or np.ndim(x) == 1):
+        if ord is None:
+            return x * (y_bar / (y + (y == 0)))
+        return vector(y_bar, y, x, ord, None, keepdims)
+    if isinstance(axis, int):
+        return vector(y_bar, y, x, 2 if ord is None else ord, axis, keepdims)
+    axes = (0, 1) if axis is None else axis
+    if len(axes) == 1:
+        return vector(y_bar, y, x, 2 if ord is None else ord, axes[0], keepdims)
+    return matrix(y_bar, y, x, "fro" if ord is None else ord, axes, keepdims)
+
+
+@adjoint(np.linalg.vector_norm)
+def vector_norm(y_bar, y, x, *, axis=None, keepdims=False, ord=2):
+    return vector(y_bar, y, x, ord, axis, keepdims)
+
+
+@adjoint(np.linalg.matrix_norm)
+def matrix_norm(y_bar, y, x, *, keepdims=False, ord="fro"):
+    return matrix(y_bar, y, x, ord, (-2, -1), keepdims)
+
+
+def vector(y_bar, y, x, ord, axis, keepdims):
+    """The cotangent of ``sum(abs(x)**ord)**(1 / ord)`` over `axis`."""
+    g, size = kept(y_bar, axis, keepdims), kept(y, axis, keepdims)
+    if ord == 0:
+        return None
+    if ord == 1:
+        return g * np.sign(x)
+    if ord == 2:
+        return x * (g / (size + (size == 0)))
+    if ord in (np.inf, -np.inf):
+        return np.sign(x) * shared(g, x, np.abs(x) == size, axis, False)
+    return g * np.sign(x) * (np.abs(x) / (size + (size == 0))) ** (ord - 1)
+
+
+def matrix(y_bar, y, x, ord, axes, keepdims):
+    """The cotangent of a matrix norm over two axes."""
+    if np.ndim(x) == 2 and not keepdims and (axes == (0, 1) or axes == (-2, -1)):
+        return last_two(y_bar, y, x, ord)
+    g = np.moveaxis(kept(y_bar, axes, keepdims), axes, (-2, -1))
+    size = np.moveaxis(kept(y, axes, keepdims), axes, (-2, -1))
+    return np.moveaxis(last_two(g, size, np.moveaxis(x, axes, (-2, -1)), ord), (-2, -1), axes)
+
+
+def last_two(g, size, a, ord):
+    """The cotangent of the norm of the matrices on the last two axes."""
+    if ord == "fro":
+        return a * (g / (size + (size == 0)))
+    if ord in (1, -1, np.inf, -np.inf):
+        sums = np.sum(np.abs(a), axis=-2 if ord in (1, -1) else -1, keepdims=True)
+        axes = None if np.ndim(a) == 2 else (-2, -1)
+        return np.sign(a) * shared(g, sums, sums == extreme(sums, ord, axes), axes, False)
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    if ord == "nuc":
+        return g * (u @ vh)
+    if np.ndim(a) == 2:
+        return u @ scaled(shared(np.ravel(g)[0], s, s == extreme(s, ord, None), None, False), vh)
+    return u @ scaled(shared(g[..., 0], s, s == extreme(s, ord, -1), -1, False), vh)
+
+
+def extreme(numbers, ord, axes):
+    """The largest for a positive order, the smallest for a negative one."""
+    if axes is None:
+        return np.max(numbers) if ord > 0 else np.min(numbers)
+    if ord > 0:
+        return np.max(numbers, axis=axes, keepdims=True)
+    return np.min(numbers, axis=axes, keepdims=True)

@@ -1,0 +1,63 @@
+"""Sorting and what is found by it: order statistics, interpolation between sorted points."""
+
+import numpy as np
+
+from srcad.ir.primitives import add_at_repeated
+from srcad.rules.registry import NoPartial, adjoint, linear
+from srcad.runtime import unbroadcast
+
+PERIOD = NoPartial("np.interp with period= has no rule")
+
+
+@linear(np.sort)
+def sort(y_bar, a, axis=-1, *, kind=None, stable=None):
+    """Each entry gets the cotangent of the place where it went; ties keep their order."""
+    if axis is None:
+        order = np.argsort(np.ravel(a), kind="stable")
+        return np.reshape(y_bar[np.argsort(order)], np.shape(a))
+    if np.ndim(a) == 1:
+        return y_bar[np.argsort(np.argsort(a, kind="stable"))]
+    order = np.argsort(a, axis=axis, kind="stable")
+    return np.take_along_axis(y_bar, np.argsort(order, axis=axis), axis)
+
+
+@adjoint(np.median)
+def median(y_bar, y, a, axis=None, *, keepdims=False):
+    """The middle entry, or half of each of the two middle ones, in stable order."""
+    if axis is None:
+        flat = np.ravel(a)
+        return np.reshape(middle(np.reshape(y_bar, (1,)), flat), np.shape(a))
+    if not isinstance(axis, int):
+        return NoPartial("np.median over several axes has no rule")
+    bar = y_bar if keepdims else np.expand_dims(y_bar, axis)
+    rows = middle(np.moveaxis(bar, axis, -1), np.moveaxis(a, axis, -1))
+    return np.moveaxis(rows, -1, axis)
+
+
+def middle(y_bar, a):
+    """`y_bar` shared by the entries in the middle of the last axis."""
+    rank = np.argsort(np.argsort(a, axis=-1, kind="stable"), axis=-1)
+    n = np.shape(a)[-1]
+    return 0.5 * y_bar * (rank == (n - 1) // 2) + 0.5 * y_bar * (rank == n // 2)
+
+
+@adjoint(np.interp, active=("x", "xp", "fp", "left", "right"))
+def interp(y_bar, y, x, xp, fp, left=None, right=None, period=None):
+    """Piecewise linear: at a point of `xp`, the slope of the interval to its right."""
+    if period is not None:
+        return PERIOD, PERIOD, PERIOD, PERIOD, PERIOD
+    last = np.size(xp) - 1
+    k = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, last - 1)
+    low, high = np.asarray(xp)[k], np.asarray(xp)[k + 1]
+    slope = (np.asarray(fp)[k + 1] - np.asarray(fp)[k]) / (high - low)
+    within = (x >= np.asarray(xp)[0]) & (x <= np.asarray(xp)[-1])
+    t = (x - low) / (high - low)
+    inside = y_bar * within
+    below = y_bar * (x < np.asarray(xp)[0])
+    above = y_bar * (x > np.asarray(xp)[-1])
+    low_bar = inside * (1 - t) + below if left is None else inside * (1 - t)
+    high_bar = inside * t + above if right is None else inside * t
+    fp_bar = add_at_repeated(add_at_repeated(np.zeros_like(fp), k, low_bar), k + 1, high_bar)
+    xp_bar = add_at_repeated(np.zeros_like(xp), k, -(inside * slope * (1 - t)))
+    xp_bar = add_at_repeated(xp_bar, k + 1, -(inside * slope * t))
+    return unbroadcast(inside * slope, x), xp_bar, fp_bar, np.sum(below), np.sum(above)

@@ -1,0 +1,218 @@
+"""Products of vectors, matrices and arrays of any rank.
+
+Leading axes of `matmul` broadcast; `unbroadcast` sums over them again where the operands' shapes
+differ.
+"""
+
+import operator
+import string
+
+import numpy as np
+
+from srcad.rules.registry import adjoint, static
+from srcad.rules.shape import ones
+from srcad.runtime import unbroadcast
+
+
+@static
+def first(count):
+    """The first `count` axes."""
+    return tuple(range(count))
+
+
+@static
+def span(start, stop):
+    """The axes from `start` up to `stop`."""
+    return tuple(range(start, stop))
+
+
+# ------------------------------------------------------------------------ matrices
+@adjoint(operator.matmul, np.matmul, np.linalg.matmul)
+def matmul(y_bar, y, a, b):
+    """``y = a @ b``: ``a_bar = y_bar @ b.T`` and ``b_bar = a.T @ y_bar``.
+
+    Shapes: ``a`` (..., n, k) or (k,); ``b`` (..., k, m) or (k,).
+    Source: Giles (2008), *Collected matrix derivative results*, section 2.2.2.
+    """
+    if np.ndim(a) == 1 and np.ndim(b) == 1:
+        return y_bar * b, y_bar * a
+    if np.ndim(b) == 1:
+        return matrix_vector(y_bar, a, b)
+    if np.ndim(a) == 1:
+        return vector_matrix(y_bar, a, b)
+    if np.ndim(a) == 2 and np.ndim(b) == 2:
+        return y_bar @ b.T, a.T @ y_bar
+    a_bar = unbroadcast(y_bar @ np.swapaxes(b, -1, -2), a)
+    if np.ndim(b) == 2:
+        rows = first(np.ndim(a) - 1)
+        return a_bar, np.tensordot(a, y_bar, (rows, rows))
+    return a_bar, unbroadcast(np.swapaxes(a, -1, -2) @ y_bar, b)
+
+
+def matrix_vector(y_bar, a, b):
+    """The cotangents of ``a @ b``, ``a`` (..., n, k) and ``b`` (k,)."""
+    if np.ndim(a) == 2:
+        return np.outer(y_bar, b), a.T @ y_bar
+    return y_bar[..., None] * b, np.tensordot(y_bar, a, np.ndim(a) - 1)
+
+
+def vector_matrix(y_bar, a, b):
+    """The cotangents of ``a @ b``, ``a`` (k,) and ``b`` (..., k, m)."""
+    if np.ndim(b) == 2:
+        return b @ y_bar, np.outer(a, y_bar)
+    a_bar = np.tensordot(np.moveaxis(b, -2, 0), y_bar, np.ndim(b) - 1)
+    return a_bar, a[:, None] * y_bar[..., None, :]
+
+
+@adjoint(np.dot)
+def dot(y_bar, y, a, b):
+    """A number multiplies; otherwise the last axis of ``a`` meets the last but one of ``b``."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return unbroadcast(y_bar * b, a), unbroadcast(y_bar * a, b)
+    if np.ndim(a) == 1 and np.ndim(b) == 1:
+        return y_bar * b, y_bar * a
+    if np.ndim(a) == 2 and np.ndim(b) == 2:
+        return y_bar @ b.T, a.T @ y_bar
+    if np.ndim(b) == 1:
+        return matrix_vector(y_bar, a, b)
+    if np.ndim(a) == 1 and np.ndim(b) == 2:
+        return vector_matrix(y_bar, a, b)
+    rows = np.ndim(a) - 1
+    columns = np.moveaxis(b, -2, 0)
+    a_bar = np.tensordot(y_bar, columns, (span(rows, np.ndim(y)), span(1, np.ndim(b))))
+    b_bar = np.tensordot(a, y_bar, (first(rows), first(rows)))
+    return a_bar, np.moveaxis(b_bar, 0, -2)
+
+
+@adjoint(np.inner)
+def inner(y_bar, y, a, b):
+    """A number multiplies; otherwise the last axes meet."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return unbroadcast(y_bar * b, a), unbroadcast(y_bar * a, b)
+    if np.ndim(a) == 1 and np.ndim(b) == 1:
+        return y_bar * b, y_bar * a
+    rows = np.ndim(a) - 1
+    a_bar = np.tensordot(y_bar, b, (span(rows, np.ndim(y)), first(np.ndim(b) - 1)))
+    b_bar = np.tensordot(y_bar, a, (first(rows), first(rows)))
+    return a_bar, b_bar
+
+
+@adjoint(np.outer, np.linalg.outer)
+def outer(y_bar, y, a, b):
+    """Operands are flattened."""
+    if np.ndim(a) == 1 and np.ndim(b) == 1:
+        return y_bar @ b, a @ y_bar
+    a_bar = y_bar @ np.ravel(b)
+    return np.reshape(a_bar, np.shape(a)), np.reshape(np.ravel(a) @ y_bar, np.shape(b))
+
+
+@adjoint(np.vdot)
+def vdot(y_bar, y, a, b):
+    """Operands are flattened."""
+    if np.ndim(a) == 1 and np.ndim(b) == 1:
+        return y_bar * b, y_bar * a
+    return y_bar * np.reshape(b, np.shape(a)), y_bar * np.reshape(a, np.shape(b))
+
+
+@adjoint(np.vecdot)
+def vecdot(y_bar, y, a, b):
+    """Vectors on the last axis; the others broadcast."""
+    g = np.expand_dims(y_bar, -1)
+    return unbroadcast(g * b, a), unbroadcast(g * a, b)
+
+
+@adjoint(np.linalg.vecdot)
+def vecdot_along(y_bar, y, a, b, *, axis=-1):
+    """Vectors on one axis; the others broadcast."""
+    g = np.expand_dims(y_bar, axis)
+    return unbroadcast(g * b, a), unbroadcast(g * a, b)
+
+
+# ------------------------------------------------------------------------ tensors
+@static
+def plan(axes, rank_a, rank_b):
+    """The axes for the two cotangents of `np.tensordot`.
+
+    Returns
+    -------
+    tuple
+        For each operand: the axes of ``y`` and of the *other* operand that are contracted, and the
+        permutation that puts the axes of the cotangent back (None if they are in place).
+    """
+    if isinstance(axes, int):
+        of_a, of_b = [*range(rank_a - axes, rank_a)], [*range(axes)]
+    else:
+        of_a, of_b = ([k] if isinstance(k, int) else list(k) for k in axes)
+        of_a, of_b = [k % rank_a for k in of_a], [k % rank_b for k in of_b]
+    free_a = [k for k in range(rank_a) if k not in of_a]
+    free_b = [k for k in range(rank_b) if k not in of_b]
+    of_y = [*range(len(free_a) + len(free_b))]
+    rows, columns = of_y[: len(free_a)], of_y[len(free_a) :]
+    return (
+        (tuple(columns), tuple(free_b), _back(free_a, of_a, of_b)),
+        (tuple(rows), tuple(free_a), _back(free_b, of_b, of_a)),
+    )
+
+
+@static
+def _back(free, contracted, partner):
+    """The inverse of ``free`` axes followed by the contracted ones in the order of their partners.
+
+    ``tensordot(y_bar, b)`` keeps the contracted axes in the order of the other operand's axes.
+    """
+    mates = sorted(zip(partner, contracted, strict=True))
+    made = [*free, *(axis for _, axis in mates)]
+    order = [made.index(axis) for axis in range(len(made))]
+    return None if order == sorted(order) else tuple(order)
+
+
+@adjoint(np.tensordot)
+def tensordot(y_bar, y, a, b, axes=2):
+    """What is contracted in ``y`` is free in the cotangents, and the other way round."""
+    for_a, for_b = plan(axes, np.ndim(a), np.ndim(b))
+    a_bar = np.tensordot(y_bar, b, (for_a[0], for_a[1]))
+    b_bar = np.tensordot(y_bar, a, (for_b[0], for_b[1]))
+    if for_a[2] is not None:
+        a_bar = np.transpose(a_bar, for_a[2])
+    if for_b[2] is not None:
+        b_bar = np.transpose(b_bar, for_b[2])
+    return a_bar, b_bar
+
+
+@adjoint(np.linalg.tensordot)
+def tensordot_by_name(y_bar, y, a, b, *, axes=2):
+    return tensordot(y_bar, y, a, b, axes)
+
+
+@adjoint(np.kron)
+def kron(y_bar, y, a, b):
+    """Split each axis of the result into (entry of a, entry of b)."""
+    if np.ndim(a) < np.ndim(b):
+        wide_a, wide_b = np.reshape(a, (*ones(np.ndim(b) - np.ndim(a)), *np.shape(a))), b
+    elif np.ndim(b) < np.ndim(a):
+        wide_a, wide_b = a, np.reshape(b, (*ones(np.ndim(a) - np.ndim(b)), *np.shape(b)))
+    else:
+        wide_a, wide_b = a, b
+    lengths = zip(np.shape(wide_a), np.shape(wide_b), strict=True)
+    g = np.reshape(y_bar, tuple(n for pair in lengths for n in pair))
+    for_a, for_b = interleaved(np.ndim(wide_a))
+    a_bar, b_bar = np.einsum(for_a, g, wide_b), np.einsum(for_b, g, wide_a)
+    return np.reshape(a_bar, np.shape(a)), np.reshape(b_bar, np.shape(b))
+
+
+@static
+def interleaved(rank):
+    """The subscripts that sum over the second operand's axes, and over the first's."""
+    first, second = string.ascii_lowercase[:rank], string.ascii_uppercase[:rank]
+    both = "".join(m + n for m, n in zip(first, second, strict=True))
+    return f"{both},{second}->{first}", f"{both},{first}->{second}"
+
+
+@adjoint(np.cross, np.linalg.cross)
+def cross(y_bar, y, a, b, *, axis=-1):
+    """``y_bar . (a x b)`` is a volume, which does not change when its edges rotate.
+
+    Vectors of length 3 on one axis; the others broadcast.
+    """
+    a_bar = unbroadcast(np.cross(b, y_bar, axis=axis), a)
+    return a_bar, unbroadcast(np.cross(y_bar, a, axis=axis), b)

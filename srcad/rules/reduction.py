@@ -1,0 +1,176 @@
+"""Sums, means, spreads and extremes, over any axes."""
+
+import builtins
+
+import numpy as np
+
+from srcad.rules.registry import adjoint, linear
+from srcad.runtime import unbroadcast
+
+
+def kept(y_bar, axis, keepdims):
+    """Give a reduced array its axes back, with length 1."""
+    if axis is None or keepdims:
+        return y_bar
+    return np.expand_dims(y_bar, axis)
+
+
+def spread(y_bar, a, axis, keepdims):
+    """A reduced array, repeated over the axes that were reduced."""
+    return np.broadcast_to(kept(y_bar, axis, keepdims), np.shape(a))
+
+
+def count(a, axis, keepdims, where):
+    """How many entries went into each result."""
+    if where is not None:
+        return np.sum(np.ones_like(a), axis=axis, keepdims=keepdims, where=where)
+    if axis is None:
+        return np.size(a)
+    if isinstance(axis, int):
+        return np.shape(a)[axis]
+    entries = 1
+    for k in axis:
+        entries = entries * np.shape(a)[k]
+    return entries
+
+
+def selected(bar, where):
+    """The cotangent of the entries that took part; exactly 0 for the others."""
+    return bar if where is None else np.where(where, bar, 0.0)
+
+
+# ------------------------------------------------------------------------ sums
+@linear(np.sum, active=("a", "initial"))
+def sum(y_bar, a, axis=None, dtype=None, *, keepdims=False, initial=None, where=None):
+    initial_bar = None if initial is None else np.sum(y_bar)
+    return selected(spread(y_bar, a, axis, keepdims), where), initial_bar
+
+
+@linear(np.nansum)
+def nansum(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
+    """At nan: 0."""
+    return selected(spread(y_bar, a, axis, keepdims), where) * np.logical_not(np.isnan(a))
+
+
+@linear(np.mean)
+def mean(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
+    share = y_bar / count(a, axis, keepdims, where)
+    return selected(spread(share, a, axis, keepdims), where)
+
+
+@linear(np.nanmean)
+def nanmean(y_bar, a, axis=None, dtype=None, *, keepdims=False):
+    """At nan: 0."""
+    numbers = np.logical_not(np.isnan(a))
+    share = y_bar / np.sum(np.ones_like(a), axis=axis, keepdims=keepdims, where=numbers)
+    return spread(share, a, axis, keepdims) * numbers
+
+
+@linear(builtins.sum)
+def total(y_bar, iterable, start=0):
+    """``sum`` of a list, or of the rows of an array."""
+    if not isinstance(iterable, (list, tuple)):
+        return np.broadcast_to(y_bar, np.shape(iterable))
+    bars = []
+    for x in iterable:
+        bars.append(unbroadcast(y_bar, x))
+    return bars
+
+
+# ------------------------------------------------------------------------ spreads
+@adjoint(np.var)
+def var(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
+    return deviation(2 * y_bar, a, axis, ddof, keepdims, where)
+
+
+@adjoint(np.std)
+def std(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
+    """Of equal numbers: 0."""
+    return deviation(y_bar / (y + (y == 0)), a, axis, ddof, keepdims, where)
+
+
+def deviation(y_bar, a, axis, ddof, keepdims, where):
+    """The distances from the mean, weighted; the cotangent of the mean itself cancels."""
+    entries = count(a, axis, keepdims, where)
+    share = y_bar / (entries if ddof == 0 else entries - ddof)
+    if where is None and axis is None:
+        return share * (a - np.mean(a))
+    if where is None:
+        return kept(share, axis, keepdims) * (a - np.mean(a, axis=axis, keepdims=True))
+    centred = a - np.mean(a, axis=axis, keepdims=True, where=where)
+    return np.where(where, kept(share, axis, keepdims) * centred, 0.0)
+
+
+# ------------------------------------------------------------------------ extremes
+@adjoint(np.max, np.amax, np.min, np.amin, active=("a", "initial"))
+def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
+    """Entries that tie for the result share the cotangent equally; a nan owns the result."""
+    owners = (a == kept(y, axis, keepdims)) | (a != a)
+    return owned(y_bar, a, owners, axis, keepdims, initial, where)
+
+
+@adjoint(np.nanmax, np.nanmin, active=("a", "initial"))
+def nanmax(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
+    """Entries that tie for the result share the cotangent equally; at nan: 0."""
+    return owned(y_bar, a, a == kept(y, axis, keepdims), axis, keepdims, initial, where)
+
+
+def owned(y_bar, a, owners, axis, keepdims, initial, where):
+    """The cotangents of the entries and of `initial`, which owns a result that no entry has."""
+    if where is not None:
+        owners = owners & where
+    bar = shared(kept(y_bar, axis, keepdims), a, owners, axis, initial is not None)
+    if initial is None:
+        return bar, None
+    free = np.logical_not(np.any(owners, axis=axis, keepdims=keepdims))
+    return bar, np.sum(y_bar * free)
+
+
+def shared(y_bar, a, owners, axis, perhaps_none):
+    """The cotangent in equal parts for the entries that own the result."""
+    if axis is None:
+        heads = int(np.count_nonzero(owners))
+    else:
+        heads = np.sum(owners, axis=axis, keepdims=True, dtype=a.dtype)
+    if perhaps_none:
+        heads = heads + (heads == 0)
+    return y_bar / heads * owners
+
+
+@adjoint(np.ptp)
+def ptp(y_bar, y, a, axis=None, *, keepdims=False):
+    """The spread between the extremes; ties share equally."""
+    high = a == np.max(a, axis=axis, keepdims=True)
+    low = a == np.min(a, axis=axis, keepdims=True)
+    bar = kept(y_bar, axis, keepdims)
+    return shared(bar, a, high, axis, False) - shared(bar, a, low, axis, False)
+
+
+@adjoint(builtins.max)
+def larger(y_bar, y, *args):
+    """The second of two operands owns a tie, as in `np.maximum`; several share it equally."""
+    if len(args) == 2:
+        first = not (args[0] <= args[1])
+        return [y_bar * first, y_bar * (not first)]
+    return equal_parts(y_bar, y, args)
+
+
+@adjoint(builtins.min)
+def smaller(y_bar, y, *args):
+    """The first of two operands owns a tie, as in `np.minimum`; several share it equally."""
+    if len(args) == 2:
+        first = not (args[0] > args[1])
+        return [y_bar * first, y_bar * (not first)]
+    return equal_parts(y_bar, y, args)
+
+
+def equal_parts(y_bar, y, args):
+    """The cotangent in equal parts for the numbers that are the result."""
+    numbers = args[0] if len(args) == 1 else args
+    heads = 0
+    for x in numbers:
+        heads = heads + (x == y)
+    bars = []
+    for x in numbers:
+        bars.append(y_bar * (x == y) / heads)
+    return [bars] if len(args) == 1 else bars

@@ -1,0 +1,123 @@
+"""One row of the table: a target, its kind, and the plain Python function that is the formula."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from srcad.rules.formulas import Place, returned_formulas
+
+Kind = Literal["derivative", "linear", "adjoint", "nondifferentiable"]
+
+
+class NoPartial:
+    """A derivative that does not exist or is not known: an error where it would be needed.
+
+    Parameters
+    ----------
+    reason : str
+        One clause that completes "cannot be differentiated: ...", for the error message.
+    """
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str = "") -> None:
+        self.reason = reason
+
+    def __repr__(self) -> str:
+        return f"NoPartial({self.reason!r})" if self.reason else "NO_PARTIAL"
+
+
+NO_PARTIAL = NoPartial()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One row of the table.
+
+    Attributes
+    ----------
+    target : callable
+        What the row is about.
+    kind : str
+        ``derivative``, ``linear``, ``adjoint`` or ``nondifferentiable``.
+    function, tangent : callable or None
+        The formula, and the forward-mode formula where one was given.
+    parameters : tuple of str
+        The target's positional parameters as the rule names them; ``*rest`` is the last if there.
+    keywords : tuple of str
+        The keyword-only parameters that the rule understands.
+    required : int
+        The number of positional parameters without a default value.
+    active : tuple of str
+        The parameters that the rule returns an entry for, in the order of the entries.
+    wants_result : bool
+        Whether the rule reads the result, ``y``.
+    safe : float or None
+        Put for every operand and for the result, it keeps all partials finite.
+    shipped : bool
+        Whether the row came with srcad.
+    file, line : str, int
+        Where the rule stands.
+    """
+
+    target: Any
+    kind: Kind
+    function: Callable[..., Any] | None = None
+    tangent: Callable[..., Any] | None = None
+    parameters: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    required: int = 0
+    active: tuple[str, ...] = ()
+    wants_result: bool = False
+    safe: float | None = None
+    shipped: bool = False
+    file: str = ""
+    line: int = 0
+
+    @property
+    def location(self) -> str:
+        """The rule's place, ``file:line``, with the base name of the file."""
+        return f"{os.path.basename(self.file)}:{self.line}"
+
+    @property
+    def place(self) -> Place:
+        """The rule's place, as errors show it."""
+        return Place(self.file, self.line)
+
+    @property
+    def partials(self) -> tuple[str, ...]:
+        """The returned formulas as text, one per active parameter."""
+        return returned_formulas(self.function) if self.function is not None else ()
+
+    @property
+    def single(self) -> bool:
+        """Whether the rule returns its one entry itself, not a tuple of entries."""
+        return len(self.active) == 1
+
+    def entry(self, place: int | str) -> tuple[int, int | None] | None:
+        """Where the derivative for one argument of a call stands in what the rule returns.
+
+        Parameters
+        ----------
+        place : int or str
+            The argument's position, or its keyword.
+
+        Returns
+        -------
+        (int, int or None) or None
+            The entry's index and, for an argument that ``*rest`` takes up, the position inside
+            the entry; `None` if the rule treats the argument as a constant.
+        """
+        offset = None
+        name = place
+        if isinstance(place, int):
+            last = len(self.parameters) - 1
+            if self.parameters and place >= last and self.parameters[last].startswith("*"):
+                offset = place - last
+            elif place > last:
+                return None
+            name = self.parameters[min(place, last)]
+        return (self.active.index(name), offset) if name in self.active else None

@@ -1,0 +1,148 @@
+"""Products, running sums and products, and differences between neighbours."""
+
+import numpy as np
+
+from srcad.rules.reduction import kept, selected
+from srcad.rules.registry import adjoint, linear, static
+from srcad.rules.shape import ones, part
+from srcad.runtime import unbroadcast
+
+
+# ------------------------------------------------------------------------ running sums
+@linear(np.cumsum)
+def cumsum(y_bar, a, axis=None, dtype=None):
+    if np.ndim(a) == 1:
+        return np.cumsum(y_bar[::-1])[::-1]
+    if axis is None:
+        return np.reshape(np.cumsum(y_bar[::-1])[::-1], np.shape(a))
+    return np.flip(np.cumsum(np.flip(y_bar, axis), axis), axis)
+
+
+@linear(np.nancumsum)
+def nancumsum(y_bar, a, axis=None, dtype=None):
+    """At nan: 0."""
+    return cumsum(y_bar, a, axis) * np.logical_not(np.isnan(a))
+
+
+# ------------------------------------------------------------------------ differences
+@linear(np.diff, active=("a", "prepend", "append"))
+def diff(y_bar, a, n=1, axis=-1, prepend=None, append=None):
+    """The transpose of a difference is minus the difference of the cotangent between zeros."""
+    zero = np.zeros_like(part(a, None, 1, axis))
+    if n == 1 and prepend is None and append is None:
+        return backward(zero, y_bar, axis), None, None
+    bar = y_bar
+    for _ in range(n):
+        bar = backward(zero, bar, axis)
+    start = 0 if prepend is None else length(prepend, axis)
+    stop = start + np.shape(a)[axis]
+    if prepend is None and append is None:
+        return part(bar, 0, stop, axis), None, None
+    if append is None:
+        return part(bar, start, stop, axis), unbroadcast(part(bar, 0, start, axis), prepend), None
+    end = stop + length(append, axis)
+    append_bar = unbroadcast(part(bar, stop, end, axis), append)
+    if prepend is None:
+        return part(bar, 0, stop, axis), None, append_bar
+    prepend_bar = unbroadcast(part(bar, 0, start, axis), prepend)
+    return part(bar, start, stop, axis), prepend_bar, append_bar
+
+
+def backward(zero, y_bar, axis):
+    """The transpose of one difference."""
+    if np.ndim(y_bar) == 1:
+        return -np.diff(np.concatenate((zero, y_bar, zero)))
+    return -np.diff(np.concatenate((zero, y_bar, zero), axis), axis=axis)
+
+
+def length(array, axis):
+    """The length along an axis of what is put before or after an array; a number counts once."""
+    return 1 if np.ndim(array) == 0 else np.shape(array)[axis]
+
+
+# ------------------------------------------------------------------------ products
+@adjoint(np.prod)
+def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
+    """Each entry's partial is the product of the others: never ``y / a``, so zeros are right."""
+    factors = a if where is None else np.where(where, a, 1)
+    bar = kept(y_bar, axis, keepdims)
+    if np.ndim(a) == 1:
+        rest = others(factors)
+    elif axis is None:
+        rest = np.reshape(others(np.ravel(factors)), np.shape(a))
+    elif isinstance(axis, int):
+        rest = np.moveaxis(others(np.moveaxis(factors, axis, -1)), -1, axis)
+    else:
+        last = trailing(len(axis))
+        moved = np.moveaxis(factors, axis, last)
+        flat = np.reshape(moved, (*np.shape(moved)[: np.ndim(a) - len(axis)], -1))
+        rest = np.moveaxis(np.reshape(others(flat), np.shape(moved)), last, axis)
+    return selected(bar * rest, where)
+
+
+@static
+def trailing(count):
+    """The last `count` axes."""
+    return tuple(range(-count, 0))
+
+
+def others(a):
+    """The product of all other entries, along the last axis."""
+    if np.ndim(a) == 1:
+        return before(a) * before(a[::-1])[::-1]
+    return before(a) * np.flip(before(np.flip(a, -1)), -1)
+
+
+def before(a):
+    """The product of all entries before each, along the last axis."""
+    if np.ndim(a) == 1:
+        return np.concatenate((np.ones_like(a[:1]), np.cumprod(a[:-1])))
+    ones = np.ones_like(a[..., :1])
+    return np.concatenate((ones, np.cumprod(a[..., :-1], -1)), -1)
+
+
+@adjoint(np.cumprod)
+def cumprod(y_bar, y, a, axis=None, dtype=None):
+    """``y[i] = a[0] .. a[i]``: one sweep from the end, without division, so zeros are right."""
+    if np.ndim(a) == 1:
+        return before(a) * swept(y_bar, a)
+    if axis is None:
+        return np.reshape(before(np.ravel(a)) * swept(y_bar, np.ravel(a)), np.shape(a))
+    sums = swept(np.moveaxis(y_bar, axis, 0), np.moveaxis(a, axis, 0))
+    return np.moveaxis(before(np.moveaxis(a, axis, -1)), -1, axis) * np.moveaxis(sums, 0, axis)
+
+
+def swept(y_bar, a):
+    """Along the first axis, ``s[i] = y_bar[i] + a[i + 1] * s[i + 1]``."""
+    later = np.zeros_like(np.sum(y_bar, axis=0))
+    sums = []
+    for x, g in zip(a[::-1], y_bar[::-1], strict=True):
+        here = g + later
+        later = x * here
+        sums.append(here)
+    return np.reshape(np.array(sums), np.shape(a))[::-1]
+
+
+# ------------------------------------------------------------------------ integrals
+@adjoint(np.trapezoid, active=("y", "x", "dx"))
+def trapezoid(y_bar, integral, y, x=None, dx=1.0, axis=-1):
+    """The sum of ``width / 2 * (left + right)``; points on one axis, in `x` or at distance `dx`."""
+    g = 0.5 * np.expand_dims(y_bar, axis)
+    pairs = part(y, 1, None, axis) + part(y, None, -1, axis)
+    if x is None:
+        widths = dx
+    elif np.ndim(x) == 1:
+        widths = np.moveaxis(np.reshape(np.diff(x), (*ones(np.ndim(y) - 1), -1)), -1, axis)
+    else:
+        widths = np.diff(x, axis=axis)
+    share = np.broadcast_to(g * widths, np.shape(pairs))
+    zero = np.zeros_like(part(y, None, 1, axis))
+    bar = np.concatenate((share, zero), axis) + np.concatenate((zero, share), axis)
+    if x is None:
+        return bar, None, np.sum(g * pairs)
+    if np.ndim(x) > 1:
+        widths_bar = unbroadcast(g * pairs, widths)
+        return bar, backward(np.zeros_like(part(x, None, 1, axis)), widths_bar, axis), None
+    rows = np.moveaxis(g * pairs, axis, -1)
+    widths_bar = np.sum(np.reshape(rows, (-1, np.shape(rows)[-1])), axis=0)
+    return bar, backward(np.zeros_like(x[:1]), widths_bar, -1), None

@@ -1,0 +1,229 @@
+"""The functions of `math`, on Python numbers: formulas stay in `math`, results stay floats."""
+
+import math
+
+import numpy as np
+
+from srcad.rules.registry import NO_PARTIAL, NoPartial, adjoint, derivative, linear
+
+DIGAMMA = NoPartial("its derivative, digamma, needs scipy.special")
+
+
+@derivative(math.sqrt, safe=1.0)
+def sqrt(x, *, y):
+    """At 0: inf."""
+    return 0.5 / y
+
+
+@derivative(math.cbrt, safe=1.0)
+def cbrt(x, *, y):
+    """At 0: inf."""
+    return 1 / (3 * y * y)
+
+
+@derivative(math.exp, safe=1.0)
+def exp(x, *, y):
+    return y
+
+
+@derivative(math.exp2, safe=1.0)
+def exp2(x, *, y):
+    return y * math.log(2.0)
+
+
+@derivative(math.expm1, safe=1.0)
+def expm1(x, *, y):
+    return y + 1
+
+
+@derivative(math.log, active=("x", "base"), safe=2.0)
+def log(x, base=None, *, y):
+    if base is None:
+        return 1 / x, None
+    return 1 / (x * math.log(base)), -y / (base * math.log(base))
+
+
+@derivative(math.log2, safe=1.0)
+def log2(x):
+    return 1 / (x * math.log(2.0))
+
+
+@derivative(math.log10, safe=1.0)
+def log10(x):
+    return 1 / (x * math.log(10.0))
+
+
+@derivative(math.log1p, safe=1.0)
+def log1p(x):
+    return 1 / (1 + x)
+
+
+@derivative(math.sin)
+def sin(x):
+    return math.cos(x)
+
+
+@derivative(math.cos)
+def cos(x):
+    return -math.sin(x)
+
+
+@derivative(math.tan, safe=1.0)
+def tan(x, *, y):
+    return 1 + y * y
+
+
+@derivative(math.asin, safe=0.0)
+def asin(x):
+    """At 1 and -1: inf."""
+    return 1 / math.sqrt(1 - x * x)
+
+
+@derivative(math.acos, safe=0.0)
+def acos(x):
+    """At 1 and -1: -inf."""
+    return -1 / math.sqrt(1 - x * x)
+
+
+@derivative(math.atan)
+def atan(x):
+    return 1 / (1 + x * x)
+
+
+@derivative(math.atan2, safe=1.0)
+def atan2(a, b):
+    """At the origin: nan and nan."""
+    square = a * a + b * b
+    return b / square, -a / square
+
+
+@derivative(math.sinh, safe=1.0)
+def sinh(x):
+    return math.cosh(x)
+
+
+@derivative(math.cosh, safe=1.0)
+def cosh(x):
+    return math.sinh(x)
+
+
+@derivative(math.tanh)
+def tanh(x, *, y):
+    return 1 - y * y
+
+
+@derivative(math.asinh)
+def asinh(x):
+    return 1 / math.sqrt(x * x + 1)
+
+
+@derivative(math.acosh, safe=2.0)
+def acosh(x):
+    """At 1: inf."""
+    return 1 / math.sqrt(x * x - 1)
+
+
+@derivative(math.atanh, safe=0.0)
+def atanh(x):
+    return 1 / (1 - x * x)
+
+
+@derivative(math.radians)
+def radians(x):
+    return math.pi / 180
+
+
+@derivative(math.degrees)
+def degrees(x):
+    return 180 / math.pi
+
+
+@derivative(math.fabs)
+def fabs(x):
+    """At 0: 0."""
+    return 1.0 * (x > 0) - (x < 0)
+
+
+@derivative(math.erf)
+def erf(x):
+    return 2 / math.sqrt(math.pi) * math.exp(-x * x)
+
+
+@derivative(math.erfc)
+def erfc(x):
+    return -2 / math.sqrt(math.pi) * math.exp(-x * x)
+
+
+@derivative(math.gamma, math.lgamma)
+def gamma(x):
+    return DIGAMMA
+
+
+# ------------------------------------------------------------------------ two arguments
+@derivative(math.pow, safe=1.0)
+def power(a, b, *, y):
+    """As `operator.pow`: ``x**0`` has the slope 0, and ``0**b`` the slope 0 for b >= 0."""
+    log_a = float(np.log(a + ((a == 0) & (b >= 0))))
+    return b * a ** (b - (b != 0)), y * log_a
+
+
+@derivative(math.fmod)
+def fmod(a, b):
+    return 1, -math.trunc(a / b)
+
+
+@derivative(math.remainder)
+def remainder(a, b, *, y):
+    return 1, (y - a) / b
+
+
+@derivative(math.copysign)
+def copysign(a, b, *, y):
+    """At a = 0: 0."""
+    return (1.0 * (a > 0) - (a < 0)) * (1.0 * (y > 0) - (y < 0)), None
+
+
+@derivative(math.ldexp)
+def ldexp(a, n):
+    return math.ldexp(1.0, n), NO_PARTIAL
+
+
+# ------------------------------------------------------------------------ several arguments
+@derivative(math.hypot, safe=1.0)
+def hypot(*coordinates, y):
+    """At the origin: 0."""
+    length = y + (y == 0)
+    return [x / length for x in coordinates]
+
+
+@adjoint(math.dist)
+def dist(y_bar, y, p, q):
+    """Of a point from itself: 0."""
+    length = y + (y == 0)
+    p_bar = [y_bar * (a - b) / length for a, b in zip(p, q, strict=True)]
+    q_bar = [y_bar * (b - a) / length for a, b in zip(p, q, strict=True)]
+    return p_bar, q_bar
+
+
+@linear(math.fsum)
+def fsum(y_bar, seq):
+    return [y_bar for _ in seq]
+
+
+@adjoint(math.prod, active=("iterable", "start"))
+def prod(y_bar, y, iterable, *, start=1):
+    """Each factor's partial is the product of the others, without division."""
+    before = [start]
+    for x in iterable:
+        before.append(before[-1] * x)
+    after = 1
+    bars = []
+    for k in reversed(range(len(iterable))):
+        bars.append(y_bar * (before[k] * after))
+        after = after * iterable[k]
+    return bars[::-1], y_bar * after
+
+
+@adjoint(math.modf)
+def modf(y_bar, y, x):
+    return y_bar[0]

@@ -1,0 +1,236 @@
+"""Functions that move entries about: reshape, transpose, flip, tile, pad and their like."""
+
+import numpy as np
+
+from srcad.ir.primitives import add_at_repeated
+from srcad.rules.registry import NoPartial, linear, static
+from srcad.runtime import unbroadcast
+
+MEMORY_ORDER = NoPartial("its result depends on the memory layout; write order='C' or order='F'")
+PAD_MODE = NoPartial("the mode must be constant, edge, reflect, symmetric or wrap")
+PAD_CONSTANTS = NoPartial("only one number as constant_values has a derivative")
+
+
+@static
+def ones(count):
+    """`count` axes of length 1."""
+    return (1,) * count
+
+
+def part(array, start, stop, axis):
+    """``array[start:stop]`` along one axis."""
+    if axis == 0 or np.ndim(array) == 1:
+        return array[start:stop]
+    if axis == -1:
+        return array[..., start:stop]
+    if axis == 1:
+        return array[:, start:stop]
+    return np.moveaxis(np.moveaxis(array, axis, 0)[start:stop], 0, axis)
+
+
+# ------------------------------------------------------------------------ new shapes
+@linear(np.reshape)
+def reshape(y_bar, a, shape, order="C", *, copy=None):
+    if order not in ("C", "F"):
+        return MEMORY_ORDER, None
+    if order == "F":
+        return np.reshape(y_bar, np.shape(a), "F"), None
+    return np.reshape(y_bar, np.shape(a)), None
+
+
+@linear(np.ravel)
+def ravel(y_bar, a, order="C"):
+    if order not in ("C", "F"):
+        return MEMORY_ORDER
+    if order == "F":
+        return np.reshape(y_bar, np.shape(a), "F")
+    return np.reshape(y_bar, np.shape(a))
+
+
+@linear(np.squeeze)
+def squeeze(y_bar, a, axis=None):
+    return np.reshape(y_bar, np.shape(a))
+
+
+@linear(np.expand_dims)
+def expand_dims(y_bar, a, axis):
+    return np.reshape(y_bar, np.shape(a)), None
+
+
+@linear(np.atleast_1d, np.atleast_2d, np.atleast_3d)
+def atleast(y_bar, *arys):
+    if len(arys) == 1:
+        return [np.reshape(y_bar, np.shape(arys[0]))]
+    return [reshaped(y_bar[k], arys[k]) for k in range(len(arys))]
+
+
+def reshaped(y_bar, a):
+    """A cotangent in the shape of `a`; None stays None."""
+    return None if y_bar is None else np.reshape(y_bar, np.shape(a))
+
+
+@linear(np.broadcast_to)
+def broadcast_to(y_bar, array, shape, subok=False):
+    return unbroadcast(y_bar, array), None
+
+
+@linear(np.broadcast_arrays)
+def broadcast_arrays(y_bar, *args):
+    return [None if y_bar[k] is None else unbroadcast(y_bar[k], args[k]) for k in range(len(args))]
+
+
+@linear(unbroadcast)
+def unbroadcast_(y_bar, g, x):
+    return np.broadcast_to(y_bar, np.shape(g)), None
+
+
+# ------------------------------------------------------------------------ new order of axes
+@static
+def inverse(axes):
+    """The permutation that undoes `axes`, which may count from the end."""
+    order = [axis % len(axes) for axis in axes]
+    return tuple(order.index(k) for k in range(len(order)))
+
+
+@linear(np.transpose)
+def transpose(y_bar, a, axes=None):
+    if axes is None:
+        return np.transpose(y_bar)
+    return np.transpose(y_bar, inverse(axes))
+
+
+@linear(np.matrix_transpose, np.linalg.matrix_transpose)
+def matrix_transpose(y_bar, x):
+    return np.swapaxes(y_bar, -1, -2)
+
+
+@linear(np.swapaxes)
+def swapaxes(y_bar, a, axis1, axis2):
+    return np.swapaxes(y_bar, axis1, axis2), None, None
+
+
+@linear(np.moveaxis)
+def moveaxis(y_bar, a, source, destination):
+    return np.moveaxis(y_bar, destination, source), None, None
+
+
+@static
+def rolled(axis, start, ndim):
+    """Where ``np.rollaxis`` puts an axis."""
+    axis, start = axis % ndim, start + ndim if start < 0 else start
+    return start - 1 if axis < start else start
+
+
+@linear(np.rollaxis)
+def rollaxis(y_bar, a, axis, start=0):
+    return np.moveaxis(y_bar, rolled(axis, start, np.ndim(a)), axis), None
+
+
+# ------------------------------------------------------------------------ new places
+@linear(np.flip)
+def flip(y_bar, m, axis=None):
+    return np.flip(y_bar, axis)
+
+
+@linear(np.fliplr)
+def fliplr(y_bar, m):
+    return np.fliplr(y_bar)
+
+
+@linear(np.flipud)
+def flipud(y_bar, m):
+    return np.flipud(y_bar)
+
+
+@linear(np.rot90)
+def rot90(y_bar, m, k=1, axes=(0, 1)):
+    return np.rot90(y_bar, -k, axes)
+
+
+@linear(np.roll)
+def roll(y_bar, a, shift, axis=None):
+    if isinstance(shift, (tuple, list)):
+        return np.roll(y_bar, tuple(-s for s in shift), axis), None
+    return np.roll(y_bar, -shift, axis), None
+
+
+# ------------------------------------------------------------------------ copies of entries
+@static
+def repetitions(reps, ndim):
+    """``np.tile``'s counts, one per axis of the result."""
+    reps = tuple(reps) if isinstance(reps, (tuple, list)) else (reps,)
+    return (1,) * (ndim - len(reps)) + reps
+
+
+@static
+def every_second(count):
+    """The axes 0, 2, 4 and so on, `count` of them."""
+    return tuple(range(0, 2 * count, 2))
+
+
+@linear(np.tile)
+def tile(y_bar, A, reps):
+    """Split each axis of the result into (copy, entry) and sum over the copies."""
+    counts = repetitions(reps, np.ndim(A))
+    lengths = (1,) * (len(counts) - np.ndim(A)) + np.shape(A)
+    split = [n for pair in zip(counts, lengths, strict=True) for n in pair]
+    copies = np.reshape(y_bar, tuple(split))
+    if len(counts) == 1:
+        return np.reshape(np.sum(copies, axis=0), np.shape(A)), None
+    return np.reshape(np.sum(copies, axis=every_second(len(counts))), np.shape(A)), None
+
+
+@linear(np.repeat)
+def repeat(y_bar, a, repeats, axis=None):
+    if np.ndim(a) == 1:
+        return summed_runs(y_bar, a, repeats), None
+    if axis is None:
+        return np.reshape(summed_runs(y_bar, np.ravel(a), repeats), np.shape(a)), None
+    runs = summed_runs(np.moveaxis(y_bar, axis, 0), np.moveaxis(a, axis, 0), repeats)
+    return np.moveaxis(runs, 0, axis), None
+
+
+def summed_runs(y_bar, a, repeats):
+    """The sum over each entry's copies, along the first axis."""
+    if isinstance(repeats, int):
+        runs = np.reshape(y_bar, (np.shape(a)[0], repeats, *np.shape(a)[1:]))
+        return np.sum(runs, axis=1)
+    places = np.repeat(np.arange(np.shape(a)[0]), repeats)
+    return add_at_repeated(np.zeros_like(a), places, y_bar)
+
+
+@static
+def margins(pad_width, ndim):
+    """How much is put before and after, one pair per axis."""
+    if isinstance(pad_width, dict):
+        widths = {axis % ndim: width for axis, width in pad_width.items()}
+        pairs = [widths.get(axis, 0) for axis in range(ndim)]
+    else:
+        pairs = np.broadcast_to(np.asarray(pad_width), (ndim, 2)).tolist()
+    pairs = [pair if isinstance(pair, (tuple, list)) else (pair, pair) for pair in pairs]
+    return tuple((int(before), int(after)) for before, after in pairs)
+
+
+def inner(y_bar, pad_width, array):
+    """The block of a padded array that is the array itself."""
+    widths = margins(pad_width, np.ndim(array))
+    if np.ndim(array) == 1:
+        return y_bar[widths[0][0] : widths[0][0] + np.shape(array)[0]]
+    lengths = np.shape(array)
+    return y_bar[tuple(slice(w[0], w[0] + n) for w, n in zip(widths, lengths, strict=True))]
+
+
+@linear(np.pad, active=("array", "constant_values"))
+def pad(y_bar, array, pad_width, mode="constant", *, constant_values=0):
+    """What was put around is constant, or copies of entries (found by padding their numbers)."""
+    if mode == "constant":
+        array_bar = inner(y_bar, pad_width, array)
+        if np.ndim(constant_values) == 0:
+            return array_bar, np.sum(y_bar) - np.sum(array_bar)
+        return array_bar, PAD_CONSTANTS
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        return PAD_MODE, None
+    numbers = np.reshape(np.arange(np.size(array)), np.shape(array))
+    places = np.ravel(np.pad(numbers, pad_width, mode))
+    bar = add_at_repeated(np.zeros_like(np.ravel(array)), places, np.ravel(y_bar))
+    return np.reshape(bar, np.shape(array)), None

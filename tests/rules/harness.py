@@ -1,0 +1,124 @@
+"""Runs rules in plain NumPy, without a compiler, and compares them with finite differences."""
+
+import numpy as np
+
+from srcad.rules import NoPartial, lookup
+from srcad.runtime import unbroadcast
+
+
+def leaves(structure):
+    """The numbers and arrays inside nested lists and tuples, in order."""
+    if isinstance(structure, list | tuple):
+        return [leaf for item in structure for leaf in leaves(item)]
+    return [structure]
+
+
+def rebuilt(structure, parts):
+    """The same structure around other leaves, taken from an iterator."""
+    if isinstance(structure, list | tuple):
+        return type(structure)([rebuilt(item, parts) for item in structure])
+    return next(parts)
+
+
+def is_float(leaf):
+    """Whether a leaf is a float or an array of floats."""
+    return isinstance(leaf, float | np.floating) or (
+        isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f"
+    )
+
+
+def cotangents(target, args, kwargs, y_bar, rule_of=None):
+    """What the rule of `target` returns, one entry per argument of the call (keywords last)."""
+    rule = lookup(rule_of or target)
+    y = target(*args, **kwargs)
+    with np.errstate(all="ignore"):
+        entries = applied(rule, y_bar, y, args, kwargs)
+    found = []
+    for place in (*range(len(args)), *kwargs):
+        at = rule.entry(place)
+        entry = None if at is None else entries[at[0]]
+        if at is not None and at[1] is not None and entry is not None:
+            entry = entry[at[1]]
+        if rule.kind == "derivative" and not (entry is None or isinstance(entry, NoPartial)):
+            operand = args[place] if isinstance(place, int) else kwargs[place]
+            entry = unbroadcast(y_bar * entry, operand)
+        found.append(entry)
+    return found
+
+
+def applied(rule, y_bar, y, args, kwargs):
+    """The entries that the rule returns, always as a tuple."""
+    if rule.kind == "derivative":
+        options = {**kwargs, "y": y} if rule.wants_result else kwargs
+        entries = rule.function(*args, **options)
+    elif rule.kind == "linear":
+        entries = rule.function(y_bar, *args, **kwargs)
+    else:
+        entries = rule.function(y_bar, y, *args, **kwargs)
+    return (entries,) if rule.single else entries
+
+
+def directional(target, values, names, active, directions, step):
+    """A central difference of `target` along `directions` (one per active leaf)."""
+
+    def moved(sign):
+        moves = iter(directions)
+        shifted = [
+            rebuilt(value, (leaf + sign * step * next(moves) for leaf in leaves(value)))
+            if on
+            else value
+            for value, on in zip(values, active, strict=True)
+        ]
+        stop = len(shifted) - len(names)
+        result = target(*shifted[:stop], **dict(zip(names, shifted[stop:], strict=True)))
+        return [np.asarray(part, float) for part in leaves(result)]
+
+    return [(p - m) / (2 * step) for p, m in zip(moved(1), moved(-1), strict=True)]
+
+
+def seeded(y, rng):
+    """A cotangent for a result, of the same kind and dtype (integers: float64)."""
+    if isinstance(y, list | tuple):
+        return [seeded(part, rng) for part in y]
+    seed = rng.normal(size=np.shape(y))
+    if not isinstance(y, np.ndarray | np.generic) or y.dtype.kind != "f":
+        return float(seed) if np.ndim(y) == 0 else seed
+    return seed.astype(y.dtype) if isinstance(y, np.ndarray) else y.dtype.type(seed)
+
+
+def products(target, args, kwargs, rng, step=1e-6, symmetric=False):
+    """``<u, J v>`` by differences and ``<J' u, v>`` by the rule, for random ``u`` and ``v``.
+
+    Differentiated are the arguments that the rule has an entry for and whose leaves are floats.
+    """
+    rule, values = lookup(target), [*args, *kwargs.values()]
+    active = [
+        rule.entry(place) is not None and all(is_float(leaf) for leaf in leaves(value))
+        for place, value in zip((*range(len(args)), *kwargs), values, strict=True)
+    ]
+    used = [leaf for value, on in zip(values, active, strict=True) if on for leaf in leaves(value)]
+    directions = [rng.normal(size=np.shape(leaf)) for leaf in used]
+    if symmetric:
+        directions = [v + np.swapaxes(v, -1, -2) for v in directions]
+    forward = directional(target, values, tuple(kwargs), active, directions, step)
+    y_bar = seeded(target(*args, **kwargs), rng)
+    left = sum(np.sum(u * v) for u, v in zip(leaves(y_bar), forward, strict=True))
+    entries = cotangents(target, args, kwargs, y_bar)
+    right, moves = 0.0, iter(directions)
+    for value, entry, on in zip(values, entries, active, strict=True):
+        for leaf, bar in paired(value, entry) if on else ():
+            v = next(moves)
+            if bar is not None:
+                assert np.shape(bar) == np.shape(leaf), (np.shape(bar), np.shape(leaf))
+                right = right + np.sum(bar * v)
+    return left, right
+
+
+def paired(argument, entry):
+    """The leaves of an argument with their cotangents."""
+    if isinstance(argument, list | tuple):
+        parts = [None] * len(argument) if entry is None else entry
+        for item, part in zip(argument, parts, strict=True):
+            yield from paired(item, part)
+    else:
+        yield argument, entry

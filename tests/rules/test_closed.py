@@ -1,0 +1,135 @@
+"""The table is closed: a rule calls only functions that have rules, so derivatives of any order."""
+
+import ast
+import builtins
+import inspect
+import math
+import textwrap
+import types
+
+import numpy as np
+import pytest
+
+from srcad import rules, runtime
+from srcad.ir import primitives
+from srcad.rules.formulas import spelling
+from srcad.rules.linalg import cofactors
+from tests.rules.test_table import CALLS
+
+# What the compiler takes apart before the call: no derivative is asked of these.
+STRUCTURE = {
+    "range",
+    "zip",
+    "reversed",
+    "tuple",
+    "list",
+    "len",
+    "isinstance",
+    "slice",
+    "any",
+    "not",
+}
+METHODS = {"append", "index"}
+
+
+def functions():
+    """Every function of the table's files that can end up in generated code."""
+    for topic in rules.TOPICS:
+        for value in vars(topic).values():
+            own = isinstance(value, types.FunctionType) and value.__module__ == topic.__name__
+            if own and not rules.is_static(value) and value.__name__ not in ("may_repeat",):
+                yield value
+
+
+def resolved(expression, namespace):
+    """The object that a dotted name stands for, or None."""
+    match expression:
+        case ast.Name(name):
+            return namespace.get(name, getattr(builtins, name, None))
+        case ast.Attribute(value, name):
+            holder = resolved(value, namespace)
+            return None if holder is None else getattr(holder, name, None)
+    return None
+
+
+def is_known(call, function):
+    """Whether a called function has a rule, or is part of the rule's own text."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
+        return True
+    target = resolved(call.func, function.__globals__)
+    if target is None:
+        return False
+    if getattr(target, "__name__", "") in STRUCTURE or rules.is_static(target):
+        return True
+    if rules.lookup(target) is not None or target is rules.NoPartial:
+        return True
+    own = isinstance(target, types.FunctionType) and target.__module__.startswith("srcad.rules.")
+    return own or getattr(primitives, getattr(target, "__name__", ""), None) is target
+
+
+@pytest.mark.parametrize(
+    "function", [*functions()], ids=lambda f: f"{f.__module__[12:]}.{f.__name__}"
+)
+def test_a_rule_calls_only_what_has_a_rule(function):
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    body = tree.body[0].body
+    calls = [n for part in body for n in ast.walk(part) if isinstance(n, ast.Call)]
+
+    assert [ast.unparse(c) for c in calls if not is_known(c, function)] == []
+
+
+@pytest.mark.parametrize(
+    "function", [*functions()], ids=lambda f: f"{f.__module__[12:]}.{f.__name__}"
+)
+def test_a_rule_changes_nothing_in_place(function):
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+
+    stores = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store)
+    ]
+
+    assert stores == []
+
+
+# Rows that finite differences of a plain call cannot check; they have tests of their own.
+WITHOUT = {
+    primitives.updated, primitives.add_at, primitives.add_at_repeated, primitives.identity,
+    runtime.like, runtime.unbroadcast, cofactors, np.linalg.cholesky, np.ndarray.item,
+    np.float32, np.float16, np.longdouble, math.gamma, math.lgamma,
+}  # fmt: skip
+
+
+def test_every_row_has_a_sample():
+    sampled = {target for target, _, _ in CALLS}
+
+    missing = [
+        spelling(row.target)
+        for row in rules.rows()
+        if row.kind != "nondifferentiable" and row.shipped and row.target not in sampled | WITHOUT
+    ]
+
+    assert missing == []
+
+
+def test_every_shipped_rule_reads_its_target_s_parameters():
+    """By position where NumPy takes them by position, by name where it takes them by name."""
+    for row in rules.rows():
+        if not row.shipped or row.kind == "nondifferentiable":
+            continue
+        try:
+            parameters = inspect.signature(row.target).parameters.values()
+        except (TypeError, ValueError):
+            continue
+        theirs = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+            continue
+        for p, ours in zip(theirs, row.parameters, strict=False):
+            assert p.kind == p.POSITIONAL_ONLY or p.name == ours, (
+                spelling(row.target),
+                p.name,
+                ours,
+            )
+        assert len(row.parameters) <= len(theirs), spelling(row.target)
+        assert set(row.keywords) <= {p.name for p in parameters}, spelling(row.target)

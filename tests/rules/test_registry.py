@@ -1,0 +1,232 @@
+"""Registering rules: what is accepted, what is refused, and where the error points."""
+
+import operator
+import os
+
+import numpy as np
+import pytest
+
+import srcad
+from srcad import rules
+from srcad.errors import RuleError
+
+HERE = os.path.basename(__file__)
+
+
+@pytest.fixture
+def minus():
+    def minus(a, b):
+        return a - b
+
+    return minus
+
+
+def test_a_row_tells_its_kind_partials_and_place():
+    row = rules.rule_for(np.add)
+
+    assert (row.kind, row.partials) == ("derivative", ("1", "1"))
+    assert row.location.startswith("arithmetic.py:")
+
+
+def test_a_rule_is_applied_to_an_expression():
+    assert rules.rule_source(np.sin, "x*y**2") == "np.cos(x * y ** 2)"
+    assert rules.rule_source(np.cos, "x") == "-np.sin(x)"
+
+
+def test_the_result_is_spelled_out_in_an_applied_rule():
+    assert rules.rule_source(np.tanh, "2*u") == "1 - np.tanh(2 * u) ** 2"
+    assert rules.rule_source(np.multiply, "u", "v") == ("v", "u")
+
+
+def test_local_names_are_spelled_out_in_an_applied_rule():
+    assert rules.rule_source(np.arctan2, "u", "v")[0] == "v / (u * u + v * v)"
+
+
+def test_a_rule_that_is_no_formula_is_not_applied():
+    with pytest.raises(RuleError, match="not a single formula"):
+        rules.rule_source(operator.abs, "x")
+    with pytest.raises(RuleError, match="'adjoint'"):
+        rules.rule_source(np.linalg.inv, "x")
+
+
+def test_a_function_without_a_rule_is_named():
+    with pytest.raises(RuleError, match=r"no derivative rule for numpy\.unique"):
+        rules.rule_for(np.unique)
+
+
+def test_a_rule_for_a_function_of_ones_own_is_found(minus):
+    before = rules.version()
+
+    @rules.adjoint(minus)
+    def _(y_bar, y, a, b):
+        return y_bar, -y_bar
+
+    row = rules.rule_for(minus)
+    assert (row.kind, row.parameters, row.required) == ("adjoint", ("a", "b"), 2)
+    assert row.wants_result
+    assert not row.shipped
+    assert rules.version() > before
+
+
+def test_a_lambda_is_a_rule(minus):
+    rules.linear(minus)(lambda y_bar, a, b: (y_bar, -y_bar))
+
+    assert rules.rule_for(minus).function(2.0, None, None) == (2.0, -2.0)
+
+
+def test_a_rule_with_too_few_entries_is_refused_where_it_stands(minus):
+    with pytest.raises(RuleError, match="Gradient is not a tuple of length 2") as caught:
+
+        @rules.adjoint(minus)
+        def backwards(y_bar, y, a, b):
+            return y_bar
+
+    assert HERE in str(caught.value)
+    assert "return y_bar" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda y_bar, y, a, b: (y_bar, y_bar, y_bar),
+        lambda y_bar, y, a, b: -y_bar,
+        lambda y_bar, y, a, b: y_bar * b,
+        lambda y_bar, y, a, b: None,
+    ],
+    ids=str,
+)
+def test_a_wrong_number_of_entries_is_refused(rule, minus):
+    with pytest.raises(RuleError, match="Gradient is not a tuple of length 2"):
+        rules.adjoint(minus)(rule)
+
+
+def test_a_parameter_with_a_default_has_no_entry(minus):
+    @rules.adjoint(minus)
+    def backwards(y_bar, y, a, axis=None, *, keepdims=False):
+        return y_bar
+
+    row = rules.rule_for(minus)
+    assert (row.active, row.keywords, row.single) == (("a",), ("keepdims",), True)
+    assert row.entry("axis") is None
+
+
+def test_active_names_the_parameters_with_an_entry(minus):
+    @rules.adjoint(minus, active=("a", "b"))
+    def backwards(y_bar, y, a=0.0, *rest, b=1.0):
+        return y_bar, -y_bar
+
+    assert rules.rule_for(minus).entry("b") == (1, None)
+
+
+def test_further_arguments_have_one_entry_each():
+    row = rules.rule_for(np.einsum)
+
+    assert row.entry(0) == (0, None)
+    assert row.entry(3) == (1, 2)
+
+
+def test_a_position_beyond_the_parameters_has_no_entry():
+    assert rules.rule_for(np.sin).entry(1) is None
+
+
+def test_an_active_name_that_is_no_parameter_is_refused(minus):
+    with pytest.raises(RuleError, match="'c' is no parameter"):
+        rules.adjoint(minus, active=("c",))(lambda y_bar, y, a, b: y_bar)
+
+
+def test_a_class_is_no_rule(minus):
+    with pytest.raises(RuleError, match="need a function definition") as caught:
+
+        @rules.adjoint(minus)
+        class Backwards:
+            pass
+
+    assert HERE in str(caught.value)
+
+
+def test_a_class_has_no_rule():
+    with pytest.raises(RuleError, match="need a function definition") as caught:
+
+        @rules.adjoint
+        class Backwards:
+            pass
+
+    assert HERE in str(caught.value)
+
+
+def test_a_rule_needs_the_cotangent(minus):
+    with pytest.raises(RuleError, match=r"reads f\(y_bar, y, \*params\)"):
+        rules.adjoint(minus)(lambda y_bar: y_bar)
+
+
+def test_a_linear_rule_does_not_read_the_result(minus):
+    with pytest.raises(RuleError, match="no keyword-only 'y'"):
+        rules.linear(minus)(lambda y_bar, a, *, y: y)
+
+
+def test_a_shipped_rule_is_replaced_only_on_purpose():
+    shipped = rules.rule_for(np.cos)
+
+    with pytest.raises(RuleError, match="override=True"):
+        rules.derivative(np.cos)(lambda x: -np.sin(x))
+    with pytest.raises(RuleError, match="override=True"):
+        rules.nondifferentiable(np.cos)
+
+    try:
+        rules.derivative(np.cos, override=True)(lambda x: -np.sin(x))
+        assert not rules.rule_for(np.cos).shipped
+    finally:
+        rules.derivative(np.cos, override=True)(shipped.function)
+    assert rules.rule_for(np.cos).shipped
+
+
+def test_ones_own_rule_is_replaced_freely(minus):
+    rules.linear(minus)(lambda y_bar, a, b: (y_bar, y_bar))
+    rules.linear(minus)(lambda y_bar, a, b: (y_bar, -y_bar))
+
+    assert rules.rule_for(minus).function(1.0, 0, 0) == (1.0, -1.0)
+
+
+def test_a_tangent_joins_the_row(minus):
+    rules.adjoint(minus)(lambda y_bar, y, a, b: (y_bar, -y_bar))
+
+    @rules.tangent(minus)
+    def forwards(a_dot, b_dot, y, a, b):
+        return a_dot - b_dot
+
+    assert rules.rule_for(minus).tangent is forwards
+
+
+def test_a_tangent_needs_a_row(minus):
+    with pytest.raises(RuleError, match="a tangent could be added to"):
+        rules.tangent(minus)(lambda a_dot, b_dot, y, a, b: a_dot - b_dot)
+
+
+def test_nondifferentiable_is_a_decorator():
+    @rules.nondifferentiable
+    def steps(x):
+        return x // 1
+
+    assert rules.rule_for(steps).kind == "nondifferentiable"
+    assert rules.rule_for(steps).location.startswith(HERE)
+
+
+def test_a_rule_is_for_some_function():
+    with pytest.raises(RuleError, match="at least one function"):
+        rules.derivative()
+
+
+def test_what_cannot_be_hashed_has_no_rule():
+    assert rules.lookup([]) is None
+    with pytest.raises(RuleError, match="not for 3"):
+        rules.derivative(3)
+
+
+def test_a_missing_partial_is_declared_not_nan():
+    partials = rules.rule_for(np.ldexp).function(1.5, 2)
+
+    assert partials[1] is rules.NO_PARTIAL
+
+
+def test_the_room_is_public():
+    assert srcad.rules is rules

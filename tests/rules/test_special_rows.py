@@ -1,0 +1,118 @@
+"""Rows that the table's loop cannot check: casts, writes, helpers, and what has no derivative."""
+
+import math
+import operator
+
+import numpy as np
+import pytest
+
+from srcad import rules, runtime
+from srcad.ir.primitives import add_at, add_at_repeated, identity, updated
+from srcad.rules.indexing import may_repeat
+from srcad.types import BOOL, FLOAT, INT, ListOf, Opaque, TupleOf, array_type
+from tests.rules.harness import cotangents
+
+A = np.arange(4.0)
+
+
+@pytest.mark.parametrize("cast", [np.float32, np.float16, np.longdouble, float], ids=str)
+def test_a_cast_to_a_float_passes_the_cotangent(cast):
+    assert cotangents(cast, (0.5,), {}, 2.0) == [2.0]
+
+
+def test_a_cast_keeps_the_shape_of_one_entry():
+    (bar,) = cotangents(np.ndarray.item, (np.ones((1, 1)),), {}, 2.0)
+
+    np.testing.assert_array_equal(bar, [[2.0]])
+
+
+@pytest.mark.parametrize(
+    "call", [(np.astype, (A, int)), (np.asarray, (A, np.int64)), (np.array, (A, bool))], ids=str
+)
+def test_a_cast_to_integers_cuts_the_derivative(call):
+    target, args = call
+
+    assert cotangents(target, args, {}, np.ones(4))[0] is None
+
+
+def test_an_overwritten_place_gets_no_cotangent():
+    array_bar, _, value_bar = cotangents(updated, (A, slice(1, 3), 0.5), {}, A + 1)
+
+    np.testing.assert_array_equal(array_bar, [1, 0, 0, 4])
+    assert value_bar == 5
+
+
+@pytest.mark.parametrize(
+    ("target", "index"), [(add_at, slice(1, 3)), (add_at_repeated, [1, 1])], ids=str
+)
+def test_an_addition_passes_its_cotangent_to_both(target, index):
+    array_bar, _, value_bar = cotangents(target, (A, index, np.zeros(2)), {}, A + 1)
+
+    np.testing.assert_array_equal(array_bar, A + 1)
+    np.testing.assert_array_equal(value_bar, (A + 1)[index])
+
+
+def test_the_transpose_of_unbroadcast_repeats():
+    bar, _ = cotangents(runtime.unbroadcast, (np.zeros((2, 3)), np.zeros(3)), {}, np.arange(3.0))
+
+    np.testing.assert_array_equal(bar, [[0, 1, 2], [0, 1, 2]])
+
+
+def test_identities_pass_the_cotangent():
+    assert cotangents(identity, (0.5,), {}, 2.0) == [2.0]
+    assert cotangents(runtime.like, (0.5, 1.5), {}, 2.0)[0] == 2.0
+
+
+@pytest.mark.parametrize("target", [math.gamma, math.lgamma], ids=str)
+def test_a_missing_partial_gives_its_reason(target):
+    assert "scipy" in rules.rule_for(target).function(1.5).reason
+
+
+@pytest.mark.parametrize(
+    ("target", "args", "kwargs"),
+    [
+        (np.reshape, (A, (2, 2), "A"), {}),
+        (np.ravel, (A, "K"), {}),
+        (np.pad, (A, 1, "mean"), {}),
+        (np.interp, (A, A, A), {"period": 3}),
+        (np.median, (np.ones((2, 3, 4)), (0, 1)), {}),
+        (np.einsum, (A, [0], A, [0]), {}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_has_no_rule_in_this_form_says_so(target, args, kwargs):
+    assert isinstance(cotangents(target, args, kwargs, 1.0)[0], rules.NoPartial)
+
+
+def test_the_full_bases_of_a_wide_matrix_have_no_rule():
+    y_bar = (np.ones((3, 3)), None, None)
+
+    (bar,) = cotangents(np.linalg.svd, (np.arange(12.0).reshape(3, 4) ** 2,), {}, y_bar)
+
+    assert isinstance(bar, rules.NoPartial)
+
+
+@pytest.mark.parametrize(
+    ("type_", "expected"),
+    [
+        (INT, False), (Opaque(slice), False), (BOOL, False), (array_type(bool, None), False),
+        (array_type(int, None), True), (ListOf(INT), True), (ListOf(BOOL), False),
+        (TupleOf((INT, array_type(np.int8, ()))), False),
+        (TupleOf((Opaque(slice), ListOf(INT))), True),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_only_arrays_of_positions_may_repeat(type_, expected):
+    assert may_repeat(type_) is expected
+
+
+@pytest.mark.parametrize(
+    "target", [np.argmax, np.floor, operator.lt, len, np.zeros_like, math.floor, round], ids=str
+)
+def test_counts_comparisons_and_roundings_are_constant(target):
+    assert rules.rule_for(target).kind == "nondifferentiable"
+
+
+def test_float_is_a_type_of_number():
+    assert rules.rule_for(float).kind == "linear"
+    assert FLOAT.is_python
