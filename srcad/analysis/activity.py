@@ -1,0 +1,316 @@
+"""Which values carry a derivative: those that depend on the input *and* reach the result.
+
+Activity is told leaf by leaf.  For a number it is a bool; for a tuple, dict or record a tuple
+with the activity of each part; for a list the activity of its items, joined.  `False` stands for
+"nothing in it", whatever the structure.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from srcad.analysis.arguments import differentiable_arguments
+from srcad.ir import primitives
+from srcad.ir.core import (
+    Arg,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    Function,
+    If,
+    Loop,
+    Value,
+    While,
+    carried_outputs,
+    collected_outputs,
+)
+from srcad.ir.standins import argument_type
+from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type
+
+Activity = bool | tuple["Activity", ...]
+
+# ------------------------------------------------------------------------------- activities
+def candidates(type_: Type) -> Activity:
+    """The activity of a value of which every part that can carry a derivative does."""
+    match type_:
+        case Numeric():
+            return type_.kind != "b"
+        case TupleOf(items):
+            return _tidy(tuple(candidates(t) for t in items))
+        case ListOf(item):
+            return candidates(item)
+        case Opaque(cls):
+            return cls is None
+    return False
+
+
+def _tidy(parts: tuple[Activity, ...]) -> Activity:
+    return parts if any(parts) else False
+
+
+def either(a: Activity, b: Activity) -> Activity:
+    """Active where one of two is."""
+    if a is False or b is False or a is b:
+        return a or b
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return _tidy(tuple(either(x, y) for x, y in zip(a, b, strict=True)))
+    return a if isinstance(a, tuple) else b
+
+
+def both(a: Activity, b: Activity) -> Activity:
+    """Active where both are."""
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return _tidy(tuple(both(x, y) for x, y in zip(a, b, strict=True)))
+    if a is False or b is False:
+        return False
+    return a if isinstance(a, tuple) else b
+
+
+def part(activity: Activity, index: int) -> Activity:
+    """The activity of one part of a structure."""
+    return activity[index] if isinstance(activity, tuple) else activity
+
+
+def position(type_: Type, key: object) -> int | None:
+    """Where the part with a key or position stands in a structure, if that is known."""
+    if not isinstance(type_, TupleOf):
+        return None
+    if type_.keys is not None and key in type_.keys:
+        return type_.keys.index(key)
+    if isinstance(key, int) and -len(type_.items) <= key < len(type_.items):
+        return key % len(type_.items)
+    return None
+
+
+# ------------------------------------------------------------------------------- the analysis
+@dataclass(eq=False)
+class Facts:
+    """What the analysis has found so far; it only ever grows."""
+
+    varied: dict[Value, Activity] = field(default_factory=dict)
+    useful: dict[Value, Activity] = field(default_factory=dict)
+    changed: bool = False
+
+    def vary(self, value: Value, activity: Activity) -> None:
+        """Note that a value depends on the input."""
+        self._grow(self.varied, value, activity)
+
+    def use(self, arg: Arg, activity: Activity) -> None:
+        """Note that an argument reaches the result."""
+        if activity is False:
+            return
+        if isinstance(arg, Value):
+            self._grow(self.useful, arg, activity)
+        elif isinstance(arg, Display):
+            for k, item in enumerate(arg.items):
+                self.use(item, part(activity, k) if arg.kind == "tuple" else activity)
+
+    def _grow(self, known: dict[Value, Activity], value: Value, activity: Activity) -> None:
+        if activity is False:
+            return
+        before = known.get(value, False)
+        after = either(before, activity)
+        if after != before:
+            known[value] = after
+            self.changed = True
+
+    def of(self, arg: Arg) -> Activity:
+        """Whether, and where, an argument depends on the input."""
+        if isinstance(arg, Value):
+            return self.varied.get(arg, False)
+        if isinstance(arg, Display):
+            parts = tuple(self.of(item) for item in arg.items)
+            if arg.kind == "tuple":
+                return _tidy(parts)
+            result: Activity = False
+            for activity in parts:
+                result = either(result, activity)
+            return result
+        return False
+
+    def active(self, value: Value) -> Activity:
+        """The activity of a value: it depends on the input and reaches the result."""
+        return both(self.varied.get(value, False), self.useful.get(value, False))
+
+
+def activity(
+    function: Function, varied: dict[Value, Activity], wanted: Iterable[Activity]
+) -> Facts:
+    """Find what depends on the `varied` parameters and reaches the `wanted` results."""
+    facts = Facts()
+    for param, tree in varied.items():
+        facts.vary(param, tree)
+    _vary_block(function.block, facts)
+    for atom, tree in zip(function.block.results, wanted, strict=True):
+        facts.use(atom, tree)
+    _use_block(function.block, facts)
+    return facts
+
+
+# ------------------------------------------------------------------------------- forward
+def _vary_block(block: Block, facts: Facts) -> None:
+    for op in block.ops:
+        match op:
+            case Call():
+                facts.vary(op.result, _varied_result(op, facts))
+            case If():
+                _vary_block(op.then, facts)
+                _vary_block(op.orelse, facts)
+                yields = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
+                for output, a, b in yields:
+                    facts.vary(output, either(facts.of(a), facts.of(b)))
+            case For() | While():
+                _vary_loop(op, facts)
+
+
+def _vary_loop(op: Loop, facts: Facts) -> None:
+    _vary_items(op, facts)
+    width = len(op.inits)
+    for param, init in zip(op.carried, op.inits, strict=True):
+        facts.vary(param, facts.of(init))
+    while True:
+        before, facts.changed = facts.changed, False
+        if isinstance(op, While):
+            _vary_block(op.test, facts)
+        _vary_block(op.body, facts)
+        for param, result in zip(op.carried, op.body.results[1 : 1 + width], strict=True):
+            facts.vary(param, facts.of(result))
+        stable, facts.changed = not facts.changed, facts.changed or before
+        if stable:
+            break
+    results = op.body.results[1:]
+    for output, init, result in zip(carried_outputs(op), op.inits, results[:width], strict=True):
+        facts.vary(output, either(facts.of(init), facts.of(result)))
+    for output, result in zip(collected_outputs(op), results[width:], strict=True):
+        facts.vary(output, facts.of(result))
+
+
+def _vary_items(op: Loop, facts: Facts) -> None:
+    if not isinstance(op, For):
+        return
+    for param, seq in zip(op.items, op.seqs, strict=True):
+        if not (isinstance(seq, Display) and seq.kind == "range"):
+            facts.vary(param, _items_activity(argument_type(seq), facts.of(seq)))
+
+
+def _items_activity(type_: Type, tree: Activity) -> Activity:
+    """The activity of the items of a sequence."""
+    if isinstance(type_, TupleOf) and isinstance(tree, tuple):
+        result: Activity = False
+        for one in tree:
+            result = either(result, one)
+        return result
+    return tree
+
+
+def _varied_result(op: Call, facts: Facts) -> Activity:
+    target, args = op.target, op.args
+    if target in (primitives.item, primitives.field):
+        return _varied_item(op, facts.of(args[0]))
+    if target is operator.getitem and isinstance(argument_type(args[0]), TupleOf | ListOf):
+        return _varied_item(op, facts.of(args[0]))
+    if target in (primitives.build_tuple, primitives.build_dict, primitives.build_record):
+        skipped = {primitives.build_tuple: 0, primitives.build_dict: 1}.get(target, 2)
+        return _tidy(tuple(facts.of(a) for a in args[skipped:]))
+    found: Activity = False
+    for arg in differentiable_arguments(op).values():
+        found = either(found, facts.of(arg)) if _keeps_structure(target) else found or facts.of(arg)
+    if _keeps_structure(target):
+        return found
+    return candidates(op.result.type) if found else False
+
+
+def _keeps_structure(target: Any) -> bool:
+    return target in (primitives.build_list, primitives.append, primitives.replaced,
+                      primitives.without_last, primitives.identity)  # fmt: skip
+
+
+def _varied_item(op: Call, tree: Activity) -> Activity:
+    container, key = argument_type(op.args[0]), op.args[1]
+    if isinstance(container, TupleOf):
+        index = position(container, key.value) if isinstance(key, Const) else None
+        return part(tree, index) if index is not None else _items_activity(container, tree)
+    return tree
+
+
+# ------------------------------------------------------------------------------- backward
+def _use_block(block: Block, facts: Facts) -> None:
+    for op in reversed(block.ops):
+        match op:
+            case Call():
+                tree = facts.active(op.result)
+                if tree is not False:
+                    _use_call(op, tree, facts)
+            case If():
+                yields = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
+                for output, a, b in yields:
+                    tree = facts.active(output)
+                    facts.use(a, tree)
+                    facts.use(b, tree)
+                _use_block(op.then, facts)
+                _use_block(op.orelse, facts)
+            case For() | While():
+                _use_loop(op, facts)
+
+
+def _use_loop(op: Loop, facts: Facts) -> None:
+    width = len(op.inits)
+    results = op.body.results[1:]
+    for output, result in zip(op.outputs[2:], results, strict=True):
+        facts.use(result, facts.active(output))
+    for output, init in zip(carried_outputs(op), op.inits, strict=True):
+        facts.use(init, both(facts.active(output), facts.of(init)))
+    while True:
+        before, facts.changed = facts.changed, False
+        _use_block(op.body, facts)
+        for param, result in zip(op.carried, results[:width], strict=True):
+            facts.use(result, facts.active(param))
+        stable, facts.changed = not facts.changed, facts.changed or before
+        if stable:
+            break
+    for param, init in zip(op.carried, op.inits, strict=True):
+        facts.use(init, facts.active(param))
+    if isinstance(op, For):
+        for param, seq in zip(op.items, op.seqs, strict=True):
+            tree = facts.active(param)
+            facts.use(seq, _spread(argument_type(seq), tree))
+
+
+def _spread(type_: Type, tree: Activity) -> Activity:
+    """The activity of a sequence of which an item has activity `tree`."""
+    if isinstance(type_, TupleOf) and tree is not False:
+        return tuple(tree for _ in type_.items)
+    return tree
+
+
+def _use_call(op: Call, tree: Activity, facts: Facts) -> None:
+    target, args = op.target, op.args
+    if target in (primitives.item, primitives.field) or (
+        target is operator.getitem and isinstance(argument_type(args[0]), TupleOf | ListOf)
+    ):
+        facts.use(args[0], _used_container(op, tree))
+    elif target in (primitives.build_tuple, primitives.build_dict, primitives.build_record):
+        skipped = {primitives.build_tuple: 0, primitives.build_dict: 1}.get(target, 2)
+        for k, arg in enumerate(args[skipped:]):
+            facts.use(arg, part(tree, k))
+    elif _keeps_structure(target):
+        for arg in differentiable_arguments(op).values():
+            facts.use(arg, tree)
+    else:
+        for arg in differentiable_arguments(op).values():
+            facts.use(arg, both(facts.of(arg), candidates(argument_type(arg))))
+
+
+def _used_container(op: Call, tree: Activity) -> Activity:
+    container, key = argument_type(op.args[0]), op.args[1]
+    if isinstance(container, TupleOf):
+        index = position(container, key.value) if isinstance(key, Const) else None
+        return tuple(
+            tree if index in (None, k) else False for k in range(len(container.items))
+        )
+    return tree

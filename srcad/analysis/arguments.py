@@ -1,0 +1,118 @@
+"""Through which arguments of a call a derivative may flow."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import operator
+import textwrap
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from srcad import runtime
+from srcad.ir import primitives
+from srcad.ir.core import Arg, Call, Routine
+from srcad.ir.standins import argument_type
+from srcad.rules.registry import Rule, lookup
+from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type
+
+_NO_PATH = frozenset({len, primitives.shape, primitives.is_, primitives.not_, primitives.contains,
+                      primitives.raise_, operator.not_, operator.is_, operator.is_not,
+                      operator.contains, runtime.zeros_like})  # fmt: skip
+_FIRST_ONLY = frozenset({operator.getitem, runtime.unbroadcast, runtime.like, runtime.or_zeros})
+
+
+@cache
+def inert_entries(function: Callable[..., Any]) -> frozenset[int]:
+    """Positions at which every ``return`` of a rule says ``None``: read from its source."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError, TypeError):
+        return frozenset()
+    returned = [n.value for n in ast.walk(tree) if isinstance(n, ast.Return)]
+    if not returned or not all(isinstance(value, ast.Tuple) for value in returned):
+        return frozenset()
+    nothing = [
+        {k for k, e in enumerate(value.elts) if isinstance(e, ast.Constant) and e.value is None}
+        for value in returned
+        if isinstance(value, ast.Tuple)
+    ]
+    return frozenset(set.intersection(*nothing))
+
+
+def arguments(call: Call) -> dict[int | str, Arg]:
+    """The arguments of a call by place: position or keyword."""
+    return {**dict(enumerate(call.args)), **dict(call.kwargs)}
+
+
+def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
+    """The arguments through which a derivative may flow, by place; also where no rule is."""
+    target = call.target
+    if isinstance(target, Routine):
+        return arguments(call)
+    structural = _structural_arguments(call) if _hashable(target) else None
+    if structural is not None:
+        return structural
+    rule = rule_of(target)
+    found = arguments(call)
+    if rule is None:
+        return {k: a for k, a in found.items() if has_float(argument_type(a))}
+    if rule.kind == "nondifferentiable":
+        return {}
+    inert = inert_entries(rule.function) if rule.function is not None else frozenset()
+    entries = {place: rule.entry(place) for place in found}
+    return {k: found[k] for k, entry in entries.items() if entry and entry[0] not in inert}
+
+
+def rule_of(target: Any) -> Rule | None:
+    """The rule of a callee; None for what cannot be looked up."""
+    try:
+        return lookup(target)
+    except TypeError:
+        return None
+
+
+def _hashable(target: object) -> bool:
+    try:
+        hash(target)
+    except TypeError:
+        return False
+    return True
+
+
+def _structural_arguments(call: Call) -> dict[int | str, Arg] | None:
+    target, args = call.target, call.args
+    if target in (primitives.build_tuple, primitives.build_list):
+        return arguments(call)
+    if target is primitives.build_dict:
+        return {k: a for k, a in enumerate(args) if k >= 1}
+    if target is primitives.build_record:
+        return {k: a for k, a in enumerate(args) if k >= 2}
+    if target in (primitives.item, primitives.field, primitives.identity, primitives.without_last):
+        return {0: args[0]}
+    if target is primitives.append:
+        return arguments(call)
+    if target is primitives.replaced:
+        return {0: args[0], 2: args[2]}
+    if target in (primitives.updated, primitives.add_at, primitives.add_at_repeated):
+        return {0: args[0], 2: args[2]}
+    if target in _FIRST_ONLY:
+        return {0: args[0]}
+    if target is runtime.plus:
+        return arguments(call)
+    return {} if target in _NO_PATH else None
+
+
+def has_float(type_: Type) -> bool:
+    """Whether a value is, or may hold, something other than integers and flags."""
+    match type_:
+        case Numeric():
+            return type_.kind not in "biu"
+        case TupleOf(items):
+            return any(has_float(t) for t in items)
+        case ListOf(item):
+            return has_float(item)
+        case Opaque(cls):
+            return cls is None
+    return False

@@ -1,0 +1,84 @@
+"""Which values may stand for nothing: names that no path, or not every path, has bound.
+
+A residual of an arm that was not taken is such a value too: it is None there.  A list counts if
+its items may be nothing.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+
+from srcad.ir import primitives
+from srcad.ir.core import (
+    UNDEF,
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    For,
+    If,
+    Loop,
+    Value,
+    While,
+    carried_outputs,
+    collected_outputs,
+)
+
+_READS = (operator.getitem, primitives.item)
+
+
+def possibly_undefined(block: Block, given: Iterable[Value] = ()) -> set[Value]:
+    """Values that a path leaves unbound, or None in the place of a number.
+
+    `given` are parameters that hold such values.
+    """
+    found = set(given)
+    _block(block, found)
+    return found
+
+
+def _block(block: Block, found: set[Value]) -> None:
+    def unsure(atom: Arg) -> bool:
+        if isinstance(atom, Const):
+            return atom.value is None or atom == UNDEF
+        return isinstance(atom, Value) and atom in found
+
+    for op in block.ops:
+        match op:
+            case Call():
+                if _is_unsure_call(op, unsure):
+                    found.add(op.result)
+            case If():
+                _block(op.then, found)
+                _block(op.orelse, found)
+                pairs = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
+                found.update(out for out, a, b in pairs if unsure(a) or unsure(b))
+            case For() | While():
+                _loop(op, found, unsure)
+
+
+def _is_unsure_call(op: Call, unsure: Callable[[Arg], bool]) -> bool:
+    if op.target is primitives.identity:
+        return unsure(op.args[0])
+    return op.target in _READS and isinstance(op.args[0], Value) and unsure(op.args[0])
+
+
+def _loop(op: Loop, found: set[Value], unsure: Callable[[Arg], bool]) -> None:
+    found.update(p for p, init in zip(op.carried, op.inits, strict=True) if unsure(init))
+    if isinstance(op, For):
+        pairs = zip(op.items, op.seqs, strict=True)
+        found.update(item for item, seq in pairs if isinstance(seq, Value) and seq in found)
+    width = len(op.inits)
+    results: tuple[Atom, ...] = op.body.results[1:]
+    size = -1
+    while size != len(found):
+        size = len(found)
+        _block(op.body, found)
+        carried = zip(op.carried, results[:width], strict=True)
+        found.update(p for p, r in carried if unsure(r))
+    carried = zip(carried_outputs(op), op.carried, strict=True)
+    found.update(out for out, p in carried if p in found)
+    lists = zip(collected_outputs(op), results[width:], strict=True)
+    found.update(out for out, r in lists if unsure(r))

@@ -1,0 +1,144 @@
+"""Which stores could write in place, and what speaks against it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from srcad.analysis.sharing import LIST_STORES, STORES, Sharing, has_storage
+from srcad.ir.core import (
+    Block,
+    Call,
+    For,
+    Function,
+    If,
+    Loop,
+    Op,
+    Value,
+    While,
+    collected_outputs,
+    free_values,
+    values_in,
+    walk,
+)
+from srcad.ir.primitives import add_at_repeated
+from srcad.types import Numeric
+
+_ACCUMULATE = frozenset({operator.add, operator.sub})
+
+
+# ------------------------------------------------------------------------------- candidates
+def candidates(function: Function) -> Iterator[Call]:
+    """The stores, and the sums that accumulate in a loop."""
+    accumulators: set[Value] = set()
+    for op in walk(function.block):
+        if isinstance(op, For | While):
+            accumulators.update(op.carried)
+        if not isinstance(op, Call) or not op.args or not has_storage(op.result):
+            continue
+        if _is_store(op.target) or _accumulates(op, accumulators):
+            yield op
+            accumulators.add(op.result)
+
+
+def _is_store(target: Any) -> bool:
+    try:
+        return target in STORES or target in LIST_STORES
+    except TypeError:
+        return False
+
+
+def _accumulates(op: Call, accumulators: set[Value]) -> bool:
+    """``x_bar = x_bar + g`` for a carried array of the same shape and dtype as the sum."""
+    first = op.args[0]
+    if op.target not in _ACCUMULATE or op.half != "reverse" or first not in accumulators:
+        return False
+    if not isinstance(first, Value) or first.hint is None or first.hint != op.result.hint:
+        return False
+    old, new = first.type, op.result.type
+    if not isinstance(old, Numeric) or not isinstance(new, Numeric):
+        return False
+    if old.dtype is None or old.dtype != new.dtype or old.shape is None or new.shape is None:
+        return False
+    # A cotangent has the shape of its value; symbols of lengths that nobody compared may differ.
+    return len(old.shape) == len(new.shape) and first.hint.endswith("_bar")
+
+
+# -------------------------------------------------------------------------------- conflicts
+@dataclass(eq=False)
+class Conflicts:
+    """For every store: the values alive after it that may share what it writes into."""
+
+    function: Function
+    sharing: Sharing
+    stores: frozenset[Call]
+    alive: dict[Call, list[Value]] = field(default_factory=dict)
+    definition: dict[Value, tuple[Op, Loop | None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._walk(self.function.block, set(), None)
+
+    def is_free(self, op: Call) -> bool:
+        """Whether nothing speaks against writing in place."""
+        first = op.args[0]
+        return (
+            isinstance(first, Value)
+            and not self.alive[op]
+            and not self.sharing.is_foreign(first)
+            and not self._reads_itself(op)
+        )
+
+    def _reads_itself(self, op: Call) -> bool:
+        """Whether a store reads, while it writes, what it writes into."""
+        assert isinstance(op.args[0], Value)
+        node = self.sharing.own(op.args[0])
+        careful = (
+            op.args[1:]
+            if op.target is add_at_repeated or op.target in LIST_STORES
+            else (op.args[1:2] if op.target in STORES else ())
+        )
+        return any(self.sharing.shares(node, v) for arg in careful for v in values_in(arg))
+
+    def _walk(self, block: Block, live: set[Value], loop: Loop | None) -> set[Value]:
+        """Walk a block backward; `live` is what is alive behind it."""
+        live = live | {v for atom in block.results for v in values_in(atom) if has_storage(v)}
+        for op in reversed(block.ops):
+            live.difference_update(op.results)
+            for result in op.results:
+                self.definition[result] = (op, loop)
+            match op:
+                case Call():
+                    if op in self.stores:
+                        self._store(op, live)
+                case If():
+                    live = self._walk(op.then, live, loop) | self._walk(op.orelse, live, loop)
+                case For() | While():
+                    live = self._loop(op, live)
+            live.update(v for v in op.operands if has_storage(v))
+        return live
+
+    def _loop(self, op: Loop, live: set[Value]) -> set[Value]:
+        """What a trip reads from outside is alive in every trip; so are the lists it fills."""
+        again = live | {v for b in op.blocks for v in free_values(b) if has_storage(v)}
+        again.difference_update(op.body.params)
+        again.update(collected_outputs(op))
+        if isinstance(op, For):
+            again.update(v for seq in op.seqs for v in values_in(seq) if has_storage(v))
+        inside = self._walk(op.body, again, op)
+        if isinstance(op, While):
+            inside = self._walk(op.test, inside, op)
+        for param in (p for b in op.blocks for p in b.params):
+            self.definition[param] = (op, op)
+        left = (live | inside) - {p for b in op.blocks for p in b.params}
+        left.difference_update(op.results)
+        return left | (again - set(collected_outputs(op)))
+
+    def _store(self, op: Call, live: set[Value]) -> None:
+        first = op.args[0]
+        if not isinstance(first, Value):
+            self.alive[op] = []
+            return
+        node = self.sharing.own(first)
+        self.alive[op] = [v for v in live if self.sharing.shares(node, v)]

@@ -1,0 +1,322 @@
+"""In place or not: the last step before writing.
+
+The IR is pure: ``updated(u, i, v)`` is a new array.  Here each store is marked `in_place` if the
+old version is not needed any more: nothing that may share its storage (`sharing`) is alive after
+it, and nobody outside can see it.  A conflict is cured as cheaply as possible: a view that is read
+later is copied where it is taken, a loop's initial value once before the loop; else the store
+copies the array that it updates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from srcad.analysis.conflicts import Conflicts, candidates
+from srcad.analysis.sharing import (
+    BUILDERS,
+    Sharing,
+    has_storage,
+    makes_fresh,
+    sharing,
+)
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    Function,
+    If,
+    Loop,
+    Op,
+    Value,
+    While,
+    carried_outputs,
+    collected_outputs,
+    values_in,
+)
+from srcad.runtime import owned
+from srcad.types import ListOf, Numeric, TupleOf
+
+_ROUNDS = 3
+
+
+def in_place(function: Function) -> Function:
+    """Mark the stores that may reuse their first argument's storage; insert the copies it takes.
+
+    Only the printed form changes, never a value: evaluated as pure IR the function is the same.
+    """
+    for _ in range(_ROUNDS):
+        stores = frozenset(candidates(function))
+        if not stores:
+            return function
+        facts = Conflicts(function, sharing(function, stores), stores)
+        cures = _Cures(facts)
+        if not cures.found:
+            break
+        function = replace(function, block=cures.applied(function.block))
+    stores = frozenset(candidates(function))
+    facts = Conflicts(function, sharing(function, stores), stores)
+    marked = {op for op in stores if facts.is_free(op)}
+    return replace(function, block=_marked(function.block, marked))
+
+
+# ------------------------------------------------------------------------------------ cures
+@dataclass(eq=False)
+class _Cures:
+    """Copies that make stores possible in place."""
+
+    facts: Conflicts
+    views: set[Value] = field(default_factory=set)
+    inits: set[tuple[Loop, int]] = field(default_factory=set)
+    yields: set[tuple[Loop, int]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for op in self.facts.stores:
+            if not self.facts.is_free(op):
+                self._cure(op)
+
+    @property
+    def found(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.views or self.inits or self.yields)
+
+    def _cure(self, op: Call) -> None:
+        first = op.args[0]
+        if not isinstance(first, Value) or not _is_copyable(first):
+            return
+        views, yields = set[Value](), set[tuple[Loop, int]]()
+        others = False
+        for value in self.facts.alive[op]:
+            collected = self._collected(value, first)
+            if collected is not None:
+                yields.add(collected)
+            elif self._is_view(value, op):
+                views.add(value)
+            else:
+                others = True
+        start = self._start(first)
+        if others or self.facts.sharing.is_foreign(first):
+            if start is None:
+                return
+            self.inits.add(start)
+        self.views |= views
+        self.yields |= yields
+
+    def _collected(self, value: Value, first: Value) -> tuple[Loop, int] | None:
+        """The place where an array goes into a list that a loop fills."""
+        op, _ = self.facts.definition.get(value, (None, None))
+        if not isinstance(op, For | While) or value not in collected_outputs(op):
+            return None
+        if self.facts.sharing.own(value) == self.facts.sharing.own(first):
+            return None
+        k = collected_outputs(op).index(value)
+        atom = op.body.results[1 + len(op.inits) + k]
+        return (op, k) if isinstance(atom, Value) and _is_copyable(atom) else None
+
+    def _is_view(self, value: Value, store: Call) -> bool:
+        op, _ = self.facts.definition.get(value, (None, None))
+        if not isinstance(op, Call) or op in self.facts.stores or not _is_copyable(value):
+            return False
+        return (
+            isinstance(value.type, Numeric) and not makes_fresh(op) and value is not store.args[0]
+        )
+
+    def _start(self, value: Value) -> tuple[Loop, int] | None:
+        """The outermost loop that carries the storage in: its initial value can be copied once."""
+        found: tuple[Loop, int] | None = None
+        while True:
+            op, _ = self.facts.definition.get(value, (None, None))
+            following: Arg | None = None
+            if isinstance(op, Call) and op in self.facts.stores:
+                following = op.args[0]
+            elif isinstance(op, For | While) and value in op.carried:
+                k = op.carried.index(value)
+                following = op.inits[k]
+                if isinstance(following, Const) or _is_copyable(following):
+                    found = (op, k)
+            elif isinstance(op, For | While) and value in carried_outputs(op):
+                following = op.inits[carried_outputs(op).index(value)]
+            if not isinstance(following, Value):
+                return found
+            value = following
+
+    # ---------------------------------------------------------------------------- rewriting
+    def applied(self, block: Block) -> Block:
+        """The block with the copies."""
+        ops: list[Op] = []
+        for op in block.ops:
+            match op:
+                case Call():
+                    ops += self._call(op)
+                case If():
+                    then, orelse = self.applied(op.then), self.applied(op.orelse)
+                    ops.append(replace(op, then=then, orelse=orelse))
+                case For() | While():
+                    ops += self._loop(op)
+                case _:
+                    ops.append(op)
+        return replace(block, ops=tuple(ops))
+
+    def _call(self, op: Call) -> list[Op]:
+        if op.result not in self.views:
+            return [op]
+        taken = Value(op.result.type)
+        return [replace(op, result=taken), _copy(taken, op.result, op)]
+
+    def _loop(self, op: Loop) -> list[Op]:
+        before: list[Op] = []
+        inits = list(op.inits)
+        for k, init in enumerate(inits):
+            if (op, k) in self.inits:
+                copied = Value(op.carried[k].type, op.carried[k].hint)
+                before.append(_copy(init, copied, op))
+                inits[k] = copied
+        body = self.applied(op.body)
+        results, ops = list(body.results), list(body.ops)
+        for k in range(len(collected_outputs(op))):
+            if (op, k) in self.yields:
+                place = 1 + len(inits) + k
+                saved = results[place]
+                assert isinstance(saved, Value)
+                kept = Value(saved.type)
+                results[place] = kept
+                ops.append(_copy(saved, kept, op))
+        body = replace(body, ops=tuple(ops), results=tuple(results))
+        if isinstance(op, While):
+            test = self.applied(op.test)
+            return [*before, replace(op, inits=tuple(inits), test=test, body=body)]
+        return [*before, replace(op, inits=tuple(inits), body=body)]
+
+
+def _is_copyable(value: Value) -> bool:
+    return isinstance(value.type, ListOf) or (
+        isinstance(value.type, Numeric) and value.type.form == "array"
+    )
+
+
+def _copy(source: Atom, result: Value, near: Op) -> Call:
+    """A copy of an array, of a list (not of its items), or of what may be either a number."""
+    type_ = result.type
+    target: Any = owned
+    if isinstance(type_, ListOf):
+        target = list
+    elif isinstance(type_, Numeric) and type_.form == "array":
+        target = np.copy
+    return Call(target=target, args=(source,), result=result, where=near.where, half=near.half)
+
+
+def _marked(block: Block, stores: set[Call]) -> Block:
+    ops: list[Op] = []
+    for op in block.ops:
+        match op:
+            case Call():
+                ops.append(replace(op, in_place=True) if op in stores else op)
+            case If():
+                then, orelse = _marked(op.then, stores), _marked(op.orelse, stores)
+                ops.append(replace(op, then=then, orelse=orelse))
+            case For():
+                ops.append(replace(op, body=_marked(op.body, stores)))
+            case While():
+                test, body = _marked(op.test, stores), _marked(op.body, stores)
+                ops.append(replace(op, test=test, body=body))
+    return replace(block, ops=tuple(ops))
+
+
+# ---------------------------------------------------------------------------- fresh results
+def fresh_results(function: Function, own: Iterable[int]) -> Function:
+    """Copy what may share memory with an argument, a constant or another result.
+
+    Parameters
+    ----------
+    function : Function
+        Any function.
+    own : iterable of int
+        The positions of the results that must belong to the caller alone (the gradients).
+
+    Returns
+    -------
+    Function
+        The same function, with copies at its end where they are needed.
+    """
+    found = sharing(function, candidates(function))
+    positions = set(own)
+    builders = {
+        op.result: op for op in function.block.ops if isinstance(op, Call) and op.target in BUILDERS
+    }
+    seen: list[Value] = []
+    for k, atom in enumerate(function.block.results):
+        if k not in positions:
+            seen += [v for v in values_in(atom) if has_storage(v)]
+    fresh = _Fresh(found, builders, seen)
+    results = [
+        fresh.atom(atom) if k in positions else atom
+        for k, atom in enumerate(function.block.results)
+    ]
+    if not fresh.ops:
+        return function
+    ops = [op for op in function.block.ops if op not in fresh.replaced]
+    block = replace(function.block, ops=(*ops, *fresh.ops), results=tuple(results))
+    return replace(function, block=block)
+
+
+@dataclass(eq=False)
+class _Fresh:
+    """Rebuilds results leaf by leaf."""
+
+    sharing: Sharing
+    builders: dict[Value, Call]
+    seen: list[Value]
+    ops: list[Op] = field(default_factory=list)
+    replaced: set[Op] = field(default_factory=set)
+
+    def atom(self, atom: Atom) -> Atom:
+        """The atom itself if it is the first of its class, else a copy."""
+        if isinstance(atom, Const):
+            return self._constant(atom)
+        if not has_storage(atom):
+            return atom
+        builder = self.builders.get(atom)
+        if builder is not None:
+            return self._rebuilt(atom, builder)
+        if isinstance(atom.type, ListOf | TupleOf) or not self._must_copy(atom):
+            self.seen.append(atom)
+            return atom
+        copied = Value(atom.type, atom.hint)
+        self.ops.append(_copy(atom, copied, Op(half="reverse")))
+        return copied
+
+    def _constant(self, atom: Const) -> Atom:
+        if not isinstance(atom.value, np.ndarray):
+            return atom
+        copied = Value(atom.type)
+        self.ops.append(Call(target=np.copy, args=(atom,), result=copied, half="reverse"))
+        return copied
+
+    def _must_copy(self, value: Value) -> bool:
+        node = self.sharing.own(value)
+        return self.sharing.is_foreign(value) or any(
+            self.sharing.shares(node, other) for other in self.seen
+        )
+
+    def _rebuilt(self, atom: Value, builder: Call) -> Atom:
+        before = len(self.ops)
+        args = tuple(self._arg(arg) for arg in builder.args)
+        if len(self.ops) == before:
+            return atom
+        result = Value(atom.type, atom.hint)
+        self.ops.append(replace(builder, args=args, result=result))
+        if atom in self.sharing.handed_out:
+            self.replaced.add(builder)
+        return result
+
+    def _arg(self, arg: Arg) -> Arg:
+        if isinstance(arg, Display):
+            return replace(arg, items=tuple(self._arg(part) for part in arg.items))
+        return self.atom(arg)

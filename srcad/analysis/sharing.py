@@ -1,0 +1,356 @@
+"""Which values may share storage: classes of values, decided without regard to order.
+
+Every value that is not certainly a number has two storages: its *own* (the array's buffer, the
+list itself) and that of its *parts* (what a list or tuple holds).  A call of a function that is
+known to make a new array joins nothing; a view joins its operand; whatever is unknown joins all
+of its operands.  So the classes may be too large, never too small.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    Function,
+    If,
+    Loop,
+    Op,
+    Routine,
+    Value,
+    While,
+    carried_outputs,
+    collected_outputs,
+    values_in,
+    walk,
+)
+from srcad.ir.primitives import (
+    add_at,
+    add_at_repeated,
+    append,
+    build_dict,
+    build_list,
+    build_record,
+    build_tuple,
+    item,
+    replaced,
+    updated,
+    without_last,
+)
+from srcad.ir.primitives import field as field_of
+from srcad.types import Fixed, ListOf, Numeric, TupleOf
+
+STORES = frozenset({updated, add_at, add_at_repeated})
+LIST_STORES = frozenset({append, replaced, without_last})
+BUILDERS = frozenset({build_tuple, build_list, build_dict, build_record})
+PARTS = frozenset({item, field_of})
+
+_OPERATORS = frozenset(
+    {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+     operator.pow, operator.neg, operator.invert, operator.abs, operator.matmul, operator.and_,
+     operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le,
+     operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len, builtins.float,
+     builtins.int, builtins.bool, builtins.round, builtins.range}
+)  # fmt: skip
+_NUMBERS = frozenset({float, int, bool, complex, len, str})
+# NumPy functions whose result is always new memory.
+_FRESH_NAMES = (
+    "all any argmax argmin argsort array_equal bincount clip concatenate copy convolve "
+    "correlate count_nonzero cov cross cumprod cumsum diff dot empty empty_like eye full "
+    "full_like histogram hstack identity inner interp isclose kron linspace logspace max mean "
+    "median min nan_to_num nanmax nanmean nanmin nanprod nanstd nansum nanvar nonzero norm ones "
+    "ones_like outer pad prod ptp repeat roll searchsorted sort stack std sum take "
+    "take_along_axis tensordot tile trace trapezoid tri tril triu vander var vdot vstack where "
+    "zeros zeros_like arange amax amin append column_stack sinc i0 round around angle delete "
+    "insert unwrap allclose cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power "
+    "matrix_rank multi_dot pinv qr slogdet solve svd fft ifft rfft irfft fft2 ifft2 fftn ifftn"
+)
+_FRESH = frozenset(_FRESH_NAMES.split(" "))
+Node = tuple[Any, str]
+
+
+@dataclass(eq=False)
+class Sharing:
+    """The classes; `foreign` are those that somebody outside the function can see."""
+
+    parents: dict[Node, Node] = field(default_factory=dict)
+    foreign_nodes: list[Node] = field(default_factory=list)
+    foreign: set[Node] = field(default_factory=set)
+    candidates: frozenset[Call] = frozenset()
+    handed_out: frozenset[Value] = frozenset()
+
+    def find(self, node: Node) -> Node:
+        """The representative of a class."""
+        root = node
+        while (parent := self.parents.get(root, root)) is not root:
+            root = parent
+        while node is not root and node in self.parents:
+            self.parents[node], node = root, self.parents[node]
+        return root
+
+    def join(self, a: Node, b: Node) -> None:
+        """Two storages may be one."""
+        first, second = self.find(a), self.find(b)
+        if first is not second and first != second:
+            self.parents[second] = first
+
+    def own(self, value: Value) -> Node:
+        """The class of a value's own storage."""
+        return self.find((value, "own"))
+
+    def parts(self, value: Value) -> Node:
+        """The class of what a value holds."""
+        return self.find((value, "parts"))
+
+    def is_foreign(self, value: Value) -> bool:
+        """Whether somebody outside may see the storage of a value."""
+        return self.own(value) in self.foreign
+
+    def shares(self, node: Node, value: Value) -> bool:
+        """Whether a value, or something that it holds, may lie in a class."""
+        return has_storage(value) and node in (self.own(value), self.parts(value))
+
+    # -------------------------------------------------------------------------- relations
+    def same(self, a: Atom, b: Atom) -> None:
+        """Two names of one object."""
+        if not has_storage(a) or not has_storage(b):
+            return
+        for kind in ("own", "parts"):
+            self.join(_node(a, kind), _node(b, kind))
+        for atom in (a, b):
+            if isinstance(atom, Const):
+                self.foreign_nodes += [_node(atom, "own"), _node(atom, "parts")]
+
+    def holds(self, container: Value, part: Atom) -> None:
+        """A container holds an object."""
+        if has_storage(part):
+            held = (container, "parts")
+            for kind in ("own", "parts"):
+                self.join(held, _node(part, kind))
+            if isinstance(part, Const):
+                self.foreign_nodes.append(held)
+
+    def all_of(self, result: Value, arg: Value) -> None:
+        """Anything may share with anything."""
+        self.join((result, "own"), (result, "parts"))
+        for kind in ("own", "parts"):
+            self.join((result, "own"), (arg, kind))
+
+
+def _node(atom: Atom, kind: str) -> Node:
+    return (atom if isinstance(atom, Value) else id(atom.value), kind)
+
+
+def has_storage(atom: Atom) -> bool:
+    """Whether an atom may be something that can be changed in place."""
+    if isinstance(atom, Const):
+        return isinstance(atom.value, np.ndarray | list | dict | tuple) and atom.value != ()
+    type_ = atom.type
+    if isinstance(type_, Numeric):
+        return type_.form in ("array", "any")
+    return not isinstance(type_, Fixed)
+
+
+def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
+    """The classes of a function, as if every one of the `candidates` wrote in place."""
+    found = Sharing(candidates=frozenset(candidates), handed_out=_handed_out(function))
+    for param in function.params:
+        found.foreign_nodes += [(param, "own"), (param, "parts")]
+    for op in walk(function.block):
+        match op:
+            case Call():
+                _call(op, found)
+            case If(then=then, orelse=orelse, outputs=outputs):
+                for output, a, b in zip(outputs, then.results, orelse.results, strict=True):
+                    found.same(output, a)
+                    found.same(output, b)
+            case For() | While():
+                _loop(op, found)
+    found.foreign = {found.find(node) for node in found.foreign_nodes}
+    return found
+
+
+def _handed_out(function: Function) -> frozenset[Value]:
+    """The containers that are built only to be returned: nobody here reads their parts.
+
+    (Without them, all gradients of one tuple would be taken to share storage.)
+    """
+    readers: dict[Value, list[Op | None]] = {}
+    makers: dict[Value, Call] = {}
+    for op in walk(function.block):
+        for value in op.operands:
+            readers.setdefault(value, []).append(op)
+        for inner in op.blocks:
+            for value in block_values(inner):
+                readers.setdefault(value, []).append(op)
+        if isinstance(op, Call) and _is_one_of(op.target, BUILDERS):
+            makers[op.result] = op
+    found: set[Value] = set()
+    todo = list(block_values(function.block))
+    while todo:
+        value = todo.pop()
+        maker = makers.get(value)
+        if maker is None or value in found:
+            continue
+        if all(isinstance(r, Call) and r.result in found for r in readers.get(value, ())):
+            found.add(value)
+            todo += [v for arg in maker.args for v in values_in(arg)]
+    return frozenset(found)
+
+
+def _loop(op: Loop, found: Sharing) -> None:
+    width = len(op.inits)
+    results = op.body.results[1 : 1 + width]
+    columns = zip(op.carried, op.inits, results, carried_outputs(op), strict=True)
+    for param, init, result, output in columns:
+        for other in (init, result, output):
+            found.same(param, other)
+    if isinstance(op, While):
+        for tested, param in zip(op.test.params, op.carried, strict=True):
+            found.same(tested, param)
+    for output, atom in zip(collected_outputs(op), op.body.results[1 + width :], strict=True):
+        found.holds(output, atom)
+    if isinstance(op, For):
+        for param, seq in zip(op.items, op.seqs, strict=True):
+            _item(param, seq, found)
+
+
+def _item(result: Value, container: Arg, found: Sharing) -> None:
+    """Something taken out of an array (a view), a list or a tuple."""
+    if not has_storage(result):
+        return
+    if isinstance(container, Display):
+        for part in container.items:
+            _item_of_display(result, part, found)
+    elif isinstance(container, Value):
+        _part(result, container, found)
+    else:
+        found.foreign_nodes += [(result, "own"), (result, "parts")]
+
+
+def _item_of_display(result: Value, part: Arg, found: Sharing) -> None:
+    if isinstance(part, Display):
+        for value in values_in(part):
+            found.all_of(result, value)
+    else:
+        found.same(result, part)
+
+
+def _part(result: Value, container: Value, found: Sharing) -> None:
+    if isinstance(container.type, ListOf | TupleOf):
+        for kind in ("own", "parts"):
+            found.join((result, kind), (container, "parts"))
+    elif isinstance(container.type, Numeric) and container.type.form == "array":
+        found.join((result, "own"), (container, "own"))
+    else:
+        found.all_of(result, container)
+
+
+def _call(op: Call, found: Sharing) -> None:
+    result, target = op.result, op.target
+    if not has_storage(result) or result in found.handed_out or _is_one_of(target, _NUMBERS):
+        return
+    if op in found.candidates:
+        _store(op, found)
+    elif _is_one_of(target, BUILDERS):
+        for arg in op.args:
+            _hold_all(result, arg, found)
+    elif _is_one_of(target, PARTS) or target is operator.getitem:
+        if target is not operator.getitem or not _copies(op):
+            _item(result, op.args[0], found)
+    elif not makes_fresh(op):
+        _anything(op, found)
+
+
+def _store(op: Call, found: Sharing) -> None:
+    first = op.args[0]
+    if isinstance(first, Display):
+        _hold_all(op.result, first, found)
+    else:
+        found.same(op.result, first)
+    if _is_one_of(op.target, LIST_STORES) and len(op.args) > 1:
+        _hold_all(op.result, op.args[-1], found)
+
+
+def _hold_all(container: Value, arg: Arg, found: Sharing) -> None:
+    if isinstance(arg, Display):
+        for part in arg.items:
+            _hold_all(container, part, found)
+    else:
+        found.holds(container, arg)
+
+
+def _anything(op: Call, found: Sharing) -> None:
+    for value in op.operands:
+        if has_storage(value):
+            found.all_of(op.result, value)
+    known = isinstance(op.target, np.ufunc) or _module(op.target).startswith("numpy")
+    if not known or op.target is np.broadcast_to:
+        found.foreign_nodes += [(op.result, "own"), (op.result, "parts")]
+    for arg in op.args:
+        if isinstance(arg, Const) and has_storage(arg):
+            found.foreign_nodes += [(op.result, "own"), (op.result, "parts")]
+
+
+def _copies(op: Call) -> bool:
+    """Whether an index certainly reads into new memory: one that has an array in it."""
+    index = op.args[1]
+    parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
+    container = op.args[0]
+    is_array = isinstance(container, Value) and isinstance(container.type, Numeric)
+    return is_array and any(
+        isinstance(part, Value) and isinstance(part.type, Numeric) and part.type.form == "array"
+        and bool(part.type.shape)
+        for part in parts
+    )  # fmt: skip
+
+
+def makes_fresh(op: Call) -> bool:
+    """Whether the result of a call is certainly new memory (if it is an array of numbers)."""
+    target = op.target
+    if not isinstance(op.result.type, Numeric):
+        return False
+    if isinstance(target, np.ufunc):
+        return all(name != "out" for name, _ in op.kwargs)
+    if isinstance(target, Routine):
+        return False
+    if _is_one_of(target, _OPERATORS) or _module(target) == "math":
+        return True
+    if target is np.astype:
+        return not op.kwargs
+    if target is np.array:
+        return all(name == "dtype" for name, _ in op.kwargs)
+    name = getattr(target, "__name__", None)
+    return _module(target).startswith("numpy") and name in _FRESH
+
+
+def _module(target: Any) -> str:
+    if getattr(math, str(getattr(target, "__name__", "")), None) is target:
+        return "math"
+    return str(getattr(target, "__module__", None) or "")
+
+
+def _is_one_of(target: Any, targets: frozenset[Any]) -> bool:
+    try:
+        return target in targets
+    except TypeError:
+        return False
+
+
+def block_values(block: Block) -> Iterable[Value]:
+    """The values that a block yields."""
+    for atom in block.results:
+        yield from values_in(atom)

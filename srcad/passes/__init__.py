@@ -1,0 +1,1 @@
+"""Passes: from a function to a function of the same meaning."""

@@ -1,0 +1,210 @@
+"""Dropping what nobody reads.
+
+What is needed is marked first, from the results backwards, once for the whole function: so a value
+that only feeds itself around a loop is not needed, and neither is the one output of a conditional
+that nobody uses.  Then every block is rebuilt from what is needed.
+
+An op of the reverse half goes when its results are unused.  In the primal half an op also stays if
+running it can be noticed: by an effect, or by an exception that the plain call would raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from srcad.ir.core import (
+    Arg,
+    Block,
+    Call,
+    Display,
+    For,
+    Function,
+    If,
+    Loop,
+    Op,
+    Value,
+    While,
+    values_in,
+)
+from srcad.passes.purity import is_noticeable
+
+
+def dce(function: Function) -> Function:
+    """Drop every op whose results nobody uses and that nobody could notice.
+
+    This is safe while a transform is open, when the reverse half names values from inside the
+    blocks of the primal: what is needed is told by values, wherever they are.
+    """
+    needs = _Needs()
+    needs.read(function.block, None)
+    needs.want(function.block.results)
+    needs.settle()
+    return replace(function, block=needs.kept(function.block, range(len(function.block.results))))
+
+
+@dataclass(eq=False)
+class _Frame:
+    """An op that owns blocks, and the one around it."""
+
+    op: If | For | While
+    parent: _Frame | None
+    needed: bool = False
+
+
+@dataclass(eq=False)
+class _Needs:
+    """What each value is made of, and the values that are needed."""
+
+    made_of: dict[Value, list[Arg]] = field(default_factory=dict)
+    frames: dict[Value, _Frame | None] = field(default_factory=dict)
+    by_op: dict[int, _Frame] = field(default_factory=dict)
+    needed: set[Value] = field(default_factory=set)
+    pending: list[Value] = field(default_factory=list)
+    loops: list[For] = field(default_factory=list)
+    owners: dict[Value, _Frame] = field(default_factory=dict)
+
+    # -------------------------------------------------------------- reading the function
+    def read(self, block: Block, frame: _Frame | None) -> None:
+        """Note what every value of a block is made of; want what must stay."""
+        for op in block.ops:
+            if isinstance(op, Call):
+                self.made_of[op.result] = [*op.args, *(a for _, a in op.kwargs)]
+                self.frames[op.result] = frame
+                if is_noticeable(op):
+                    self.want([op.result])
+                continue
+            assert isinstance(op, If | For | While)
+            inner = self.by_op[id(op)] = _Frame(op, frame)
+            self.frames.update(dict.fromkeys(op.results, frame))
+            self.owners.update(dict.fromkeys(op.results, inner))
+            for one in op.blocks:
+                self.frames.update(dict.fromkeys(one.params, inner))
+                self.read(one, inner)
+            if isinstance(op, If):
+                yields = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
+                for output, a, b in yields:
+                    self.made_of[output] = [op.test, a, b]
+            else:
+                self._read_loop(op, inner)
+
+    def _read_loop(self, op: Loop, frame: _Frame) -> None:
+        width = len(op.inits)
+        tag, *results = op.body.results
+        if isinstance(op, For):
+            self.loops.append(op)
+            for item, seq in zip(op.items, op.seqs, strict=True):
+                self.made_of[item] = [seq]
+        rows = zip(op.outputs[2 : 2 + width], op.carried, op.inits, results[:width], strict=True)
+        for k, (output, param, init, result) in enumerate(rows):
+            self.made_of[output] = [init, result, param]
+            self.made_of[param] = [init, result]
+            if isinstance(op, While):
+                self.made_of[op.test.params[k]] = [param]
+        for output, result in zip(op.outputs[2 + width :], results[width:], strict=True):
+            self.made_of[output] = [result, tag]
+        self.made_of[op.outputs[0]] = self.made_of[op.outputs[1]] = [tag]
+        if isinstance(op, While) and op.half == "primal":
+            self._enter(frame)
+
+    # -------------------------------------------------------------- marking
+    def want(self, args: Iterable[Arg]) -> None:
+        """Mark values as needed."""
+        for arg in args:
+            for value in values_in(arg):
+                if value not in self.needed:
+                    self.needed.add(value)
+                    self.pending.append(value)
+
+    def settle(self) -> None:
+        """Mark everything that the marked values are made of."""
+        while self.pending:
+            while self.pending:
+                value = self.pending.pop()
+                self.want(self.made_of.get(value, ()))
+                self._enter(self.frames.get(value))
+                self._enter(self.owners.get(value))
+            for loop in self.loops:
+                if self.by_op[id(loop)].needed and loop.count is None and not self._items(loop):
+                    self.want([_cheapest(loop)])
+
+    def _enter(self, frame: _Frame | None) -> None:
+        """What decides whether, and how often, a block runs is needed with anything inside."""
+        while frame is not None and not frame.needed:
+            frame.needed = True
+            op = frame.op
+            if isinstance(op, If):
+                self.want([op.test])
+            else:
+                self.want([op.body.results[0]])
+                if isinstance(op, While):
+                    self.want(op.test.results)
+                else:
+                    self.want(op.seqs if op.half == "primal" else ())
+                    self.want(() if op.count is None else (op.count,))
+            frame = frame.parent
+
+    def _items(self, loop: For) -> list[int]:
+        return [k for k, item in enumerate(loop.items) if item in self.needed]
+
+    # -------------------------------------------------------------- rebuilding
+    def kept(self, block: Block, results: Iterable[int]) -> Block:
+        """A block with the needed ops and some of its results."""
+        ops: list[Op] = []
+        for op in block.ops:
+            if isinstance(op, Call):
+                if op.result in self.needed:
+                    ops.append(op)
+                continue
+            assert isinstance(op, If | For | While)
+            if self.by_op[id(op)].needed:
+                ops.append(self._kept_if(op) if isinstance(op, If) else self._kept_loop(op))
+        chosen = tuple(block.results[k] for k in results)
+        whole = len(ops) == len(block.ops) and len(chosen) == len(block.results)
+        if whole and all(a is b for a, b in zip(ops, block.ops, strict=True)):
+            return block
+        return Block(block.params, tuple(ops), chosen)
+
+    def _kept_if(self, op: If) -> If:
+        chosen = [k for k, output in enumerate(op.outputs) if output in self.needed]
+        then, orelse = self.kept(op.then, chosen), self.kept(op.orelse, chosen)
+        if then is op.then and orelse is op.orelse and len(chosen) == len(op.outputs):
+            return op
+        outputs = tuple(op.outputs[k] for k in chosen)
+        return replace(op, then=then, orelse=orelse, outputs=outputs)
+
+    def _kept_loop(self, op: Loop) -> Loop:
+        width = len(op.inits)
+        first = len(op.body.params) - width
+        pairs = enumerate(zip(op.carried, op.outputs[2 : 2 + width], strict=True))
+        carried = [k for k, pair in pairs if not self.needed.isdisjoint(pair)]
+        lists = [k for k, out in enumerate(op.outputs[2 + width :]) if out in self.needed]
+        chosen = [0, *(1 + k for k in carried), *(1 + width + k for k in lists)]
+        body = self.kept(op.body, chosen)
+        outputs = (*op.outputs[:2], *(op.outputs[1 + k] for k in chosen[1:]))
+        inits = tuple(op.inits[k] for k in carried)
+        params = tuple(op.body.params[first + k] for k in carried)
+        if isinstance(op, While):
+            test = self.kept(op.test, (0,))
+            tested = tuple(op.test.params[k] for k in carried)
+            return replace(op, inits=inits, test=replace(test, params=tested),
+                           body=replace(body, params=params), outputs=outputs)  # fmt: skip
+        items = self._kept_items(op)
+        params = (*(op.items[k] for k in items), *params)
+        return replace(op, seqs=tuple(op.seqs[k] for k in items), inits=inits,
+                       body=replace(body, params=params), outputs=outputs)  # fmt: skip
+
+    def _kept_items(self, op: For) -> list[int]:
+        """The items that are read; in loops made by a transform all sequences are equally long."""
+        if op.half == "primal":
+            return list(range(len(op.seqs)))
+        found = self._items(op)
+        if found or op.count is not None or not op.seqs:
+            return found
+        return [op.seqs.index(_cheapest(op))]
+
+
+def _cheapest(loop: For) -> Arg:
+    """The sequence that tells the number of trips at the least cost."""
+    return next((seq for seq in loop.seqs if isinstance(seq, Display)), loop.seqs[0])
+

@@ -1,0 +1,97 @@
+"""Which calls may be merged, dropped or moved: those that only compute."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from srcad import runtime
+from srcad.ir import primitives
+from srcad.ir.core import Arg, Call, Const, Display, Routine
+from srcad.rules.registry import lookup
+from srcad.types import Numeric, TupleOf
+
+_PURE = frozenset(
+    getattr(primitives, name)
+    for name in ("item", "field", "build_dict", "build_record", "build_tuple", "build_list",
+                 "append", "without_last", "replaced", "shape", "updated", "add_at",
+                 "add_at_repeated", "identity", "is_", "not_")
+    if hasattr(primitives, name)
+) | {len, float, operator.not_, operator.is_, operator.is_not, runtime.unbroadcast,
+     runtime.zeros_like, runtime.like, runtime.or_zeros, runtime.plus}  # fmt: skip
+
+_FRESH: frozenset[Any] = frozenset(
+    {
+        np.zeros_like, np.ones_like, np.empty_like, np.zeros, np.empty, np.full, np.copy,
+        runtime.zeros_like, runtime.like, primitives.build_list, primitives.append,
+        primitives.updated, primitives.add_at, primitives.add_at_repeated, primitives.replaced,
+        primitives.without_last,
+    }
+)  # fmt: skip
+_DIVISIONS = frozenset({operator.truediv, operator.floordiv, operator.mod})
+
+
+def is_noticeable(op: Call) -> bool:
+    """Whether a call must run even if nobody reads its result."""
+    if op.effect:
+        return True
+    return op.half == "primal" and may_raise(op)
+
+
+def is_mergeable(op: Call) -> bool:
+    """Whether two equal calls may be one: no effect, no storage that is written to later."""
+    target = op.target
+    if op.effect or isinstance(target, Routine) or is_in(target, _FRESH):
+        return False
+    return is_in(target, _PURE) or lookup(target) is not None
+
+
+def is_in(target: Any, group: frozenset[Any]) -> bool:
+    """Membership, also for targets that cannot be hashed."""
+    try:
+        return target in group
+    except TypeError:
+        return False
+
+
+def may_raise(op: Call) -> bool:
+    """Whether a call may raise, or do anything else that a user could notice."""
+    target = op.target
+    if isinstance(target, Routine):
+        return True
+    if is_in(target, _PURE):
+        return False
+    if target is operator.getitem:
+        return _index_may_fail(op.args[0], op.args[1])
+    if getattr(target, "__module__", None) in (math.__name__, "numpy.linalg"):
+        return True
+    if is_in(target, _DIVISIONS):
+        return _divides_python(op)
+    return lookup(target) is None
+
+
+def _divides_python(op: Call) -> bool:
+    types = [getattr(a, "type", None) for a in op.args]
+    if any(isinstance(t, Numeric) and t.form in ("array", "numpy") for t in types):
+        return False
+    divisor = op.args[1]
+    return not (isinstance(divisor, Const) and divisor.value)
+
+
+def _index_may_fail(container: Arg, index: Arg) -> bool:
+    if isinstance(index, Display):
+        parts = index.items if index.kind == "tuple" else (index,)
+        return any(_part_may_fail(item) for item in parts)
+    if isinstance(getattr(container, "type", None), TupleOf) and isinstance(index, Const):
+        return False
+    return _part_may_fail(index)
+
+
+def _part_may_fail(index: Arg) -> bool:
+    """Slices, None and the ellipsis fit every length."""
+    if isinstance(index, Display):
+        return index.kind != "slice"
+    return not (isinstance(index, Const) and (index.value is None or index.value is Ellipsis))

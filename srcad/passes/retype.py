@@ -1,0 +1,89 @@
+"""Types again: what is known of the values of a reverse loop once its carried values are known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from srcad.ir.builder import atom_type
+from srcad.ir.core import (
+    Atom,
+    Call,
+    For,
+    If,
+    Loop,
+    Op,
+    Routine,
+    Value,
+    While,
+    carried_outputs,
+    collected_outputs,
+)
+from srcad.ir.infer import result_type
+from srcad.ir.standins import argument_type
+from srcad.types import ListOf, Opaque, Type, join
+
+
+def settle(
+    params: Sequence[Value],
+    inits: Sequence[Atom],
+    results: Sequence[Atom | None],
+    ops: Sequence[Op],
+    fixed: Collection[Value],
+) -> None:
+    """Widen the types of carried values until they hold for the first trip and every next one."""
+    for _ in range(4):
+        changed = False
+        for param, init, result in zip(params, inits, results, strict=True):
+            if param in fixed:
+                continue
+            assert result is not None
+            wanted = join(join(atom_type(init), param.type), atom_type(result))
+            if wanted != param.type:
+                param.type = wanted
+                changed = True
+        if not changed:
+            return
+        retype(ops)
+
+
+def retype(ops: Sequence[Op]) -> None:
+    """Infer the types of the results of calls of the reverse half again, in order."""
+    for op in ops:
+        match op:
+            case Call():
+                if op.half == "reverse" and not isinstance(op.target, Routine):
+                    _narrow(op.result, result_type(op.target, op.args, op.kwargs))
+            case If():
+                retype(op.then.ops)
+                retype(op.orelse.ops)
+                if op.half == "reverse":
+                    pairs = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
+                    for output, a, b in pairs:
+                        _narrow(output, join(atom_type(a), atom_type(b)))
+            case For() | While():
+                _retype_loop(op)
+
+
+def _narrow(value: Value, found: Type) -> None:
+    """Take a new type unless it says nothing at all."""
+    if not isinstance(found, Opaque):
+        value.type = found
+
+
+def _retype_loop(op: Loop) -> None:
+    if op.half != "reverse":
+        return
+    width = len(op.inits)
+    if isinstance(op, For):
+        for item, seq in zip(op.items, op.seqs, strict=True):
+            type_ = argument_type(seq)
+            if isinstance(type_, ListOf):
+                item.type = type_.item
+    results = op.body.results[1:]
+    retype(op.body.ops)
+    settle(op.carried, op.inits, results[:width], op.body.ops, ())
+    for output, param in zip(carried_outputs(op), op.carried, strict=True):
+        output.type = param.type
+    for output, result in zip(collected_outputs(op), results[width:], strict=True):
+        output.type = ListOf(atom_type(result))
+

@@ -1,0 +1,277 @@
+"""The engine of `simplify`: one walk in program order, rewriting calls as they come.
+
+A *rewrite* is a small function, registered for the targets it looks at, that sees one call whose
+arguments are already simple and returns an atom to put in its place, or None.  Its name says what
+it sees.  Only the reverse half is rewritten: the primal stays what the user wrote, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from srcad.ir.builder import atom_type
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    Function,
+    If,
+    Loop,
+    Op,
+    Routine,
+    Value,
+    While,
+    carried_outputs,
+)
+from srcad.ir.infer import result_type
+from srcad.passes.purity import is_mergeable
+from srcad.passes.substitute import substituted, substituted_atom, substituted_call
+from srcad.types import Opaque, Type
+
+Rewrite = Callable[["Rewriter", Call], Arg | None]
+
+REWRITES: dict[Any, list[Rewrite]] = {}
+_DEEPEST = 8
+
+
+def rewrites(*targets: Any) -> Callable[[Rewrite], Rewrite]:
+    """Register a rewrite for calls of some targets."""
+
+    def register(function: Rewrite) -> Rewrite:
+        for target in targets:
+            REWRITES.setdefault(target, []).append(function)
+        return function
+
+    return register
+
+
+@dataclass(eq=False)
+class Rewriter:
+    """The state of the walk.
+
+    `merged` replaces values everywhere; `alike` replaces values of the primal in the reverse half
+    by an earlier value that is certainly equal.  `known` is the table of calls seen so far: what
+    they compute, and in which block.  `uses` counts how often a value was read before the walk.
+    """
+
+    merged: dict[Value, Atom] = field(default_factory=dict)
+    alike: dict[Value, Atom] = field(default_factory=dict)
+    definitions: dict[Value, Call] = field(default_factory=dict)
+    known: dict[Any, Value] = field(default_factory=dict)
+    homes: dict[Value, int] = field(default_factory=dict)
+    open_blocks: list[int] = field(default_factory=list)
+    uses: dict[Value, int] = field(default_factory=dict)
+    out: list[Op] = field(default_factory=list)
+    current: Call | None = None
+    depth: int = 0
+    blocks: int = 0
+    changed: bool = False
+
+    # -------------------------------------------------------------- for rewrites
+    def call_of(self, arg: Arg, *targets: Any) -> Call | None:
+        """The call that makes an argument, if it is one of some targets."""
+        if not isinstance(arg, Value):
+            return None
+        made = self.definitions.get(arg)
+        if made is not None:
+            for target in targets:
+                if made.target is target:
+                    return made
+        return None
+
+    def make(self, target: Any, *args: Arg, **kwargs: Arg) -> Atom:
+        """A new call in the place of the current one, simplified in turn."""
+        assert self.current is not None
+        found = result_type(target, args, tuple(kwargs.items()))
+        call = replace(self.current, target=target, args=args, kwargs=tuple(kwargs.items()),
+                       result=Value(found), in_place=False)  # fmt: skip
+        return self._simplest(call)
+
+    def used_once(self, atom: Arg) -> bool:
+        """Whether only the current call reads a value."""
+        return isinstance(atom, Value) and self.uses.get(atom, 1) <= 1
+
+    # -------------------------------------------------------------- the walk
+    def function(self, function: Function) -> Function:
+        """Simplify a whole function."""
+        self._count(function.block)
+        return replace(function, block=self.block(function.block, function.params))
+
+    def _count(self, block: Block) -> None:
+        pending = [block]
+        while pending:
+            one = pending.pop()
+            for atom in one.results:
+                if isinstance(atom, Value):
+                    self.uses[atom] = self.uses.get(atom, 0) + 1
+            for op in one.ops:
+                for value in op.operands:
+                    self.uses[value] = self.uses.get(value, 0) + 1
+                pending.extend(op.blocks)
+
+    def block(self, block: Block, params: Iterable[Value] = ()) -> Block:
+        """Simplify the ops of a block."""
+        self.blocks += 1
+        number = self.blocks
+        self.open_blocks.append(number)
+        self._live_in(number, (*params, *block.params))
+        before, self.out = self.out, []
+        for op in block.ops:
+            self._op(op, number)
+        ops, self.out = tuple(self.out), before
+        self.open_blocks.pop()
+        results = tuple(substituted_atom(a, self.merged) for a in block.results)
+        return Block(block.params, ops, results)
+
+    def _live_in(self, number: int, values: Iterable[Value]) -> None:
+        self.homes.update(dict.fromkeys(values, number))
+
+    def _op(self, op: Op, number: int) -> None:
+        match op:
+            case Call():
+                self._call(op)
+            case If():
+                self._if(op)
+            case For() | While():
+                self._loop(op)
+        self._live_in(number, op.results)
+
+    def _arguments(self, op: Call) -> Call:
+        op = substituted_call(op, self.merged)
+        return op if op.half == "primal" else substituted_call(op, self.alike)
+
+    def _call(self, op: Call) -> None:
+        op = self._arguments(op)
+        if op.half == "primal":
+            self._keep(op)
+            key = self._key(substituted_call(op, self.alike))
+            if key is not None:
+                earlier = self.known.get(key)
+                if earlier is not None and self._reaches(earlier, op):
+                    self.alike[op.result] = earlier
+                else:
+                    self.known[key] = op.result
+            return
+        self.current, self.depth = op, 0
+        found = self._simplest(op)
+        self.current = None
+        if found is not op.result:
+            self.changed = True
+            self.merged[op.result] = found
+            if isinstance(found, Value) and found.hint is None:
+                found.hint = op.result.hint
+
+    def _simplest(self, call: Call) -> Atom:
+        """The atom that stands for a call: rewritten, known already, or the call itself."""
+        if self.depth < _DEEPEST:
+            self.depth += 1
+            for rewrite in _rewrites_of(call.target):
+                found = rewrite(self, call)
+                if found is not None and not isinstance(found, Display):
+                    self.depth -= 1
+                    return found
+            self.depth -= 1
+        key = self._key(call)
+        if key is not None:
+            earlier = self.known.get(key)
+            if earlier is not None and self._reaches(earlier, call):
+                return earlier
+            self.known[key] = call.result
+        self._keep(call)
+        self.homes[call.result] = self.open_blocks[-1]
+        return call.result
+
+    def _keep(self, op: Call) -> None:
+        self.out.append(op)
+        self.definitions[op.result] = op
+        self.homes[op.result] = self.open_blocks[-1]
+
+    def _key(self, op: Call) -> Any:
+        if not is_mergeable(op):
+            return None
+        return (op.target, *op.args, *op.kwargs)
+
+    def _reaches(self, earlier: Value, op: Call) -> bool:
+        """Whether an equal value from before is in scope where `op` stands.
+
+        While a transform is open, reverse blocks read values from inside the blocks that they
+        mirror: a block is in reach when an operand comes from it.
+        """
+        home = self.homes[earlier]
+        if home in self.open_blocks:
+            return True
+        return any(self.homes.get(value) == home for value in op.operands)
+
+    # -------------------------------------------------------------- control flow
+    def _if(self, op: If) -> None:
+        test = substituted_atom(op.test, self.merged)
+        if op.half != "primal":
+            test = substituted_atom(test, self.alike)
+            if isinstance(test, Const):
+                self._inline_arm(op.then if test.value else op.orelse, op.outputs)
+                return
+        then, orelse = self.block(op.then), self.block(op.orelse)
+        if op.half != "primal":
+            for output, a, b in zip(op.outputs, then.results, orelse.results, strict=True):
+                if a == b and (isinstance(a, Const) or self.homes.get(a) in self.open_blocks):
+                    self.merged[output] = a
+                    self.changed = True
+        self.out.append(replace(op, test=test, then=then, orelse=orelse))
+
+    def _inline_arm(self, block: Block, outputs: tuple[Value, ...]) -> None:
+        for op in block.ops:
+            self._op(op, self.open_blocks[-1])
+        for output, atom in zip(outputs, block.results, strict=True):
+            self.merged[output] = substituted_atom(atom, self.merged)
+        self.changed = True
+
+    def _loop(self, op: Loop) -> None:
+        inits = tuple(substituted_atom(a, self.merged) for a in op.inits)
+        if op.half != "primal":
+            inits = tuple(substituted_atom(a, self.alike) for a in inits)
+            self._merge_unchanged(op, inits)
+        if isinstance(op, While):
+            test, body = self.block(op.test), self.block(op.body)
+            self.out.append(replace(op, inits=inits, test=test, body=body))
+            return
+        seqs = tuple(substituted(a, self.merged) for a in op.seqs)
+        count = None if op.count is None else substituted_atom(op.count, self.merged)
+        body = self.block(op.body)
+        self.out.append(replace(op, seqs=seqs, inits=inits, body=body, count=count))
+
+    def _merge_unchanged(self, op: Loop, inits: tuple[Atom, ...]) -> None:
+        """A carried value that every trip hands on unchanged is what it was before the loop."""
+        results = op.body.results[1 : 1 + len(inits)]
+        rows = zip(op.carried, inits, results, carried_outputs(op), strict=True)
+        for k, (param, init, result, output) in enumerate(rows):
+            result = substituted_atom(result, self.merged)
+            if (result is param or result == init) and not _is_undefined(init):
+                self.merged[param] = init
+                self.merged[output] = init
+                if isinstance(op, While):
+                    self.merged[op.test.params[k]] = init
+                self.changed = True
+
+
+def _is_undefined(atom: Atom) -> bool:
+    return isinstance(atom, Const) and repr(atom.value) == "undef"
+
+
+def _rewrites_of(target: Any) -> list[Rewrite]:
+    if isinstance(target, Routine):
+        return []
+    try:
+        return REWRITES.get(target, [])
+    except TypeError:
+        return []
+
+
+def type_of(arg: Arg) -> Type:
+    """The type of an atom; displays have none here."""
+    return Opaque() if isinstance(arg, Display) else atom_type(arg)

@@ -1,0 +1,120 @@
+"""Divisions and powers of Python numbers in the reverse half, made so that they cannot raise.
+
+Python raises `ZeroDivisionError` where NumPy gives inf.  The primal's own division by a value shows
+that the value is not zero; every other one in the reverse half has one operand turned into a NumPy
+scalar, so that an infinite slope is reported as inf.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Location, Op, Value, While
+from srcad.ir.standins import argument_type
+from srcad.passes.retype import retype
+from srcad.types import Numeric
+
+_DIVIDING = (operator.truediv, operator.floordiv, operator.mod)
+_LOGARITHMS = (math.log, math.log2, math.log10)
+
+
+@dataclass(eq=False)
+class _Nonzero:
+    """The values that the primal has divided by: in the block that defines them, or at a place."""
+
+    values: set[Value] = field(default_factory=set)
+    places: set[tuple[Location | None, Value]] = field(default_factory=set)
+
+    def learn(self, block: Block, params: tuple[Value, ...] = ()) -> None:
+        """Note the divisors of a block of the primal and of all blocks inside."""
+        defined = {*params, *block.params}
+        for op in block.ops:
+            defined.update(op.results)
+            if isinstance(op, Call) and op.half != "reverse":
+                divisor = _divisor(op)
+                if divisor is not None:
+                    self.places.add((op.where, divisor))
+                    if divisor in defined:
+                        self.values.add(divisor)
+            for inner in op.blocks:
+                self.learn(inner)
+
+    def know(self, divisor: Arg, op: Call) -> bool:
+        """Whether a divisor certainly is not zero."""
+        if isinstance(divisor, Const):
+            return bool(divisor.value)
+        return divisor in self.values or (op.where, divisor) in self.places
+
+
+def safe_division(function: Function) -> Function:
+    """Let no division or power of the reverse half raise."""
+    known = _Nonzero()
+    known.learn(function.block, function.params)
+    wrapped = [0]
+    block = _block(function.block, known, wrapped)
+    if not wrapped[0]:
+        return function
+    retype(block.ops)
+    return replace(function, block=block)
+
+
+def _divisor(op: Call) -> Value | None:
+    """What the primal divides by, or takes the logarithm of, as a Python number."""
+    if op.target in _DIVIDING and _may_be_python(op):
+        found = op.args[1]
+    elif op.target in _LOGARITHMS or (op.target is operator.pow and _is_negative(op.args[1])):
+        found = op.args[0]
+    else:
+        return None
+    sure = all(_is_python(arg) for arg in op.args)
+    return found if sure and isinstance(found, Value) else None
+
+
+def _is_negative(arg: Arg) -> bool:
+    return isinstance(arg, Const) and type(arg.value) in (int, float) and arg.value < 0
+
+
+def _is_python(arg: Arg) -> bool:
+    type_ = argument_type(arg)
+    return isinstance(type_, Numeric) and type_.form == "python"
+
+
+def _may_be_python(op: Call) -> bool:
+    """Whether all operands may be Python's numbers, which raise."""
+    types = [argument_type(arg) for arg in op.args]
+    return not any(isinstance(t, Numeric) and t.form in ("numpy", "array") for t in types)
+
+
+def _block(block: Block, known: _Nonzero, wrapped: list[int]) -> Block:
+    ops: list[Op] = []
+    for op in block.ops:
+        match op:
+            case Call() if op.half == "reverse" and _may_raise(op, known):
+                operand = op.args[0]
+                scalar = Value(Numeric(np.dtype(np.float64), (), "numpy"))
+                ops.append(replace(op, target=np.float64, args=(operand,), result=scalar))
+                ops.append(replace(op, args=(scalar, *op.args[1:])))
+                wrapped[0] += 1
+            case If():
+                then, orelse = (_block(b, known, wrapped) for b in op.blocks)
+                ops.append(replace(op, then=then, orelse=orelse))
+            case For() | While():
+                ops.append(replace(op, body=_block(op.body, known, wrapped)))
+            case _:
+                ops.append(op)
+    return replace(block, ops=tuple(ops))
+
+
+def _may_raise(op: Call, known: _Nonzero) -> bool:
+    if op.target is operator.truediv:
+        return _may_be_python(op) and not known.know(op.args[1], op)
+    if op.target is not operator.pow or not _may_be_python(op):
+        return False
+    exponent = op.args[1]
+    if not isinstance(exponent, Const) or type(exponent.value) not in (int, float):
+        return True
+    return exponent.value < 0 and not known.know(op.args[0], op)

@@ -1,0 +1,96 @@
+"""Reading shapes where they cost nothing.
+
+The reverse half often needs the shape of a value and not the value: ``np.size(r**2)``,
+``np.zeros_like(h + x)``.  An elementwise result has the shape of an operand, so the shape is read
+there, and the value itself need not be kept, or not even be computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from srcad import runtime
+from srcad.ir import primitives
+from srcad.ir.core import Block, Call, Function, Op, Value, walk
+from srcad.ir.infer import is_elementwise
+from srcad.passes.substitute import with_blocks
+from srcad.types import Numeric, resolved
+
+_SHAPE_OF_FIRST = frozenset({primitives.shape, np.size, np.shape, np.ndim, len})
+_SHAPE_AND_TYPE_OF_FIRST = frozenset({np.zeros_like, np.ones_like, runtime.zeros_like})
+
+
+def shape_reads(function: Function) -> Function:
+    """Read every shape from the earliest value that has it and is at hand."""
+    readers: list[tuple[Call, Value]] = []
+    read: set[Value] = {v for v in function.block.results if isinstance(v, Value)}
+    read.update(function.params)
+    made: dict[Value, Call] = {}
+    for op in walk(function.block):
+        value = _shape_source(op)
+        if value is not None:
+            assert isinstance(op, Call)
+            readers.append((op, value))
+        if op.half != "primal":
+            read.update(v for v in op.operands if v is not value)
+            for block in op.blocks:
+                read.update(v for v in block.results if isinstance(v, Value))
+        if isinstance(op, Call):
+            made[op.result] = op
+    moved = {}
+    for op, value in readers:
+        source = _earliest(value, made, read, dtype=op.target in _SHAPE_AND_TYPE_OF_FIRST)
+        if source is not value:
+            moved[op.result] = source
+    if not moved:
+        return function
+    return replace(function, block=_moved(function.block, moved))
+
+
+def _shape_source(op: Op) -> Value | None:
+    """The array of which a call of the reverse half reads only shape and dtype."""
+    if not isinstance(op, Call) or op.half == "primal" or not op.args:
+        return None
+    try:
+        known = op.target in _SHAPE_OF_FIRST or op.target in _SHAPE_AND_TYPE_OF_FIRST
+    except TypeError:
+        return None
+    value = op.args[0]
+    return value if known and len(op.args) == 1 and isinstance(value, Value) else None
+
+
+def _earliest(value: Value, made: dict[Value, Call], read: set[Value], *, dtype: bool) -> Value:
+    while value not in read:
+        call = made.get(value)
+        if call is None or not is_elementwise(call.target):
+            break
+        alike = [v for v in call.operands if _is_alike(v, value, dtype=dtype)]
+        if not alike:
+            break
+        value = next((v for v in alike if v in read), alike[0])
+    return value
+
+
+def _is_alike(a: Value, b: Value, *, dtype: bool) -> bool:
+    if not isinstance(a.type, Numeric) or not isinstance(b.type, Numeric):
+        return False
+    if a.type.shape is None or b.type.shape is None or a.type.form != b.type.form:
+        return False
+    if tuple(map(resolved, a.type.shape)) != tuple(map(resolved, b.type.shape)):
+        return False
+    return not dtype or (a.type.dtype is not None and a.type.dtype == b.type.dtype)
+
+
+def _moved(block: Block, moved: dict[Value, Value]) -> Block:
+    ops: list[Op] = []
+    for op in block.ops:
+        if isinstance(op, Call):
+            source = moved.get(op.result)
+            ops.append(op if source is None else replace(op, args=(source,)))
+        elif op.blocks:
+            ops.append(with_blocks(op, tuple(_moved(inner, moved) for inner in op.blocks)))
+    return replace(block, ops=tuple(ops))
+
+

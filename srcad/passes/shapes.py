@@ -1,0 +1,243 @@
+"""Rewrites of what concerns shapes, structures and stores, in the reverse half."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from srcad import runtime
+from srcad.analysis.activity import position
+from srcad.ir import primitives
+from srcad.ir.core import Arg, Call, Const, Display, Value
+from srcad.passes.algebra import is_real, number
+from srcad.passes.rewriting import Rewriter, rewrites, type_of
+from srcad.types import Extent, Numeric, resolved
+
+_ELEMENTWISE = (operator.mul, operator.truediv, operator.add, operator.sub)
+
+
+def known_shape(arg: Arg) -> tuple[Extent, ...] | None:
+    """The shape of an argument, with decided symbols replaced."""
+    type_ = type_of(arg)
+    if not isinstance(type_, Numeric) or type_.shape is None:
+        return None
+    return tuple(resolved(e) for e in type_.shape)
+
+
+def same_shape(a: Arg, b: Arg) -> bool:
+    """Whether two arguments certainly have the same shape."""
+    left, right = known_shape(a), known_shape(b)
+    return left is not None and left == right
+
+
+# ------------------------------------------------------------------------------- broadcasting
+@rewrites(*_ELEMENTWISE)
+def arithmetic_with_broadcast(r: Rewriter, op: Call) -> Arg | None:
+    """``broadcast_to(s, shape) * a`` is ``s * a`` where ``a`` has that shape."""
+    for k in (0, 1):
+        wide = r.call_of(op.args[k], np.broadcast_to)
+        other = op.args[1 - k]
+        if wide is None:
+            continue
+        if same_shape(wide.result, other) and r.call_of(other, np.broadcast_to) is None:
+            pair = (wide.args[0], other) if k == 0 else (other, wide.args[0])
+            return r.make(op.target, *pair)
+        if number(other) is not None or known_shape(other) == ():
+            pair = (wide.args[0], other) if k == 0 else (other, wide.args[0])
+            return r.make(np.broadcast_to, r.make(op.target, *pair), wide.args[1])
+    return None
+
+
+@rewrites(operator.neg)
+def negative_of_broadcast(r: Rewriter, op: Call) -> Arg | None:
+    """``-broadcast_to(s, shape)``: the sign first."""
+    wide = r.call_of(op.args[0], np.broadcast_to)
+    if wide is None:
+        return None
+    return r.make(np.broadcast_to, r.make(operator.neg, wide.args[0]), wide.args[1])
+
+
+@rewrites(np.where)
+def choice_of_broadcast(r: Rewriter, op: Call) -> Arg | None:
+    """``where(m, broadcast_to(s, shape), 0)``: ``m`` has the shape."""
+    if len(op.args) != 3:
+        return None
+    wide = r.call_of(op.args[1], np.broadcast_to)
+    if wide is None or not same_shape(wide.result, op.args[0]) or number(op.args[2]) is None:
+        return None
+    return r.make(np.where, op.args[0], wide.args[0], op.args[2])
+
+
+@rewrites(np.broadcast_to)
+def broadcast_to_own_shape(r: Rewriter, op: Call) -> Arg | None:
+    """``broadcast_to(a, a.shape)``."""
+    return _same(op)
+
+
+@rewrites(np.reshape)
+def reshape_to_own_shape(r: Rewriter, op: Call) -> Arg | None:
+    """``reshape(a, a.shape)``."""
+    return _same(op)
+
+
+def _same(op: Call) -> Arg | None:
+    a = op.args[0]
+    if isinstance(a, Value) and same_shape(a, op.result) and type_of(a) == op.result.type:
+        return a
+    return None
+
+
+@rewrites(runtime.unbroadcast)
+def unbroadcast_of_same_shape(r: Rewriter, op: Call) -> Arg | None:
+    """``unbroadcast(g, x)`` where nothing was broadcast."""
+    g, x = op.args
+    return g if isinstance(g, Value) and same_shape(g, x) else None
+
+
+@rewrites(runtime.like)
+def like_of_same_kind(r: Rewriter, op: Call) -> Arg | None:
+    """``like(g, x)`` where ``g`` is of the kind of ``x`` already."""
+    g, x = op.args
+    left, right = type_of(g), type_of(x)
+    if not isinstance(left, Numeric) or not isinstance(right, Numeric) or right.kind not in "fc":
+        return None
+    if left.dtype is None or left.dtype != right.dtype or left.form != right.form:
+        return None
+    alike = left.form in ("python", "numpy") or (left.form == "array" and same_shape(g, x))
+    return g if alike and isinstance(g, Value) else None
+
+
+@rewrites(np.transpose)
+def transpose_of_transpose(r: Rewriter, op: Call) -> Arg | None:
+    """``a.T.T``."""
+    inner = r.call_of(op.args[0], np.transpose)
+    plain = len(op.args) == 1 and not op.kwargs
+    if inner is None or not plain or len(inner.args) != 1 or inner.kwargs:
+        return None
+    return inner.args[0]
+
+
+@rewrites(np.sum)
+def sum_of_a_number(r: Rewriter, op: Call) -> Arg | None:
+    """``np.sum(s)`` of what has no axes."""
+    a = op.args[0]
+    if len(op.args) == 1 and not op.kwargs and known_shape(a) == () and is_real(a):
+        return a
+    return None
+
+
+@rewrites(np.size)
+def size_known_now(r: Rewriter, op: Call) -> Arg | None:
+    """``np.size(a)`` of fixed lengths."""
+    shape = known_shape(op.args[0])
+    if shape is None or len(op.args) != 1 or any(e.terms for e in shape):
+        return None
+    return Const(int(np.prod([e.constant for e in shape], dtype=int)))
+
+
+# ------------------------------------------------------------------------------- structures
+@rewrites(primitives.item, primitives.field, operator.getitem)
+def part_of_built(r: Rewriter, op: Call) -> Arg | None:
+    """``(a, b)[0]``, ``{"W": w}["W"]``, a field of a record just built."""
+    container, key = op.args[0], op.args[1]
+    if not isinstance(key, Const):
+        return None
+    if isinstance(container, Display) and container.kind in ("tuple", "list"):
+        part = _at(container.items, key.value)
+        return part if isinstance(part, Value | Const) else None
+    built = r.call_of(container, primitives.build_tuple, primitives.build_dict,
+                      primitives.build_record, primitives.build_list)  # fmt: skip
+    if built is None:
+        return None
+    skipped = {primitives.build_dict: 1, primitives.build_record: 2}.get(built.target, 0)
+    if built.target is primitives.build_list:
+        part = _at(built.args, key.value)
+    else:
+        part = _at(built.args[skipped:], position(built.result.type, key.value))
+    return part if isinstance(part, Value | Const) else None
+
+
+def _at(items: tuple[Arg, ...], index: object) -> Arg | None:
+    inside = isinstance(index, int) and -len(items) <= index < len(items)
+    return items[index] if inside and isinstance(index, int) else None
+
+
+@rewrites(primitives.item)
+def length_known_now(r: Rewriter, op: Call) -> Arg | None:
+    """``a.shape[k]`` of a fixed length."""
+    made = r.call_of(op.args[0], primitives.shape, np.shape)
+    if made is None or not isinstance(op.args[1], Const):
+        return None
+    shape = known_shape(made.args[0])
+    if shape is None or shape[op.args[1].value].terms:
+        return None
+    return Const(shape[op.args[1].value].constant)
+
+
+# ------------------------------------------------------------------------------- conversions
+@rewrites(float, np.float64)
+def float_of_literal(r: Rewriter, op: Call) -> Arg | None:
+    """``float(0.0)``; ``float(x)`` of a Python float."""
+    if len(op.args) != 1:
+        return None
+    value = number(op.args[0])
+    if value is not None and op.target is float:
+        return Const(float(value))
+    type_ = type_of(op.args[0])
+    if not isinstance(type_, Numeric) or type_.kind != "f" or not isinstance(op.args[0], Value):
+        return None
+    wanted = "python" if op.target is float else "numpy"
+    return op.args[0] if type_.form == wanted and type_.dtype == np.float64 else None
+
+
+@rewrites(np.astype)
+def astype_of_same_type(r: Rewriter, op: Call) -> Arg | None:
+    """``a.astype(float)`` of an array of floats."""
+    a, dtype = op.args[0], op.args[1]
+    type_ = type_of(a)
+    if not isinstance(dtype, Const) or not isinstance(type_, Numeric) or type_.dtype is None:
+        return None
+    try:
+        alike = np.dtype(dtype.value) == type_.dtype
+    except TypeError:
+        return None
+    return a if alike and isinstance(a, Value) else None
+
+
+# ------------------------------------------------------------------------------- buffers
+@rewrites(operator.add)
+def sum_with_zeros(r: Rewriter, op: Call) -> Arg | None:
+    """``zeros_like(x) + g`` where ``g`` has the shape."""
+    for zeros, other in (op.args, op.args[::-1]):
+        made = r.call_of(zeros, np.zeros_like, runtime.zeros_like, np.zeros)
+        if made is None or not isinstance(other, Value) or not same_shape(zeros, other):
+            continue
+        if type_of(zeros) == type_of(other):
+            return other
+    return None
+
+
+@rewrites(primitives.add_at)
+def add_to_the_same_place(r: Rewriter, op: Call) -> Arg | None:
+    """``x[i] += a`` and then ``x[i] += b``."""
+    inner = r.call_of(op.args[0], primitives.add_at)
+    if inner is None or inner.args[1] != op.args[1] or not r.used_once(op.args[0]):
+        return None
+    total = r.make(operator.add, inner.args[2], op.args[2])
+    return r.make(primitives.add_at, inner.args[0], op.args[1], total)
+
+
+@rewrites(primitives.add_at)
+def add_to_all_of_zeros(r: Rewriter, op: Call) -> Arg | None:
+    """``zeros[:] += g``."""
+    zeros = r.call_of(op.args[0], np.zeros_like, runtime.zeros_like)
+    index = op.args[1]
+    whole = isinstance(index, Display) and index.kind == "slice" and index.items == (_NONE,) * 3
+    if zeros is None or not whole or not isinstance(op.args[2], Value):
+        return None
+    return op.args[2] if same_shape(op.args[2], op.result) else None
+
+
+_NONE = Const(None)
+

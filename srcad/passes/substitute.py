@@ -1,0 +1,124 @@
+"""Putting atoms in the place of values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    If,
+    Op,
+    Value,
+    While,
+    values_in,
+)
+
+Mapping_ = Mapping[Value, Atom]
+
+
+def substituted(arg: Arg, mapping: Mapping_) -> Arg:
+    """An argument with values replaced."""
+    if isinstance(arg, Value):
+        return mapping.get(arg, arg)
+    if isinstance(arg, Display):
+        items = tuple(substituted(item, mapping) for item in arg.items)
+        return arg if items == arg.items else Display(arg.kind, items)
+    return arg
+
+
+def substituted_atom(atom: Atom, mapping: Mapping_) -> Atom:
+    """An atom with values replaced."""
+    return mapping.get(atom, atom) if isinstance(atom, Value) else atom
+
+
+def substituted_call(op: Call, mapping: Mapping_) -> Call:
+    """A call with values replaced in its arguments; the same object if none is."""
+    if not mapping or not _is_touched(op, mapping):
+        return op
+    return replace(
+        op,
+        args=tuple(substituted(a, mapping) for a in op.args),
+        kwargs=tuple((name, substituted(a, mapping)) for name, a in op.kwargs),
+    )
+
+
+def _is_touched(op: Call, mapping: Mapping_) -> bool:
+    for arg in op.args:
+        if isinstance(arg, Value):
+            if arg in mapping:
+                return True
+        elif isinstance(arg, Display) and any(v in mapping for v in values_in(arg)):
+            return True
+    return any(v in mapping for _, arg in op.kwargs for v in values_in(arg))
+
+
+def substituted_block(block: Block, mapping: Mapping_) -> Block:
+    """A block with values replaced, in all that is inside it."""
+    ops = substituted_ops(block.ops, mapping)
+    results = tuple(substituted_atom(a, mapping) for a in block.results)
+    if results == block.results and all(a is b for a, b in zip(ops, block.ops, strict=True)):
+        return block
+    return Block(block.params, ops, results)
+
+
+def substituted_ops(ops: Iterable[Op], mapping: Mapping_) -> tuple[Op, ...]:
+    """Ops with values replaced."""
+    return tuple(substituted_op(op, mapping) for op in ops)
+
+
+def substituted_op(op: Op, mapping: Mapping_) -> Op:
+    """An op with values replaced."""
+    if not mapping:
+        return op
+    match op:
+        case Call():
+            return substituted_call(op, mapping)
+        case If():
+            return replace(
+                op,
+                test=substituted_atom(op.test, mapping),
+                then=substituted_block(op.then, mapping),
+                orelse=substituted_block(op.orelse, mapping),
+            )
+        case For():
+            return replace(
+                op,
+                seqs=tuple(substituted(a, mapping) for a in op.seqs),
+                inits=tuple(substituted_atom(a, mapping) for a in op.inits),
+                count=None if op.count is None else substituted_atom(op.count, mapping),
+                body=substituted_block(op.body, mapping),
+            )
+        case While():
+            return replace(
+                op,
+                inits=tuple(substituted_atom(a, mapping) for a in op.inits),
+                test=substituted_block(op.test, mapping),
+                body=substituted_block(op.body, mapping),
+            )
+    raise TypeError(type(op).__name__)
+
+
+def with_blocks(op: Op, blocks: tuple[Block, ...]) -> Op:
+    """An op with other blocks inside."""
+    match op:
+        case If():
+            return replace(op, then=blocks[0], orelse=blocks[1])
+        case For():
+            return replace(op, body=blocks[0])
+        case While():
+            return replace(op, test=blocks[0], body=blocks[1])
+    return op
+
+
+def is_literal(arg: Arg, *values: object) -> bool:
+    """Whether an argument is a constant equal to one of some Python numbers (or None)."""
+    if not isinstance(arg, Const):
+        return False
+    return any(type(arg.value) in (int, float, type(None)) and arg.value == v for v in values)

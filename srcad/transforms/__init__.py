@@ -1,0 +1,1 @@
+"""Transforms: from a function to a function of a new meaning."""

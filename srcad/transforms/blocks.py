@@ -1,0 +1,346 @@
+"""Undoing the ops of a block from the last to the first; conditionals and loops.
+
+The reverse of a conditional is a conditional on the same, recorded, test.  The reverse of a loop is
+a loop over the same trips from the end: it carries the cotangents of what the loop carries, and one
+accumulator for each value from outside that a trip reads.
+
+The code is written as if all values of the primal were in scope, also those from inside its blocks;
+`residuals` closes what this leaves open.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from srcad.analysis.activity import Activity, either
+from srcad.ir.builder import Builder, atom_type
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    If,
+    Loop,
+    Value,
+    While,
+    carried_outputs,
+    collected_outputs,
+)
+from srcad.ir.standins import argument_type
+from srcad.passes.retype import settle
+from srcad.transforms.calls import undo_call
+from srcad.transforms.cotangents import Scope
+from srcad.transforms.structure import add_at, add_to_item
+from srcad.transforms.sweep import (
+    Path,
+    Slot,
+    bar_hint,
+    cotangent_type,
+    counts_from_zero,
+    is_range,
+    is_scalar,
+    leaf_paths,
+    may_exit,
+    type_at,
+)
+from srcad.types import INT, ListOf, Numeric, TupleOf, join
+
+
+def undo_block(scope: Scope) -> None:
+    """Undo every op of the scope's block, the last one first."""
+    for op in reversed(scope.block.ops):
+        match op:
+            case Call():
+                undo_call(scope, op)
+            case If():
+                _undo_if(scope, op)
+            case For() | While():
+                _LoopReversal(scope, op).run()
+
+
+# ------------------------------------------------------------------------------- conditionals
+def _undo_if(scope: Scope, op: If) -> None:
+    found = {output: bars for output in op.outputs if (bars := scope.take(output))}
+    if not found:
+        return
+    scope.builder.where = op.where
+    arms = []
+    for block in (op.then, op.orelse):
+        arm = scope.inner(block, "arm")
+        for output, result in zip(op.outputs, block.results, strict=True):
+            for path, bar in found.get(output, {}).items():
+                _seed(arm, result, path, bar)
+        undo_block(arm)
+        arms.append(arm)
+    touched = list(dict.fromkeys([*arms[0].outer, *arms[1].outer]))
+    if not touched:
+        return
+    scope.builder.where = op.where
+    yields = [tuple(_after_arm(scope, arm, slot) for slot in touched) for arm in arms]
+    outputs = tuple(
+        _meeting(scope, slot, a, b) for slot, a, b in zip(touched, *yields, strict=True)
+    )
+    then, orelse = (
+        Block((), tuple(arm.builder.ops), results)
+        for arm, results in zip(arms, yields, strict=True)
+    )
+    scope.builder.ops.append(
+        If(test=op.test, then=then, orelse=orelse, outputs=outputs, where=op.where, half="reverse")
+    )
+    for slot, output in zip(touched, outputs, strict=True):
+        scope.replace(slot, output)
+
+
+def _seed(arm: Scope, result: Atom, path: Path, bar: Atom) -> None:
+    """Hand a cotangent to what a block yields, ready for use if that is surely bound."""
+    if isinstance(result, Value):
+        if arm.is_lazy(bar) and result not in arm.sweep.undefined:
+            if not arm.is_active((result, path)):
+                return
+            bar = arm.ready(bar, result, path)
+        arm.contribute(result, path, bar)
+
+
+def _after_arm(scope: Scope, arm: Scope, slot: Slot) -> Atom:
+    """The cotangent of an outer slot at the end of an arm."""
+    bar = arm.total(slot) if slot in arm.outer else scope.total(slot)
+    return arm.zeros(*slot) if bar is None else bar
+
+
+def _meeting(scope: Scope, slot: Slot, a: Atom, b: Atom) -> Value:
+    output = Value(_bar_type(scope, slot, (a, b)), bar_hint(slot[0]))
+    if any(scope.is_lazy(atom) for atom in (a, b)):
+        scope.sweep.lazy.add(output)
+    return output
+
+
+def _bar_type(scope: Scope, slot: Slot, atoms: tuple[Atom, ...]) -> Any:
+    """The joined type of cotangents; where one may be None, the type that the slot asks for."""
+    if any(scope.is_lazy(atom) for atom in atoms):
+        return cotangent_type(type_at(slot[0].type, slot[1]))
+    result = atoms[0].type
+    for atom in atoms[1:]:
+        result = join(result, atom.type)
+    return result
+
+
+# ------------------------------------------------------------------------------- loops
+class _LoopReversal:
+    """The making of one reverse loop."""
+
+    def __init__(self, scope: Scope, op: Loop) -> None:
+        self.scope = scope
+        self.op = op
+        self.body = scope.inner(op.body, "loop")
+        self.seqs: list[Arg] = []
+        self.items: list[Value] = []
+        self.inits: list[Atom] = []
+        self.params: list[Value] = []
+        self.slots: list[tuple[int, Path]] = []
+        self.index: Value | None = None
+        self.collected: list[tuple[Arg, Atom]] = []
+
+    def run(self) -> None:
+        """Write the reverse loop and hand on what it yields."""
+        scope, op = self.scope, self.op
+        scope.builder.where = self.body.builder.where = op.where
+        width = len(op.inits)
+        results = op.body.results[1:]
+        carried = zip(carried_outputs(op), results[:width], strict=True)
+        for k, (output, result) in enumerate(carried):
+            self._seed_carried(k, output, result)
+        for output, result in zip(collected_outputs(op), results[width:], strict=True):
+            self._seed_collected(output, result)
+        if not self.params and not self.items:
+            return
+        undo_block(self.body)
+        self.body.builder.where = op.where
+        following = [self._following(k, path) for k, path in self.slots]
+        self._give_items()
+        self._append(following)
+
+    # -------------------------------------------------------------- what comes in
+    def _tree(self, k: int) -> Activity:
+        facts = self.scope.sweep.facts
+        return either(facts.active(carried_outputs(self.op)[k]), facts.active(self.op.carried[k]))
+
+    def _seed_carried(self, k: int, output: Value, result: Atom) -> None:
+        scope = self.scope
+        found = {}
+        for path in leaf_paths(output.type, scope.sweep.facts.active(output)):
+            bar = scope.total((output, path))
+            if bar is not None:
+                found[path] = bar
+        tree = self._tree(k)
+        for path in leaf_paths(output.type, tree):
+            bar = found.get(path)
+            if bar is None:
+                bar = scope.zeros(output, path)
+            param = Value(bar.type, bar_hint(output) if not path else None)
+            if scope.is_lazy(bar) or output in scope.sweep.undefined:
+                param.type = cotangent_type(type_at(output.type, path))
+                if scope.is_lazy(bar) or not is_scalar(param.type):
+                    scope.sweep.lazy.add(param)
+            self.inits.append(bar)
+            self.params.append(param)
+            self.slots.append((k, path))
+            _seed(self.body, result, path, param)
+
+    def _seed_collected(self, output: Value, result: Atom) -> None:
+        bar = self.scope.total((output, ()))
+        if bar is None:
+            return
+        assert isinstance(output.type, ListOf)
+        tree = self.scope.sweep.facts.active(output)
+        item = Value(cotangent_type(output.type.item, tree), _item_hint(result))
+        if output in self.scope.sweep.undefined:
+            self.scope.sweep.lazy.add(item)
+        self.seqs.append(self.scope.filled(bar, output))
+        self.items.append(item)
+        self.body.contribute(result, (), item)
+
+    # -------------------------------------------------------------- what comes out
+    def _following(self, k: int, path: Path) -> Atom:
+        """The cotangent of a carried value before the trip."""
+        param = self.op.carried[k]
+        bar = self.body.total((param, path))
+        if bar is not None:
+            return bar
+        here = type_at(param.type, path)
+        if is_scalar(here):
+            return Const(0.0)
+        position = self.slots.index((k, path))
+        before = type_at(self.op.body.results[1 + k].type, path)
+        if _same_shape(before, here) and not self.scope.is_lazy(self.params[position]):
+            return self.body.zeros_of(self.params[position].type, True, self.params[position])
+        return self.body.zeros(param, path)
+
+    def _give_items(self) -> None:
+        if not isinstance(self.op, For):
+            return
+        for item, seq in zip(self.op.items, self.op.seqs, strict=True):
+            bars = self.body.take(item)
+            if not bars or is_range(seq):
+                continue
+            type_ = argument_type(seq)
+            if isinstance(seq, Value) and isinstance(type_, ListOf | TupleOf):
+                self._give_list_items(seq, item, bars)
+            elif isinstance(seq, Value):
+                add_at(self.body, seq, self._index(), bars[()])
+            else:
+                self.collected.append((seq, self.body.pack(item, bars)))
+
+    def _give_list_items(self, seq: Value, item: Value, bars: dict[Path, Atom]) -> None:
+        packed = self.body.pack(item, bars)
+        whole = isinstance(seq.type, TupleOf) or (self._equally_long() and not may_exit(self.op))
+        if whole:
+            self.collected.append((seq, packed))
+        else:
+            add_to_item(self.body, seq, self._index(), packed)
+
+    def _equally_long(self) -> bool:
+        """Whether every item of every sequence has a trip, unless the loop exits."""
+        op = self.op
+        if not isinstance(op, For) or op.count is not None:
+            return False
+        return len(op.seqs) == 1 or op.half == "derived"
+
+    def _index(self) -> Value:
+        """The index of a trip, as one more item of the reverse loop."""
+        op = self.op
+        if isinstance(op, For) and not (op.backward and may_exit(op)):
+            for seq, item in zip(op.seqs, op.items, strict=True):
+                if counts_from_zero(seq):
+                    return item
+        if self.index is None:
+            builder = self.scope.builder
+            self.index = Value(INT, "k")
+            self.seqs.append(self._indices(builder))
+            self.items.append(self.index)
+        return self.index
+
+    def _indices(self, builder: Builder) -> Display:
+        op = self.op
+        assert isinstance(op, For)
+        if op.backward and may_exit(op):
+            rows: Arg = op.count if op.count is not None else builder.call(len, op.seqs[0])
+            start = builder.call(operator.sub, rows, op.outputs[1])
+            return Display("range", (start, rows, Const(1)))
+        if not may_exit(op) and len(op.seqs) == 1 and op.count is None:
+            return Display("range", (Const(0), builder.call(len, op.seqs[0]), Const(1)))
+        return Display("range", (Const(0), op.outputs[1], Const(1)))
+
+    # -------------------------------------------------------------- putting it together
+    def _append(self, following: list[Atom]) -> None:
+        """Append the loop, with an accumulator for each outer value that was contributed to."""
+        op, body = self.op, self.body
+        slots, params, inits, after = [], list(self.params), list(self.inits), list(following)
+        for slot, param in body.outer.items():
+            bar = body.total(slot)
+            assert param is not None
+            assert bar is not None
+            slots.append(slot)
+            params.append(param)
+            inits.append(self._before(slot))
+            after.append(bar)
+        settle(params, inits, after, body.builder.ops, self.scope.sweep.lazy)
+        yields = (Const(0), *after, *(packed for _, packed in self.collected))
+        block = Block((*self.items, *params), tuple(body.builder.ops), yields)
+        finals = [Value(p.type, p.hint) for p in params]
+        lists = [Value(ListOf(atom_type(atom))) for _, atom in self.collected]
+        self._mark_lazy(params, finals, lists)
+        tag, trips = Value(INT, "tag"), Value(INT, "trips")
+        self.scope.builder.where = op.where
+        self.scope.builder.ops.append(
+            For(seqs=tuple(self.seqs), inits=tuple(inits), body=block,
+                outputs=(tag, trips, *finals, *lists), count=op.outputs[1],
+                backward=not (isinstance(op, For) and op.backward), where=op.where, half="reverse")
+        )  # fmt: skip
+        self._hand_on(slots, finals, lists)
+
+    def _mark_lazy(self, params: list[Value], finals: list[Value], lists: list[Value]) -> None:
+        inside = [*params, *(packed for _, packed in self.collected)]
+        pairs = zip([*finals, *lists], inside, strict=True)
+        self.scope.sweep.lazy.update(value for value, atom in pairs if self.body.is_lazy(atom))
+
+    def _hand_on(self, slots: list[Slot], finals: list[Value], lists: list[Value]) -> None:
+        """Contribute what the loop yields to the values from before the loop."""
+        scope, carried = self.scope, len(self.slots)
+        for slot, final in zip(slots, finals[carried:], strict=True):
+            scope.replace(slot, final)
+        for (k, path), final in zip(self.slots, finals[:carried], strict=True):
+            scope.contribute(self.op.inits[k], path, final)
+        for (seq, _), bars in zip(self.collected, lists, strict=True):
+            if isinstance(seq, Value) and isinstance(seq.type, ListOf):
+                scope.contribute(seq, (), bars)
+            else:
+                _spread(scope, seq, bars)
+
+    def _before(self, slot: Slot) -> Atom:
+        bar = self.scope.enter(slot)
+        return self.scope.zeros(*slot) if bar is None else self.scope.ready(bar, *slot)
+
+
+def _item_hint(result: Atom) -> str | None:
+    return bar_hint(result) if isinstance(result, Value) else None
+
+
+def _spread(scope: Scope, seq: Arg, bars: Value) -> None:
+    """Contribute the items of a list of cotangents to the parts of a tuple."""
+    type_ = argument_type(seq)
+    count = len(seq.items) if isinstance(seq, Display) else len(getattr(type_, "items", ()))
+    for k in range(count):
+        value, path = (seq.items[k], ()) if isinstance(seq, Display) else (seq, (k,))
+        if isinstance(value, Value) and scope.is_active((value, path)):
+            scope.contribute(value, path, scope.call(operator.getitem, bars, Const(k)))
+
+
+def _same_shape(a: Any, b: Any) -> bool:
+    if not isinstance(a, Numeric) or not isinstance(b, Numeric):
+        return False
+    return a.shape is not None and a.shape == b.shape
+

@@ -1,0 +1,339 @@
+"""Undoing one call: the rule of its target, applied to the cotangent of its result."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from srcad import runtime
+from srcad.analysis.arguments import arguments, differentiable_arguments, rule_of
+from srcad.errors import (
+    MissingRuleError,
+    NotDifferentiableError,
+    SrcadError,
+    UnsupportedSyntaxError,
+    UnsupportedTypeError,
+)
+from srcad.ir import primitives
+from srcad.ir.builder import atom_type
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Routine, Value
+from srcad.ir.standins import argument_type
+from srcad.ir.text import target_name
+from srcad.rules.registry import NoPartial, Rule, qualified_name
+from srcad.transforms.cotangents import Scope
+from srcad.transforms.masks import guarded_operands, record_mask
+from srcad.transforms.structure import ADJOINTS, undo_getitem
+from srcad.transforms.sweep import Path
+from srcad.transforms.templates import write_rule
+from srcad.types import ListOf, Numeric, TupleOf, is_one, same
+
+_FLOAT64 = Const(np.float64)
+
+
+def undo_call(scope: Scope, op: Call) -> None:
+    """Contribute to the cotangents of a call's arguments."""
+    if scope.sweep.facts.active(op.result) is False:
+        return
+    scope.builder.where = op.where
+    bars = scope.take(op.result)
+    if not bars:
+        return
+    if isinstance(op.target, Routine):
+        scope.sweep.undo_routine(scope, op, bars)
+    elif op.target is operator.getitem:
+        undo_getitem(scope, op, bars)
+    elif (adjoint := _structural(op)) is not None:
+        adjoint(scope, op, bars)
+    else:
+        _by_rule(scope, op, bars)
+
+
+def _structural(op: Call) -> Any:
+    try:
+        return ADJOINTS.get(op.target)
+    except TypeError:
+        return None
+
+
+def _by_rule(scope: Scope, op: Call, bars: dict[Path, Atom]) -> None:
+    if _cannot_happen(op):
+        return
+    rule = rule_of(op.target)
+    if rule is None:
+        raise missing_rule(scope, op)
+    for name, arg in op.kwargs:
+        harmless = isinstance(arg, Const) and arg.value is None
+        if name not in rule.parameters and name not in rule.keywords and not harmless:
+            raise MissingRuleError(
+                f"the rule of {qualified_name(op.target)} says nothing of the keyword {name!r}",
+                where=op.where,
+                help=("leave the keyword out, or write a rule that has it:  @srcad.rules.adjoint",),
+            )
+    if _joins_collected_rows(scope, op):
+        scope.contribute(op.args[0], (), bars[()])
+        return
+    try:
+        if rule.kind == "derivative":
+            _undo_elementwise(scope, op, rule, bars[()])
+        else:
+            _undo_by_cotangents(scope, op, rule, bars)
+    except (UnsupportedSyntaxError, UnsupportedTypeError) as problem:
+        if op.half != "derived":
+            raise
+        _leave_to_run_time(scope, op, problem)
+
+
+def _leave_to_run_time(scope: Scope, op: Call, problem: SrcadError) -> None:
+    """Write code that raises, in the place of a derivative that cannot be taken.
+
+    Where the rank of an operand is unknown a rule writes arms for all ranks, and of those that are
+    never taken not all can be differentiated again.
+    """
+    for arg in differentiable_arguments(op).values():
+        if isinstance(arg, Value):
+            message = Const(problem.sentence)
+            bar = scope.builder.call(runtime.undecided, message, type=arg.type)
+            scope.contribute(arg, (), bar)
+
+
+def _cannot_happen(op: Call) -> bool:
+    """Whether a call is in an arm that is never taken: ``@`` of numbers always raises.
+
+    Rules for operands of unknown rank write such arms.
+    """
+    if op.target not in (operator.matmul, np.matmul):
+        return False
+    types = [argument_type(arg) for arg in op.args]
+    return any(isinstance(t, Numeric) and t.is_scalar for t in types)
+
+
+def _joins_collected_rows(scope: Scope, op: Call) -> bool:
+    """Whether a call makes an array whose rows are the items that a loop has collected.
+
+    Then the cotangent is a sequence of the items' cotangents as it stands.
+    """
+    if op.target not in (np.stack, np.array, np.asarray) or not isinstance(op.args[0], Value):
+        return False
+    axis = dict(op.kwargs).get("axis", op.args[1] if len(op.args) > 1 else Const(0))
+    return op.args[0] in scope.sweep.collected and axis == Const(0)
+
+
+# ------------------------------------------------------------------------------- elementwise
+def _undo_elementwise(scope: Scope, op: Call, rule: Rule, y_bar: Atom) -> None:
+    operands = {place: _lifted(scope, arg) for place, arg in arguments(op).items()}
+    result = _lifted(scope, op.result) if rule.wants_result else op.result
+    operands, result = guarded_operands(scope, y_bar, op, rule, operands, result)
+    keywords = {"y": result} if rule.wants_result else {}
+    for place, arg, partial in _entries(scope, op, rule, operands, [], keywords):
+        if not isinstance(arg, Value) or scope.sweep.facts.active(arg) is False:
+            continue
+        _refuse_no_partial(op, place, partial)
+        bar = times(scope, y_bar, partial)
+        if bar is not None:
+            bar = record_mask(scope, y_bar, partial, bar)
+            scope.contribute(arg, (), unbroadcast(scope, op, bar, arg))
+
+
+def _entries(
+    scope: Scope,
+    op: Call,
+    rule: Rule,
+    operands: dict[int | str, Arg],
+    leading: list[Any],
+    keywords: dict[str, Any],
+) -> list[tuple[int | str, Arg, Any]]:
+    """What a rule returns for a call, with the place and the argument that each entry is for."""
+    positional = [arg for place, arg in operands.items() if isinstance(place, int)]
+    named = {name: arg for name, arg in operands.items() if isinstance(name, str)}
+    known = {n: a for n, a in named.items() if n in rule.parameters or n in rule.keywords}
+    found = write_rule(
+        scope.sweep.inline, scope.builder, rule, [*leading, *positional], {**known, **keywords}
+    )
+    entries = [found] if rule.single else _sequence(scope, found)
+    chosen = []
+    for place, arg in arguments(op).items():
+        where = rule.entry(place)
+        if where is not None:
+            entry = entries[where[0]]
+            if where[1] is not None:
+                entry = _sequence(scope, entry)[where[1]]
+            chosen.append((place, arg, entry))
+    return chosen
+
+
+def _sequence(scope: Scope, found: Any) -> list[Any]:
+    if isinstance(found, Value):
+        parts = len(found.type.items) if isinstance(found.type, TupleOf) else 0
+        return [scope.child(found.type, found, k) for k in range(parts)]
+    return list(found.items if isinstance(found, Display) else found)
+
+
+def _refuse_no_partial(op: Call, place: int | str, partial: Any) -> None:
+    marker = partial.value if isinstance(partial, Const) else partial
+    if isinstance(marker, NoPartial):
+        raise NotDifferentiableError(
+            f"{qualified_name(op.target)} is not differentiable wrt argument {place}",
+            where=op.where,
+            why=marker.reason or "no formula is known for this partial derivative.",
+            help=("treat the argument as a constant:  srcad.stop_gradient(...)",),
+        )
+
+
+def times(scope: Scope, y_bar: Atom, partial: Any) -> Atom | None:
+    """``y_bar * partial``; None if that is certainly nothing."""
+    if partial is None or (isinstance(partial, Const) and partial.value is None):
+        return None
+    if not isinstance(partial, Value | Const):
+        partial = Const(partial)
+    if isinstance(partial, Const) and isinstance(partial.value, int | float):
+        if partial.value == 0:
+            return None
+        if partial.value == 1:
+            return y_bar
+        if partial.value == -1:
+            return scope.call(operator.neg, y_bar)
+    return scope.call(operator.mul, y_bar, partial)
+
+
+def _lifted(scope: Scope, arg: Arg) -> Arg:
+    """An argument as the reverse half reads it: active integer arrays as floats."""
+    if not isinstance(arg, Value) or scope.sweep.facts.active(arg) is False:
+        return arg
+    type_ = arg.type
+    if not isinstance(type_, Numeric) or type_.is_python or type_.kind not in "iu":
+        return arg
+    return scope.call(np.astype if type_.form == "array" else np.float64, arg,
+                      *((_FLOAT64,) if type_.form == "array" else ()))  # fmt: skip
+
+
+def unbroadcast(scope: Scope, op: Call, bar: Atom, arg: Value) -> Atom:
+    """Sum a cotangent of a result's shape over the axes along which an operand was broadcast."""
+    wide, narrow = op.result.type, arg.type
+    if not isinstance(wide, Numeric) or not isinstance(narrow, Numeric):
+        return _at_run_time(scope, op, bar, arg)
+    if wide.shape is None or narrow.shape is None:
+        return _at_run_time(scope, op, bar, arg)
+    extra = len(wide.shape) - len(narrow.shape)
+    kept: list[int] = []
+    for k, (m, n) in enumerate(zip(wide.shape[extra:], narrow.shape, strict=True)):
+        if same(m, n):
+            continue
+        if is_one(n) is not True:
+            return _at_run_time(scope, op, bar, arg)
+        if is_one(m) is not True:
+            kept.append(k)
+    if extra > 0:
+        bar = _summed(scope, bar, tuple(range(extra)), whole=extra == len(wide.shape))
+    if kept:
+        axis: Arg = Const(kept[0]) if len(kept) == 1 else _axes(tuple(kept))
+        bar = scope.call(np.sum, bar, axis=axis, keepdims=Const(True))
+    return bar
+
+
+def _at_run_time(scope: Scope, op: Call, bar: Atom, arg: Value) -> Atom:
+    """Leave it to the call, unless the other operands are numbers without axes."""
+    others = [a for a in op.args if a is not arg]
+    shapes = [getattr(argument_type(a), "shape", None) for a in others]
+    if all(shape == () for shape in shapes):
+        return bar
+    return scope.call(runtime.unbroadcast, bar, arg)
+
+
+def _axes(axes: tuple[int, ...]) -> Display:
+    return Display("tuple", tuple(Const(k) for k in axes))
+
+
+def _summed(scope: Scope, bar: Atom, axes: tuple[int, ...], *, whole: bool) -> Value:
+    if whole:
+        return scope.call(np.sum, bar)
+    return scope.call(np.sum, bar, axis=Const(axes[0]) if len(axes) == 1 else _axes(axes))
+
+
+# ------------------------------------------------------------------------------- the rest
+def _undo_by_cotangents(scope: Scope, op: Call, rule: Rule, bars: dict[Path, Atom]) -> None:
+    lifted = differentiable_arguments(op)
+    operands = {k: _lifted(scope, a) if k in lifted else a for k, a in arguments(op).items()}
+    y_bar = _seed(op.result, bars)
+    leading = [y_bar] if rule.kind == "linear" else [y_bar, op.result]
+    for place, arg, entry in _entries(scope, op, rule, operands, leading, {}):
+        if scope.sweep.facts.of(arg) is not False:
+            _refuse_no_partial(op, place, entry)
+            contribute_structure(scope, arg, entry)
+
+
+def _seed(result: Value, bars: dict[Path, Atom]) -> Any:
+    """The cotangent of a result as a rule receives it: a tuple with None for what is untouched."""
+    if not isinstance(result.type, TupleOf):
+        return bars[()]
+    return _display(result.type, (), bars)
+
+
+def _display(type_: TupleOf, path: Path, bars: dict[Path, Atom]) -> Display:
+    items: list[Arg] = []
+    for k, item in enumerate(type_.items):
+        here = (*path, k)
+        if isinstance(item, TupleOf):
+            items.append(_display(item, here, bars))
+        else:
+            items.append(bars.get(here, Const(None)))
+    return Display("tuple", tuple(items))
+
+
+def contribute_structure(scope: Scope, arg: Arg, entry: Any) -> None:
+    """Contribute what a rule returned for one argument: atoms, None, or sequences of such."""
+    if entry is None or (isinstance(entry, Const) and entry.value is None):
+        return
+    if isinstance(entry, Display):
+        entry = entry.items
+    if isinstance(entry, tuple | list):
+        _contribute_sequence(scope, arg, entry)
+        return
+    atom = entry if isinstance(entry, Value | Const) else Const(entry)
+    if not isinstance(arg, Display):
+        scope.contribute(arg, (), atom)
+        return
+    target = primitives.item if isinstance(atom_type(atom), TupleOf) else operator.getitem
+    for k, one in enumerate(arg.items):
+        if isinstance(one, Value) and scope.is_active((one, ())):
+            scope.contribute(one, (), scope.call(target, atom, Const(k)))
+
+
+def _contribute_sequence(scope: Scope, arg: Arg, entry: tuple[Any, ...] | list[Any]) -> None:
+    """Contribute a written-out sequence of cotangents to the items of an argument."""
+    if isinstance(arg, Display):
+        for one, part in zip(arg.items, entry, strict=True):
+            contribute_structure(scope, one, part)
+    elif isinstance(arg, Value) and isinstance(arg.type, ListOf):
+        scope.contribute(arg, (), scope.call(primitives.build_list, *entry))
+    elif isinstance(arg, Value):
+        for k, part in enumerate(entry):
+            if part is not None:
+                scope.contribute(arg, (k,), part)
+
+
+# ------------------------------------------------------------------------------- refusals
+def missing_rule(scope: Scope, op: Call) -> MissingRuleError:
+    """The error for an active call to a function that has neither a rule nor a source."""
+    name = qualified_name(op.target)
+    active = [a for a in op.operands if scope.sweep.facts.active(a) is not False]
+    through = next((a.hint for a in active if a.hint), None)
+    function = op.where.function if op.where else ""
+    depends = f" through {through!r}" if through else ""
+    result = f"{op.result.hint!r}" if op.result.hint else "its result"
+    short = target_name(op.target)
+    return MissingRuleError(
+        f"no derivative rule for {name}" + (f", called in {function!r}" if function else ""),
+        where=op.where,
+        why=f"{result} depends on a differentiated argument{depends}.",
+        help=(
+            f"write one:  @srcad.rules.adjoint({short})\n"
+            f"            def {_identifier(short)}(y_bar, y, ...): ...",
+            f"or treat it as a constant:  srcad.stop_gradient({short}(...))",
+        ),
+    )
+
+
+def _identifier(name: str) -> str:
+    return name if name.isidentifier() else "rule"

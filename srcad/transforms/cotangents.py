@@ -1,0 +1,301 @@
+"""The bookkeeping of the reverse sweep: which cotangent a value has so far, block by block.
+
+A *slot* is a leaf of a value: the value and the path to a number (or list) inside it.  `None` is
+the zero that costs nothing: a slot has a cotangent only once something was contributed to it.
+Contributions are kept in a list and summed once, when the cotangent is taken.
+
+Blocks nest, and so do their scopes.  A contribution to a value from outside the block goes through
+the block's edge: a loop carries an accumulator for it, an arm of a conditional yields the new sum.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from srcad import runtime
+from srcad.analysis.activity import Activity, candidates, part
+from srcad.ir import primitives
+from srcad.ir.builder import Builder, atom_type
+from srcad.ir.core import Arg, Atom, Block, Const, Display, Location, Value
+from srcad.transforms.sweep import (
+    Path,
+    Slot,
+    Sweep,
+    bar_hint,
+    cotangent_type,
+    is_scalar,
+    leaf_paths,
+    type_at,
+)
+from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type
+
+
+@dataclass(eq=False)
+class Scope:
+    """The cotangents known while the ops of one block are reversed.
+
+    `outer` holds the slots of values from outside that were contributed to: for a loop with the
+    parameter that accumulates them.
+    """
+
+    sweep: Sweep
+    block: Block
+    builder: Builder
+    kind: Literal["function", "arm", "loop"] = "function"
+    parent: Scope | None = None
+    bars: dict[Slot, list[Atom]] = field(default_factory=dict)
+    outer: dict[Slot, Value | None] = field(default_factory=dict)
+    places: dict[Slot, Location | None] = field(default_factory=dict)
+
+    def inner(self, block: Block, kind: Literal["arm", "loop"]) -> Scope:
+        """The scope of a block inside an op of this one."""
+        builder = Builder(where=self.builder.where, half=self.builder.half)
+        return Scope(self.sweep, block, builder, kind, self)
+
+    # -------------------------------------------------------------- contributing
+    def contribute(self, arg: Arg, path: Path, bar: Atom) -> None:
+        """Add to the cotangent of the part of an argument at a path."""
+        if isinstance(arg, Display):
+            if path:
+                self.contribute(arg.items[path[0]], path[1:], bar)
+            else:
+                for k, one in enumerate(arg.items):
+                    self.contribute(one, (), self.call(primitives.item, bar, Const(k)))
+            return
+        if not isinstance(arg, Value) or not self.is_active((arg, path)):
+            return
+        type_ = type_at(arg.type, path)
+        if isinstance(type_, TupleOf):
+            for k in range(len(type_.items)):
+                if self.is_active((arg, (*path, k))):
+                    self.contribute(arg, (*path, k), self.child(type_, bar, k))
+            return
+        self.add((arg, path), bar)
+
+    def is_active(self, slot: Slot) -> bool:
+        """Whether anything at a slot carries a derivative."""
+        tree = self.sweep.facts.active(slot[0])
+        for k in slot[1]:
+            tree = part(tree, k)
+        return tree is not False
+
+    def add(self, slot: Slot, bar: Atom) -> None:
+        """Add one contribution to a slot."""
+        bar = self.ready(bar, *slot)
+        self._known(slot).append(bar)
+        self.places[slot] = self.builder.where
+        if slot in self.outer:
+            self.total(slot)
+
+    def replace(self, slot: Slot, bar: Atom) -> None:
+        """Set the sum of a slot: `bar` was made from what `total` gave."""
+        self._known(slot)[:] = [bar]
+
+    def _known(self, slot: Slot) -> list[Atom]:
+        if slot not in self.bars:
+            self.bars[slot] = self._from_outside(slot)
+        return self.bars[slot]
+
+    def _from_outside(self, slot: Slot) -> list[Atom]:
+        if self.parent is None or self.sweep.homes.get(slot[0]) is self.block:
+            return []
+        if self.kind == "loop":
+            value, path = slot
+            tree = self.sweep.facts.active(value)
+            for k in path:
+                tree = part(tree, k)
+            param = Value(cotangent_type(type_at(value.type, path), tree), bar_hint(value))
+            if value in self.sweep.undefined and not is_scalar(param.type):
+                self.sweep.lazy.add(param)
+            self.outer[slot] = param
+            return [param]
+        self.outer[slot] = None
+        base = self.parent.enter(slot)
+        return [] if base is None else [base]
+
+    def enter(self, slot: Slot) -> Atom | None:
+        """The sum of a slot before an inner block adds to it."""
+        self._known(slot)
+        return self.total(slot)
+
+    # -------------------------------------------------------------- taking
+    def total(self, slot: Slot) -> Atom | None:
+        """The cotangent of a slot so far, summed; None where there is none."""
+        bars = self.bars.get(slot)
+        if not bars:
+            return None
+        result = bars[0]
+        if len(bars) > 1:
+            before, self.builder.where = self.builder.where, self.places.get(slot)
+            for bar in bars[1:]:
+                result = self.sum(slot, result, bar)
+            self.builder.where = before
+        hint = bar_hint(slot[0])
+        if isinstance(result, Value) and result.hint is None and hint and not slot[1]:
+            result.hint = hint
+        bars[:] = [result]
+        return result
+
+    def take(self, value: Value) -> dict[Path, Atom]:
+        """The cotangents of all leaves of a value that is about to be undone."""
+        found = {}
+        for path in leaf_paths(value.type, self.sweep.facts.active(value)):
+            bar = self.total((value, path))
+            if bar is not None:
+                found[path] = self.ready(bar, value, path)
+        return found
+
+    def ready(self, bar: Atom, value: Value, path: Path = ()) -> Atom:
+        """The cotangent of a value that is certainly bound here: zeros in place of a lazy None."""
+        return bar if value in self.sweep.undefined else self.filled(bar, value, path)
+
+    def filled(self, bar: Atom, value: Value, path: Path = ()) -> Atom:
+        """The same for a value that is known to be bound because it is being read."""
+        if self.is_lazy(bar):
+            return self.call(runtime.or_zeros, bar, self.at(value, path))
+        return bar
+
+    def is_lazy(self, bar: Atom) -> bool:
+        """Whether a cotangent may be None when the code runs."""
+        return bar in self.sweep.lazy or (isinstance(bar, Const) and bar.value is None)
+
+    # -------------------------------------------------------------- building
+    def call(self, target: Any, *args: Arg, **kwargs: Arg) -> Value:
+        """Append a call to the reverse half."""
+        return self.builder.call(target, *args, kwargs=kwargs.items())
+
+    def at(self, value: Value, path: Path) -> Value:
+        """The part of a value at a path."""
+        type_ = value.type
+        for k in path:
+            value = self.child(type_, value, k)
+            type_ = type_.items[k] if isinstance(type_, TupleOf) else Opaque()
+        return value
+
+    def child(self, type_: Type, container: Atom, k: int) -> Value:
+        """Part `k` of a container of a type."""
+        keys = type_.keys if isinstance(type_, TupleOf) else None
+        key = k if keys is None else keys[k]
+        record = keys is not None and isinstance(type_, TupleOf) and type_.cls is not dict
+        return self.call(primitives.field if record else primitives.item, container, Const(key))
+
+    def sum(self, slot: Slot, a: Atom, b: Atom) -> Atom:
+        """The sum of two cotangents of a slot."""
+        value, path = slot
+        lazy = [self.is_lazy(atom) for atom in (a, b)]
+        if any(lazy):
+            result = self.builder.call(runtime.plus, a, b, type=atom_type(b if lazy[0] else a))
+            if all(lazy):
+                self.sweep.lazy.add(result)
+            return result
+        tree = self.sweep.facts.active(value)
+        for k in path:
+            tree = part(tree, k)
+        return self.plus(type_at(value.type, path), tree, a, b)
+
+    def plus(self, type_: Type, activity: Activity, a: Atom, b: Atom) -> Atom:
+        """The sum of two packed cotangents of one type."""
+        if activity is False:
+            return Const(None)
+        if isinstance(type_, TupleOf):
+            parts = [
+                self.plus(
+                    t, part(activity, k), self.child(type_, a, k), self.child(type_, b, k)
+                )
+                for k, t in enumerate(type_.items)
+            ]
+            return self.build(type_, parts)
+        rows = isinstance(atom_type(a), Numeric) and isinstance(atom_type(b), Numeric)
+        if isinstance(type_, ListOf) and not rows:
+            return self.each((a, b), type_.item, activity)
+        return self.call(operator.add, a, b)
+
+    def each(self, lists: tuple[Atom, Atom], item: Type, activity: Activity) -> Value:
+        """The sums of the items of two lists."""
+        inside = Builder(where=self.builder.where, half=self.builder.half)
+        left, right = (Value(cotangent_type(item, activity)) for _ in lists)
+        body = Scope(self.sweep, Block(), inside)
+        result = body.plus(item, activity, left, right)
+        block = inside.finish(Const(0), result, params=(left, right))
+        return self.builder.for_(lists, (), block)[2]
+
+    def build(self, type_: TupleOf, parts: Iterable[Atom]) -> Value:
+        """A structure of cotangents like a structure of values."""
+        parts = tuple(parts)
+        if type_.keys is None:
+            return self.call(primitives.build_tuple, *parts)
+        keys = Const(tuple(type_.keys))
+        if type_.cls is dict:
+            return self.call(primitives.build_dict, keys, *parts)
+        return self.call(primitives.build_record, Const(type_.cls), keys, *parts)
+
+    def pack(self, value: Value, bars: dict[Path, Atom]) -> Atom:
+        """One atom that holds all cotangents of a value, with zeros where there is none."""
+        return self._packed(value, (), self.sweep.facts.active(value), bars)
+
+    def packed(self, value: Value, path: Path, bars: dict[Path, Atom]) -> Atom:
+        """One atom that holds the cotangents of a part of a value, whether it is active or not."""
+        return self._packed(value, path, candidates(type_at(value.type, path)), bars)
+
+    def _packed(self, value: Value, path: Path, tree: Activity, bars: dict[Path, Atom]) -> Atom:
+        type_ = type_at(value.type, path)
+        if tree is False:
+            return Const(None)
+        if isinstance(type_, TupleOf):
+            parts = [
+                self._packed(value, (*path, k), part(tree, k), bars)
+                for k in range(len(type_.items))
+            ]
+            made = self.build(type_, parts)
+            active = (atom for k, atom in enumerate(parts) if part(tree, k) is not False)
+            if any(map(self.is_lazy, active)):
+                self.sweep.lazy.add(made)
+            return made
+        bar = bars.get(path)
+        return self.zeros(value, path) if bar is None else bar
+
+    def unpack(self, arg: Arg, bar: Atom) -> None:
+        """Contribute a packed cotangent to an argument, part by part."""
+        self.contribute(arg, (), bar)
+
+    # -------------------------------------------------------------- zeros
+    def zeros(self, value: Value, path: Path = ()) -> Atom:
+        """The zero cotangent of a slot, as an atom."""
+        type_ = type_at(value.type, path)
+        if is_scalar(type_):
+            return Const(0.0)
+        if value in self.sweep.undefined:
+            return Const(None)
+        tree = self.sweep.facts.active(value)
+        for k in path:
+            tree = part(tree, k)
+        return self.zeros_of(type_, tree or candidates(type_), self.at(value, path))
+
+    def zeros_of(self, type_: Type, activity: Activity, value: Atom) -> Atom:
+        """The zero cotangent of a value of a type."""
+        match type_:
+            case _ if activity is False:
+                return Const(None)
+            case Numeric(shape=()):
+                return Const(0.0)
+            case Numeric(dtype, _, "array") if dtype is not None and dtype.kind in "fc":
+                return self.call(np.zeros_like, value)
+            case TupleOf(items):
+                assert isinstance(value, Value)
+                parts = [self.zeros_of(t, part(activity, k), self.at(value, (k,)))
+                         for k, t in enumerate(items)]  # fmt: skip
+                return self.build(type_, parts)
+            case ListOf(item):
+                return self._zeros_of_list(item, activity, value)
+        return self.builder.call(runtime.zeros_like, value, type=cotangent_type(type_))
+
+    def _zeros_of_list(self, item: Type, activity: Activity, value: Atom) -> Atom:
+        inside = Builder(where=self.builder.where, half=self.builder.half)
+        one = Value(item)
+        zero = Scope(self.sweep, Block(), inside).zeros_of(item, activity, one)
+        return self.builder.for_((value,), (), inside.finish(Const(0), zero, params=(one,)))[2]

@@ -1,0 +1,150 @@
+"""The results of reverse mode: gradients in the structure and the kind of the arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from srcad import runtime
+from srcad.analysis.activity import Activity, candidates, part
+from srcad.analysis.arguments import has_float
+from srcad.ir.builder import Builder, atom_type
+from srcad.ir.core import Atom, Block, Const, Value
+from srcad.transforms.cotangents import Scope
+from srcad.transforms.sweep import (
+    Slot,
+    bar_hint,
+    cotangent_type,
+    leaf_paths,
+    type_at,
+)
+from srcad.types import ListOf, Numeric, TupleOf, Type
+
+Leaves = dict[Slot, Atom]
+
+
+def gradient_leaves(scope: Scope, params: Iterable[Value]) -> Leaves:
+    """The cotangents of all leaves of the parameters, at the end of the sweep."""
+    found: Leaves = {}
+    for param in dict.fromkeys(params):
+        for path in leaf_paths(param.type, scope.sweep.facts.active(param)):
+            bar = scope.total((param, path))
+            if bar is not None:
+                found[param, path] = scope.ready(bar, param, path)
+    return found
+
+
+def gradient(scope: Scope, param: Value, leaves: Leaves) -> Atom:
+    """The gradient of a parameter: None for inert leaves, zeros for floats that are not used."""
+    facts = scope.sweep.facts
+    varied = facts.varied.get(param, False)
+    return _gradient(scope, (param, ()), varied, facts.active(param), leaves)
+
+
+def _gradient(
+    scope: Scope, slot: Slot, varied: Activity, tree: Activity, leaves: Leaves
+) -> Atom:
+    param, path = slot
+    type_ = type_at(param.type, path)
+    if isinstance(type_, TupleOf) and candidates(type_) is not False:
+        parts = [
+            _gradient(scope, (param, (*path, k)), part(varied, k), part(tree, k), leaves)
+            for k in range(len(type_.items))
+        ]
+        return scope.build(type_, parts)
+    if varied is False or (tree is False and not has_float(type_)):
+        return Const(None)
+    bar = leaves.get(slot)
+    value = scope.at(param, path)
+    if isinstance(type_, ListOf):
+        return _list_gradient(scope, type_, tree, value, bar)
+    return _leaf(scope, type_, tree, value, bar, bar_hint(param) if not path else None)
+
+
+def _leaf(
+    scope: Scope, type_: Type, tree: Activity, value: Value, bar: Atom | None, hint: str | None
+) -> Atom:
+    if bar is not None and tree is not False:
+        return _converted(scope, type_, bar, value, hint)
+    return _unused(scope, type_, value) if has_float(type_) else Const(None)
+
+
+# ------------------------------------------------------------------------------- lists
+def _list_gradient(
+    scope: Scope, type_: ListOf, tree: Activity, value: Value, bar: Atom | None
+) -> Atom:
+    if bar is not None and _is_complete(type_, tree, atom_type(bar)):
+        return bar
+    inside = Builder(half="reverse", where=scope.builder.where)
+    inner = Scope(scope.sweep, Block(), inside)
+    item = Value(type_.item)
+    if bar is None:
+        result = _item(inner, type_.item, False, item, None)
+        return scope.builder.for_((value,), (), inside.finish(Const(0), result, params=(item,)))[2]
+    found = atom_type(bar)
+    known = Value(found.item if isinstance(found, ListOf) else cotangent_type(type_.item, tree))
+    result = _item(inner, type_.item, tree, item, known)
+    body = inside.finish(Const(0), result, params=(item, known))
+    return scope.builder.for_((value, bar), (), body)[2]
+
+
+def _is_complete(wanted: Type, tree: Activity, found: Type) -> bool:
+    """Whether a cotangent is the gradient as it stands: all of it there, and of the right kind."""
+    if isinstance(wanted, ListOf):
+        return isinstance(found, ListOf) and _is_complete(wanted.item, tree, found.item)
+    if isinstance(wanted, TupleOf):
+        if not isinstance(found, TupleOf) or len(found.items) != len(wanted.items):
+            return False
+        triples = enumerate(zip(wanted.items, found.items, strict=True))
+        return all(_is_complete(w, part(tree, k), f) for k, (w, f) in triples)
+    if tree is False:
+        return not has_float(wanted)
+    target = cotangent_type(wanted)
+    return isinstance(target, Numeric) and _is_like(found, target)
+
+
+def _item(scope: Scope, type_: Type, tree: Activity, value: Value, bar: Value | None) -> Atom:
+    if isinstance(type_, TupleOf):
+        parts = [
+            _item(scope, t, part(tree, k), scope.at(value, (k,)),
+                  None if bar is None else scope.child(type_, bar, k))
+            for k, t in enumerate(type_.items)
+        ]  # fmt: skip
+        return scope.build(type_, parts)
+    if isinstance(type_, ListOf):
+        return _list_gradient(scope, type_, tree, value, bar)
+    return _leaf(scope, type_, tree, value, bar, None)
+
+
+# ------------------------------------------------------------------------------- kinds
+def _unused(scope: Scope, type_: Type, value: Atom) -> Atom:
+    """Zeros in the kind of an argument that the result does not depend on."""
+    if isinstance(type_, Numeric):
+        if type_.form == "python":
+            return Const(0.0)
+        if type_.form == "numpy" and type_.dtype is not None:
+            return scope.call(type_.dtype.type, Const(0.0))
+        if type_.form == "array" and type_.kind in "fc":
+            return scope.call(np.zeros_like, value)
+    return scope.call(runtime.zeros_like, value)
+
+
+def _converted(scope: Scope, type_: Type, bar: Atom, value: Value, hint: str | None) -> Atom:
+    """A cotangent in the kind of the argument; nothing is written where it already has it."""
+    target = cotangent_type(type_)
+    if not isinstance(target, Numeric) or _is_like(atom_type(bar), target):
+        return bar
+    if target.form == "python" and target.kind == "f":
+        return scope.builder.call(float, bar, hint=hint)
+    if target.form == "numpy" and target.dtype is not None:
+        return scope.builder.call(target.dtype.type, bar, hint=hint)
+    return scope.builder.call(runtime.like, bar, value, hint=hint, type=target)
+
+
+def _is_like(found: Any, target: Numeric) -> bool:
+    """Whether a cotangent, which has the shape of the argument, certainly is of its kind too."""
+    if not isinstance(found, Numeric) or found.form != target.form or target.form == "any":
+        return False
+    return found.dtype is not None and found.dtype == target.dtype

@@ -1,0 +1,100 @@
+"""Strong zeros: a cotangent that a mask cut to zero stays zero through singular partials.
+
+`np.where`, `clip` and `maximum` have partials that are masks (booleans).  A cotangent made with one
+remembers it.  Where the mask is False the cotangent is exactly zero, and what the primal did there
+does not count: a singular partial (``1 / x``, ``log(x)``) is taken at a safe point instead.
+Code without masks pays nothing, and neither does code whose partials are finite anyway.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from srcad.analysis.arguments import rule_of
+from srcad.ir.core import Arg, Atom, Call, Const, Value
+from srcad.ir.infer import is_elementwise
+from srcad.rules.registry import Rule
+from srcad.transforms.cotangents import Scope
+from srcad.transforms.sweep import Sweep
+from srcad.types import Numeric
+
+_PRODUCTS = (operator.mul, np.multiply)
+_POWERS = (operator.pow, np.power, np.float_power)
+_QUOTIENTS = (operator.truediv, np.divide)
+
+
+def record_mask(scope: Scope, y_bar: Atom, partial: Any, bar: Atom) -> Atom:
+    """Note that `bar`, made of `y_bar` and a partial, is zero where a mask is False."""
+    masks = scope.sweep.masks
+    if not isinstance(bar, Value) or bar is y_bar:
+        return bar
+    inherited = masks.get(y_bar) if isinstance(y_bar, Value) else None
+    own = partial if isinstance(partial, Value) and _is_mask(partial) else None
+    if own is not None and inherited is not None:
+        masks[bar] = scope.call(np.logical_and, inherited, own)
+    elif own is not None or inherited is not None:
+        found = own if own is not None else inherited
+        assert found is not None
+        masks[bar] = found
+    return bar
+
+
+def _is_mask(value: Value) -> bool:
+    return isinstance(value.type, Numeric) and value.type.kind == "b"
+
+
+def guarded_operands(
+    scope: Scope, y_bar: Atom, op: Call, rule: Rule, operands: dict[int | str, Arg], result: Arg
+) -> tuple[dict[int | str, Arg], Arg]:
+    """The operands of a rule, at a safe point where the cotangent's mask is False."""
+    mask = scope.sweep.masks.get(y_bar) if isinstance(y_bar, Value) else None
+    if rule.safe is None or mask is None or not _may_be_infinite(scope.sweep, op):
+        return operands, result
+
+    def guarded(arg: Arg) -> Arg:
+        if not isinstance(arg, Value) or not isinstance(arg.type, Numeric):
+            return arg
+        if arg.type.kind in "iub":
+            return arg
+        return scope.call(np.where, mask, arg, Const(rule.safe))
+
+    return {place: guarded(arg) for place, arg in operands.items()}, guarded(result)
+
+
+def _may_be_infinite(sweep: Sweep, op: Call) -> bool:
+    """Whether a partial of a call may be inf or nan, there or by way of its operands."""
+    if op.target in _PRODUCTS or _is_tame(op):
+        return any(_is_suspect(sweep, value) for value in op.operands)
+    return True
+
+
+def _is_tame(op: Call) -> bool:
+    """Powers with an exponent of 1 or more, quotients by a literal."""
+    second = op.args[1] if len(op.args) > 1 else None
+    if not isinstance(second, Const) or type(second.value) not in (int, float):
+        return False
+    if op.target in _POWERS:
+        return bool(second.value >= 1)
+    return op.target in _QUOTIENTS and second.value != 0
+
+
+def _is_suspect(sweep: Sweep, value: Value) -> bool:
+    """Whether a value may be inf or nan because a singular function was taken on the way to it."""
+    seen: set[Value] = set()
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        call = sweep.made.get(one)
+        if one in seen or call is None or not is_elementwise(call.target):
+            continue
+        seen.add(one)
+        rule = rule_of(call.target)
+        singular = rule is not None and rule.safe is not None
+        if singular and call.target not in _PRODUCTS and not _is_tame(call):
+            return True
+        pending.extend(call.operands)
+    return False
+

@@ -1,0 +1,169 @@
+"""Save or recompute: how what a reverse block reads of the primal block comes into its scope.
+
+In this order: what the reverse block has anyway costs nothing; an index, an element or a view of
+something unchanged and cheap arithmetic on what is there are computed again; all else is saved.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from srcad.ir import primitives
+from srcad.ir.core import Atom, Call, Display, Op, Value, values_in
+from srcad.passes.substitute import substituted_call
+from srcad.types import Numeric
+
+# Reading these again costs nothing worth a place in a list.
+_READS = frozenset({operator.getitem, primitives.item, primitives.field, primitives.shape, len,
+                    np.shape, np.size, np.ndim, primitives.identity})  # fmt: skip
+_VIEWS = frozenset({np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.broadcast_to,
+                    np.reshape, np.squeeze, np.ravel})  # fmt: skip
+_CHEAP = frozenset({operator.add, operator.sub, operator.mul, operator.neg, operator.pos,
+                    operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
+                    operator.truediv, operator.floordiv, operator.mod, operator.not_,
+                    primitives.not_})  # fmt: skip
+_BUDGET = 3
+
+
+@dataclass(eq=False)
+class Plan:
+    """How the values that a reverse block needs of its primal block come into its scope.
+
+    `local` are the values defined in the primal block, with the call that makes them if one does;
+    `free` are those among them that the reverse block has anyway (the items of a loop).
+    """
+
+    local: dict[Value, Call | None]
+    free: frozenset[Value]
+    saved: dict[Value, None] = field(default_factory=dict)
+    again: dict[Value, Call] = field(default_factory=dict)
+
+    def decide(self, needs: Sequence[Value], *, everything: bool = False) -> None:
+        """Choose between saving and recomputing for everything in `needs`."""
+        wanted = [v for v in needs if v not in self.free]
+        if everything:
+            self.saved.update(dict.fromkeys(wanted))
+            return
+        plans = {value: self._leaves(value) for value in wanted}
+        self.saved.update((value, None) for value in wanted if plans[value] is None)
+        shared = Counter(leaf for leaves in plans.values() for leaf in leaves or ())
+        while True:
+            self._recompute_what_is_at_hand(plans)
+            rest = [v for v in wanted if v not in self.saved and v not in self.again]
+            if not rest:
+                return
+            self._save_one(rest, plans, shared)
+
+    def _recompute_what_is_at_hand(self, plans: dict[Value, frozenset[Value] | None]) -> None:
+        for value, leaves in plans.items():
+            if leaves is not None and self.saved.keys() >= leaves:
+                self._recompute(value)
+
+    def _save_one(
+        self,
+        rest: list[Value],
+        plans: dict[Value, frozenset[Value] | None],
+        shared: Counter[Value],
+    ) -> None:
+        """Save the one leaf that several need, or else the first value itself."""
+        value = rest[0]
+        missing = [leaf for leaf in plans[value] or () if leaf not in self.saved]
+        if len(missing) == 1 and (shared[missing[0]] > 1 or missing[0] in rest):
+            self.saved[missing[0]] = None
+        else:
+            self.saved[value] = None
+
+    def _leaves(self, value: Value) -> frozenset[Value] | None:
+        """The local values from which a value can be recomputed cheaply; None if it cannot."""
+        found: set[Value] = set()
+        cost = self._gather(value, found, 0)
+        return None if cost is None or cost > _BUDGET else frozenset(found)
+
+    def _gather(self, value: Value, found: set[Value], cost: int) -> int | None:
+        call = self.local.get(value)
+        if call is None or not is_cheap(call):
+            return None
+        cost += 0 if call.target in _READS or _is_int(value) else 1
+        if cost > _BUDGET:
+            return None
+        for operand in call.operands:
+            if operand not in self.local or operand in self.free:
+                continue
+            inner = self._gather(operand, found, cost)
+            if inner is None:
+                if _is_number(operand):
+                    found.add(operand)
+                    continue
+                if call.target in _READS and not _is_number(value):
+                    found.add(operand)
+                    continue
+                return None
+            cost = inner
+        return cost
+
+    def _recompute(self, value: Value) -> None:
+        if value in self.again or value in self.saved or value in self.free:
+            return
+        call = self.local[value]
+        assert call is not None
+        for operand in call.operands:
+            if operand in self.local:
+                self._recompute(operand)
+        self.again[value] = call
+
+    def copies(self, mapping: dict[Value, Atom]) -> list[Op]:
+        """The ops that compute again, on what the reverse block has; `mapping` is completed."""
+        ops: list[Op] = []
+        for value, call in self.again.items():
+            result = Value(value.type, value.hint)
+            copy = replace(substituted_call(call, mapping), result=result, half="reverse")
+            mapping[value] = result
+            ops.append(copy)
+        return ops
+
+
+def is_cheap(call: Call) -> bool:
+    """Whether computing a call again is cheaper than keeping its result."""
+    if call.effect:
+        return False
+    try:
+        hash(call.target)
+    except TypeError:
+        return False
+    if call.target is operator.getitem:
+        return not _is_fancy(call)
+    if call.target in _READS or call.target in _VIEWS:
+        return True
+    return call.target in _CHEAP and _is_python(call.result.type)
+
+
+def _is_fancy(call: Call) -> bool:
+    """Whether a read copies: by arrays of integers or masks."""
+    return any(
+        isinstance(v.type, Numeric) and v.type.shape != () for v in values_in(call.args[1])
+    ) or (isinstance(call.args[1], Display) and _has_list(call.args[1]))
+
+
+def _has_list(display: Display) -> bool:
+    return display.kind == "list" or any(
+        isinstance(item, Display) and _has_list(item) for item in display.items
+    )
+
+
+def _is_python(type_: Any) -> bool:
+    return isinstance(type_, Numeric) and type_.form == "python"
+
+
+def _is_int(value: Value) -> bool:
+    type_ = value.type
+    return isinstance(type_, Numeric) and type_.form == "python" and type_.kind in "ib"
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value.type, Numeric) and value.type.shape == ()

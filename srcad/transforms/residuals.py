@@ -1,0 +1,274 @@
+"""What the reverse half reads of the inside of the primal: saved, or computed again.
+
+The reverse sweep was written as if every primal value were in scope.  Here each reverse loop or
+conditional is closed: what it names from inside the op that it reverses is either recomputed (an
+index, an item, an element of something unchanged, cheap arithmetic on such) or saved: a conditional
+yields it, a loop collects it in a list.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from srcad.ir import primitives
+from srcad.ir.builder import outer_type
+from srcad.ir.core import (
+    UNDEF,
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    Function,
+    If,
+    Loop,
+    Op,
+    Value,
+    While,
+    free_values,
+)
+from srcad.passes.substitute import substituted_block
+from srcad.transforms.recompute import Plan
+from srcad.transforms.sweep import may_exit
+from srcad.types import ListOf, TupleOf
+
+_NONE = Const(None)
+
+
+def close(function: Function) -> Function:
+    """Bring every value that the reverse half reads into its scope."""
+    primal = [op for op in function.block.ops if op.half != "reverse"]
+    reverse = [op for op in function.block.ops if op.half == "reverse"]
+    before, after = _closed(primal, reverse, depth=0)
+    block = Block((), (*before, *after), function.block.results)
+    return replace(function, block=block)
+
+
+def _closed(primal: Sequence[Op], reverse: Sequence[Op], depth: int) -> tuple[list[Op], list[Op]]:
+    """Close the reverse ops of one block against the primal ops of the block that it mirrors."""
+    before = list(primal)
+    if not any(op.blocks for op in reverse):
+        return before, list(reverse)
+    owners: dict[Value, int] = {}
+    for k, op in enumerate(before):
+        if op.blocks:
+            owners.update((value, k) for value in _inside(op))
+    after: list[Op] = []
+    for op in reverse:
+        owner = _owner(op, owners)
+        if owner is None:
+            after.append(op)
+            continue
+        mirrored = before[owner]
+        if isinstance(mirrored, If):
+            assert isinstance(op, If)
+            before[owner], conditional = _close_conditional(mirrored, op, depth)
+            after.append(conditional)
+        else:
+            assert isinstance(mirrored, For | While)
+            assert isinstance(op, For)
+            before[owner], extra, loop = _close_loop(mirrored, op, depth)
+            after.extend((*extra, loop))
+    return before, after
+
+
+def _inside(op: Op) -> list[Value]:
+    found: list[Value] = []
+    pending = list(op.blocks)
+    while pending:
+        block = pending.pop()
+        found.extend(block.params)
+        for inner in block.ops:
+            found.extend(inner.results)
+            pending.extend(inner.blocks)
+    return found
+
+
+def _owner(op: Op, owners: dict[Value, int]) -> int | None:
+    """The primal op whose inside a reverse op reads."""
+    if not owners:
+        return None
+    for block in op.blocks:
+        for value in free_values(block):
+            if value in owners:
+                return owners[value]
+    return None
+
+
+def _definitions(block: Block) -> dict[Value, Call | None]:
+    local: dict[Value, Call | None] = dict.fromkeys(block.params)
+    for op in block.ops:
+        for value in op.results:
+            local[value] = op if isinstance(op, Call) else None
+    return local
+
+
+# ------------------------------------------------------------------------------- conditionals
+def _close_conditional(primal: If, reverse: If, depth: int) -> tuple[If, If]:
+    filler = UNDEF if depth == 0 else _NONE
+    outputs = list(primal.outputs)
+    yields = [list(primal.then.results), list(primal.orelse.results)]
+    blocks: list[Block] = []
+    arms: list[Block] = []
+    pairs = zip(primal.blocks, reverse.blocks, strict=True)
+    for k, (block, arm) in enumerate(pairs):
+        before, after = _closed(block.ops, arm.ops, depth)
+        arm = Block((), tuple(after), arm.results)
+        local = _definitions(replace(block, ops=tuple(before)))
+        plan = Plan(local, frozenset())
+        plan.decide([v for v in free_values(arm) if v in local], everything=depth == 0)
+        mapping: dict[Value, Atom] = {}
+        for value in plan.saved:
+            mapping[value] = _exported(value, k, outputs, yields, filler)
+        copies = plan.copies(mapping)
+        arm = substituted_block(arm, mapping)
+        arms.append(Block((), (*copies, *arm.ops), arm.results))
+        blocks.append(Block((), tuple(before), ()))
+    then, orelse = (
+        replace(block, results=tuple(results))
+        for block, results in zip(blocks, yields, strict=True)
+    )
+    closed = replace(primal, then=then, orelse=orelse, outputs=tuple(outputs))
+    return closed, replace(reverse, then=arms[0], orelse=arms[1])
+
+
+def _exported(
+    value: Value, arm: int, outputs: list[Value], yields: list[list[Atom]], filler: Const
+) -> Value:
+    """Make an arm yield a value of its own; return what it is called outside."""
+    for output, other, own in zip(outputs, yields[1 - arm], yields[arm], strict=True):
+        if own is value and other in (UNDEF, _NONE):
+            return output
+    output = Value(value.type, value.hint)
+    outputs.append(output)
+    yields[arm].append(value)
+    yields[1 - arm].append(filler)
+    return output
+
+
+# ------------------------------------------------------------------------------- loops
+def _close_loop(primal: Loop, reverse: For, depth: int) -> tuple[Loop, list[Op], For]:
+    before, after = _closed(primal.body.ops, reverse.body.ops, depth + 1)
+    body = replace(primal.body, ops=tuple(before))
+    inner = replace(reverse.body, ops=tuple(after))
+    local = _definitions(body)
+    plan = Plan(local, _known_items(primal))
+    plan.decide([v for v in free_values(inner) if v in local])
+    seqs, items, mapping = _reread(primal, plan, free_values(inner))
+    extra: list[Op] = []
+    seqs, exact = _limited(primal, seqs, extra)
+    lists = []
+    kept = _already_collected(body, primal)
+    for value in plan.saved:
+        if value in kept:
+            item = Value(value.type, value.hint)
+            seqs.append(kept[value])
+            items.append(item)
+            mapping[value] = item
+            continue
+        collected = Value(ListOf(value.type), f"{value.hint}_saved" if value.hint else None)
+        item = Value(value.type, value.hint)
+        lists.append(collected)
+        seqs.append(collected)
+        items.append(item)
+        mapping[value] = item
+    copies = plan.copies(mapping)
+    inner = substituted_block(inner, mapping)
+    seqs = [*seqs, *reverse.seqs]
+    params = (*items, *inner.params)
+    new = [value for value in plan.saved if value not in kept]
+    body = replace(body, results=(*body.results, *new))
+    closed = replace(primal, body=body, outputs=(*primal.outputs, *lists))
+    again = Block(params, (*copies, *inner.ops), inner.results)
+    exact = exact or (len(seqs) > 0 and _all_own(seqs, [*lists, *kept.values()], reverse))
+    count = None if seqs and exact else reverse.count
+    return closed, extra, replace(reverse, seqs=tuple(seqs), body=again, count=count)
+
+
+def _already_collected(body: Block, loop: Loop) -> dict[Value, Value]:
+    """The values that the loop collects anyway, with their lists."""
+    width = len(loop.inits)
+    pairs = zip(body.results[1 + width :], loop.outputs[2 + width :], strict=True)
+    return {atom: output for atom, output in pairs if isinstance(atom, Value)}
+
+
+def _known_items(loop: Loop) -> frozenset[Value]:
+    """The items that the reverse loop can read again from the same sequences."""
+    if isinstance(loop, For) and not (loop.backward and may_exit(loop)):
+        return frozenset(loop.items)
+    return frozenset()
+
+
+def _reread(
+    loop: Loop, plan: Plan, needs: dict[Value, None]
+) -> tuple[list[Arg], list[Value], dict[Value, Atom]]:
+    """The sequences of the primal whose items the reverse body reads, again."""
+    seqs: list[Arg] = []
+    items: list[Value] = []
+    mapping: dict[Value, Atom] = {}
+    wanted = set(needs)
+    for call in plan.again.values():
+        wanted.update(call.operands)
+    if isinstance(loop, For):
+        for seq, item in zip(loop.seqs, loop.items, strict=True):
+            if item in wanted and item in plan.free:
+                again = Value(item.type, item.hint)
+                seqs.append(seq)
+                items.append(again)
+                mapping[item] = again
+    return seqs, items, mapping
+
+
+def _limited(loop: Loop, seqs: list[Arg], extra: list[Op]) -> tuple[list[Arg], bool]:
+    """Cut sequences to the trips that were made, where there may be fewer."""
+    if not isinstance(loop, For) or not seqs:
+        return seqs, True
+    if not may_exit(loop) and loop.count is None and (len(loop.seqs) == 1 or _derived(loop)):
+        return seqs, True
+    trips = loop.outputs[1]
+    return [_cut(seq, trips, extra, loop) for seq in seqs], True
+
+
+def _derived(loop: For) -> bool:
+    """Whether the sequences of a loop end together because a transform made it."""
+    return loop.half == "derived"
+
+
+def _cut(seq: Arg, trips: Value, extra: list[Op], loop: Loop) -> Arg:
+    if isinstance(seq, Display) and seq.kind == "range":
+        start, _, step = seq.items
+        if start == Const(0) and step == Const(1):
+            return Display("range", (start, trips, step))
+        length: Arg = trips
+        if step != Const(1):
+            length = _append(extra, loop, operator.mul, (trips, step), trips)
+        stop = _append(extra, loop, operator.add, (start, length), trips)
+        return Display("range", (start, stop, step))
+    first = Display("slice", (_NONE, trips, _NONE))
+    if isinstance(seq, Display):
+        made = _append(extra, loop, primitives.build_tuple, seq.items, None)
+        return _append(extra, loop, operator.getitem, (made, first), None)
+    type_ = outer_type(seq.type) if isinstance(seq, Value) else None
+    result = Value(type_ or TupleOf(()))
+    extra.append(Call(target=operator.getitem, args=(seq, first), result=result,
+                      where=loop.where, half="reverse"))  # fmt: skip
+    return result
+
+
+def _append(
+    extra: list[Op], loop: Loop, target: Any, args: tuple[Arg, ...], like: Value | None
+) -> Value:
+    result = Value(like.type if like is not None else TupleOf(()))
+    extra.append(Call(target=target, args=args, result=result, where=loop.where, half="reverse"))
+    return result
+
+
+def _all_own(seqs: list[Arg], lists: list[Value], reverse: For) -> bool:
+    """Whether every sequence has exactly one item per trip."""
+    return all(seq in lists or seq in reverse.seqs for seq in seqs)
+

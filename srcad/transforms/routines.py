@@ -1,0 +1,173 @@
+"""Calls of functions that stay functions: recursion.
+
+A routine gets a pair of its own: a primal that returns its results and what it saved, and an
+adjoint that takes what was saved and the cotangents of the results.  The calls inside call the
+pair again, so the pair is closed under recursion; it is kept on the routine, one for each choice
+of active parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from srcad.analysis.activity import Activity, activity, both, candidates
+from srcad.analysis.binding import possibly_undefined
+from srcad.ir import primitives
+from srcad.ir.builder import Builder, atom_type
+from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Routine, Value
+from srcad.passes.substitute import substituted_block, with_blocks
+from srcad.transforms.cotangents import Scope
+from srcad.transforms.split import Halves, halves
+from srcad.transforms.sweep import Path, Sweep, cotangent_type, homes_of
+from srcad.types import OPAQUE, TupleOf, Type
+
+# Structures of residuals hold None for what an arm that was not taken would have saved; so do
+# their cotangents.  These are the parameters and the results of a routine that are such.
+_HOLLOW_PARAMS = "hollow parameters"
+_HOLLOW_RESULTS = "hollow results"
+
+
+@dataclass(eq=False)
+class Pair:
+    """A routine's primal and adjoint, and which parameters the adjoint has a result for."""
+
+    primal: Routine
+    adjoint: Routine
+    active: tuple[int, ...]
+    bars: tuple[Type, ...]
+
+
+def undo_routine_call(scope: Scope, op: Call, bars: dict[Path, Atom]) -> None:
+    """Contribute to the cotangents of the arguments of a routine."""
+    routine = op.target
+    assert isinstance(routine, Routine)
+    assert routine.function is not None
+    assert isinstance(op.result.type, TupleOf)
+    pairs = zip(op.args, routine.function.params, strict=True)
+    pattern = tuple(both(scope.sweep.facts.of(a), candidates(p.type)) for a, p in pairs)
+    pair = pair_of(scope.sweep, routine, pattern)
+    full = Value(TupleOf((*op.result.type.items, OPAQUE)), op.result.hint)
+    saved = Value(OPAQUE, "saved")
+    scope.sweep.calls[op.result] = (pair.primal, full, saved)
+    seeds = [scope.packed(op.result, (k,), bars) for k in range(len(op.result.type.items))]
+    back = scope.builder.call(pair.adjoint, saved, *seeds, type=TupleOf(pair.bars))
+    for k, position in enumerate(pair.active):
+        bar = scope.builder.call(primitives.item, back, Const(k), type=pair.bars[k])
+        scope.contribute(op.args[position], (), bar)
+
+
+def pair_of(sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> Pair:
+    """The pair of a routine for a choice of active parameters, derived once."""
+    if pattern in routine.derived:
+        found = routine.derived[pattern]
+        assert isinstance(found, Pair)
+        return found
+    assert routine.function is not None
+    active = tuple(k for k, tree in enumerate(pattern) if tree is not False)
+    params = routine.function.params
+    bars = tuple(cotangent_type(params[k].type, pattern[k]) for k in active)
+    pair = Pair(Routine(f"{routine.name}_primal", user=routine.user),
+                Routine(f"{routine.name}_adjoint", user=routine.user), active, bars)  # fmt: skip
+    routine.derived[pattern] = pair
+    hollow = routine.derived.get(_HOLLOW_PARAMS, ())
+    pair.primal.derived[_HOLLOW_PARAMS] = hollow
+    pair.adjoint.derived[_HOLLOW_PARAMS] = (0,)
+    pair.primal.derived[_HOLLOW_RESULTS] = (len(routine.function.block.results),)
+    found = tuple(k for k, position in enumerate(active) if position in hollow)
+    pair.adjoint.derived[_HOLLOW_RESULTS] = found
+    _fill(pair, sweep, routine, pattern)
+    return pair
+
+
+def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> None:
+    assert routine.function is not None
+    function = outer.prepared(routine.function)
+    results = function.block.results
+    wanted = [candidates(atom_type(atom)) for atom in results]
+    varied = dict(zip(function.params, pattern, strict=True))
+    hollow = [function.params[k] for k in routine.derived.get(_HOLLOW_PARAMS, ())]
+    sweep = Sweep(
+        activity(function, varied, wanted), homes_of(function),
+        possibly_undefined(function.block, hollow), outer.inline, function, outer.undo,
+        outer.undo_routine, outer.prepared, outer.finish,
+    )  # fmt: skip
+    scope = Scope(sweep, function.block, Builder(half="reverse", where=function.where))
+    seeds: list[Value] = []
+    for k, (atom, tree) in enumerate(zip(results, wanted, strict=True)):
+        seed = Value(cotangent_type(atom_type(atom), tree), "y_bar")
+        seeds.append(seed)
+        if k in routine.derived.get(_HOLLOW_RESULTS, ()):
+            _contribute_hollow(scope, atom, seed)
+        else:
+            scope.contribute(atom, (), seed)
+    sweep.undo(scope)
+    gradients = []
+    for k in pair.active:
+        param = function.params[k]
+        sweep.facts.useful[param] = pattern[k]
+        gradients.append(scope.pack(param, scope.take(param)))
+    block = Block((), (*function.block.ops, *scope.builder.ops), (*results, *gradients))
+    derived = Function(function.name, (*function.params, *seeds), block, function.where)
+    parts = halves(sweep.finish(derived, sweep), function.params, tuple(seeds), len(results))
+    _install(pair, parts, len(results))
+
+
+def _contribute_hollow(scope: Scope, atom: Atom, seed: Value) -> None:
+    """Contribute a structure whose parts may be None."""
+    type_ = atom_type(atom)
+    if not isinstance(type_, TupleOf):
+        scope.contribute(atom, (), seed)
+        return
+    for k, item in enumerate(type_.items):
+        if candidates(item) is not False:
+            part = scope.child(type_, seed, k)
+            scope.sweep.lazy.add(part)
+            scope.contribute(atom, (k,), part)
+
+
+def _install(pair: Pair, parts: Halves, count: int) -> None:
+    """Pack what is saved into one value, which the two functions hand over."""
+    results = parts.primal.block.results
+    saved_type = TupleOf(tuple(atom_type(atom) for atom in results[count:]))
+    builder = Builder(ops=list(parts.primal.block.ops), where=parts.primal.where)
+    packed = builder.call(primitives.build_tuple, *results[count:], hint="saved")
+    pair.primal.function = replace(
+        parts.primal, name=pair.primal.name, block=builder.finish(*results[:count], packed)
+    )
+    given = Value(saved_type, "saved")
+    unpack = Builder(where=parts.adjoint.where, half="reverse")
+    mapping: dict[Value, Atom] = {}
+    for k, value in enumerate(parts.saved):
+        part = unpack.call(primitives.item, given, Const(k), hint=value.hint, type=value.type)
+        mapping[value] = part
+    body = substituted_block(parts.adjoint.block, mapping)
+    seeds = parts.adjoint.params[len(parts.saved) :]
+    block = Block((), (*unpack.ops, *body.ops), body.results)
+    pair.adjoint.function = Function(
+        pair.adjoint.name, (given, *seeds), block, parts.adjoint.where
+    )
+
+
+def with_primal_calls(function: Function, sweep: Sweep) -> Function:
+    """Call the primal of a pair wherever the reverse half reads what it saved."""
+    if not sweep.calls:
+        return function
+    mapping: dict[Value, Atom] = {old: full for old, (_, full, _) in sweep.calls.items()}
+    block = _recalled(function.block, sweep)
+    return replace(function, block=substituted_block(block, mapping))
+
+
+def _recalled(block: Block, sweep: Sweep) -> Block:
+    ops: list[Op] = []
+    for op in block.ops:
+        if not isinstance(op, Call):
+            ops.append(with_blocks(op, tuple(_recalled(inner, sweep) for inner in op.blocks)))
+        elif op.result in sweep.calls:
+            primal, full, saved = sweep.calls[op.result]
+            ops.append(replace(op, target=primal, result=full))
+            assert isinstance(full.type, TupleOf)
+            place = Const(len(full.type.items) - 1)
+            ops.append(replace(op, target=primitives.item, args=(full, place), result=saved))
+        else:
+            ops.append(op)
+    return replace(block, ops=tuple(ops))

@@ -1,0 +1,178 @@
+"""Cutting a derived function in two: the primal, which saves, and the adjoint, which reads it.
+
+The cut is where the reverse half begins.  What is saved are the free values of the reverse half
+after all simplification: nothing else is kept alive by a pullback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from srcad.ir import primitives
+from srcad.ir.core import (
+    UNDEF,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Function,
+    If,
+    Op,
+    Value,
+    free_values,
+    walk,
+)
+from srcad.passes.dce import dce
+from srcad.passes.substitute import substituted_block
+from srcad.types import Numeric, TupleOf, int_type
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The two functions of a pullback.
+
+    `primal` returns its ``count`` results, then the saved values; `adjoint` takes the saved values,
+    then the seeds.
+    """
+
+    primal: Function
+    adjoint: Function
+    saved: tuple[Value, ...]
+
+
+def split(function: Function, seeds: int = 1) -> Halves:
+    """Cut a function that `vjp` made into its primal and its adjoint.
+
+    Parameters
+    ----------
+    function : Function
+        Its last `seeds` parameters are the cotangents of its first `seeds` results, at least one;
+        the other results are the gradients.
+    seeds : int
+        The number of seeds.
+
+    Returns
+    -------
+    Halves
+        ``primal(*params) -> (y, *saved)`` and ``adjoint(*saved, *seeds) -> gradients``.
+    """
+    cut = len(function.params) - seeds
+    return halves(function, function.params[:cut], function.params[cut:], 1)
+
+
+def halves(
+    function: Function, params: tuple[Value, ...], seeds: tuple[Value, ...], count: int
+) -> Halves:
+    """Cut a function whose first `count` results are the primal's."""
+    results, gradients = function.block.results[:count], function.block.results[count:]
+    before = [op for op in function.block.ops if op.half != "reverse"]
+    after = [op for op in function.block.ops if op.half == "reverse"]
+    reverse, measured = _shapes_only(Block((), tuple(after), gradients), before, params)
+    reverse = dce(Function(function.name, (), reverse)).block
+    saved = tuple(value for value in free_values(reverse) if value not in seeds)
+    forward = Block((), tuple(_bound(before, {*saved, *measured})), (*results, *saved))
+    primal = dce(Function(f"{function.name}_primal", params, forward, function.where))
+    adjoint = Function(f"{function.name}_adjoint", (*saved, *seeds), reverse, function.where)
+    return Halves(primal, adjoint, saved)
+
+
+def _bound(ops: Iterable[Op], saved: set[Value]) -> list[Op]:
+    """The ops with None where a saved value would not be bound on some path."""
+    done: list[Op] = []
+    for op in reversed(list(ops)):
+        if isinstance(op, If) and not saved.isdisjoint(op.outputs):
+            op = _bound_if(op, saved)
+        done.append(op)
+    return done[::-1]
+
+
+def _bound_if(op: If, saved: set[Value]) -> If:
+    blocks = []
+    for block in op.blocks:
+        results: list[Atom] = []
+        inner: set[Value] = set()
+        for output, atom in zip(op.outputs, block.results, strict=True):
+            if output in saved and atom == UNDEF:
+                atom = Const(None)
+            elif output in saved and isinstance(atom, Value):
+                inner.add(atom)
+            results.append(atom)
+        saved.update(inner)
+        blocks.append(Block(block.params, tuple(_bound(block.ops, inner)), tuple(results)))
+    return replace(op, then=blocks[0], orelse=blocks[1])
+
+
+# ------------------------------------------------------------------------------- shapes
+def _shapes_only(
+    reverse: Block, before: list[Op], params: tuple[Value, ...]
+) -> tuple[Block, list[Value]]:
+    """Keep the shape of an array that is needed for nothing else, not the array.
+
+    Also returns the values whose shapes the primal now reads.
+    """
+    readers: dict[Value, list[Call]] = {}
+    others: set[Value] = {atom for atom in reverse.results if isinstance(atom, Value)}
+    for op in walk(reverse):
+        value = shape_reader_of(op)
+        others.update(v for v in op.operands if v is not value)
+        for block in op.blocks:
+            others.update(atom for atom in block.results if isinstance(atom, Value))
+        if value is not None:
+            assert isinstance(op, Call)
+            readers.setdefault(value, []).append(op)
+    made = {result for op in before for result in op.results} | set(params)
+    chosen = [v for v in readers if v in made and v not in others]
+    mapping: dict[Value, Atom] = {}
+    ops: list[Op] = []
+    for value in chosen:
+        _save_shape(value, readers[value], before, ops, mapping)
+    if mapping:
+        block = Block((), (*ops, *reverse.ops), reverse.results)
+        reverse = substituted_block(block, mapping)
+    return reverse, chosen
+
+
+def shape_reader_of(op: Op) -> Value | None:
+    """The array of which an op reads nothing but shape and dtype."""
+    if not isinstance(op, Call) or not op.args or not isinstance(op.args[0], Value):
+        return None
+    value = op.args[0]
+    type_ = value.type
+    if not isinstance(type_, Numeric) or type_.form != "array" or type_.shape is None:
+        return None
+    if op.target in (primitives.shape, np.size):
+        return value if len(op.args) == 1 else None
+    floats = type_.dtype is not None and type_.kind in "fc"
+    return value if op.target is np.zeros_like and floats and not op.kwargs else None
+
+
+def _save_shape(
+    value: Value, readers: list[Call], before: list[Op], ops: list[Op], mapping: dict[Value, Atom]
+) -> None:
+    type_ = value.type
+    assert isinstance(type_, Numeric)
+    assert type_.shape is not None
+    shape = Value(TupleOf(tuple(int_type(e) for e in type_.shape)), _hint(value, "shape"))
+    first = readers[0]
+    before.append(Call(target=primitives.shape, args=(value,), result=shape, where=first.where))
+    sizes: list[Value] = []
+    for op in readers:
+        result = Value(op.result.type, op.result.hint)
+        if op.target is primitives.shape:
+            mapping[op.result] = shape
+        elif op.target is np.size:
+            if not sizes:
+                sizes.append(Value(op.result.type, _hint(value, "size")))
+                before.append(replace(op, result=sizes[0], half="primal"))
+            mapping[op.result] = sizes[0]
+        else:
+            kwargs = () if type_.dtype == np.float64 else (("dtype", Const(type_.dtype)),)
+            ops.append(replace(op, target=np.zeros, args=(shape,), kwargs=kwargs, result=result))
+            mapping[op.result] = result
+
+
+def _hint(value: Value, what: str) -> str | None:
+    return f"{value.hint}_{what}" if value.hint else None

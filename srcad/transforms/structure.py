@@ -1,0 +1,313 @@
+"""The adjoints of what the IR itself provides: structures, lists, stores, element reads."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcad import runtime
+from srcad.analysis.activity import candidates, position
+from srcad.ir import primitives
+from srcad.ir.builder import Builder
+from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
+from srcad.ir.standins import argument_type
+from srcad.transforms.cotangents import Scope
+from srcad.transforms.sweep import Path, cotangent_type
+from srcad.types import INT, ListOf, Numeric, TupleOf, is_one, same
+
+Bars = dict[Path, Atom]
+Undo = Callable[[Scope, Call, Bars], None]
+
+_ALL_BUT_LAST = Display("slice", (Const(None), Const(-1), Const(None)))
+
+
+# ------------------------------------------------------------------------------- structures
+def _undo_build(scope: Scope, op: Call, bars: Bars) -> None:
+    skipped = {primitives.build_tuple: 0, primitives.build_dict: 1}.get(op.target, 2)
+    for path, bar in bars.items():
+        scope.contribute(op.args[skipped + path[0]], path[1:], bar)
+
+
+def _undo_item(scope: Scope, op: Call, bars: Bars) -> None:
+    container, key = op.args[0], op.args[1]
+    type_ = argument_type(container)
+    index = position(type_, key.value) if isinstance(key, Const) else None
+    if index is not None:
+        for path, bar in bars.items():
+            scope.contribute(container, (index, *path), bar)
+    else:
+        undo_getitem(scope, op, bars)
+
+
+def _undo_identity(scope: Scope, op: Call, bars: Bars) -> None:
+    for path, bar in bars.items():
+        scope.contribute(op.args[0], path, bar)
+
+
+# ------------------------------------------------------------------------------- lists
+def _undo_build_list(scope: Scope, op: Call, bars: Bars) -> None:
+    for k, arg in enumerate(op.args):
+        if isinstance(arg, Value) and scope.is_active((arg, ())):
+            scope.unpack(arg, scope.call(operator.getitem, bars[()], Const(k)))
+
+
+def _undo_append(scope: Scope, op: Call, bars: Bars) -> None:
+    items, last = op.args[0], op.args[-1]
+    if isinstance(last, Value) and scope.is_active((last, ())):
+        scope.unpack(last, scope.call(operator.getitem, bars[()], Const(-1)))
+    if isinstance(bars[()].type, Numeric):
+        rest = scope.call(operator.getitem, bars[()], _ALL_BUT_LAST)
+    else:
+        rest = scope.call(primitives.without_last, bars[()])
+    scope.contribute(items, (), rest)
+
+
+def _undo_without_last(scope: Scope, op: Call, bars: Bars) -> None:
+    items = op.args[0]
+    type_ = argument_type(items)
+    assert isinstance(items, Value)
+    assert isinstance(type_, ListOf), type_
+    last = scope.call(operator.getitem, items, Const(-1))
+    zero = scope.zeros_of(type_.item, candidates(type_.item), last)
+    scope.contribute(items, (), scope.call(primitives.append, bars[()], zero))
+
+
+def _undo_replaced(scope: Scope, op: Call, bars: Bars) -> None:
+    items, index, value = op.args
+    if isinstance(value, Value) and scope.is_active((value, ())):
+        scope.unpack(value, scope.call(operator.getitem, bars[()], index))
+    if isinstance(items, Value) and scope.is_active((items, ())):
+        assert isinstance(items.type, ListOf)
+        old = scope.call(operator.getitem, items, index)
+        zero = scope.zeros_of(items.type.item, scope.sweep.facts.active(items), old)
+        rows = isinstance(bars[()].type, Numeric)
+        target = primitives.updated if rows else primitives.replaced
+        scope.contribute(items, (), scope.call(target, bars[()], index, zero))
+
+
+def add_to_item(scope: Scope, items: Value, index: Arg, bar: Atom) -> None:
+    """Add a packed cotangent to one item of a list."""
+    slot = (items, ())
+    if not scope.is_active(slot):
+        return
+    assert isinstance(items.type, ListOf)
+    tree = scope.sweep.facts.active(items)
+    total = _buffer(scope, items)
+    if isinstance(total.type, Numeric):
+        scope.replace(slot, scope.call(primitives.add_at, total, index, bar))
+        return
+    old = scope.call(operator.getitem, total, index)
+    new = scope.plus(items.type.item, tree, old, bar)
+    scope.replace(slot, scope.call(primitives.replaced, total, index, new))
+
+
+def _buffer(scope: Scope, value: Value) -> Atom:
+    """The cotangent of an array or list so far, zeros if nothing was added yet."""
+    total = scope.enter((value, ()))
+    if total is None:
+        type_ = value.type
+        return scope.zeros_of(type_, scope.sweep.facts.active(value) or candidates(type_), value)
+    return scope.filled(total, value)
+
+
+def _add_to_slice(scope: Scope, items: Value, index: Arg, bars: Atom) -> None:
+    """Add the cotangents of a slice of a list: one item after the other."""
+    assert isinstance(items.type, ListOf)
+    tree = scope.sweep.facts.active(items)
+    init = _buffer(scope, items)
+    if isinstance(init.type, Numeric):
+        scope.replace((items, ()), scope.call(primitives.add_at, init, index, bars))
+        return
+    length = scope.call(len, items)
+    every = Display("range", (Const(0), length, Const(1)))
+    indices = scope.call(operator.getitem, every, index)
+    inside = Builder(where=scope.builder.where, half=scope.builder.half)
+    inner = Scope(scope.sweep, Block(), inside)
+    place = Value(INT)
+    bar = Value(cotangent_type(items.type.item, tree))
+    total = Value(cotangent_type(items.type, tree))
+    old = inner.call(operator.getitem, total, place)
+    new = inner.call(
+        primitives.replaced, total, place, inner.plus(items.type.item, tree, old, bar)
+    )
+    body = inside.finish(Const(0), new, params=(place, bar, total))
+    scope.replace((items, ()), scope.builder.for_((indices, bars), (init,), body)[2])
+
+
+# ------------------------------------------------------------------------------- elements
+def undo_getitem(scope: Scope, op: Call, bars: Bars) -> None:
+    """Add the cotangent of what was read to the place where it was read."""
+    container, index = op.args[0], op.args[1]
+    type_ = argument_type(container)
+    if isinstance(container, Display):
+        _undo_display_read(scope, container, index, op, bars)
+        return
+    if not isinstance(container, Value):
+        return
+    if isinstance(type_, TupleOf):
+        _undo_tuple_read(scope, container, index, op, bars)
+    elif isinstance(type_, ListOf):
+        if isinstance(index, Display):
+            _add_to_slice(scope, container, index, bars[()])
+        else:
+            add_to_item(scope, container, index, scope.pack(op.result, bars))
+    else:
+        add_at(scope, container, index, bars[()])
+
+
+def add_at(scope: Scope, array: Value, index: Arg, bar: Atom) -> None:
+    """Add to some places of the cotangent of an array: one buffer, however often it is read."""
+    if not scope.is_active((array, ())):
+        return
+    target = primitives.add_at_repeated if may_repeat(index) else primitives.add_at
+    total = _buffer(scope, array)
+    result = scope.builder.call(target, total, index, bar, hint=_bar_name(array))
+    scope.replace((array, ()), result)
+
+
+def _bar_name(value: Value) -> str | None:
+    return f"{value.hint}_bar" if value.hint else None
+
+
+def may_repeat(index: Arg) -> bool:
+    """Whether an index may name a place twice: integer arrays and lists do, masks do not."""
+    if isinstance(index, Display):
+        if index.kind == "slice":
+            return False
+        return index.kind == "list" or any(may_repeat(item) for item in index.items)
+    type_ = argument_type(index)
+    if isinstance(type_, Numeric):
+        return type_.kind not in "b" and type_.shape != ()
+    if isinstance(type_, TupleOf):
+        return any(isinstance(t, Numeric) and t.kind != "b" and t.shape != () for t in type_.items)
+    if isinstance(index, Const):
+        return not (index.value in (None, Ellipsis) or isinstance(index.value, slice))
+    return True
+
+
+def _undo_tuple_read(scope: Scope, container: Value, index: Arg, op: Call, bars: Bars) -> None:
+    assert isinstance(container.type, TupleOf)
+    known = position(container.type, index.value) if isinstance(index, Const) else None
+    if known is not None:
+        for path, bar in bars.items():
+            scope.contribute(container, (known, *path), bar)
+        return
+    length = len(container.type.items)
+    for k in range(length):
+        chosen = scope.call(operator.eq, _from_start(scope, index, length), Const(k))
+        _contribute_if(scope, chosen, container, (k,), op.result, bars)
+
+
+def _undo_display_read(
+    scope: Scope, container: Display, index: Arg, op: Call, bars: Bars
+) -> None:
+    """Add to the item of a written-out sequence that was read."""
+    for k, arg in enumerate(container.items):
+        if isinstance(arg, Value) and scope.is_active((arg, ())):
+            place = _from_start(scope, index, len(container.items))
+            chosen = scope.call(operator.eq, place, Const(k))
+            _contribute_if(scope, chosen, arg, (), op.result, bars)
+
+
+def _from_start(scope: Scope, index: Arg, length: int) -> Arg:
+    if isinstance(index, Const) and isinstance(index.value, int):
+        return Const(index.value % length)
+    return scope.call(operator.mod, index, Const(length))
+
+
+def _contribute_if(
+    scope: Scope, chosen: Value, target: Value, path: Path, result: Value, bars: Bars
+) -> None:
+    """Contribute to a part if it is the one that was read, zeros otherwise."""
+    for rest, bar in bars.items():
+        here = (*path, *rest)
+        if not scope.is_active((target, here)):
+            continue
+        arm = scope.inner(Block(), "arm")
+        zero = arm.zeros(target, here)
+        outputs = scope.builder.if_(chosen, Block((), (), (bar,)), arm.builder.finish(zero))
+        scope.contribute(target, here, outputs[0])
+
+
+# ------------------------------------------------------------------------------- stores
+def _undo_updated(scope: Scope, op: Call, bars: Bars) -> None:
+    array, index, value = op.args
+    bar = bars[()]
+    if isinstance(value, Value) and scope.is_active((value, ())):
+        read = scope.call(np.copy, scope.call(operator.getitem, bar, index))
+        scope.contribute(value, (), narrowed(scope, read, value))
+    scope.contribute(array, (), scope.call(primitives.updated, bar, index, Const(0.0)))
+
+
+def _undo_add_at(scope: Scope, op: Call, bars: Bars) -> None:
+    array, index, value = op.args
+    bar = bars[()]
+    if isinstance(value, Value) and scope.is_active((value, ())):
+        read = scope.call(operator.getitem, bar, index)
+        scope.contribute(value, (), narrowed(scope, read, value))
+    scope.contribute(array, (), bar)
+
+
+def narrowed(scope: Scope, bar: Value, value: Value) -> Atom:
+    """A cotangent of what was stored, summed to the shape of the value that was broadcast."""
+    wide, narrow = bar.type, value.type
+    if isinstance(wide, Numeric) and isinstance(narrow, Numeric):
+        if wide.shape is not None and wide.shape == narrow.shape:
+            return bar
+        if wide.shape is not None and narrow.shape is not None:
+            pairs = zip(wide.shape, narrow.shape, strict=False)
+            if len(wide.shape) == len(narrow.shape) and all(same(m, n) for m, n in pairs):
+                return bar
+            if not narrow.shape or all(is_one(n) for n in wide.shape):
+                return scope.call(np.sum, bar) if not narrow.shape else bar
+    return scope.call(runtime.unbroadcast, bar, value)
+
+
+# ------------------------------------------------------------------------------- helpers
+def _undo_unbroadcast(scope: Scope, op: Call, bars: Bars) -> None:
+    wide = op.args[0]
+    shape = scope.call(primitives.shape, wide)
+    scope.contribute(wide, (), scope.call(np.broadcast_to, bars[()], shape))
+
+
+def _undo_passing(scope: Scope, op: Call, bars: Bars) -> None:
+    _pass(scope, op.args[0], bars)
+
+
+def _pass(scope: Scope, arg: Arg, bars: Bars) -> None:
+    for path, bar in bars.items():
+        scope.contribute(arg, path, bar)
+
+
+def _undo_plus(scope: Scope, op: Call, bars: Bars) -> None:
+    for arg in op.args:
+        _pass(scope, arg, bars)
+
+
+def _nothing(scope: Scope, op: Call, bars: Bars) -> None:
+    """No derivative flows here."""
+
+
+ADJOINTS: dict[Any, Undo] = {
+    primitives.build_tuple: _undo_build,
+    primitives.build_dict: _undo_build,
+    primitives.build_record: _undo_build,
+    primitives.item: _undo_item,
+    primitives.field: _undo_item,
+    primitives.identity: _undo_identity,
+    primitives.build_list: _undo_build_list,
+    primitives.append: _undo_append,
+    primitives.without_last: _undo_without_last,
+    primitives.replaced: _undo_replaced,
+    primitives.updated: _undo_updated,
+    primitives.add_at: _undo_add_at,
+    primitives.add_at_repeated: _undo_add_at,
+    runtime.unbroadcast: _undo_unbroadcast,
+    runtime.like: _undo_passing,
+    runtime.or_zeros: _undo_passing,
+    runtime.plus: _undo_plus,
+    runtime.zeros_like: _nothing,
+}

@@ -1,0 +1,151 @@
+"""What all blocks of one reverse sweep share, and the types of cotangents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from srcad.analysis.activity import Activity, Facts, part
+from srcad.ir.builder import Builder
+from srcad.ir.core import (
+    Arg,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    Function,
+    Routine,
+    Value,
+    While,
+    collected_outputs,
+    walk,
+)
+from srcad.types import FLOAT, ListOf, Numeric, Opaque, TupleOf, Type
+
+Path = tuple[int, ...]
+Slot = tuple[Value, Path]
+Inline = Callable[[Builder, Callable[..., Any], list[Any], dict[str, Any]], Any]
+
+_FLOAT64 = np.dtype(np.float64)
+_NOTHING = Opaque(type(None))
+
+
+@dataclass(eq=False)
+class Sweep:
+    """What all scopes of one reverse sweep share.
+
+    `homes` tells in which block a value is defined.  `lazy` are the cotangents that may be `None`
+    when the code runs, because the value they belong to may be unbound there.  `masks` tells where
+    a cotangent is certainly zero.  `calls` are the calls of routines that must also save, and
+    `made` the calls of the primal by their result; `collected` are the lists that its loops make.
+    """
+
+    facts: Facts
+    homes: dict[Value, Block]
+    undefined: set[Value]
+    inline: Inline
+    primal: Function
+    undo: Callable[..., None]
+    undo_routine: Callable[..., None]
+    prepared: Callable[[Function], Function]
+    finish: Callable[[Function, Sweep], Function]
+    lazy: set[Value] = field(default_factory=set)
+    masks: dict[Value, Value] = field(default_factory=dict)
+    calls: dict[Value, tuple[Routine, Value, Value]] = field(default_factory=dict)
+    made: dict[Value, Call] = field(default_factory=dict)
+    collected: set[Value] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for op in walk(self.primal.block):
+            if isinstance(op, Call):
+                self.made[op.result] = op
+            elif isinstance(op, For | While):
+                self.collected.update(collected_outputs(op))
+
+
+
+# ------------------------------------------------------------------------------- types
+def is_scalar(type_: Type) -> bool:
+    """Whether a value is certainly a number without axes."""
+    return isinstance(type_, Numeric) and type_.is_scalar
+
+
+def leaf_paths(type_: Type, activity: Activity) -> Iterator[Path]:
+    """The paths to the active leaves of a value."""
+    if activity is False:
+        return
+    if isinstance(type_, TupleOf):
+        for k, item in enumerate(type_.items):
+            for rest in leaf_paths(item, part(activity, k)):
+                yield (k, *rest)
+    else:
+        yield ()
+
+
+def type_at(type_: Type, path: Path) -> Type:
+    """The type of the part at a path."""
+    for k in path:
+        type_ = type_.items[k] if isinstance(type_, TupleOf) else Opaque()
+    return type_
+
+
+def cotangent_type(type_: Type, activity: Activity = True) -> Type:
+    """The type of the cotangent of a value: floats for integers, the structure kept."""
+    match type_:
+        case Numeric(dtype, shape, form):
+            if activity is False:
+                return _NOTHING
+            if form == "python" and dtype is not None and dtype.kind in "iub":
+                return FLOAT
+            if dtype is not None and dtype.kind in "iub":
+                return Numeric(_FLOAT64, shape, form)
+            return Numeric(dtype, shape, form)
+        case TupleOf(items):
+            parts = enumerate(items)
+            return type_.of(tuple(cotangent_type(t, part(activity, k)) for k, t in parts))
+        case ListOf(item):
+            return ListOf(cotangent_type(item, activity))
+    return type_ if activity is not False else _NOTHING
+
+
+def bar_hint(value: Value) -> str | None:
+    """The name of the cotangent of a value."""
+    return f"{value.hint}_bar" if value.hint else None
+
+
+def homes_of(function: Function) -> dict[Value, Block]:
+    """The block in which each value is defined."""
+    homes: dict[Value, Block] = dict.fromkeys(function.params, function.block)
+    pending = [function.block]
+    while pending:
+        block = pending.pop()
+        homes.update(dict.fromkeys(block.params, block))
+        for op in block.ops:
+            homes.update(dict.fromkeys(op.results, block))
+            pending.extend(op.blocks)
+    return homes
+
+
+# ------------------------------------------------------------------------------- loops
+def may_exit(loop: Any) -> bool:
+    """Whether a trip of a loop can be its last by `break` or `return`."""
+    tag = loop.body.results[0]
+    return not (isinstance(tag, Const) and tag.value < 2)
+
+
+def is_range(seq: Arg) -> bool:
+    """Whether a sequence is a range display."""
+    return isinstance(seq, Display) and seq.kind == "range"
+
+
+def counts_from_zero(seq: Arg) -> bool:
+    """Whether a sequence is ``range(n)``."""
+    if not isinstance(seq, Display) or seq.kind != "range":
+        return False
+    start, _, step = seq.items
+    return start == Const(0) and step == Const(1)
+

@@ -1,0 +1,131 @@
+"""Reverse mode: from a function to the function of its result and its gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from srcad.analysis.activity import Activity, activity, candidates, part
+from srcad.analysis.binding import possibly_undefined
+from srcad.ir.builder import Builder, atom_type
+from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While
+from srcad.passes.dce import dce
+from srcad.passes.safe_division import safe_division
+from srcad.passes.simplify import simplify
+from srcad.transforms.blocks import undo_block
+from srcad.transforms.cotangents import Scope
+from srcad.transforms.gradients import gradient, gradient_leaves
+from srcad.transforms.residuals import close
+from srcad.transforms.routines import undo_routine_call, with_primal_calls
+from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
+from srcad.types import TupleOf, Type
+
+
+def vjp(
+    function: Function,
+    wrt: Sequence[int],
+    inline: Inline,
+    *,
+    seed: Atom | None = None,
+    has_aux: bool = False,
+) -> Function:
+    """Derive the function that computes the result and the gradients.
+
+    Parameters
+    ----------
+    function : Function
+        The primal, with one result.
+    wrt : sequence of int
+        Positions of the parameters to differentiate with respect to.
+    inline : callable
+        ``inline(builder, rule, args, keywords)`` writes a rule's formula; it returns what the rule
+        returns.
+    seed : atom, optional
+        The cotangent of the result; without it the new function has a last parameter ``seed``.
+    has_aux : bool
+        The result is a pair, of which only the first part is differentiated.
+
+    Returns
+    -------
+    Function
+        Results are the primal's result, then one gradient per position in `wrt`: ``None`` for
+        leaves through which no derivative flows, zeros for floats that are not used.
+    """
+    function = prepared(function)
+    (y,) = function.block.results
+    wanted = _wanted(atom_type(y), has_aux=has_aux)
+    params = [function.params[k] for k in wrt]
+    facts = activity(function, {p: candidates(p.type) for p in params}, [wanted])
+    sweep = Sweep(facts, homes_of(function), possibly_undefined(function.block), inline, function,
+                  undo_block, undo_routine_call, prepared, finished)  # fmt: skip
+    scope = Scope(sweep, function.block, Builder(half="reverse", where=function.where))
+    params_out = function.params
+    if seed is None:
+        seed = Value(_seed_type(atom_type(y), wanted), "seed")
+        params_out = (*params_out, seed)
+    if has_aux:
+        scope.contribute(y, (0,), seed)
+    else:
+        scope.contribute(y, (), seed)
+    undo_block(scope)
+    leaves = gradient_leaves(scope, params)
+    block = Block((), (*function.block.ops, *scope.builder.ops), (y, *leaves.values()))
+    derived = finished(Function(function.name, params_out, block, function.where), sweep)
+    y, *bars = derived.block.results
+    scope.builder = Builder(ops=list(derived.block.ops), half="reverse", where=function.where)
+    found = dict(zip(leaves, bars, strict=True))
+    gradients = {param: gradient(scope, param, found) for param in dict.fromkeys(params)}
+    results = (y, *(gradients[p] for p in params))
+    return simplify(replace(derived, block=scope.builder.finish(*results)))
+
+
+def prepared(function: Function) -> Function:
+    """A function as the sweep wants it: without idle ops, all of it primal."""
+    return dce(as_primal(function))
+
+
+def finished(derived: Function, sweep: Sweep) -> Function:
+    """Simplify what the sweep wrote, then bring what it reads into scope."""
+    derived = with_primal_calls(derived, sweep)
+    derived = safe_division(simplify(dce(derived)))
+    return dce(close(derived))
+
+
+def _wanted(type_: Type, *, has_aux: bool) -> Activity:
+    tree = candidates(type_)
+    if has_aux and isinstance(type_, TupleOf):
+        return (part(tree, 0), *(False for _ in type_.items[1:]))
+    return tree
+
+
+def _seed_type(type_: Type, wanted: Activity) -> Type:
+    if isinstance(type_, TupleOf) and isinstance(wanted, tuple):
+        return cotangent_type(type_, wanted)
+    return cotangent_type(type_)
+
+
+# ------------------------------------------------------------------------------- half marks
+def as_primal(function: Function) -> Function:
+    """The function with the reverse half of an earlier transform marked as derived."""
+    if not any(op.half == "reverse" for op in function.block.ops):
+        return function
+    return replace(function, block=_marked(function.block))
+
+
+def _marked(block: Block) -> Block:
+    return replace(block, ops=tuple(_marked_op(op) for op in block.ops))
+
+
+def _marked_op(op: Op) -> Op:
+    half: Any = "derived" if op.half == "reverse" else op.half
+    match op:
+        case Call():
+            return op if half == op.half else replace(op, half=half)
+        case If():
+            return replace(op, half=half, then=_marked(op.then), orelse=_marked(op.orelse))
+        case For():
+            return replace(op, half=half, body=_marked(op.body))
+        case While():
+            return replace(op, half=half, test=_marked(op.test), body=_marked(op.body))
+    raise TypeError(type(op).__name__)

@@ -1,0 +1,54 @@
+"""The pair of a pullback: what is saved, and for what."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from srcad.frontend.lower import lower_inline
+from srcad.ir.evaluate import evaluate
+from srcad.ir.verify import verify
+from srcad.transforms.split import Halves, split
+from srcad.transforms.vjp import vjp
+from tests.transforms.checking import lowered
+
+
+def halves(f, *args) -> Halves:
+    found, _ = lowered(f, *args)
+    return split(vjp(found.function, tuple(range(len(args))), lower_inline))
+
+
+def test_the_two_halves_give_the_value_and_the_gradients():
+    def f(a, x):
+        h = np.tanh(a * x)
+        return np.sum(h * x)
+
+    parts = halves(f, 0.3, np.arange(3.0))
+    y, *saved = evaluate(verify(parts.primal), 0.3, np.arange(3.0))
+    a_bar, x_bar = evaluate(verify(parts.adjoint), *saved, 1.0)
+
+    h = np.tanh(0.3 * np.arange(3.0))
+    assert y == np.sum(h * np.arange(3.0))
+    np.testing.assert_allclose(a_bar, np.sum((1 - h * h) * np.arange(3.0) ** 2))
+    np.testing.assert_allclose(x_bar, h + 0.3 * np.arange(3.0) * (1 - h * h))
+
+
+def test_nothing_is_saved_of_a_linear_function_but_shapes():
+    parts = halves(lambda x: 3.0 * np.sum(x + 1.0), np.ones(4))
+
+    assert [str(v.type) for v in parts.saved] == ["(int)"]
+
+
+def test_what_an_arm_that_was_not_taken_would_have_saved_is_none():
+    def f(a, b):
+        if a > b:
+            t = np.sin(a)
+            y = t * t
+        else:
+            y = b * b
+        return y
+
+    parts = halves(f, 1.0, 2.0)
+    _, *saved = evaluate(verify(parts.primal), 1.0, 2.0)
+
+    assert None in saved
+    assert evaluate(verify(parts.adjoint), *saved, 1.0) == (0.0, 4.0)
