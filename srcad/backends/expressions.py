@@ -1,0 +1,76 @@
+"""What is written inside what: the decisions of `nesting`, and how to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from srcad.backends.statements import Branch, Copy, Do, Statement, head_atoms
+from srcad.ir.core import Atom, Value
+from srcad.ir.primitives import add_at, add_at_repeated, replaced, updated
+from srcad.types import Numeric
+
+# Written as statements of their own.
+STATEMENT_TARGETS = frozenset({updated, add_at, add_at_repeated, replaced})
+Nested = dict[Value, Do | Branch]
+
+
+@dataclass(eq=False)
+class Nesting:
+    """The decisions, and how large each nested expression is."""
+
+    alias: dict[Value, Atom]
+    nested: Nested = field(default_factory=dict)
+
+    def resolve(self, atom: Atom) -> Atom:
+        """The atom that a value is another name of."""
+        while isinstance(atom, Value) and atom in self.alias:
+            atom = self.alias[atom]
+        return atom
+
+    def leaves(self, atoms: Iterable[Atom]) -> Iterator[Value]:
+        """The variables that are read where these atoms are written."""
+        todo = [self.resolve(a) for a in atoms]
+        while todo:
+            atom = todo.pop()
+            if not isinstance(atom, Value):
+                continue
+            origin = self.nested.get(atom)
+            if origin is None:
+                yield atom
+            else:
+                todo += [self.resolve(a) for a in read_atoms(origin)]
+
+
+def read_atoms(statement: Statement) -> Iterator[Atom]:
+    """The atoms that a statement reads; of a conditional expression, those of its arms too."""
+    yield from head_atoms(statement)
+    if isinstance(statement, Branch) and statement.choice is not None:
+        for arm in (statement.then, statement.orelse):
+            yield arm_source(arm)
+
+
+def arm_source(arm: list[Statement]) -> Atom:
+    """The atom that an arm of a conditional expression yields."""
+    last = arm[-1]
+    assert isinstance(last, Copy)
+    return last.sources[0]
+
+
+def writes_in_place(do: Do) -> bool:
+    """Whether a call is written as a statement of its own, like ``u[i] = v``."""
+    return do.op.in_place or is_one_of(do.op.target, STATEMENT_TARGETS)
+
+
+def is_one_of(target: Any, targets: frozenset[Any]) -> bool:
+    """Membership, also for targets that cannot be hashed."""
+    try:
+        return target in targets
+    except TypeError:
+        return False
+
+
+def is_certain_scalar(value: Value) -> bool:
+    """Whether a value is certainly a number that nothing can change in place."""
+    return isinstance(value.type, Numeric) and value.type.form in ("python", "numpy")

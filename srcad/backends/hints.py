@@ -1,0 +1,71 @@
+"""A name for a temporary that cannot be nested, from the operation that makes it."""
+
+from __future__ import annotations
+
+import operator
+
+from srcad.backends.expressions import Nesting
+from srcad.ir.core import Call, Value
+from srcad.ir.primitives import append, build_dict, build_list, build_tuple, field, item, shape
+from srcad.types import Numeric
+
+_BY_TARGET: dict[object, str] = {
+    operator.add: "total",
+    operator.sub: "difference",
+    operator.mul: "product",
+    operator.matmul: "product",
+    operator.truediv: "ratio",
+    operator.floordiv: "quotient",
+    operator.mod: "remainder",
+    operator.pow: "power",
+    operator.neg: "negative",
+    operator.getitem: "part",
+    operator.not_: "test",
+    shape: "shape",
+    len: "length",
+    range: "trips",
+    build_list: "items",
+    build_tuple: "parts",
+    build_dict: "parts",
+    append: "items",
+}
+_ARITHMETIC = frozenset(
+    {operator.add, operator.sub, operator.mul, operator.matmul, operator.truediv, operator.pow,
+     operator.neg, operator.getitem}
+)  # fmt: skip
+_TESTS = frozenset(
+    {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
+     operator.is_, operator.is_not, operator.contains}
+)  # fmt: skip
+
+
+def derived_name(op: Call, nesting: Nesting) -> str:
+    """What a person might call the result of a call.
+
+    ``params["W"]`` is ``W``, ``p.scale`` is ``scale``, ``np.exp(z)`` is ``exp_z``; an intermediate
+    cotangent is ``g``.
+    """
+    if op.target is item or op.target is field:
+        key = getattr(op.args[1], "value", None)
+        return key if type(key) is str else "part"
+    try:
+        known = _BY_TARGET.get(op.target)
+    except TypeError:
+        return "value"
+    if known is not None and (op.half != "reverse" or op.target not in _ARITHMETIC):
+        return known
+    if op.target in _TESTS:
+        return "test"
+    if op.half == "reverse" and isinstance(op.result.type, Numeric):
+        return "g"
+    name = getattr(op.target, "__name__", None)
+    if type(name) is not str or not name.isidentifier():
+        return "value"
+    if len(op.args) == 1 and isinstance(op.args[0], Value):
+        argument = nesting.resolve(op.args[0])
+        if isinstance(argument, Value) and argument.hint and argument not in nesting.nested:
+            return f"{name}_{argument.hint}"
+    return name if name not in _BUILTIN else f"{name}_value"
+
+
+_BUILTIN = frozenset({"abs", "sum", "min", "max", "float", "int", "bool", "round", "list", "tuple"})

@@ -1,0 +1,347 @@
+"""Which values are written inside the expression that uses them, as a person would nest them.
+
+One pass per list of statements.  A value that is used once *waits* until its reader comes; what
+cannot be moved past the statement at hand (an effect, a write in place, a compound statement)
+stops waiting and stays a statement where it stands.  So nothing moves into a loop or out of an
+arm, and no read moves past a write.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from srcad.backends.expressions import (
+    Nesting,
+    is_one_of,
+    read_atoms,
+    writes_in_place,
+)
+from srcad.backends.statements import (
+    Append,
+    Branch,
+    Copy,
+    Do,
+    Increment,
+    Loop,
+    Return,
+    Statement,
+    head_atoms,
+    inner_lists,
+)
+from srcad.backends.structure import Structured
+from srcad.ir.core import UNDEF, Atom, Value
+from srcad.ir.primitives import (
+    build_dict,
+    build_list,
+    build_record,
+    build_tuple,
+    item,
+    shape,
+)
+from srcad.types import Numeric
+
+_STRUCTURES = frozenset({build_tuple, build_dict, build_record, build_list})
+_CHEAP = frozenset({len, shape, np.size, np.ndim, np.transpose})
+_PARTS = frozenset({item, operator.getitem})
+_MAX_DEPTH = 40
+_MAX_OPS = {"primal": 60, "reverse": 24}
+_MAX_OPS_ACROSS_LINES = 5
+_MAX_ARM = 8
+
+
+def nest(structured: Structured, into_copies: frozenset[Value] = frozenset()) -> Nesting:
+    """Decide; values in `into_copies` may also move into the assignment that ends their block."""
+    nester = Nester(Nesting(structured.alias), into_copies)
+    nester.count(structured.body)
+    nester.block(structured.body)
+    return nester.nesting
+
+
+@dataclass(eq=False)
+class Nester:
+    """The pass."""
+
+    nesting: Nesting
+    into_copies: frozenset[Value]
+    uses: Counter[Value] = field(default_factory=Counter)
+    size: dict[Value, tuple[int, int]] = field(default_factory=dict)
+    tested_twice: set[Value] = field(default_factory=set)
+    carried: set[Value] = field(default_factory=set)
+
+    def count(self, statements: list[Statement]) -> None:
+        """Count how often each value is written."""
+        for statement in statements:
+            atoms = list(head_atoms(statement))
+            if isinstance(statement, Loop):
+                atoms.append(statement.test)
+                self.carried.update(statement.carried)
+            for atom in atoms:
+                resolved = self.nesting.resolve(atom)
+                if isinstance(resolved, Value):
+                    self.uses[resolved] += 1
+            for inner in inner_lists(statement):
+                self.count(inner)
+            if isinstance(statement, Branch):
+                self._note_short_circuit(statement)
+
+    def _note_short_circuit(self, branch: Branch) -> None:
+        """``a and b`` names `a` twice in the IR, but is written with one."""
+        test = self.nesting.resolve(branch.test)
+        if not isinstance(test, Value):
+            return
+        for arm in (branch.then, branch.orelse):
+            only = arm[0] if len(arm) == 1 else None
+            sources = only.sources if isinstance(only, Copy) else []
+            if len(sources) == 1 and self.nesting.resolve(sources[0]) is test:
+                self.tested_twice.add(test)
+
+    def block(
+        self, statements: list[Statement], tail: Atom | None = None, moves: bool = False
+    ) -> None:
+        """One list; `tail` is read behind it, `moves` lets values move into its last copy."""
+        waiting: dict[Value, Do | Branch] = {}
+        self._repeat_cheap_calls(statements, tail)
+        for statement in statements:
+            self._inside(statement)
+            consumed = self._consume(statement, waiting, moves)
+            self._settle(statement, waiting, consumed)
+            value = self._nestable(statement)
+            if value is None or value in self.nesting.nested:
+                continue
+            assert isinstance(statement, Do | Branch)
+            waiting[value] = statement
+        if tail is not None:
+            value_or_const = self.nesting.resolve(tail)
+            if isinstance(value_or_const, Value) and value_or_const in waiting:
+                self.nesting.nested[value_or_const] = waiting[value_or_const]
+
+    def _repeat_cheap_calls(self, statements: list[Statement], tail: Atom | None) -> None:
+        """``len(x)``, ``x.shape[0]``, ``x.T`` are written again rather than named."""
+        cheap = [s for s in statements if isinstance(s, Do) and self._is_cheap(s)]
+        self._forget_unread_lengths(statements)
+        if not cheap:
+            return
+        here: Counter[Atom] = Counter()
+        for statement in statements:
+            here.update(self.nesting.resolve(a) for a in head_atoms(statement))
+        if tail is not None:
+            here[self.nesting.resolve(tail)] += 1
+        for do in cheap:
+            result = do.result
+            if result is not None and 1 != self.uses[result] == here[result]:
+                self.nesting.nested[result] = do
+                self.size[result] = (1, 1)
+
+    def _forget_unread_lengths(self, statements: list[Statement]) -> None:
+        """``len(x)`` that only counted the trips of a loop which is written without it."""
+        for statement in statements:
+            if isinstance(statement, Do) and statement.op.target is len and statement.result:
+                if not self.uses[statement.result]:
+                    self.nesting.nested[statement.result] = statement
+
+    def _is_cheap(self, do: Do) -> bool:
+        """Whether a call only asks an array that stays what it is for its shape, or turns it."""
+        if do.result is None or do.result.hint is not None or do.op.kwargs or not do.op.args:
+            return False
+        operand = do.op.args[0]
+        value = self.nesting.resolve(operand) if isinstance(operand, Value) else None
+        if not isinstance(value, Value) or value in self.carried:
+            return False
+        if is_one_of(do.op.target, _PARTS):
+            made = self.nesting.nested.get(value)
+            return isinstance(made, Do) and made.op.target is shape
+        is_array = isinstance(value.type, Numeric) and value.type.form == "array"
+        return is_array and len(do.op.args) == 1 and is_one_of(do.op.target, _CHEAP)
+
+    def _inside(self, statement: Statement) -> None:
+        match statement:
+            case Loop():
+                self.block(statement.prelude, tail=statement.test)
+                self.block(statement.body)
+            case Branch():
+                moves = self._may_be_choice(statement)
+                self.block(statement.then, moves=moves)
+                self.block(statement.orelse, moves=moves)
+                if (
+                    moves
+                    and self._is_reduced(statement.then)
+                    and self._is_reduced(statement.orelse)
+                ):
+                    last = statement.then[-1]
+                    assert isinstance(last, Copy)
+                    statement.choice = last.targets[0]
+
+    # ---------------------------------------------------------------------- consumption
+    def _consume(
+        self, reader: Statement, waiting: dict[Value, Do | Branch], moves: bool
+    ) -> set[Value]:
+        depth = ops = 0
+        consumed: set[Value] = set()
+        for atom in read_atoms(reader):
+            value = self.nesting.resolve(atom)
+            if not isinstance(value, Value):
+                continue
+            if value not in waiting:
+                continue
+            inner_depth, inner_ops = self.size[value]
+            limit = _MAX_OPS[_half(reader)]
+            fits = inner_depth < _MAX_DEPTH and ops + inner_ops < limit
+            if fits and self._may_move(value, waiting, reader, moves):
+                self.nesting.nested[value] = waiting[value]
+                consumed.add(value)
+                depth, ops = max(depth, inner_depth), ops + inner_ops
+        for value in consumed:
+            del waiting[value]
+        if isinstance(reader, Do | Branch):
+            result = reader.choice if isinstance(reader, Branch) else reader.result
+            if result is not None:
+                self.size[result] = (depth + 1, ops + 1)
+        return consumed
+
+    def _may_move(
+        self, value: Value, waiting: dict[Value, Do | Branch], reader: Statement, moves: bool
+    ) -> bool:
+        if isinstance(reader, Copy):
+            return moves or value in self.into_copies
+        if isinstance(reader, Do) and _writes_into(reader, value, self.nesting):
+            return False
+        origin = waiting[value]
+        if value.hint is None or _half(origin) == "primal":
+            return True
+        if isinstance(reader, Return):
+            return len(reader.values) == 1
+        if isinstance(reader, Do) and is_one_of(reader.op.target, _STRUCTURES):
+            return _only_converts(origin, value)
+        if _line(origin) == _line(reader):
+            return True
+        is_next = next(reversed(waiting)) is value
+        return is_next and self.size[value][1] <= _MAX_OPS_ACROSS_LINES
+
+    def _settle(
+        self, statement: Statement, waiting: dict[Value, Do | Branch], consumed: set[Value]
+    ) -> None:
+        """Whatever cannot move past this statement stops waiting."""
+        if isinstance(statement, Copy):
+            targets = set(statement.targets)
+            for value in list(waiting):
+                if not targets.isdisjoint(self.nesting.leaves(read_atoms(waiting[value]))):
+                    del waiting[value]
+        elif not _is_transparent(statement):
+            waiting.clear()
+            return
+        last = next(reversed(waiting), None)
+        if last is not None and _has_effect(waiting[last]):
+            del waiting[last]
+
+    # ----------------------------------------------------------------------- candidates
+    def _nestable(self, statement: Statement) -> Value | None:
+        """The value that a statement would give to the expression of its reader."""
+        match statement:
+            case Do(op=op, result=result, parts=()):
+                if result is None or writes_in_place(statement):
+                    return None
+                once = self.uses[result] == 1 + (result in self.tested_twice)
+                named = result.hint is not None and op.half == "primal"
+                named = named and result not in self.into_copies
+                return result if once and not named else None
+            case Branch(choice=Value() as choice):
+                return choice if self.uses[choice] == 1 and choice.hint is None else None
+            case _:
+                return None
+
+    # ------------------------------------------------------------ conditional expressions
+    def _may_be_choice(self, branch: Branch) -> bool:
+        """Whether both arms do nothing but compute one value, in one line of the user's."""
+        if not branch.then or not branch.orelse:
+            return False
+        first, second = branch.then[-1], branch.orelse[-1]
+        if not isinstance(first, Copy) or not isinstance(second, Copy):
+            return False
+        if len(first.targets) != 1 or first.targets != second.targets:
+            return False
+        if UNDEF in (*first.sources, *second.sources):
+            return False
+        if first.targets[0].hint is not None and not _is_one_line(branch):
+            return False
+        return all(self._is_plain_arm(arm) for arm in (branch.then, branch.orelse))
+
+    def _is_plain_arm(self, arm: list[Statement]) -> bool:
+        return len(arm) <= _MAX_ARM and all(
+            self._nestable(s) is not None if isinstance(s, Do)
+            else isinstance(s, Branch) and self._may_be_choice(s)
+            for s in arm[:-1]
+        )  # fmt: skip
+
+    def _is_reduced(self, arm: list[Statement]) -> bool:
+        return all(_value_of(s) in self.nesting.nested for s in arm[:-1])
+
+
+def _value_of(statement: Statement) -> Value | None:
+    match statement:
+        case Do(result=result):
+            return result
+        case Branch(choice=choice):
+            return choice
+        case _:
+            return None
+
+
+def _only_converts(origin: Do | Branch, value: Value) -> bool:
+    """Whether a value is its operand in another kind: ``return float(a_bar), x_bar``."""
+    if not isinstance(origin, Do) or len(origin.op.args) != 1:
+        return False
+    (operand,) = origin.op.args
+    return isinstance(operand, Value) and operand.hint == value.hint
+
+
+def _half(statement: Statement) -> str:
+    match statement:
+        case Do(op=op) | Loop(op=op):
+            return op.half
+        case Branch(half=half):
+            return half
+        case _:
+            return "primal"
+
+
+def _line(statement: Statement) -> object:
+    where = statement.op.where if isinstance(statement, Do | Loop) else None
+    if isinstance(statement, Branch | Copy):
+        where = statement.where
+    return (where.file, where.line) if where is not None else None
+
+
+def _is_one_line(branch: Branch) -> bool:
+    return branch.where is not None and branch.where.line == branch.where.end_line
+
+
+def _writes_into(do: Do, value: Value, nesting: Nesting) -> bool:
+    """Whether the call writes into the storage of `value`, which therefore needs a name."""
+    if not writes_in_place(do):
+        return False
+    first = do.op.args[0]
+    return isinstance(first, Value) and nesting.resolve(first) is value
+
+
+def _has_effect(statement: Do | Branch) -> bool:
+    if isinstance(statement, Do):
+        return statement.op.effect
+    arms = (*statement.then, *statement.orelse)
+    return any(_has_effect(s) for s in arms if isinstance(s, Do | Branch))
+
+
+def _is_transparent(statement: Statement) -> bool:
+    """Whether pure expressions may move past a statement (a copy: if it does not set them)."""
+    match statement:
+        case Do(op=op):
+            return not op.effect and not op.in_place
+        case Branch(choice=choice):
+            return choice is not None and not _has_effect(statement)
+        case Copy() | Append() | Increment():
+            return True
+        case _:
+            return False

@@ -1,0 +1,198 @@
+"""The statements of the written program, before they have names.
+
+They stand between the IR and Python: control flow has its final shape, but variables are still
+values.  `nesting` decides which values become parts of larger expressions, `names` which values
+share a variable; `writer` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from srcad.ir.core import Arg, Atom, Call, Display, For, Location, Value, While
+
+
+@dataclass(eq=False)
+class Do:
+    """A call.  `result` is None when nobody reads it; `parts` unpack a tuple where it is made."""
+
+    op: Call
+    result: Value | None
+    parts: tuple[Value | None, ...] = ()
+
+
+@dataclass(eq=False)
+class Copy:
+    """Assign in parallel: every source is read before any target is written."""
+
+    targets: list[Value]
+    sources: list[Atom]
+    where: Location | None = None
+
+
+@dataclass(eq=False)
+class Append:
+    """Append one item (a tuple where there are several) to a list that only we hold."""
+
+    target: Value
+    items: list[Atom]
+
+
+@dataclass(eq=False)
+class Increment:
+    """Count a trip."""
+
+    target: Value
+
+
+@dataclass(eq=False)
+class Reverse:
+    """Turn around a list that was collected backward."""
+
+    target: Value
+
+
+@dataclass(eq=False)
+class Branch:
+    """``if test``.  With `choice`, both arms only assign that value: a conditional expression."""
+
+    test: Atom
+    then: list[Statement]
+    orelse: list[Statement]
+    where: Location | None = None
+    half: str = "primal"
+    choice: Value | None = None
+
+
+Pattern = Value | tuple["Pattern | None", ...]
+
+
+@dataclass(eq=False)
+class Head:
+    """What a ``for`` loops over: one pattern per sequence.
+
+    `aligned` says that all sequences are known to have the same length once those that are
+    `limited` have been cut to `count` items.
+    """
+
+    patterns: list[Pattern | None] = field(default_factory=list)
+    seqs: list[Arg] = field(default_factory=list)
+    limited: list[bool] = field(default_factory=list)
+    count: Atom | None = None
+    aligned: bool = True
+
+
+@dataclass(eq=False)
+class Loop:
+    """A loop.  A `while` evaluates `prelude` and then `test` before each trip.
+
+    `carried` are the variables that live on from trip to trip (the counters and lists too).
+    """
+
+    op: For | While
+    body: list[Statement]
+    carried: list[Value]
+    prelude: list[Statement]
+    test: Atom
+    head: Head
+
+
+@dataclass(eq=False)
+class Exit:
+    """``break`` or ``continue``."""
+
+    kind: Literal["break", "continue"]
+
+
+@dataclass(eq=False)
+class Return:
+    """The end of the function."""
+
+    values: list[Atom]
+
+
+Statement = Do | Copy | Append | Increment | Reverse | Branch | Loop | Exit | Return
+
+
+def jumps(statements: list[Statement]) -> bool:
+    """Whether control never falls off the end of the list."""
+    if not statements:
+        return False
+    match statements[-1]:
+        case Exit() | Return():
+            return True
+        case Branch(then=then, orelse=orelse, choice=None):
+            return jumps(then) and jumps(orelse)
+        case _:
+            return False
+
+
+def arg_atoms(arg: Arg) -> Iterator[Atom]:
+    """The atoms inside an argument."""
+    if isinstance(arg, Display):
+        for item in arg.items:
+            yield from arg_atoms(item)
+    else:
+        yield arg
+
+
+def head_atoms(statement: Statement) -> Iterator[Atom]:
+    """The atoms that a statement itself reads (not the statements inside it)."""
+    match statement:
+        case Do(op=op):
+            for arg in (*op.args, *(arg for _, arg in op.kwargs)):
+                yield from arg_atoms(arg)
+        case Copy(sources=atoms) | Return(values=atoms):
+            yield from atoms
+        case Append(target=target, items=items):
+            yield from items
+            yield target
+        case Increment(target=target) | Reverse(target=target):
+            yield target
+        case Branch(test=test):
+            yield test
+        case Loop(head=head):
+            for arg in head.seqs if head.count is None else (*head.seqs, head.count):
+                yield from arg_atoms(arg)
+
+
+def inner_lists(statement: Statement) -> tuple[list[Statement], ...]:
+    """The lists of statements inside a statement."""
+    match statement:
+        case Branch(then=then, orelse=orelse):
+            return (then, orelse)
+        case Loop(prelude=prelude, body=body):
+            return (prelude, body)
+        case _:
+            return ()
+
+
+def pattern_values(pattern: Pattern | None) -> Iterator[Value]:
+    """The values that a loop target binds."""
+    if isinstance(pattern, tuple):
+        for part in pattern:
+            yield from pattern_values(part)
+    elif pattern is not None:
+        yield pattern
+
+
+def defined(statement: Statement) -> Iterator[Value]:
+    """The values that a statement itself binds."""
+    match statement:
+        case Do(result=result, parts=parts):
+            if parts:
+                yield from (part for part in parts if part is not None)
+            elif result is not None:
+                yield result
+        case Copy(targets=targets):
+            yield from targets
+        case Branch(choice=choice):
+            if choice is not None:
+                yield choice
+        case Loop(head=head):
+            for pattern in head.patterns:
+                yield from pattern_values(pattern)
+        case _:
+            return

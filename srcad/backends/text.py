@@ -1,0 +1,210 @@
+"""Syntax trees as text: the only importer of astor.
+
+What astor prints is parsed again and compared with the tree; on any difference `ast.unparse` prints
+instead (then without comments).
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+with warnings.catch_warnings():
+    # astor reads deprecated names of `ast` when it is imported on Python 3.12 and later.
+    warnings.simplefilter("ignore")
+    import astor
+    from astor.code_gen import SourceGenerator
+
+WIDTH = 88
+_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+_SIGNS = "+ - * / // % @ ** | & ^ << >> == != < <= > >= and or if else"
+_BREAKABLE = frozenset(f" {sign} " for sign in _SIGNS.split(" "))
+
+
+class Comment(ast.stmt):
+    """A line of its own that is no code."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
+class _Generator(SourceGenerator):  # type: ignore[misc]
+    """astor's printer, with comments and plain string literals."""
+
+    def visit_Comment(self, node: Comment) -> None:  # noqa: N802 - astor's protocol
+        self.newline()
+        self.write(one_line(f"# {node.text}", WIDTH - 4 * self.indentation))
+
+    def visit_Constant(self, node: ast.Constant) -> None:  # noqa: N802 - astor's protocol
+        value = node.value
+        if isinstance(value, str):
+            self.write(_quoted(value))
+        elif isinstance(value, bytes):
+            self.write(repr(value))
+        else:
+            super().visit_Constant(node)
+
+    def decorators(self, node: ast.stmt, extra: int) -> None:
+        """Blank lines before a definition, and its header right above it."""
+        self.newline(extra=extra)
+        for line in getattr(node, "header", ()):
+            self.write(one_line(f"# {line}"))
+            self.newline()
+
+
+def _quoted(text: str) -> str:
+    """A string literal, in double quotes where that needs no escapes."""
+    plain = repr(text)
+    if plain[0] == "'" and '"' not in text:
+        return '"' + plain[1:-1].replace("\\'", "'") + '"'
+    return plain
+
+
+def one_line(text: str, width: int = WIDTH) -> str:
+    """A text on one line of printable characters, cut at `width`."""
+    line = "".join(c if c.isprintable() else " " for c in text.strip())
+    return line if len(line) <= width else f"{line[: width - 3].rstrip()}..."
+
+
+def render(tree: ast.Module) -> tuple[str, ast.Module]:
+    """The text of a module, and the tree that the text parses to."""
+    text: str = astor.to_source(
+        tree, source_generator_class=_Generator, pretty_source=_pretty_source
+    )
+    text = text.strip("\n") + "\n"
+    bare = without_comments(tree)
+    try:
+        parsed = ast.parse(text)
+    except SyntaxError:
+        parsed = None
+    if parsed is None or not same_tree(bare, parsed):
+        text = ast.unparse(ast.fix_missing_locations(bare)) + "\n"
+        parsed = ast.parse(text)
+    return text, parsed
+
+
+def without_comments(tree: ast.Module) -> ast.Module:
+    """The same statements without the comments (the nodes of statements are shared)."""
+    todo: list[Any] = [tree]
+    while todo:
+        node = todo.pop()
+        for name in ("body", "orelse"):
+            statements = getattr(node, name, None)
+            if isinstance(statements, list):
+                code = [s for s in statements if not isinstance(s, Comment)]
+                setattr(node, name, code)
+                todo += code
+    return tree
+
+
+def same_tree(left: ast.AST, right: ast.AST) -> bool:
+    """Whether two trees are the same program, without recursion."""
+    todo: list[tuple[Any, Any]] = [(left, right)]
+    while todo:
+        a, b = todo.pop()
+        kind = type(a)
+        if kind is not type(b):
+            return False
+        if kind is list:
+            if len(a) != len(b):
+                return False
+            todo += zip(a, b, strict=True)
+        elif kind in _LEAVES:
+            if a != b or (kind is not str and repr(a) != repr(b)):
+                return False
+        else:
+            todo += [(getattr(a, name, None), getattr(b, name, None)) for name in _fields(kind)]
+    return True
+
+
+_LEAVES = frozenset({str, int, float, complex, bool, bytes, type(None), type(...)})
+
+
+@functools.cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields that make a difference."""
+    skipped = ("kind", "type_comment", "type_params", "ctx")
+    return tuple(name for name in kind._fields if name not in skipped)
+
+
+# ------------------------------------------------------------------------------- line breaks
+def _pretty_source(tokens: Sequence[str]) -> str:
+    """Join astor's tokens, breaking lines that are too long."""
+    lines: list[str] = []
+    line: list[str] = []
+    for token in tokens:
+        if token and not token.strip("\n"):
+            lines.append(_broken(line) + token)
+            line = []
+        else:
+            line.append(token)
+    lines.append(_broken(line))
+    return "".join(lines)
+
+
+def _broken(tokens: list[str]) -> str:
+    text = "".join(tokens)
+    if len(text) <= WIDTH or text.lstrip().startswith("#"):
+        return text
+    indent = len(text) - len(text.lstrip())
+    shown = [t for t in tokens if t]
+    pieces = _filled(_parenthesised(shown) if _has_operator(shown) else shown, indent)
+    if pieces is None:
+        pieces = _filled(_parenthesised(shown), indent)
+    return text if pieces is None else pieces
+
+
+def _has_operator(tokens: list[str]) -> bool:
+    """Whether an operator stands outside all brackets."""
+    depth = 0
+    for token in tokens:
+        depth += (token in _OPEN) - (token[:1] in _CLOSE)
+        if not depth and token in _BREAKABLE:
+            return True
+    return False
+
+
+def _filled(tokens: list[str], indent: int) -> str | None:
+    """Fill lines greedily; break behind the comma or before the operator of least depth."""
+    lines: list[str] = []
+    current = ""
+    depth = 0
+    deeper = indent + (8 if tokens[-1] == ":" else 4)
+    breaks: list[tuple[int, int]] = []
+    for token in tokens:
+        if token in _OPEN:
+            depth += 1
+        elif token[:1] in _CLOSE:
+            depth -= 1
+        if depth and token in _BREAKABLE:
+            breaks.append((depth, len(current)))
+        current += token
+        if depth and token == ", ":
+            breaks.append((depth, len(current)))
+        while len(current.rstrip()) > WIDTH:
+            if not breaks:
+                return None
+            level = min(d for d, _ in breaks)
+            cut = max(place for d, place in breaks if d == level)
+            lines.append(current[:cut].rstrip())
+            rest = current[cut:].lstrip()
+            shift = cut + len(current[cut:]) - len(rest) - deeper
+            current = " " * deeper + rest
+            breaks = [(d, place - shift) for d, place in breaks if place > cut]
+    return "\n".join([*lines, current])
+
+
+def _parenthesised(tokens: list[str]) -> list[str]:
+    """Parentheses around the value of an assignment or ``return``, so that it may be broken."""
+    for k, token in enumerate(tokens):
+        if token == " = " or (token.startswith(" ") and token.endswith("= ")):
+            return [*tokens[: k + 1], "(", *tokens[k + 1 :], ")"]
+        if token.strip() == "return":
+            rest = tokens[k + 1 :]
+            space, rest = (rest[0], rest[1:]) if rest and rest[0] == " " else ("", rest)
+            return [*tokens[: k + 1], space, "(", *rest, ")"]
+    return tokens

@@ -1,0 +1,386 @@
+"""Statements become Python syntax, with names.
+
+Every node is made afresh where it stands: the printer keeps precedence on the nodes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from srcad.backends.coalesce import Webs
+from srcad.backends.constants import constant
+from srcad.backends.expressions import Nesting, arm_source, is_certain_scalar, writes_in_place
+from srcad.backends.facts import Facts
+from srcad.backends.grouping import grouped, whole_container
+from srcad.backends.heads import for_statement
+from srcad.backends.names import Globals, name_node
+from srcad.backends.spelling import (
+    BINARY,
+    call_expression,
+    index_expression,
+)
+from srcad.backends.statements import (
+    Append,
+    Branch,
+    Copy,
+    Do,
+    Exit,
+    Increment,
+    Loop,
+    Pattern,
+    Return,
+    Reverse,
+    Statement,
+)
+from srcad.backends.text import Comment
+from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, For, Location, Value
+from srcad.ir.primitives import (
+    add_at,
+    add_at_repeated,
+    append,
+    raise_,
+    replaced,
+    updated,
+    without_last,
+)
+
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+CommentOf = Callable[[Location], str | None]
+
+
+@dataclass(eq=False)
+class Writer:
+    """Writes one function."""
+
+    webs: Webs
+    nesting: Nesting
+    space: Globals
+    facts: Facts
+    comment_of: CommentOf
+    weak: set[str] = field(default_factory=set)
+    places: dict[ast.AST, Location] = field(default_factory=dict)
+
+    # ------------------------------------------------------------------------- expressions
+    def expr(self, arg: Arg) -> ast.expr:
+        """The expression for an argument."""
+        if isinstance(arg, Display):
+            return self._display(arg)
+        atom = self.nesting.resolve(arg)
+        if isinstance(atom, Const):
+            return constant(atom, self.space)
+        origin = self.nesting.nested.get(atom)
+        if origin is None:
+            return name_node(self.webs.names[atom])
+        if isinstance(origin, Branch):
+            return self.choice(origin)
+        return call_expression(self, origin.op)
+
+    def _display(self, display: Display) -> ast.expr:
+        items = display.items
+        match display.kind:
+            case "tuple":
+                return ast.Tuple([self.expr(i) for i in items], ast.Load())
+            case "list":
+                return ast.List([self.expr(i) for i in items], ast.Load())
+            case "dict":
+                keys: list[ast.expr | None] = [self.expr(i) for i in items[::2]]
+                return ast.Dict(keys, [self.expr(i) for i in items[1::2]])
+            case "range":
+                return self.range(items)
+            case "slice":
+                name = self.space.expression(slice)
+                return ast.Call(name, [self.expr(i) for i in items], [])
+
+    def range(self, items: Sequence[Arg]) -> ast.expr:
+        """A ``range`` without the arguments that are as by default."""
+        start, stop, step = items
+        shown = [start, stop, step]
+        if step in (Const(1), Const(None)):
+            shown = [start, stop]
+            if start in (Const(0), Const(None)):
+                shown = [stop]
+        return ast.Call(self.space.expression(range), [self.expr(i) for i in shown], [])
+
+    def choice(self, branch: Branch) -> ast.expr:
+        """``a if test else b``, or ``and``/``or`` where an arm is the test itself."""
+        then, orelse = arm_source(branch.then), arm_source(branch.orelse)
+        test = self.nesting.resolve(branch.test)
+        if isinstance(test, Value) and self.nesting.resolve(orelse) is test:
+            return ast.BoolOp(ast.And(), [self.expr(test), self.expr(then)])
+        if isinstance(test, Value) and self.nesting.resolve(then) is test:
+            return ast.BoolOp(ast.Or(), [self.expr(test), self.expr(orelse)])
+        return ast.IfExp(self.expr(test), self.expr(then), self.expr(orelse))
+
+    # -------------------------------------------------------------------------- statements
+    def block(self, statements: list[Statement]) -> list[ast.stmt]:
+        """A list of statements, with comments; never empty."""
+        written: list[ast.stmt] = []
+        line: tuple[str, int] | None = None
+        for group in grouped(statements, self.nesting, self.webs):
+            statement = group[0]
+            nodes = self._unpacking(group) if len(group) > 1 else self.statement(statement)
+            if not nodes:
+                continue
+            where = self._where(statement)
+            if where is not None:
+                for node in nodes:
+                    self.places[node] = where
+                if _is_reverse(self._origin(statement)):
+                    if (where.file, where.line) != line:
+                        comment = self.comment_of(where)
+                        if comment is not None:
+                            written.append(Comment(comment))
+                    line = (where.file, where.line)
+            written += nodes
+        return written if _has_code(written) else [*written, ast.Pass()]
+
+    def _unpacking(self, group: list[Statement]) -> list[ast.stmt]:
+        """``W, b = params["W"], params["b"]``, or ``W, b = layer`` where these are all parts."""
+        calls = [s for s in group if isinstance(s, Do)]
+        targets = ast.Tuple([self.store(s.result) for s in calls], ast.Store())
+        whole = whole_container(calls)
+        if whole is not None:
+            return [ast.Assign([targets], self.expr(whole))]
+        parts = [call_expression(self, s.op) for s in calls]
+        return [ast.Assign([targets], ast.Tuple(parts, ast.Load()))]
+
+    def _where(self, statement: Statement) -> Location | None:
+        match statement:
+            case Do(op=op) | Loop(op=op):
+                return op.where
+            case Copy():
+                origin = self._origin(statement)
+                return None if origin is None else self._where(origin)
+            case Branch(where=where):
+                return where
+            case _:
+                return None
+
+    def _origin(self, statement: Statement) -> Statement | None:
+        """The statement itself, or the first of those that moved into an assignment."""
+        if not isinstance(statement, Copy):
+            return statement
+        atoms = [self.nesting.resolve(s) for s in statement.sources]
+        nested = self.nesting.nested
+        return next((nested[a] for a in atoms if isinstance(a, Value) and a in nested), None)
+
+    def statement(self, statement: Statement) -> list[ast.stmt]:
+        """The lines of one statement."""
+        match statement:
+            case Do():
+                return self._do(statement)
+            case Copy():
+                return self._copy(statement)
+            case Append(target=target, items=items):
+                shown = [self.expr(i) for i in items]
+                value = shown[0] if len(shown) == 1 else ast.Tuple(shown, ast.Load())
+                return [self._method(target, "append", [value])]
+            case Increment(target=target):
+                name = ast.Name(self.webs.names[target], ast.Store())
+                return [ast.AugAssign(name, ast.Add(), ast.Constant(1))]
+            case Reverse(target=target):
+                return [self._method(target, "reverse", [])]
+            case Branch():
+                return self._branch(statement)
+            case Loop():
+                return self._loop(statement)
+            case Exit(kind=kind):
+                return [ast.Break() if kind == "break" else ast.Continue()]
+            case Return(values=values):
+                shown = [self.expr(v) for v in values]
+                return [ast.Return(shown[0] if len(shown) == 1 else ast.Tuple(shown, ast.Load()))]
+
+    def _method(self, target: Value, name: str, args: list[ast.expr]) -> ast.stmt:
+        function = ast.Attribute(self.expr(target), name, ast.Load())
+        return ast.Expr(ast.Call(function, args, []))
+
+    def store(self, pattern: Pattern | None) -> ast.expr:
+        """What stands left of ``=`` or behind ``for``."""
+        if pattern is None:
+            return ast.Name("_", ast.Store())
+        if isinstance(pattern, tuple):
+            return ast.Tuple([self.store(p) for p in pattern], ast.Store())
+        return self.name(pattern)
+
+    def name(self, value: Value) -> ast.Name:
+        """A variable that is written."""
+        return ast.Name(self.webs.names[value], ast.Store())
+
+    def assign(self, value: Value, node: ast.expr) -> ast.stmt:
+        """The statement ``value = node``."""
+        return ast.Assign([self.store(value)], node)
+
+    # ------------------------------------------------------------------------------- calls
+    def _do(self, do: Do) -> list[ast.stmt]:
+        op = do.op
+        if op.target is raise_:
+            parts = [self.expr(arg) for arg in op.args]
+            return [ast.Raise(parts[0], parts[1] if len(parts) > 1 else None)]
+        if do.result is None:
+            return [ast.Expr(call_expression(self, op))]
+        if do.parts:
+            return [ast.Assign([self.store(do.parts)], call_expression(self, op))]
+        if writes_in_place(do):
+            return self._mutation(op, do.result)
+        augmented = self._augmented(op, do.result)
+        return augmented or [self.assign(do.result, call_expression(self, op))]
+
+    def _augmented(self, op: Call, result: Value) -> list[ast.stmt]:
+        """``s += x`` for numbers in the reverse half, where it is rebinding."""
+        if op.half != "reverse" or op.target not in BINARY or len(op.args) != 2:
+            return []
+        first = op.args[0]
+        atom = self.nesting.resolve(first) if isinstance(first, Value) else None
+        if not isinstance(atom, Value) or atom in self.nesting.nested:
+            return []
+        if not self.webs.same(atom, result) or not is_certain_scalar(atom):
+            return []
+        sign = BINARY[op.target]()
+        return [ast.AugAssign(self.name(result), sign, self.expr(op.args[1]))]
+
+    def _mutation(self, op: Call, result: Value) -> list[ast.stmt]:
+        """A write into the first argument's storage, or into a copy of it."""
+        first = op.args[0]
+        atom = self.nesting.resolve(first) if isinstance(first, Value | Const) else first
+        statements: list[ast.stmt] = []
+        if not op.in_place:
+            made = self._copied(op)
+            statements.append(self.assign(result, made))
+        elif not isinstance(atom, Value) or not self.webs.same(atom, result):
+            statements.append(self.assign(result, self.expr(first)))
+        statements.append(self._write(op, result))
+        return statements
+
+    def _copied(self, op: Call) -> ast.expr:
+        source = self.expr(op.args[0])
+        if op.target is replaced:
+            return ast.List([ast.Starred(source, ast.Load())], ast.Load())
+        return ast.Call(ast.Attribute(source, "copy", ast.Load()), [], [])
+
+    def _write(self, op: Call, result: Value) -> ast.stmt:
+        target, args = op.target, op.args
+        if target is append:
+            return self._method(result, "append", [self.expr(args[1])])
+        if target is without_last:
+            return self._method(result, "pop", [])
+        if target is add_at_repeated:
+            add = ast.Attribute(
+                ast.Attribute(self.space.numpy(), "add", ast.Load()), "at", ast.Load()
+            )
+            return ast.Expr(ast.Call(add, [self.expr(result), *map(self.expr, args[1:])], []))
+        if target in (updated, replaced, add_at):
+            index = index_expression(self, args[1])
+            place = ast.Subscript(self.expr(result), index, ast.Store())
+            value = self.expr(args[2])
+            if target is add_at:
+                return ast.AugAssign(place, ast.Add(), value)
+            return ast.Assign([place], value)
+        if target in BINARY:
+            return ast.AugAssign(self.name(result), BINARY[target](), self.expr(args[1]))
+        raise TypeError(f"no way to write {target!r} in place")
+
+    # -------------------------------------------------------------------------- assignments
+    def _copy(self, copy: Copy) -> list[ast.stmt]:
+        """A parallel assignment, as single ones where their order can be chosen."""
+        left: list[tuple[Value, Atom]] = []
+        for target, source in zip(copy.targets, copy.sources, strict=True):
+            atom = self.nesting.resolve(source)
+            if atom is UNDEF and self.webs.names[target] not in self.weak:
+                continue
+            if self._is_same_variable(atom, target):
+                continue
+            left.append((target, atom))
+        if len(left) > 1 and all(isinstance(a, Const) for _, a in left):
+            return self._together(left)
+        return self._in_some_order(left)
+
+    def _is_same_variable(self, atom: Atom, target: Value) -> bool:
+        is_variable = isinstance(atom, Value) and atom not in self.nesting.nested
+        return is_variable and isinstance(atom, Value) and self.webs.same(atom, target)
+
+    def _together(self, pairs: list[tuple[Value, Atom]]) -> list[ast.stmt]:
+        targets = ast.Tuple([self.store(t) for t, _ in pairs], ast.Store())
+        return [ast.Assign([targets], ast.Tuple([self.expr(a) for _, a in pairs], ast.Load()))]
+
+    def _in_some_order(self, pairs: list[tuple[Value, Atom]]) -> list[ast.stmt]:
+        statements: list[ast.stmt] = []
+        reads = [{self.webs.names[v] for v in self.nesting.leaves([a])} for _, a in pairs]
+        left = list(range(len(pairs)))
+        while left:
+            free = next((k for k in left if self._is_free(k, left, pairs, reads)), None)
+            if free is None:
+                return statements + self._together([pairs[k] for k in left])
+            left.remove(free)
+            statements += self._single(*pairs[free])
+        return statements
+
+    def _is_free(
+        self, k: int, left: list[int], pairs: list[tuple[Value, Atom]], reads: list[set[str]]
+    ) -> bool:
+        """Whether nobody else still reads what assignment `k` overwrites."""
+        name = self.webs.names[pairs[k][0]]
+        return all(name not in reads[j] for j in left if j != k)
+
+    def _single(self, target: Value, atom: Atom) -> list[ast.stmt]:
+        origin = self.nesting.nested.get(atom) if isinstance(atom, Value) else None
+        if isinstance(origin, Do):
+            augmented = self._augmented(origin.op, target)
+            if augmented:
+                return augmented
+        return [self.assign(target, self.expr(atom))]
+
+    # ------------------------------------------------------------------------ control flow
+    def _branch(self, branch: Branch) -> list[ast.stmt]:
+        if branch.choice is not None:
+            return [self.assign(branch.choice, self.choice(branch))]
+        test = self.expr(branch.test)
+        then, orelse = self.block(branch.then), self.block(branch.orelse)
+        has_then, has_else = not _is_empty(then), not _is_empty(orelse)
+        if not has_then and not has_else:
+            return []
+        if not has_then:
+            return [ast.If(_negated(test), orelse, [])]
+        return [ast.If(test, then, orelse if has_else else [])]
+
+    def _loop(self, loop: Loop) -> list[ast.stmt]:
+        body = self.block(loop.body)
+        if isinstance(loop.op, For):
+            return [for_statement(self, loop, body)]
+        prelude = self.block(loop.prelude)
+        test = self.expr(loop.test)
+        if _is_empty(prelude):
+            return [ast.While(test, body, [])]
+        leave = ast.If(_negated(test), [ast.Break()], [])
+        body = [] if _is_empty(body) else body
+        return [ast.While(ast.Constant(True), [*prelude, leave, *body], [])]
+
+
+def _negated(test: ast.expr) -> ast.expr:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    if isinstance(test, ast.Compare):
+        opposite = _OPPOSITE.get(type(test.ops[0]))
+        if opposite is not None:
+            return ast.Compare(test.left, [opposite()], test.comparators)
+    return ast.UnaryOp(ast.Not(), test)
+
+
+def _has_code(statements: list[ast.stmt]) -> bool:
+    return any(not isinstance(s, Comment) for s in statements)
+
+
+def _is_empty(statements: list[ast.stmt]) -> bool:
+    return all(isinstance(s, Comment | ast.Pass) for s in statements)
+
+
+def _is_reverse(origin: Statement | None) -> bool:
+    return isinstance(origin, Do) and origin.op.half == "reverse"
