@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.errors import NonScalarOutputError
+from srcad.errors import NonScalarOutputError, UnsupportedTypeError
 
 
 def unbroadcast(g: Any, x: Any) -> Any:
@@ -43,7 +43,18 @@ def or_zeros(g: Any, x: Any) -> Any:
         return zeros_like(x)
     if isinstance(g, list):
         return [or_zeros(item, y) for item, y in zip(g, x, strict=True)]
+    if isinstance(g, tuple):
+        padded = (*x, *(None for _ in g)) if isinstance(x, tuple) else (None,) * len(g)
+        parts = [or_zeros(item, y) for item, y in zip(g, padded, strict=False)]
+        return tuple.__new__(type(g), parts)
+    if isinstance(g, dict):
+        return {key: or_zeros(item, x[key]) for key, item in g.items()}
     return g
+
+
+def undecided(sentence: str) -> Any:
+    """Raise: a derivative would be needed that the types did not allow to take before the call."""
+    raise UnsupportedTypeError(sentence)
 
 
 def plus(a: Any, b: Any) -> Any:

@@ -2,57 +2,73 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from srcad.backends.python import emit, load
-from srcad.frontend.lower import Lowered, lower, lower_inline
-from srcad.ir.core import Block, Call, Const, Op
+from srcad.derivatives import derived
+from srcad.finishing import checked
+from srcad.frontend.lower import Lowered
+from srcad.ir.core import Block, Call, For, If, Op, While
 from srcad.ir.evaluate import evaluate
-from srcad.ir.verify import verify
+from srcad.lowering import lower_callable
+from srcad.nested import transforms
 from srcad.paths import read
-from srcad.pipeline import finished
+from srcad.request import Request, parameters_of
 from srcad.signature import describe
-from srcad.transforms.vjp import vjp
 from srcad.types import Facts
 
 
-def lowered(f: Callable[..., Any], *args: Any) -> tuple[Lowered, list[Any]]:
-    """The IR of a function for these arguments, and the arguments of the IR."""
-    facts = Facts()
-    bound = inspect.signature(f).bind(*args)
-    bound.apply_defaults()
-    given = bound.arguments
-    types = {n: describe(v, (("param", n),), facts) for n, v in given.items()}
-    active = tuple(n for n, v in given.items() if not isinstance(v, bool | str))
-    found = lower(f, types, facts, active=active, arguments=given)  # type: ignore[arg-type]
-    verify(found.function)
-    return found, [*given.values(), *(read(c.path, f, given) for c in found.captures)]
+def lowered(f: Callable[..., Any], args: tuple[Any, ...], wrt: tuple[int, ...]) -> tuple[Lowered, list[Any]]:
+    """A function as IR for these arguments, and the values of all its parameters."""
+    parameters, facts = parameters_of(f) or (), Facts()
+    named = {p.name: a for p, a in zip(parameters, args, strict=True)}
+    types = {name: describe(value, (("param", name),), facts) for name, value in named.items()}
+    active = tuple(parameters[k].name for k in wrt)
+    made = lower_callable(
+        f, parameters, types, facts, active=active, arguments=named, transforms=transforms
+    )
+    captured = [read(c.path, f, named) for c in made.captures]
+    return made, [*args, *captured]
 
 
 def evaluated(f: Callable[..., Any], *args: Any) -> Any:
     """The value of ``f(*args)`` by way of the IR: lowered for these arguments, then evaluated."""
-    found, arguments = lowered(f, *args)
-    return evaluate(found.function, *arguments)
+    made, values = lowered(f, args, tuple(range(len(args))))
+    return evaluate(checked(made.function), *values)
+
+
+def evaluated_gradient(f: Callable[..., Any], wrt: tuple[int, ...], *args: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The value and the gradients by evaluating the adjoint's IR, without any text."""
+    made, values = lowered(f, args, wrt)
+    adjoint = derived(made.function, Request("value_and_grad", wrt, single=False), list(wrt))
+    value, *gradients = evaluate(checked(adjoint), *values)
+    return value, tuple(gradients)
 
 
 def edited(f: Callable[..., Any], swap: dict[Any, Any], *args: Any) -> tuple[Any, Any]:
     """The value and the first gradient of a function whose IR has some callees replaced."""
-    found, arguments = lowered(f, *args)
-    function = found.function
-    changed = replace(function, block=_edited(function.block, swap))
-    made = finished(vjp(changed, (0,), lower_inline, seed=Const(1.0)), own=(1,))
-    value, gradient = load(emit(made, name="edited"))(*arguments)
+    made, values = lowered(f, args, (0,))
+    function = replace(made.function, block=_swapped(made.function.block, swap))
+    adjoint = derived(function, Request("value_and_grad", (0,)), [0])
+    value, gradient = evaluate(checked(adjoint), *values)
     return value, gradient
 
 
-def _edited(block: Block, swap: dict[Any, Any]) -> Block:
-    return replace(block, ops=tuple(_edited_op(op, swap) for op in block.ops))
+def _swapped(block: Block, swap: dict[Any, Any]) -> Block:
+    return replace(block, ops=tuple(_swapped_op(op, swap) for op in block.ops))
 
 
-def _edited_op(op: Op, swap: dict[Any, Any]) -> Op:
-    if isinstance(op, Call) and op.target in swap:
-        return replace(op, target=swap[op.target])
-    return op
+def _swapped_op(op: Op, swap: dict[Any, Any]) -> Op:
+    match op:
+        case Call():
+            return replace(op, target=swap.get(op.target, op.target))
+        case If():
+            return replace(op, then=_swapped(op.then, swap), orelse=_swapped(op.orelse, swap))
+        case For():
+            return replace(op, body=_swapped(op.body, swap))
+        case While():
+            return replace(op, test=_swapped(op.test, swap), body=_swapped(op.body, swap))
+    raise TypeError(type(op).__name__)
+
+

@@ -1,0 +1,337 @@
+"""The public functions; each is a thin door to the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from srcad import nested
+from srcad.compiled import (
+    Differentiable,
+    Gradient,
+    all_arguments,
+    inspection,
+    plain,
+)
+from srcad.dispatch import Failure
+from srcad.errors import OptionError, WrtError
+from srcad.frontend.boxes import Box
+from srcad.frontend.scope import Session
+from srcad.inspection import Inspection
+from srcad.notes import noted
+from srcad.request import Request
+
+T = TypeVar("T")
+Wrt = int | str | tuple[int | str, ...] | list[int | str]
+BACKENDS = ("numpy",)
+
+
+class _Unset:
+    """An argument that was not given."""
+
+    def __repr__(self) -> str:
+        return "0"
+
+
+_UNSET: Any = _Unset()
+
+
+def grad(
+    function: Callable[..., Any],
+    wrt: Wrt = _UNSET,
+    *,
+    argnums: Wrt = _UNSET,
+    has_aux: bool = False,
+    backend: str = "numpy",
+) -> Gradient:
+    """Return the gradient of a scalar function, as a function of the same arguments.
+
+    Parameters
+    ----------
+    function : callable
+        A plain Python function whose result is one real number.
+    wrt : int, str or tuple of these
+        The arguments to differentiate by: positions (negative ones count from the end) or names.
+        One of them gives one gradient, a tuple or list gives a tuple.  `argnums` is another
+        spelling of it.
+    has_aux : bool
+        Whether `function` returns ``(y, aux)``; then ``(gradient, aux)`` comes back.
+    backend : {"numpy"}
+        What the generated code runs on.
+
+    Returns
+    -------
+    Gradient
+        A callable; each gradient has the structure, shape and dtype of its argument.
+
+    Raises
+    ------
+    WrtError
+        `wrt` names no parameter.
+    TypeError
+        `function` is not callable, or both `wrt` and `argnums` are given.
+
+    Examples
+    --------
+    >>> def f(x):
+    ...     return 3 * x**2 + 2 * x + 1
+    >>> grad(f)(2.0)
+    14.0
+    >>> grad(grad(f))(2.0)
+    6.0
+    """
+    return Gradient(_checked(function, backend), _request("grad", wrt, argnums, has_aux))
+
+
+def value_and_grad(
+    function: Callable[..., Any],
+    wrt: Wrt = _UNSET,
+    *,
+    argnums: Wrt = _UNSET,
+    has_aux: bool = False,
+    backend: str = "numpy",
+) -> Gradient:
+    """Return the value together with the gradient, as a function of the same arguments.
+
+    Parameters are those of `grad`.  The result is ``(value, gradient)``, with `has_aux`
+    ``((value, aux), gradient)``.
+
+    Examples
+    --------
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (9.0, 6.0)
+    """
+    return Gradient(_checked(function, backend), _request("value_and_grad", wrt, argnums, has_aux))
+
+
+def elementwise_grad(
+    function: Callable[..., Any],
+    wrt: Wrt = _UNSET,
+    *,
+    argnums: Wrt = _UNSET,
+    backend: str = "numpy",
+) -> Gradient:
+    """Return the gradient of the sum of a function's result.
+
+    For a function that acts on each entry by itself this is its derivative at each entry.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> elementwise_grad(np.sin)(np.array([0.0, np.pi]))
+    array([ 1., -1.])
+    """
+    request = _request("grad", wrt, argnums, has_aux=False)
+    return Gradient(_checked(function, backend), replace(request, summed=True))
+
+
+def gradient(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """Differentiate a scalar function with respect to all its positional arguments, now.
+
+    Parameters
+    ----------
+    function : callable
+        A function whose result is one real number.
+    *args, **kwargs
+        Its arguments; those given by keyword are constants.
+
+    Returns
+    -------
+    tuple
+        One gradient per positional argument; None where no derivative can flow.
+
+    Examples
+    --------
+    >>> gradient(lambda a, b: a * b, 2, 3)
+    (3.0, 2.0)
+    """
+    found = all_arguments("grad", plain(_checked(function)), args, kwargs)
+    if isinstance(found, Failure):
+        raise found.error from None
+    with noted():
+        result: tuple[Any, ...] = found()
+    return result
+
+
+def pullback(
+    function: Callable[..., Any], /, *args: Any, **kwargs: Any
+) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """Run a function and return its value with the map from its cotangent to the arguments'.
+
+    Parameters
+    ----------
+    function : callable
+        A function with any numbers, arrays or structures of such as its result.
+    *args, **kwargs
+        Its arguments; those given by keyword are constants.
+
+    Returns
+    -------
+    y : object
+        The value.
+    back : callable
+        ``back(y_bar)`` is the tuple of cotangents of the positional arguments.  It may be called
+        any number of times.  The seed has the shape of `y`; one number stands for all entries.
+
+    Raises
+    ------
+    SeedError
+        The seed given to `back` does not fit the value.
+
+    Examples
+    --------
+    >>> y, back = pullback(lambda a, b: a * b, 2, 3)
+    >>> y, back(1), back(10)
+    (6, (3.0, 2.0), (30.0, 20.0))
+    """
+    found = all_arguments("pullback", plain(_checked(function)), args, kwargs)
+    if isinstance(found, Failure):
+        raise found.error from None
+    with noted():
+        result: tuple[Any, Callable[[Any], tuple[Any, ...]]] = found()
+    return result
+
+
+vjp = pullback
+
+
+def inspect(function: Callable[..., Any], /, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Inspection:
+    """Show what the compiler makes of a function; nothing of the user's is executed.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+    *args, **kwargs
+        Arguments of the pattern of interest; without any, the generic form is shown.
+    wrt : int, str or tuple of these
+        The arguments to differentiate by.
+
+    Returns
+    -------
+    Inspection
+        With `primal_source`, `adjoint_source`, `ssa`, `adjoint_ssa`, `ast`, `saved`, `active`,
+        `line_map` and ``definition(name)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def f(W, x):
+    ...     y = W @ x
+    ...     return np.sum(y)
+    >>> print(inspect(f, np.eye(2), np.ones(2)).definition("y"))
+    y = matmul(W, x)  # line 2
+    """
+    if isinstance(function, Gradient):
+        return function.inspect(*args, **kwargs)
+    return inspection(_checked(function), _request("grad", wrt, _UNSET, False), args, kwargs)
+
+
+def stop_gradient(x: T) -> T:
+    """Return `x` itself; no derivative flows through it.
+
+    Examples
+    --------
+    >>> grad(lambda x: stop_gradient(x) * x)(3.0)
+    3.0
+    """
+    return x
+
+
+@overload
+def differentiate(function: Callable[..., Any], /) -> Differentiable: ...
+@overload
+def differentiate(
+    function: None = None, /, *, wrt: Wrt = ..., argnums: Wrt = ..., backend: str = ...
+) -> Callable[[Callable[..., Any]], Differentiable]: ...
+def differentiate(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    wrt: Wrt = _UNSET,
+    argnums: Wrt = _UNSET,
+    backend: str = "numpy",
+) -> Any:
+    """Give a function its derivatives: a decorator, with or without options.
+
+    The decorated object still is the function (calls run at its own speed); it also has ``grad``,
+    ``value_and_grad``, ``gradient``, ``pullback``, ``source``, ``adjoint_source``, ``ssa`` and
+    ``inspect``.  Decorating runs nothing and reads nothing of the function.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+    wrt : int, str or tuple of these
+        What `grad` and `value_and_grad` differentiate by.
+    backend : {"numpy"}
+        What the generated code runs on.
+
+    Examples
+    --------
+    >>> @differentiate
+    ... def f(x):
+    ...     return x**3
+    >>> f(2.0), f.grad(2.0)
+    (8.0, 12.0)
+    """
+    request = _request("grad", wrt, argnums, has_aux=False)
+    if function is not None:
+        return Differentiable(plain(_checked(function, backend)), request)
+    _checked(differentiate, backend)
+    return lambda decorated: Differentiable(plain(_checked(decorated, backend)), request)
+
+
+# ------------------------------------------------------------------------------- arguments
+def _request(mode: Any, wrt: Any, argnums: Any, has_aux: bool) -> Request:
+    if wrt is not _UNSET and argnums is not _UNSET:
+        raise TypeError("wrt and argnums are two spellings of one argument: give only one of them")
+    given = argnums if wrt is _UNSET else wrt
+    if given is _UNSET:
+        given = 0
+    single = not isinstance(given, tuple | list)
+    entries = (given,) if single else tuple(given)
+    for entry in entries:
+        if isinstance(entry, bool) or not isinstance(entry, int | np.integer | str):
+            raise WrtError(
+                f"wrt={entry!r} is neither a position nor a name",
+                why="arguments are named by int or str.",
+                help="wrt=0, wrt='x' or wrt=(0, 'x')",
+            )
+    named = tuple(entry if isinstance(entry, str) else int(entry) for entry in entries)
+    return Request(mode, named, single, has_aux)
+
+
+def _checked(function: Any, backend: str = "numpy") -> Any:
+    if backend not in BACKENDS:
+        raise OptionError(
+            f"backend={backend!r} does not exist",
+            why=f"the backends are: {', '.join(map(repr, BACKENDS))}.",
+            help='leave it out, or say backend="numpy"',
+        )
+    if not callable(function):
+        raise TypeError(f"a function is differentiated, and {function!r} is not callable")
+    return function
+
+
+# ------------------------------------------------------------- inside a differentiated function
+def _gradient_of_call(mode: Any, *, summed: bool = False) -> nested.Meaning:
+    def meaning(s: Session, given: nested.Given) -> Box:
+        wrt = given.known(s, "wrt", 1, _UNSET)
+        argnums = given.known(s, "argnums", 9, _UNSET)
+        has_aux = bool(given.known(s, "has_aux", 9, False))
+        request = replace(_request(mode, wrt, argnums, has_aux), summed=summed)
+        return nested.gradient_function(s, request, given.function(s))
+
+    return meaning
+
+
+nested.means(grad)(_gradient_of_call("grad"))
+nested.means(value_and_grad)(_gradient_of_call("value_and_grad"))
+nested.means(elementwise_grad)(_gradient_of_call("grad", summed=True))
+nested.means(gradient)(nested.gradient_now)
+nested.means(pullback)(nested.pullback_now)
+nested.means(stop_gradient)(nested.stopped)

@@ -1,0 +1,106 @@
+"""The demonstration of ``python -m srcad demo``: a small network that learns two spirals."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from srcad.api import value_and_grad
+from srcad.frontend.source import definition
+from srcad.testing import check_grads
+
+Params = dict[str, np.ndarray[Any, Any]]
+
+
+def loss(params: Params, x: np.ndarray[Any, Any], t: np.ndarray[Any, Any]) -> Any:
+    """Return the mean logistic loss of a two-layer network; ``t`` is +1 or -1."""
+    h = np.tanh(x @ params["W1"] + params["b1"])
+    z = h @ params["W2"] + params["b2"]
+    return np.mean(np.log1p(np.exp(-t * z)))
+
+
+def spirals(count: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return points on two interleaved spirals, (2 count, 2), and their labels, (2 count,)."""
+    angle = 3.0 * np.pi * np.sqrt(rng.uniform(0.02, 1.0, count))
+    arm = np.stack([angle * np.cos(angle), angle * np.sin(angle)], axis=1) / 10.0
+    points = np.concatenate([arm, -arm]) + rng.normal(0.0, 0.02, (2 * count, 2))
+    return points, np.repeat([1.0, -1.0], count)
+
+
+def initial(rng: np.random.Generator, hidden: int = 48) -> Params:
+    """Return random parameters of the network."""
+    return {
+        "W1": rng.normal(0.0, 2.0, (2, hidden)),
+        "b1": rng.normal(0.0, 1.0, hidden),
+        "W2": rng.normal(0.0, 0.2, hidden),
+        "b2": np.zeros(()),
+    }
+
+
+def run(seconds: float = 3.0) -> int:
+    """Show, check and train; the exit status says whether it worked."""
+    rng = np.random.default_rng(0)
+    x, t = spirals(150, rng)
+    params = initial(rng)
+    step = value_and_grad(loss)
+    step(params, x, t)
+    print("A plain NumPy function, and what srcad wrote from it:\n")
+    _beside(_without_docstring(definition(loss).text), step.source)
+
+    check_grads(loss, [params, x, t], wrt=0, order=1)
+    print("\nEvery entry of its gradient agrees with finite differences.\n")
+
+    accuracy = _train(step, params, x, t, seconds)
+    print(f"\nThe network tells the two spirals apart on {accuracy:.1%} of the points.")
+    return 0 if accuracy > 0.9 else 1
+
+
+def _train(step: Any, params: Params, x: Any, t: Any, seconds: float) -> float:
+    """Adam on all points for some seconds, with a progress bar."""
+    mean = {key: np.zeros_like(value) for key, value in params.items()}
+    square = {key: np.zeros_like(value) for key, value in params.items()}
+    start, count = time.perf_counter(), 0
+    while (elapsed := time.perf_counter() - start) < seconds or count < 200:
+        value, gradient = step(params, x, t)
+        count += 1
+        for key, g in gradient.items():
+            mean[key] = 0.9 * mean[key] + 0.1 * g
+            square[key] = 0.999 * square[key] + 0.001 * g * g
+            first = mean[key] / (1 - 0.9**count)
+            second = square[key] / (1 - 0.999**count)
+            params[key] = params[key] - 0.02 * first / (np.sqrt(second) + 1e-8)
+        if count % 50 == 0:
+            _bar(min(elapsed / seconds, 1.0), count, float(value))
+    _bar(1.0, count, float(value))
+    print(f"\n{count} steps in {elapsed:.1f} s")
+    z = np.tanh(x @ params["W1"] + params["b1"]) @ params["W2"] + params["b2"]
+    return float(np.mean((z > 0) == (t > 0)))
+
+
+def _bar(part: float, count: int, value: float) -> None:
+    if not sys.stdout.isatty() and part < 1.0:
+        return
+    filled = int(30 * part)
+    print(f"\rtraining [{'#' * filled}{'.' * (30 - filled)}] step {count:6d}  loss {value:.4f}",
+          end="", flush=True)  # fmt: skip
+
+
+def _without_docstring(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if '"""' not in line)
+
+
+def _beside(left: str, right: str) -> None:
+    """Print two texts side by side where the terminal is wide enough, else one below the other."""
+    first, second = left.splitlines(), right.splitlines()
+    width = max(map(len, first))
+    if width + 3 + max(map(len, second)) > shutil.get_terminal_size((160, 24)).columns:
+        print("\n".join([*first, "", *second]))
+        return
+    for k in range(max(len(first), len(second))):
+        a = first[k] if k < len(first) else ""
+        b = second[k] if k < len(second) else ""
+        print(f"{a.ljust(width)} | {b}".rstrip())

@@ -1,0 +1,242 @@
+"""Finding the compiled function that fits a call: a generated function per pattern.
+
+Each pattern becomes one ``if`` over what it takes for granted, written as Python text with the
+user's own parameter list, so that Python itself binds the arguments.  A call that fits costs about
+a microsecond; one that does not goes on to the next pattern, and at the end to the compiler.  The
+text of two float arguments reads ::
+
+    def bind(_function, _run, _next):
+        def loss(x, y):
+            _found = None
+            try:
+                if _type(x) is _float and _type(y) is _float:
+                    return _run(x, y)
+                _found = _next(x, y)
+                if _type(_found) is not _failure:
+                    return _found()
+            except _any as _error:
+                _note(_error)
+                raise
+            raise _found.error from None
+        loss.__qualname__ = "loss"
+        return loss
+
+so that one frame stands between the user and an error, and errors of generated code get a note.
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import CodeType
+from typing import Any
+
+from srcad.conditions import Conditions, guarded_code
+from srcad.frontend.guards import Guard
+from srcad.notes import add_note
+from srcad.paths import Path
+from srcad.rules import registry
+from srcad.types import Assumption, Type
+
+Bind = Callable[..., Callable[..., Any]]
+
+
+class _Missing:
+    """The default of a parameter whose default is read at the call."""
+
+    def __repr__(self) -> str:
+        return "<default>"
+
+
+MISSING = _Missing()
+
+
+@dataclass(frozen=True, eq=False)
+class Failure:
+    """What is returned where an error is to be raised by whoever stands next to the user."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """What one compiled function takes for granted.
+
+    `types` are those of the parameters in order; `captures` are the values that are read besides
+    the arguments and passed after them.
+    """
+
+    types: tuple[Type, ...]
+    assumptions: tuple[Assumption, ...] = ()
+    captures: tuple[tuple[Path, Type], ...] = ()
+    guards: tuple[Guard, ...] = ()
+
+
+def binder(
+    pattern: Pattern,
+    parameters: Sequence[inspect.Parameter],
+    function: Any,
+    rules: int | None = None,
+    *,
+    head: bool,
+) -> Bind:
+    """Generate the function that binds a pattern to a function object.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        What to check.
+    parameters : sequence of inspect.Parameter
+        The parameters of the function.
+    function : callable
+        The function whose call caused the compilation (helpers are found through it).
+    rules : int, optional
+        The version of the rule table that the pattern was compiled with.
+    head : bool
+        Whether to bind arguments as a call of the function does; else all arguments come in order.
+
+    Returns
+    -------
+    callable
+        ``bind(function, run, next)``: the dispatcher of one function object.  `run` is called
+        with all arguments and captures; if the pattern does not fit, `next` is called with all
+        arguments and returns what is to be called instead, or a `Failure`.  The head returns the
+        result; the others what is to be called.
+    """
+    names = [p.name for p in parameters]
+    codes = {
+        g.path: None if g.expected is None else guarded_code(g.expected)
+        for g in pattern.guards
+        if g.kind == "code"
+    }
+    c = Conditions(names, function, codes)
+    for name, type_ in zip(names, pattern.types, strict=True):
+        c.check(type_, name, (("param", name),))
+    if rules is not None:
+        c.constants[f"{c.prefix}rules"] = registry
+        c.add(f"{c.prefix}rules._version == {rules}")
+    for path, type_ in pattern.captures:
+        c.check(type_, c.expression(path), path)
+    for guard in pattern.guards:
+        c.guard(guard.path, guard.kind, guard.expected)
+    for assumption in pattern.assumptions:
+        c.assume(assumption)
+    inputs = ", ".join([*names, *(c.names[path] for path, _ in pattern.captures)])
+    text = _text(c, parameters, inputs, _name_of(function), head=head)
+    own = {f"{c.prefix}{key}": value for key, value in _BOUND.items()}
+    space: dict[str, Any] = {**c.constants, **own, "__name__": "srcad"}
+    exec(compile(text, f"<srcad dispatch {_name_of(function)}>", "exec"), space)
+    bind: Bind = space["bind"]
+    return bind
+
+
+def _text(
+    c: Conditions, parameters: Sequence[inspect.Parameter], inputs: str, name: str, *, head: bool
+) -> str:
+    p = c.prefix
+    names = ", ".join(parameter.name for parameter in parameters)
+    test = " and ".join(c.conditions) or "True"
+    before: list[str] = []
+    if c.risky:
+        before = ["try:", f"    {p}fits = {test}", f"except {p}errors:", f"    {p}fits = False"]
+        test = f"{p}fits"
+    if head:
+        header = _header(parameters, p)
+        body = [
+            *_defaults(parameters, p),
+            "try:",
+            *(f"    {line}" for line in before),
+            f"    if {test}:",
+            f"        return {p}run({inputs})",
+            f"    {p}found = {p}next({names})",
+            f"    if {p}type({p}found) is not {p}failure:",
+            f"        return {p}found()",
+            f"except {p}any as {p}error:",
+            f"    {p}note({p}error)",
+            "    raise",
+            f"raise {p}found.error from None",
+        ]
+    else:
+        header = names
+        body = [
+            *before,
+            f"if {test}:",
+            f"    return {p}bound({p}run, {inputs})" if inputs else f"    return {p}run",
+            f"return {p}next({names})",
+        ]
+    lines = [
+        *c.functions,
+        f"def bind({p}function, {p}run, {p}next):",
+        *(f"    {line}" for line in c.setup),
+        f"    def {name}({header}):",
+        *(f"        {line}" for line in body),
+        f"    {name}.__qualname__ = {name!r}",
+        f"    return {name}",
+    ]
+    return "\n".join(lines)
+
+
+_STARS: dict[Any, str] = {
+    inspect.Parameter.VAR_POSITIONAL: "*",
+    inspect.Parameter.VAR_KEYWORD: "**",
+}
+
+
+def _header(parameters: Iterable[inspect.Parameter], prefix: str) -> str:
+    parts: list[str] = []
+    positional_only = starred = False
+    for parameter in parameters:
+        kind = parameter.kind
+        if positional_only and kind is not parameter.POSITIONAL_ONLY:
+            parts.append("/")
+        positional_only = kind is parameter.POSITIONAL_ONLY
+        if kind is parameter.KEYWORD_ONLY and not starred:
+            parts.append("*")
+            starred = True
+        starred = starred or kind is parameter.VAR_POSITIONAL
+        star = _STARS.get(kind, "")
+        default = "" if parameter.default is parameter.empty else f"={prefix}missing"
+        parts.append(f"{star}{parameter.name}{default}")
+    return ", ".join([*parts, "/"] if positional_only else parts)
+
+
+def _defaults(parameters: Iterable[inspect.Parameter], prefix: str) -> list[str]:
+    lines = []
+    for parameter in parameters:
+        if parameter.default is not parameter.empty:
+            name = parameter.name
+            lines += [f"if {name} is {prefix}missing:",
+                      f"    {name} = {prefix}default({prefix}function, {name!r})"]  # fmt: skip
+    return lines
+
+
+def default_now(function: Any, name: str) -> Any:
+    """The default of a parameter as it is now (it may have been replaced since the ``def``)."""
+    plain = getattr(function, "__func__", function)
+    code = getattr(plain, "__code__", None)
+    if not isinstance(code, CodeType):
+        return inspect.signature(function).parameters[name].default
+    keywords = plain.__kwdefaults__ or {}
+    if name in keywords:
+        return keywords[name]
+    position = code.co_varnames.index(name) - code.co_argcount
+    return plain.__defaults__[position]
+
+
+def _name_of(function: Any) -> str:
+    name = getattr(function, "__name__", "")
+    usable = type(name) is str and name.isidentifier() and name.isascii()
+    return name if usable and not keyword.iskeyword(name) and not name.startswith("__") else "f"
+
+
+_BOUND: dict[str, Any] = {
+    "missing": MISSING,
+    "default": default_now,
+    "failure": Failure,
+    "bound": partial,
+    "any": BaseException,
+    "note": add_note,
+}

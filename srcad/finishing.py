@@ -1,0 +1,53 @@
+"""The last steps before writing: results of the caller's own, storage used again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from srcad.analysis.ownership import fresh_results, in_place
+from srcad.ir.core import Call, Function, Routine, walk
+from srcad.ir.verify import verify
+from srcad.passes.dce import dce
+from srcad.passes.erase import erase
+
+
+def checked(function: Function) -> Function:
+    """Verify the IR where that is asked for: in all tests, and with SRCAD_VERIFY=1."""
+    return verify(function) if os.environ.get("SRCAD_VERIFY", "0") not in ("", "0") else function
+
+
+def finished(function: Function, own: Sequence[int]) -> Function:
+    """Make a function ready to be written, with the routines that it calls.
+
+    Parameters
+    ----------
+    function : Function
+        After all transforms.
+    own : sequence of int
+        The positions of the results that must share memory with nothing else.
+    """
+    cleaned = checked(dce(erase(function)))
+    for routine in routines_of(cleaned):
+        if _DONE not in routine.derived and routine.function is not None:
+            routine.derived[_DONE] = True
+            routine.function = in_place(checked(dce(erase(routine.function))))
+    return in_place(checked(fresh_results(cleaned, own)))
+
+
+_DONE = "finished"
+
+
+def routines_of(function: Function) -> Iterator[Routine]:
+    """The routines that a function reaches, each once."""
+    found: set[Routine] = set()
+    pending = [function]
+    while pending:
+        for op in walk(pending.pop().block):
+            if not isinstance(op, Call) or not isinstance(op.target, Routine):
+                continue
+            if op.target not in found:
+                found.add(op.target)
+                if op.target.function is not None:
+                    pending.append(op.target.function)
+                yield op.target

@@ -1,0 +1,100 @@
+"""Reading any callable: plain functions, and whatever ends in one when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+from srcad.frontend import calls
+from srcad.frontend.boxes import Box, Static
+from srcad.frontend.known import spread
+from srcad.frontend.lower import Lowered, lower
+from srcad.frontend.scope import Diverges, Frame, NeedsStatic, Session
+from srcad.ir.core import Block, Const, Function, Value
+from srcad.request import Parameter, name_of
+from srcad.rules import registry
+from srcad.types import Facts, Opaque, Type
+
+
+def lower_callable(
+    function: Any,
+    parameters: Sequence[Parameter],
+    types: Mapping[str, Type],
+    facts: Facts,
+    *,
+    active: tuple[str, ...],
+    arguments: Mapping[str, Any],
+    transforms: Callable[..., Any],
+) -> Lowered:
+    """Read a callable for one signature.
+
+    Parameters
+    ----------
+    function : callable
+        What is called.
+    parameters : sequence of inspect.Parameter
+        Its parameters.
+    types : mapping from str to Type
+        Their types, in order.
+    facts : Facts
+        Where assumptions about lengths are recorded.
+    active : tuple of str
+        The parameters through which derivatives are taken.
+    arguments : mapping from str to object
+        The arguments of the call that caused the compilation.
+    transforms : callable
+        What a call of an object of srcad's own means.
+
+    Returns
+    -------
+    Lowered
+        The IR and what it takes for granted.
+    """
+    if isinstance(function, FunctionType) and registry.lookup(function) is None:
+        return lower(function, types, facts, active=active, arguments=arguments,
+                     transforms=transforms)  # fmt: skip
+    session = Session(facts, invoke=calls.invoke, transforms=transforms, root=function)
+    name = name_of(function)
+    session.frames.append(Frame(name=name, file="", globals={}, path=()))
+    values = {key: Value(type_, key) for key, type_ in types.items()}
+    boxes: dict[str, Box] = {}
+    for key, value in values.items():
+        if key in active:
+            session.active.add(value)
+        session.paths[value] = (("param", key),)
+        boxes[key] = _argument(session, value, arguments.get(key))
+    try:
+        result = session.atom(_called(session, function, parameters, boxes))
+    except Diverges:
+        result = Const(None)
+    except NeedsStatic as problem:
+        raise problem.error from None
+    captures, guards = tuple(session.captures), tuple(session.guards)
+    block = Block((), tuple(session.builder.ops), (result,))
+    made = Function(name, (*values.values(), *(c.value for c in captures)), block)
+    return Lowered(made, captures, guards, frozenset(session.active))
+
+
+def _argument(session: Session, value: Value, given: Any) -> Box:
+    if isinstance(value.type, Opaque) and given is not None:
+        return Static(given, session.paths[value], atom=value)
+    return session.box(value)
+
+
+def _called(
+    session: Session, function: Any, parameters: Sequence[Parameter], boxes: Mapping[str, Box]
+) -> Box:
+    positional: list[Box] = []
+    keywords: dict[str, Box] = {}
+    for parameter in parameters:
+        box = boxes[parameter.name]
+        if parameter.kind is Parameter.VAR_POSITIONAL:
+            positional.extend(spread(session, box))
+        elif parameter.kind is Parameter.VAR_KEYWORD:
+            keywords.update(zip(box.keys, box.items, strict=True))  # type: ignore[union-attr]
+        elif parameter.kind is Parameter.KEYWORD_ONLY:
+            keywords[parameter.name] = box
+        else:
+            positional.append(box)
+    return calls.invoke(session, Static(function, ()), tuple(positional), keywords)

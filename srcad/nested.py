@@ -1,0 +1,300 @@
+"""Derivatives inside a function that is itself read: ``grad(f)(x)`` in the middle of a program.
+
+The inner function is read into a block of its own, whose parameters are the arguments to
+differentiate by; everything else that it names is simply in scope.  Its derivative is an ordinary
+function of the IR, and its ops become part of the outer program.  So any nesting is one transform
+applied again, and there is nothing that could confuse one level with another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from srcad import errors
+from srcad.derivatives import derived, is_inert
+from srcad.frontend.boxes import (
+    BoundBox,
+    Box,
+    FunctionBox,
+    Static,
+    Structure,
+    TupleBox,
+    rebuilt,
+    values_of,
+)
+from srcad.frontend.names import box_of_object
+from srcad.frontend.scope import Session
+from srcad.ir import primitives
+from srcad.ir.core import Atom, Call, Function, Op, Value, free_values
+from srcad.passes.substitute import substituted_block
+from srcad.request import Request, parameters_of
+from srcad.transforms.vjp import as_primal
+
+Meaning = Callable[[Session, "Given"], Box]
+MEANINGS: dict[Any, Meaning] = {}
+
+
+@dataclass(frozen=True)
+class Given:
+    """The arguments of a call of one of srcad's own functions."""
+
+    args: tuple[Box, ...]
+    kwargs: dict[str, Box]
+
+    def function(self, s: Session) -> Box:
+        """The function that is differentiated."""
+        if self.args:
+            return self.args[0]
+        if "function" in self.kwargs:
+            return self.kwargs["function"]
+        return s.refuse(errors.UnsupportedSyntaxError, "cannot tell what is differentiated",
+                 help=("pass the function first",))  # fmt: skip
+
+    def known(self, s: Session, name: str, position: int, default: Any) -> Any:
+        """An option, which has to be known before the call."""
+        box = self.kwargs.get(name)
+        if box is None:
+            box = self.args[position] if position < len(self.args) else Static(default)
+        return _plain(s, box, name)
+
+
+def _plain(s: Session, box: Box, name: str) -> Any:
+    if isinstance(box, Static):
+        return box.value
+    if isinstance(box, TupleBox):
+        return tuple(_plain(s, item, name) for item in box.items)
+    return s.refuse(errors.UnsupportedSyntaxError, f"cannot choose {name!r} at run time",
+             why="which derivative is taken must be known before the call.",
+             help=("write it as a constant",))  # fmt: skip
+
+
+def transforms(
+    s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box | None:
+    """What a call of an object of srcad's own means; None for all other objects."""
+    value = callee.value
+    if isinstance(value, Request):
+        return differentiated(s, value, args[0], args[1:], kwargs)
+    kind = type(value)
+    if hasattr(kind, "__srcad_of__"):
+        inner, request = value.__srcad_of__()
+        return differentiated(s, request, _attribute(s, callee, inner), args, kwargs)
+    if hasattr(kind, "__srcad_primal__"):
+        return s.invoke(s, _attribute(s, callee, value.__srcad_primal__()), args, kwargs)
+    meaning = MEANINGS.get(value) if callable(getattr(value, "__hash__", None)) else None
+    return None if meaning is None else meaning(s, Given(args, kwargs))
+
+
+def _attribute(s: Session, callee: Static, function: Any) -> Box:
+    """The function inside one of srcad's objects, guarded like the user's other objects."""
+    if callee.path is None:
+        return Static(function)
+    if hasattr(type(callee.value), "__srcad_of__"):
+        s.guard((*callee.path, ("attr", "request")), "equals", callee.value.request)
+    return box_of_object(s, function, (*callee.path, ("attr", "function")))
+
+
+def means(target: Any) -> Callable[[Meaning], Meaning]:
+    """Register what a call of a function means inside a function that is read."""
+
+    def register(meaning: Meaning) -> Meaning:
+        MEANINGS[target] = meaning
+        return meaning
+
+    return register
+
+
+def gradient_function(s: Session, request: Request, function: Box) -> Box:
+    """``grad(f)`` as a value: a function that is still to be called."""
+    return BoundBox(Static(request), (function,))
+
+
+def gradient_now(s: Session, given: Given) -> Box:
+    """Call ``gradient(f, *args)``."""
+    return differentiated(s, Request("grad", None, False), given.args[0], given.args[1:],
+                          given.kwargs)  # fmt: skip
+
+
+def pullback_now(s: Session, given: Given) -> Box:
+    """Call ``pullback(f, *args)``."""
+    s.refuse(errors.UnsupportedSyntaxError, "cannot call 'pullback'",
+             why="a pullback inside a differentiated function is not supported yet.",
+             help=("use srcad.grad or srcad.value_and_grad",))  # fmt: skip
+
+
+def stopped(s: Session, given: Given) -> Box:
+    """``stop_gradient(x)``: the same parts as new values through which nothing flows."""
+    return _constant_of(s, given.args[0])
+
+
+def _constant_of(s: Session, box: Box) -> Box:
+    if isinstance(box, Structure):
+        return rebuilt(box, tuple(_constant_of(s, item) for item in box.items))
+    if not isinstance(box, Value) or box not in s.active:
+        return box
+    result = s.builder.call(primitives.stop, box, type=box.type, hint=box.hint)
+    s.bases[result] = s.bases.get(box, box)
+    return result
+
+
+# ------------------------------------------------------------------------------ differentiation
+def differentiated(
+    s: Session, request: Request, function: Box, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box:
+    """Call the derivative of a function here."""
+    keys = _arguments_of(s, request, function, args, kwargs)
+    places = list(dict.fromkeys(keys))
+    inner = _Inner(s, request, function, args, kwargs, places)
+    found = dict(zip(places, inner.gradients(), strict=True))
+    if not request.lenient and any(found[key] is None for key in keys):
+        s.refuse(errors.WrtError, "no derivative flows through an argument of the inner gradient",
+                 why="it is a flag, a count or an index.",
+                 help=("differentiate by another argument",))  # fmt: skip
+    gradients = [found[key] for key in keys]
+    boxes = tuple(Static(None) if g is None else s.box(g) for g in gradients)
+    answer = boxes[0] if request.single else TupleBox(boxes)
+    if request.mode == "value_and_grad":
+        return TupleBox((inner.result, answer))
+    return answer if inner.aux is None else TupleBox((answer, inner.aux))
+
+
+Key = int | str
+
+
+def _arguments_of(
+    s: Session, request: Request, function: Box, args: Sequence[Box], kwargs: dict[str, Box]
+) -> list[Key]:
+    """The arguments of this call that are differentiated by: positions or keywords."""
+    if request.wrt is None:
+        return list(range(len(args)))
+    names = parameter_names(function)
+    keys: list[Key] = []
+    for entry in request.wrt:
+        name = entry
+        if isinstance(entry, int) and names is not None and -len(names) <= entry < len(names):
+            name = names[entry]
+        if isinstance(name, str) and name in kwargs:
+            keys.append(name)
+            continue
+        position = names.index(name) if names and name in names else entry
+        if not isinstance(position, int) or not -len(args) <= position < len(args):
+            s.refuse(errors.WrtError, f"wrt={entry!r} is no argument of this call",
+                     why=f"the function's parameters are {names}.",
+                     help=("pass the argument in the call",))  # fmt: skip
+        keys.append(position % len(args))
+    return keys
+
+
+def parameter_names(function: Box) -> list[str] | None:
+    """The parameters of a function that is known now; None where they are not."""
+    match function:
+        case FunctionBox(node=node):
+            a = node.args
+            return [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)]
+        case BoundBox(function=inner, args=given, kwargs=named):
+            if isinstance(inner, Static) and isinstance(inner.value, Request):
+                return parameter_names(given[0])
+            names = parameter_names(inner)
+            if names is None:
+                return None
+            return [name for name in names[len(given) :] if name not in named]
+        case Static(value=value):
+            parameters = parameters_of(value)
+            return None if parameters is None else [p.name for p in parameters]
+        case _:
+            return None
+
+
+class _Inner:
+    """The inner function: read into a block, derived, and written into the outer block."""
+
+    def __init__(
+        self,
+        s: Session,
+        request: Request,
+        function: Box,
+        args: tuple[Box, ...],
+        kwargs: dict[str, Box],
+        places: list[Key],
+    ) -> None:
+        self.s = s
+        boxes: dict[Key, Box] = dict(enumerate(args))
+        boxes.update(kwargs.items())
+        self.atoms = [s.atom(boxes[place]) for place in places]
+        self.params = [_parameter(a, place) for a, place in zip(self.atoms, places, strict=True)]
+        s.active.update(self.params)
+        with s.block() as builder:
+            for place, param in zip(places, self.params, strict=True):
+                boxes[place] = s.box(param)
+            positional = tuple(boxes[k] for k in range(len(args)))
+            self.result = s.invoke(s, function, positional, {k: boxes[k] for k in kwargs})
+            self.y, self.aux = self._split(request)
+            y = s.atom(self.y)
+            self.kept = self._escaping(builder.ops)
+            if self.kept:
+                kept = builder.call(primitives.build_tuple, *self.kept)
+                y = builder.call(primitives.build_tuple, y, kept)
+        self.request = replace(request, has_aux=bool(self.kept))
+        block = builder.finish(y)
+        self.function = Function(_name(function), tuple(self.params), block, s.builder.where)
+
+    def _split(self, request: Request) -> tuple[Box, Box | None]:
+        if not request.has_aux:
+            return self.result, None
+        if isinstance(self.result, TupleBox) and len(self.result.items) == 2:
+            return self.result.items
+        return self.s.refuse(
+            errors.NonScalarOutputError,
+            "has_aux=True needs a function that returns a pair",
+            help=("return the number and the rest:  return y, aux",),
+        )
+
+    def _escaping(self, ops: Sequence[Op]) -> list[Value]:
+        """Values made inside that something outside has come to hold (the aux, names, lists)."""
+        made = {v for op in ops for v in op.results}
+        boxes = [box for _, box in self.s.reachable()]
+        held = [*boxes, self.y, *([] if self.aux is None else [self.aux])]
+        found = [v for b in held for v in values_of(b) if v in made]
+        return [] if found == values_of(self.y) else list(dict.fromkeys(found))
+
+    def gradients(self) -> list[Atom | None]:
+        """Append the derived function's ops, and return its gradients (None: nothing flows)."""
+        s = self.s
+        made = as_primal(derived(self.function, self.request, range(len(self.params))))
+        mapping: dict[Value, Atom] = dict(zip(made.params, self.atoms, strict=True))
+        block = substituted_block(made.block, mapping)
+        for op in block.ops:
+            s.builder.ops.append(op)
+            if _carries(s, op):
+                s.active.update(v for v in op.results if not _is_flag(v))
+        return [None if is_inert(g, block) else g for g in block.results[1:]]
+
+
+def _carries(s: Session, op: Op) -> bool:
+    if isinstance(op, Call):
+        return any(s.carries(op.target, [v], r) for v in op.operands for r in op.results)
+    inside = (v for block in op.blocks for v in free_values(block))
+    return any(v in s.active for v in (*op.operands, *inside))
+
+
+def _is_flag(value: Value) -> bool:
+    return getattr(value.type, "kind", "") == "b"
+
+
+def _parameter(atom: Atom, place: Key) -> Value:
+    hint = atom.hint if isinstance(atom, Value) else None
+    return Value(atom.type, hint or (place if isinstance(place, str) else None))
+
+
+def _name(function: Box) -> str:
+    match function:
+        case FunctionBox():
+            return function.name
+        case Static(value=value):
+            return str(getattr(value, "__name__", "f"))
+        case BoundBox(function=inner):
+            return _name(inner)
+        case _:
+            return "f"

@@ -1,0 +1,221 @@
+"""The spine: every step from a call to the compiled derivative, by name and in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from srcad import seeds
+from srcad.backends.python import Emitted, emit, load
+from srcad.cache import Entry, Family
+from srcad.conditions import guarded_code
+from srcad.derivatives import (
+    derived,
+    is_inert,
+    with_requested_results,
+    with_zeros_for_stopped,
+)
+from srcad.dispatch import Pattern, default_now
+from srcad.errors import SrcadError, WrtError
+from srcad.finishing import checked, finished
+from srcad.frontend.guards import Guard
+from srcad.frontend.lower import Lowered
+from srcad.frontend.source import definition
+from srcad.guesses import guessed
+from srcad.ir.core import Function, Value
+from srcad.lowering import lower_callable
+from srcad.nested import transforms
+from srcad.notes import register
+from srcad.outputs import refuse_complex
+from srcad.product import Product
+from srcad.request import Parameter, Place, Request, code_of, module_of, name_of, parameters_of
+from srcad.signature import describe, generic
+from srcad.transforms.split import split
+from srcad.types import Facts, Fixed, Numeric, Type, array_type
+
+
+def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> Entry:
+    """Compile what a family of patterns is asked for, for the pattern of these arguments."""
+    facts = Facts()
+    named = dict(zip((p.name for p in family.parameters), arguments, strict=True))
+    types = {name: describe(value, (("param", name),), facts) for name, value in named.items()}
+    if family.is_full:
+        types = {name: generic(type_) for name, type_ in types.items()}
+    lowered, product, run = _compiled(
+        function, family.parameters, family.request, types, facts, named
+    )
+    pattern = Pattern(
+        tuple(types.values()),
+        tuple(facts.assumptions),
+        tuple((c.path, c.value.type) for c in lowered.captures),
+        tuple(_light(guard, code_of(function)) for guard in lowered.guards),
+    )
+    return Entry(pattern, run, product, family.parameters, why=_reason(family, function, arguments))
+
+
+def _light(guard: Guard, own: Any) -> Guard:
+    """The guard without the function that it was made from, which would be kept alive.
+
+    The function's own code is not held either; None stands for it.
+    """
+    if guard.kind != "code":
+        return guard
+    code = guarded_code(guard.expected)
+    return replace(guard, expected=None if code is own else code)
+
+
+def _compiled(
+    function: Any,
+    parameters: Sequence[Parameter],
+    request: Request,
+    types: dict[str, Type],
+    facts: Facts,
+    arguments: dict[str, Any],
+) -> tuple[Lowered, Product, Callable[..., Any]]:
+    places = request.places(function, parameters)
+    wrt = list(dict.fromkeys(p.parameter for p in places))
+    active = tuple(parameters[k].name for k in wrt)
+    lowered = lower_callable(function, parameters, types, facts, active=active,
+                             arguments=arguments, transforms=transforms)  # fmt: skip
+    refuse_complex(checked(lowered.function), lowered.active)
+    made = checked(derived(lowered.function, request, wrt))
+    made = with_zeros_for_stopped(made, lowered.function, wrt)
+    if not request.lenient:
+        refuse_inert(made, parameters, wrt, types)
+    names = frozenset(v.hint for v in lowered.active if v.hint)
+    product = Product(
+        name_of(function), module_of(function), lowered=lowered.function, active=names
+    )
+    if request.mode == "pullback":
+        run = _pullback(product, made, request, places, wrt)
+    else:
+        run = _joined(product, with_requested_results(made, request, places, wrt), request)
+    return lowered, product, run
+
+
+def refuse_inert(
+    made: Function, parameters: Sequence[Parameter], wrt: Sequence[int], types: dict[str, Type]
+) -> None:
+    """An argument that `wrt` names must carry a derivative."""
+    for position, gradient in zip(wrt, made.block.results[1:], strict=True):
+        if not is_inert(gradient, made.block):
+            continue
+        name = parameters[position].name
+        type_ = types[name]
+        if isinstance(type_, Fixed):
+            why = f"it is {type_.value!r}, which is no number."
+        elif isinstance(type_, Numeric) and type_.kind in "iu":
+            why = "it is an integer that is used only as a count, an index or in comparisons."
+        else:
+            why = "the result is not computed from it by arithmetic."
+        raise WrtError(
+            f"no derivative flows through argument {name!r} of {made.name!r}",
+            where=made.where,
+            why=why,
+            help="name another argument in wrt, or use srcad.gradient, which returns None for it",
+        )
+
+
+# --------------------------------------------------------------------------- joined: grad
+def _joined(product: Product, made: Function, request: Request) -> Callable[..., Any]:
+    """One function for both halves."""
+    own = (0,) if request.mode == "grad" else (1,)
+    emitted = emit(finished(made, own), name=_name(product, request))
+    product.adjoint = made
+    product.text = product.adjoint_text = emitted.text
+    product.adjoint_map = emitted.line_map
+    product.function = loaded(emitted, product)
+    return product.function
+
+
+def _name(product: Product, request: Request) -> str:
+    kind = "elementwise_grad" if request.summed else request.mode
+    name = product.name if product.name.isidentifier() else "f"
+    return f"{kind}_{name}"
+
+
+def loaded(emitted: Emitted, product: Product) -> Callable[..., Any]:
+    """Compile text to a function that knows its lines."""
+    label = f"{product.module.rpartition('.')[2]}.{product.name}".lstrip(".")
+    function = load(emitted, label)
+    register(function, emitted.line_map)  # type: ignore[arg-type]
+    return function
+
+
+# --------------------------------------------------------------------------- pullback: a pair
+def _pullback(
+    product: Product, made: Function, request: Request, places: Sequence[Place], wrt: Sequence[int]
+) -> Callable[..., Any]:
+    """A function of the arguments that returns the value and the pullback."""
+    halves = split(made)
+    primal, adjoint = halves.primal, halves.adjoint
+    name = product.name if product.name.isidentifier() else "f"
+    first = emit(finished(primal, own=(0,)), name=f"{name}_primal")
+    second = emit(finished(adjoint, own=range(len(wrt))), name=f"{name}_adjoint")
+    product.adjoint = adjoint
+    product.primal_text, product.adjoint_text = first.text, second.text
+    product.text = f"{first.text}\n\n{second.text}"
+    product.adjoint_map = second.line_map
+    product.saved = tuple(_hint(p, k) for k, p in enumerate(halves.saved))
+    return seeds.pair(
+        loaded(first, product),
+        loaded(second, product),
+        len(primal.block.results) > 1,
+        len(wrt),
+        tuple((wrt.index(p.parameter), p.item) for p in places),
+        product.name,
+    )
+
+
+def _hint(value: Value, position: int) -> str:
+    return value.hint or f"t{position + 1}"
+
+
+# --------------------------------------------------------------------------- without arguments
+def readable(function: Any, request: Request) -> Product:
+    """The form that is written without example arguments: for reading only."""
+    parameters = parameters_of(function) or ()
+    try:
+        guesses = guessed(definition(function).tree) if isinstance(function, FunctionType) else {}
+        types = {p.name: guesses.get(p.name) or _likely(function, p) for p in parameters}
+        _, product, _ = _compiled(function, parameters, request, types, Facts(), {})
+    except SrcadError as error:
+        return _undecided(function, error)
+    return product
+
+
+def _likely(function: Any, parameter: Parameter) -> Type:
+    """What an argument is taken for: a float64 array, or what its default is."""
+    value: Any = () if parameter.kind is parameter.VAR_POSITIONAL else {}
+    if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        has_default = parameter.default is not parameter.empty
+        value = default_now(function, parameter.name) if has_default else 0.0
+        if isinstance(value, float | np.ndarray):
+            return array_type(np.float64, None)
+    return describe(value, (("param", parameter.name),), Facts())
+
+
+def _undecided(function: Any, error: SrcadError) -> Product:
+    """The user's text with a note where the compiler needs to know the arguments."""
+    text = definition(function).text if code_of(function) is not None else ""
+    note = f"# decided at the call: {' '.join(error.sentence.split())}\n"
+    return Product(name_of(function), text=note + text, primal_text=note + text,
+                   adjoint_text=note + text, note=note)  # fmt: skip
+
+
+def _reason(family: Family, function: Any, arguments: Sequence[Any]) -> str:
+    """Why the patterns that exist do not serve this call."""
+    if not family.entries:
+        return "the first call" if not family.compilations else "the rules or the cache changed"
+    pattern = family.entries[0].pattern
+    for parameter, value, type_ in zip(family.parameters, arguments, pattern.types, strict=True):
+        found = describe(value, (("param", parameter.name),), Facts())
+        if str(found) != str(type_):
+            return f"{parameter.name!r} is {found} instead of {type_}"
+    if family.is_full:
+        return "more patterns than are kept: compiled for lengths of any kind"
+    return "other lengths, integers or surroundings"

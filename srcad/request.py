@@ -1,0 +1,190 @@
+"""What is asked for: which derivative, of which arguments of which callable."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType, MethodType
+from typing import Any, Literal
+
+from srcad.errors import WrtError
+
+Mode = Literal["grad", "value_and_grad", "pullback"]
+Parameter = inspect.Parameter
+
+
+@dataclass(frozen=True)
+class Place:
+    """One thing to differentiate by: a parameter, or one of the arguments in its ``*args``."""
+
+    parameter: int
+    item: int | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which derivative is asked for.
+
+    Attributes
+    ----------
+    mode : str
+        ``"grad"``, ``"value_and_grad"`` or ``"pullback"``.
+    wrt : tuple of int or str, or None
+        Parameters by position or name; None for every positional argument of the call.
+    single : bool
+        Whether the one gradient comes back itself, not in a tuple.
+    has_aux : bool
+        Whether the function returns a pair of which only the first is differentiated.
+    summed : bool
+        Whether the sum of the result is differentiated (`elementwise_grad`).
+    arity : int
+        The number of positional arguments of the call, where `wrt` is None.
+    """
+
+    mode: Mode = "grad"
+    wrt: tuple[int | str, ...] | None = (0,)
+    single: bool = True
+    has_aux: bool = False
+    summed: bool = False
+    arity: int = 0
+
+    @property
+    def lenient(self) -> bool:
+        """Whether None comes back for an argument through which no derivative can flow."""
+        return self.wrt is None
+
+    def places(self, function: Any, parameters: Sequence[Parameter]) -> tuple[Place, ...]:
+        """What to differentiate by, found in the signature.
+
+        Raises
+        ------
+        WrtError
+            There is no such parameter.
+        """
+        if self.wrt is None:
+            return tuple(_place_of_argument(parameters, k) for k in range(self.arity))
+        return tuple(_place(function, parameters, entry) for entry in self.wrt)
+
+
+def _place_of_argument(parameters: Sequence[Parameter], position: int) -> Place:
+    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    positional = sum(p.kind in kinds for p in parameters)
+    if position < positional:
+        return Place(position)
+    return Place(positional, position - positional)
+
+
+def _place(function: Any, parameters: Sequence[Parameter], entry: int | str) -> Place:
+    names = [p.name for p in parameters]
+    if isinstance(entry, str) and entry in names:
+        return Place(names.index(entry))
+    if type(entry) is int and -len(names) <= entry < len(names):
+        return Place(entry % len(names))
+    shown = ", ".join(f"{k}: {name!r}" for k, name in enumerate(names))
+    raise WrtError(
+        f"wrt={entry!r} is no parameter of {name_of(function)!r}",
+        why=f"its parameters are {shown}." if names else "it has no parameters.",
+        help="name a parameter, or count from 0 (from the end with negative numbers)",
+    )
+
+
+# -------------------------------------------------------------------------------- callables
+def name_of(function: Any) -> str:
+    """What a callable is called in messages and in generated code."""
+    name = getattr(function, "__name__", None)
+    if isinstance(name, str):
+        return name
+    inner = getattr(function, "func", None)
+    return name_of(inner) if inner is not None else type(function).__name__
+
+
+def module_of(function: Any) -> str:
+    """The module that a callable belongs to, or ''."""
+    found = getattr(function, "__module__", None)
+    return found if isinstance(found, str) else ""
+
+
+def parameters_of(function: Any) -> tuple[Parameter, ...] | None:
+    """The parameters of a callable; None where it has no signature that can be relied on.
+
+    Whether a parameter has a default is part of it; what the default is, is not.
+    """
+    if isinstance(function, FunctionType):
+        defaults, keywords = function.__defaults__ or (), function.__kwdefaults__ or ()
+        key = (id(function.__code__), len(defaults), *keywords)
+        known = _PARAMETERS.get(key)
+        if known is not None and known[0]() is function.__code__:
+            return known[1]
+        found = _without_values(inspect.signature(function, follow_wrapped=False))
+        if len(_PARAMETERS) >= _MOST_SIGNATURES:
+            _PARAMETERS.clear()
+        _PARAMETERS[key] = (weakref.ref(function.__code__), found)
+        return found
+    if _is_opaque(function):
+        return None
+    try:
+        return _without_values(inspect.signature(function, follow_wrapped=False))
+    except (TypeError, ValueError):
+        return None
+
+
+_MOST_SIGNATURES = 4096
+_PARAMETERS: dict[Any, tuple[weakref.ref[CodeType], tuple[Parameter, ...]]] = {}
+
+
+def _without_values(signature: inspect.Signature) -> tuple[Parameter, ...]:
+    """Parameters that hold on to no default and no annotation."""
+    return tuple(
+        Parameter(p.name, p.kind, default=p.empty if p.default is p.empty else None)
+        for p in signature.parameters.values()
+    )
+
+
+def _is_opaque(function: Any) -> bool:
+    """Whether a callable is compiled code: its signature says more than a call means."""
+    if isinstance(function, functools.partial):
+        return _is_opaque(function.func)
+    return anchor_of(function)[0] is function
+
+
+def parameters_of_call(count: int) -> tuple[Parameter, ...]:
+    """The parameters of a callable without a signature: one per positional argument."""
+    names = ("x",) if count == 1 else tuple(f"x{k}" for k in range(1, count + 1))
+    return tuple(Parameter(name, Parameter.POSITIONAL_ONLY) for name in names)
+
+
+def anchor_of(function: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The object by whose identity compilations are kept, and how the callable wraps it.
+
+    For everything written in Python that is the code object, so that closures share what was
+    compiled for the first of them.
+    """
+    if isinstance(function, FunctionType):
+        return function.__code__, ()
+    if isinstance(function, MethodType):
+        anchor, how = anchor_of(function.__func__)
+        return anchor, ("method", *how)
+    if isinstance(function, functools.partial):
+        anchor, how = anchor_of(function.func)
+        return anchor, ("partial", len(function.args), tuple(function.keywords), *how)
+    if isinstance(function, functools._lru_cache_wrapper):
+        anchor, how = anchor_of(function.__wrapped__)
+        return anchor, ("lru_cache", *how)
+    wrapped = getattr(type(function), "__srcad_of__", None)
+    if wrapped is not None:
+        inner, request = wrapped(function)
+        anchor, how = anchor_of(inner)
+        return anchor, ("srcad", request, *how)
+    call = inspect.getattr_static(type(function), "__call__", None)
+    if isinstance(call, FunctionType):
+        return call.__code__, ("object", type(function))
+    return function, ()
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code object behind a callable, if it is written in Python."""
+    anchor, _ = anchor_of(function)
+    return anchor if isinstance(anchor, CodeType) else None

@@ -1,0 +1,251 @@
+"""Checking derivatives against finite differences: for users' tests and for srcad's own."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from srcad.api import grad
+from srcad.compiled import plain
+from srcad.errors import OptionError
+from srcad.ir.primitives import build_dict, build_record
+from srcad.request import Request, name_of, parameters_of, parameters_of_call
+from srcad.signature import parts_of
+
+_MOST_ENTRIES = 64
+_COUNTER = itertools.count(1)
+Steps = tuple[tuple[str, Any], ...]
+
+
+def check_grads(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    *,
+    wrt: int | str | tuple[int | str, ...] | None = None,
+    order: int = 2,
+    modes: Sequence[str] = ("rev",),
+    rtol: float = 1e-6,
+    atol: float = 1e-7,
+    eps: float = 1e-4,
+) -> None:
+    """Compare the gradient of a function with finite differences.
+
+    Several outputs are checked through a random weighted sum, the second order through one of
+    the gradient, and so on.  Of large arrays a seeded random choice of entries is compared.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    args : sequence
+        The point at which it is checked.
+    wrt : int, str or tuple of these, optional
+        The arguments to check; by default all that contain floats.
+    order : int
+        How often to differentiate.
+    modes : sequence of str
+        ``"rev"``, reverse mode, is what there is.
+    rtol, atol : float
+        Relative and absolute tolerance; for float32 arguments at least 1e-3.
+    eps : float
+        Step of the differences, relative to ``1 + abs(x)``.
+
+    Raises
+    ------
+    AssertionError
+        A derivative is wrong; the message names the argument, the leaf, the index and both numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_grads(lambda x: np.sum(np.tanh(x) ** 2), [np.array([0.1, 0.2])])
+    """
+    if set(modes) != {"rev"}:
+        raise OptionError(
+            f"modes={modes!r} is not supported", why="there is reverse mode.", help='modes=("rev",)'
+        )
+    function = plain(f)
+    names = [p.name for p in parameters_of(function) or parameters_of_call(len(args))]
+    chosen = _positions(function, args, wrt)
+    check = _Check(args, _Tolerance(rtol, atol, eps), np.random.default_rng(0))
+    current: Callable[..., Any] = function
+    for level in range(1, order + 1):
+        current = _weighted(current, args, check.rng)
+        derivative = grad(current, wrt=chosen)
+        for position, gradient in zip(chosen, derivative(*args), strict=True):
+            for steps, value in leaves(args[position]):
+                where = f"order {level}: argument {names[position]!r}{_spelled(steps)}"
+                check.compare(current, (position, steps), value, _at(gradient, steps), where)
+        current = derivative
+
+
+def _positions(function: Any, args: Sequence[Any], wrt: Any) -> tuple[int, ...]:
+    if wrt is None:
+        return tuple(k for k, a in enumerate(args) if any(True for _ in leaves(a)))
+    given = tuple(wrt) if isinstance(wrt, tuple | list) else (wrt,)
+    parameters = parameters_of(function) or parameters_of_call(len(args))
+    return tuple(p.parameter for p in Request(wrt=given).places(function, parameters))
+
+
+@dataclass(frozen=True)
+class _Tolerance:
+    rtol: float
+    atol: float
+    eps: float
+
+    def fits(self, found: float, expected: float, *, narrow: bool) -> bool:
+        """Whether two numbers agree (`narrow`: to the accuracy of float32)."""
+        least = 1e-3 if narrow else 0.0
+        rtol, atol = max(self.rtol, least), max(self.atol, least)
+        if np.isnan(found) or np.isnan(expected):
+            return bool(np.isnan(found) and np.isnan(expected))
+        return bool(abs(found - expected) <= atol + rtol * max(abs(found), abs(expected)))
+
+
+# --------------------------------------------------------------------------------- structures
+def leaves(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, Any]]:
+    """The floats and float arrays inside a value, each with the steps that lead to it."""
+    if isinstance(value, np.ndarray | np.generic):
+        if value.dtype.kind == "f":
+            yield steps, value
+    elif type(value) is float:
+        yield steps, value
+    elif type(value) is list:
+        for k, item in enumerate(value):
+            yield from leaves(item, (*steps, ("item", k)))
+    else:
+        parts = parts_of(value)
+        if parts is not None:
+            keys, items, _, step = parts
+            for key, item in zip(range(len(items)) if keys is None else keys, items, strict=True):
+                yield from leaves(item, (*steps, (step, key)))
+
+
+def _at(value: Any, steps: Steps) -> Any:
+    for step, key in steps:
+        value = getattr(value, key) if step == "attr" else value[key]
+    return value
+
+
+def _spelled(steps: Steps) -> str:
+    return "".join(f".{key}" if step == "attr" else f"[{key!r}]" for step, key in steps)
+
+
+def _replaced(value: Any, steps: Steps, leaf: Any) -> Any:
+    """A copy of a structure with one leaf replaced."""
+    if not steps:
+        return leaf
+    (_, key), *rest = steps
+    if type(value) is list:
+        return [_replaced(v, tuple(rest), leaf) if k == key else v for k, v in enumerate(value)]
+    parts = parts_of(value)
+    assert parts is not None
+    keys, items, cls, _ = parts
+    names = range(len(items)) if keys is None else keys
+    pairs = zip(names, items, strict=True)
+    new = tuple(_replaced(v, tuple(rest), leaf) if k == key else v for k, v in pairs)
+    if keys is None:
+        return new
+    return build_dict(keys, *new) if cls is dict else build_record(cls, keys, *new)
+
+
+# --------------------------------------------------------------------------------- comparison
+@dataclass(frozen=True)
+class _Check:
+    """A point, how exactly derivatives are compared there, and the source of random choices."""
+
+    args: Sequence[Any]
+    tolerance: _Tolerance
+    rng: np.random.Generator
+
+    def compare(
+        self,
+        function: Callable[..., Any],
+        place: tuple[int, Steps],
+        value: Any,
+        found: Any,
+        where: str,
+    ) -> None:
+        """Compare a gradient with differences, entry by entry."""
+        if np.shape(found) != np.shape(value):
+            raise AssertionError(
+                f"{where}: the gradient has shape {np.shape(found)}, the argument {np.shape(value)}"
+            )
+        narrow = getattr(value, "dtype", np.dtype(float)).itemsize < 8
+        eps = self.tolerance.eps * (100 if narrow else 1)
+        for index in self._indices(np.shape(value)):
+            expected = _difference(function, self.args, place, index, eps)
+            number = float(np.asarray(found)[index])
+            if not self.tolerance.fits(number, expected, narrow=narrow):
+                at = f" at index {index}" if index else ""
+                raise AssertionError(
+                    f"{where}{at}: the gradient is {number!r}, differences give {expected!r} "
+                    f"(of {name_of(function)!r})"
+                )
+
+    def _indices(self, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+        indices = list(np.ndindex(shape))
+        if len(indices) <= _MOST_ENTRIES:
+            return indices
+        picks = self.rng.choice(len(indices), _MOST_ENTRIES, replace=False)
+        return [indices[k] for k in sorted(picks)]
+
+
+def _difference(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    place: tuple[int, Steps],
+    index: tuple[int, ...],
+    eps: float,
+) -> float:
+    """Central differences of fourth order along one entry of one argument."""
+    position, steps = place
+    value = _at(args[position], steps)
+    step = eps * (1 + abs(float(np.asarray(value)[index])))
+
+    def at(k: int) -> float:
+        changed = list(args)
+        leaf: Any
+        if isinstance(value, np.ndarray):
+            leaf = value.copy()
+            leaf[index] += value.dtype.type(k * step)
+        else:
+            leaf = type(value)(value + k * step)
+        changed[position] = _replaced(args[position], steps, leaf)
+        return float(function(*changed))
+
+    return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step)
+
+
+# --------------------------------------------------------------------------------- one number
+def _weighted(
+    function: Callable[..., Any], args: Sequence[Any], rng: np.random.Generator
+) -> Callable[..., Any]:
+    """The function ``sum of w * y`` over all float outputs, as source text that srcad can read.
+
+    A function that returns one float already is returned as it is.
+    """
+    y = function(*args)
+    found = list(leaves(y))
+    if not found or (len(found) == 1 and found[0][0] == () and np.shape(y) == ()):
+        return function
+    space: dict[str, Any] = {"np": np, "function": function, "__name__": "srcad_testing"}
+    terms = []
+    for k, (steps, leaf) in enumerate(found):
+        space[f"w{k}"] = rng.uniform(0.5, 1.5, np.shape(leaf)) if np.shape(leaf) else 1.0 + 0.1 * k
+        terms.append(f"np.sum(w{k} * y{_spelled(steps)})")
+    inputs = ", ".join(f"x{k}" for k in range(len(args)))
+    body = "".join(f"    s{k} = {t}\n" for k, t in enumerate(terms))
+    total = " + ".join(f"s{k}" for k in range(len(terms)))
+    text = f"def weighted({inputs}):\n    y = function({inputs})\n{body}    return {total}\n"
+    file = f"<srcad.testing {next(_COUNTER)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), space)
+    weighted: Callable[..., Any] = space["weighted"]
+    weighted.__name__ = f"weighted {name_of(function)}"
+    return weighted

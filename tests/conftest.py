@@ -1,0 +1,32 @@
+"""Fixtures that all tests share; the IR verifier is on in every test."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+os.environ.setdefault("SRCAD_VERIFY", "1")
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--update-golden`` rewrites the golden files instead of comparing with them."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """The one source of random numbers of a test."""
+    return np.random.default_rng(20240607)
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Whether golden files are rewritten."""
+    return bool(request.config.getoption("--update-golden"))

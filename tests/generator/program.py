@@ -1,0 +1,222 @@
+"""Whole programs: helpers, one main function, arguments; as the text of a module."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from random import Random
+
+from tests.generator.loops import Loops
+from tests.generator.names import Helper, Module, Param, Shape, Text, Var
+
+HEADER = "import functools\nimport math\nfrom collections import namedtuple\n\nimport numpy as np\n"
+
+
+@dataclass(frozen=True)
+class Program:
+    """The text of a module that defines ``f``, ``make_arguments`` and ``WRT``."""
+
+    seed: int
+    text: str
+    analytic: bool
+    marks: frozenset[str]
+
+
+def program(seed: int) -> Program:
+    """The program of a seed; always the same text.  Every third program is small."""
+    random = Random(f"srcad-{seed}")
+    for attempt in range(20):
+        made = _attempt(Random(f"{random.random()}-{attempt}"), seed)
+        if made is not None:
+            return made
+    raise RuntimeError(f"no program for seed {seed}")
+
+
+def _attempt(random: Random, seed: int) -> Program | None:
+    analytic = random.random() < 0.35
+    size = (1, 2, 3)[seed % 3]
+    module = Module(analytic, random.choice((2, 3, 3, 4)), random.choice((2, 3)), size)
+    parts = [HEADER]
+    if random.random() < 0.3:
+        parts.append("Pair = namedtuple('Pair', 'p q')\n")
+        module.marks.add("named tuple")
+    for k in range(random.choice(((0, 1), (1, 2), (1, 2, 3))[size - 1])):
+        parts.append(_helper(random, module, f"helper{k}"))
+    if random.random() < 0.22:
+        parts.append(_recursive(random, module))
+    main, arguments, wrt = _main(random, module)
+    parts.append(main)
+    parts.append(f"def make_arguments():\n    return ({', '.join(arguments)},)\n")
+    parts.append(f"WRT = {wrt}\nANALYTIC = {analytic}\n")
+    text = "\n\n".join(parts)
+    try:
+        text = ast.unparse(ast.parse(text)) + "\n"
+        compile(text, "<program>", "exec")
+    except SyntaxError:
+        return None
+    return Program(seed, text, analytic, frozenset(module.marks))
+
+
+# ------------------------------------------------------------------------------- helpers
+def _helper(random: Random, module: Module, name: str) -> str:
+    """A helper with defaults, keyword-only parameters, early returns."""
+    writer = Writer(random, module)
+    writer.exits, writer.limit = random.choice((0, 0, 1)), 8
+    params: list[Param] = []
+    shape: Shape = random.choice(((), (), (module.length,)))
+    params.append(Param(writer.fresh("a"), shape))
+    params.append(Param(writer.fresh("b"), default=random.choice((None, writer.constant()))))
+    if random.random() < 0.35:
+        params.append(Param(writer.fresh("c"), default=writer.constant(), keyword_only=True))
+    elif random.random() < 0.2 and params[-1].default is None:
+        params.append(Param(writer.fresh("fn"), kind="function"))
+    for param in params:
+        kind = "function" if param.kind == "function" else "float"
+        writer.bind(Var(param.name, kind, param.shape, 2.0))
+    writer.statements(random.choice((0, 1, 2)))
+    pair = random.random() < 0.25
+    result_shape: Shape = random.choice(((), (), (module.length,))) if not pair and not writer.returned else ()
+    value = writer.value(result_shape, 2.0)
+    if pair and not writer.returned:
+        writer.emit(f"return {value.code}, {writer.value((), 2.0).code}")
+    else:
+        pair = False
+        mean = f"0.3 * np.mean({params[0].name})"
+        writer.emit(f"return {value.code} + {mean}" if random.random() < 0.7 else f"return {value.code}")
+    module.helpers.append(Helper(name, tuple(params), 3.0, 2 if pair else 1, result_shape))
+    return _definition(name, params, writer.lines)
+
+
+def _definition(name: str, params: list[Param], lines: list[str]) -> str:
+    shown: list[str] = []
+    for param in params:
+        if param.keyword_only and "*" not in shown:
+            shown.append("*")
+        shown.append(param.name if param.default is None else f"{param.name}={param.default}")
+    return "\n".join([f"def {name}({', '.join(shown)}):", *lines])
+
+
+def _recursive(random: Random, module: Module) -> str:
+    """A function that calls itself, once or twice."""
+    writer = Writer(random, module)
+    t, n = Param(writer.fresh("a")), Param(writer.fresh("k"), kind="int")
+    writer.bind(Var(t.name, bound=2.0))
+    writer.bind(Var(n.name, "int"))
+    kind = random.randrange(4)
+    with writer.block(f"if {n.name} <= 0:"):
+        writer.emit(f"return {writer.value((), 1.0).code}")
+    if kind == 0:
+        writer.statements(1)
+    inner = writer.value((), 2.0).code
+    call = f"recur({inner}, {n.name} - 1)"
+    if kind == 1:
+        second = f"recur(0.7 * {t.name}, {n.name} - 2)"
+        writer.emit(f"return 0.5 * {call} + 0.4 * np.sin({second})")
+    elif kind == 2:
+        writer.emit(f"u_{t.name} = {call}")
+        writer.emit(f"return np.tanh(u_{t.name} * {t.name}) + 0.3 * {t.name}")
+    else:
+        writer.emit(f"return 0.6 * {call} * np.cos({t.name}) + 0.2 * {t.name}")
+    module.helpers.append(Helper("recur", (t, n), 3.0))
+    return _definition("recur", [t, n], writer.lines)
+
+
+class Writer(Loops):
+    """Writes one function; remembers whether it has returned early."""
+
+    returned = False
+
+    def result(self) -> str:
+        self.returned = True
+        return super().result()
+
+
+# ---------------------------------------------------------------------------------- main
+def _main(random: Random, module: Module) -> tuple[str, list[str], tuple[int, ...]]:
+    writer = Writer(random, module)
+    writer.exits = random.choice((0, 0, 1, 2))
+    writer.limit = (10, 18, 26)[module.size - 1]
+    names, arguments = _parameters(random, module, writer)
+    wrt = tuple(k for k, n in enumerate(names) if not writer.vars[n].kind.startswith(("count", "flag")))
+    before = _unpacked(random, module, writer)
+    writer.straight = random.random() < 0.1
+    writer.statements(random.choice(((2, 3), (3, 4, 5), (5, 6, 8))[module.size - 1]))
+    if before:
+        writer.emit(f"{writer.ensured()} += {before}")
+    writer.emit(f"return {_total(writer)}")
+    return _definition("f", [Param(n) for n in names], writer.lines), arguments, wrt
+
+
+def _parameters(random: Random, module: Module, writer: Writer) -> tuple[list[str], list[str]]:
+    names: list[str] = []
+    arguments: list[str] = []
+
+    def add(stem: str, text: str, var: Var) -> None:
+        module.used.add(var.name)
+        names.append(var.name)
+        arguments.append(text)
+        writer.bind(var)
+
+    def number() -> str:
+        return repr(round(random.choice((-1, 1)) * random.uniform(0.15, 1.4), 3))
+
+    def array(shape: Shape) -> str:
+        if len(shape) == 1:
+            return "[" + ", ".join(number() for _ in range(shape[0])) + "]"
+        return "[" + ", ".join(array(shape[1:]) for _ in range(shape[0])) + "]"
+
+    for name in ("a", "b", "c")[: random.choice((1, 2, 2, 3))]:
+        form = random.choices(("{}", "np.float64({})"), (0.9, 0.1))[0]
+        add(name, form.format(number()), Var(name, bound=1.5))
+    if random.random() < 0.8:
+        add("x", f"np.array({array((module.length,))})", Var("x", "float", (module.length,), 1.5))
+    if random.random() < 0.4:
+        shape = (module.rows, module.length)
+        add("m", f"np.array({array(shape)})", Var("m", "float", shape, 1.5))
+    if random.random() < 0.2:
+        add("params", f"{{'p': {number()}, 'q': {number()}}}", Var("params", "dict", bound=1.5, keys=("p", "q")))
+        module.marks.add("container argument")
+    elif random.random() < 0.2:
+        add("pair", f"({number()}, {number()})", Var("pair", "tuple", bound=1.5, keys=("0", "1")))
+        module.marks.add("container argument")
+    elif random.random() < 0.15:
+        add("values", f"[{number()}, {number()}, {number()}]", Var("values", "floats", bound=1.5))
+        module.marks.add("container argument")
+    if "named tuple" in module.marks:
+        add("record", f"Pair({number()}, {number()})", Var("record", "record", bound=1.5, keys=("p", "q")))
+    if random.random() < 0.45:
+        count = random.randrange(4)
+        add("n", str(count), Var("n", "count", bound=count))
+    if random.random() < 0.2:
+        add("flag", random.choice(("True", "False")), Var("flag", "flag"))
+    return names, arguments
+
+
+def _unpacked(random: Random, module: Module, writer: Writer) -> str | None:
+    """Sometimes a loop over layers, the idiom of small networks."""
+    if random.random() > 0.07:
+        return None
+    module.marks.add("layers")
+    n = module.length
+    writer.emit(f"layers = [(np.eye({n}) * a, np.ones({n}) * a), (np.eye({n}), np.zeros({n}))]")
+    writer.emit(f"carry = np.ones({n}) * 0.3")
+    with writer.block("for W, bias in layers:"):
+        writer.emit("carry = np.tanh(carry @ W + bias)")
+    return "np.mean(carry)"
+
+
+def _total(writer: Writer) -> str:
+    """A result that most names flow into."""
+    parts: list[Text] = [writer.value()]
+    for var in list(writer.vars.values()):
+        if var.kind == "float" and len(parts) < 6:
+            scale = writer.positive()
+            if var.shape:
+                parts.append(Text(f"{scale} * np.sum({var.name})", var.bound * 3))
+            else:
+                parts.append(Text(f"{scale} * {var.name}", var.bound))
+        elif var.kind == "mixed":
+            parts.append(Text(f"np.mean({var.name})", var.bound))
+        elif var.kind == "owned":
+            parts.append(Text(f"np.sum({var.name} * 0.5)", var.bound))
+    return " + ".join(p.code for p in parts)

@@ -1,0 +1,35 @@
+"""Two hundred random programs in the newcomer's test run; the generator tested itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.generator.checker import check
+from tests.generator.features import REQUIRED, features
+from tests.generator.program import program
+
+COUNT, CHUNK = 200, 10
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, CHUNK))
+def test_random_programs_agree_three_ways_and_with_differences(first: int, tmp_path: Path) -> None:
+    outcomes = {s: check(program(s), tmp_path, second=s % 6 == 0) for s in range(first, first + CHUNK)}
+
+    failed = {s: (o.kind, o.message) for s, o in outcomes.items() if o.status == "failed"}
+    dropped = sum(o.status == "dropped" for o in outcomes.values())
+    assert not failed
+    assert dropped <= 1
+
+
+def test_each_feature_is_in_at_least_one_program_of_twenty() -> None:
+    seen = Counter(name for seed in range(600) for name in features(program(seed)))
+
+    rare = {name: seen[name] / 600 for name in REQUIRED if seen[name] < 0.05 * 600}
+    assert not rare
+
+
+def test_a_seed_always_gives_the_same_text() -> None:
+    assert program(17).text == program(17).text

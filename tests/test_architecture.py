@@ -1,0 +1,189 @@
+"""The plan of the house holds: floors, sizes, no cycles, no hidden imports."""
+
+import ast
+import functools
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HOUSE = ROOT / "srcad"
+FILES = sorted(HOUSE.rglob("*.py"))
+
+# Lowest floor first; a module imports from its own floor or from a lower one.
+FLOORS = [
+    {"errors", "extents", "types", "paths"},
+    {"signature", "ir", "runtime"},
+    {"rules"},
+    {"frontend"},
+    {"analysis"},
+    {"passes"},
+    {"transforms"},
+    {"backends"},
+    {
+        "cache", "conditions", "derivatives", "dispatch", "finishing", "guesses", "lowering", "nested",
+        "notes", "outputs", "pipeline", "product", "request", "seeds",
+    },
+    {"inspection", "compiled"},
+    {"api"},
+    {"testing", "demo"},
+    {"__main__"},
+]  # fmt: skip
+LAZY = {"srcad"}
+
+# Function-level imports that are allowed, each with its reason beside it in the code.
+ALLOWED_INNER_IMPORTS: set[str] = set()
+
+
+def module_name(file: Path) -> str:
+    """The dotted name of a file of the package."""
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room(name: str) -> str:
+    """The first part of a module's name after the package's."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def floor(name: str) -> int:
+    """The floor on which a module stands."""
+    return next(k for k, rooms in enumerate(FLOORS) if room(name) in rooms)
+
+
+MODULES = {module_name(file): file for file in FILES}
+TREES = {name: ast.parse(file.read_text()) for name, file in MODULES.items()}
+
+
+@functools.cache
+def all_imports(name: str) -> tuple[tuple[bool, str, int], ...]:
+    """Every import of a module that is not for types only: in a function?, module, line."""
+    found: list[tuple[bool, str, int]] = []
+    pending: list[tuple[ast.AST, bool]] = [(TREES[name], False)]
+    while pending:
+        node, inner = pending.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.Import):
+            found += [(inner, alias.name, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}:{node.lineno}: a relative import"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                found.append((inner, full if full in MODULES else str(node.module), node.lineno))
+        inner = inner or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        pending.extend((child, inner) for child in ast.iter_child_nodes(node))
+    return tuple(found)
+
+
+def imports(name: str, *, inner: bool = False) -> list[tuple[str, int]]:
+    """What a module imports of the package at its margin, or of anything inside functions."""
+    return [
+        (other, line)
+        for inside, other, line in all_imports(name)
+        if inside == inner and (inner or other.split(".")[0] == "srcad")
+    ]
+
+
+def test_a_file_has_at_most_400_lines():
+    sizes = {name: len(file.read_text().splitlines()) for name, file in MODULES.items()}
+
+    assert not {name: size for name, size in sizes.items() if size > 400}
+
+
+def test_a_function_has_at_most_60_lines():
+    sizes = {
+        f"{name}.{f.name}": f.end_lineno - f.lineno + 1
+        for name in MODULES
+        for f in ast.walk(TREES[name])
+        if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+    assert not {name: size for name, size in sizes.items() if size > 60}
+
+
+def test_every_room_has_a_floor():
+    known = set().union(*FLOORS)
+
+    assert {room(name) for name in MODULES} - {"__init__"} <= known
+
+
+def test_a_module_imports_nothing_from_above():
+    upward = [
+        f"{name}:{line} imports {other}"
+        for name in MODULES
+        if name not in LAZY
+        for other, line in imports(name)
+        if other != "srcad" and floor(other) > floor(name)
+    ]
+
+    assert not upward
+
+
+def test_no_import_hides_in_a_function():
+    hidden = [
+        f"{name}:{line} imports {other}"
+        for name in MODULES
+        if name not in ALLOWED_INNER_IMPORTS
+        for other, line in imports(name, inner=True)
+    ]
+
+    assert not hidden
+
+
+def test_no_two_modules_import_each_other():
+    graph = {
+        name: {m for m, _ in imports(name) if m in MODULES and m != name}
+        for name in MODULES
+        if name not in LAZY
+    }
+    # A package whose __init__ imports its own modules is imported by them only in name.
+    for name in graph:
+        graph[name] = {m for m in graph[name] if not name.startswith(f"{m}.")}
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join((*path[path.index(name) :], name))
+        if name not in done:
+            for other in sorted(graph.get(name, ())):
+                visit(other, (*path, name))
+            done.add(name)
+
+    for name in sorted(graph):
+        visit(name, ())
+
+
+def test_astor_is_imported_in_one_place():
+    users = [
+        name
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if (
+            isinstance(node, ast.Import)
+            and any(a.name.split(".")[0] == "astor" for a in node.names)
+        )
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "astor")
+    ]
+
+    assert set(users) <= {"srcad.backends.text"}
+
+
+def test_importing_srcad_imports_no_compiler():
+    program = "import sys, srcad; print([m for m in sys.modules if m.startswith('srcad.')])"
+
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                         check=True, cwd=ROOT)  # fmt: skip
+
+    assert out.stdout.strip() == "[]"
+
+
+def test_there_are_no_utils():
+    assert not [f for f in FILES if f.stem in {"utils", "util", "helpers", "misc", "common"}]
+
+
+def test_nothing_in_the_package_is_named_twice():
+    for name, tree in TREES.items():
+        names = [n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)
+                 and not any("overload" in ast.unparse(d) for d in n.decorator_list)]  # fmt: skip
+        assert len(names) == len(set(names)), name

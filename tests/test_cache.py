@@ -1,0 +1,375 @@
+"""The cache: compiled once, seen anew when something changed, never leaking."""
+
+import functools
+import gc
+import linecache
+import threading
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+
+import srcad
+from srcad import cache, rules
+from srcad.frontend import source
+
+SCALE = 2.0
+
+
+def scaled(x):
+    return SCALE * np.sum(x * x)
+
+
+def helper(x):
+    return x * x
+
+
+def uses_helper(x):
+    return helper(x) * x
+
+
+def compilations(g):
+    return g.cache_info().compilations
+
+
+def test_all_sizes_of_a_pattern_share_one_compilation():
+    g = srcad.grad(scaled)
+    g.cache_clear()
+    before = compilations(g)
+
+    for n in (2, 3, 100):
+        np.testing.assert_array_equal(g(np.ones(n)), np.full(n, 4.0))
+
+    assert compilations(g) == before + 1
+
+
+def test_other_objects_for_the_same_function_share_it_too():
+    srcad.grad(scaled)(np.ones(2))
+    before = compilations(srcad.grad(scaled))
+
+    srcad.grad(scaled)(np.ones(5))
+
+    assert compilations(srcad.grad(scaled)) == before
+
+
+def test_every_pattern_says_why_it_was_compiled():
+    def f(x, flag=True):
+        return np.sum(x * x) if flag else np.sum(x)
+
+    g = srcad.grad(f)
+    g(np.ones(2))
+    g(np.ones(2, np.float32))
+    g(np.ones(2, np.float32), flag=False)
+    info = g.cache_info()
+
+    assert info.reasons[0] == "the first call"
+    assert info.reasons[1] == "'x' is float32[x_0] instead of float64[x_0]"
+    assert info.reasons[2] == "'flag' is =False instead of =True"
+    assert "float32" in str(info)
+
+
+def test_after_eight_patterns_one_form_serves_all_lengths():
+    def f(x, y):
+        return np.sum(x * y)
+
+    g = srcad.grad(f, wrt=(0, 1))
+    x = np.arange(1.0, 5.0)
+    shapes = [(*before, last) for before in ((), (2,), (2, 3), (2, 3, 2)) for last in (1, 4)]
+    for shape in [(), *shapes, *shapes]:
+        a, b = g(np.ones(shape), x)
+        whole = np.broadcast_to(x, (*shape[:-1], 4))
+        expected = whole if shape[-1:] == (4,) else whole.sum(axis=-1).reshape(shape)
+        np.testing.assert_array_equal(a, expected)
+        np.testing.assert_array_equal(b, np.full(4, whole.size / 4.0))
+
+    info = g.cache_info()
+    assert any("[...]" in pattern for pattern in info.patterns)
+    assert info.compilations <= cache.MOST_PATTERNS + 3
+    before = info.compilations
+    c, d = g(np.ones((3, 1)), x)
+    np.testing.assert_array_equal(c, np.full((3, 1), 10.0))
+    np.testing.assert_array_equal(d, np.full(4, 3.0))
+    assert compilations(g) == before
+
+
+# --------------------------------------------------------------------------- redefinition
+def test_a_global_is_read_when_called(monkeypatch):
+    g = srcad.grad(scaled)
+    g(np.ones(2))
+    before = compilations(g)
+
+    monkeypatch.setitem(globals(), "SCALE", 5.0)
+
+    np.testing.assert_array_equal(g(np.ones(2)), [10.0, 10.0])
+    assert compilations(g) == before
+
+
+def test_a_redefined_helper_is_seen(monkeypatch):
+    g = srcad.grad(uses_helper)
+    assert g(2.0) == 12.0
+
+    monkeypatch.setitem(globals(), "helper", lambda x: 3 * x)
+    assert g(2.0) == 12.0
+    monkeypatch.setitem(globals(), "helper", lambda x: 3 * x * x)
+
+    assert g(2.0) == 36.0
+
+
+def test_a_closure_cell_is_read_when_called():
+    def make():
+        k = 2.0
+
+        def f(x):
+            return k * x
+
+        def change(new):
+            nonlocal k
+            k = new
+
+        return f, change
+
+    f, change = make()
+    g = srcad.grad(f)
+    assert g(1.0) == 2.0
+
+    change(7.0)
+
+    assert g(1.0) == 7.0
+
+
+def test_a_default_is_read_when_called():
+    def f(x, k=2.0):
+        return k * x
+
+    g = srcad.grad(f)
+    assert g(1.0) == 2.0
+
+    f.__defaults__ = (9.0,)
+
+    assert g(1.0) == 9.0
+
+
+def test_a_rule_registered_later_is_used(monkeypatch):
+    monkeypatch.setattr(rules.registry, "_table", dict(rules.registry._table))
+    g = srcad.grad(uses_helper)
+    assert g(2.0) == 12.0
+
+    rules.derivative(helper)(lambda x, *, y: 100.0)
+
+    assert g(2.0) == 204.0
+
+
+def test_a_guard_of_a_function_argument():
+    def apply(f, x):
+        return f(x)
+
+    def times(k):
+        return lambda x: k * x * x
+
+    g = srcad.grad(apply, wrt="x")
+
+    assert [g(times(k), 1.0) for k in (1.0, 2.0, 3.0)] == [2.0, 4.0, 6.0]
+
+
+# --------------------------------------------------------------------------- sharing, leaking
+def test_closures_made_in_a_loop_share_one_compilation():
+    def make(k):
+        return lambda x: k * x * x
+
+    gradients = [srcad.grad(make(float(k))) for k in range(100)]
+
+    assert [g(1.0) for g in gradients] == [2.0 * k for k in range(100)]
+    assert compilations(gradients[-1]) == 1
+
+
+def test_closures_over_fresh_lambdas_share_one_compilation():
+    def make(inner):
+        def f(x):
+            return inner(x) * x
+
+        return f
+
+    for k in range(50):
+        g = srcad.grad(make(lambda x, k=float(k): k * x))
+        assert g(1.0) == 2.0 * k
+
+    assert compilations(g) == 1
+
+
+def test_ten_thousand_closures_do_not_leak():
+    def make(k):
+        inner = lambda x: k * x
+        return lambda x: inner(x) * x
+
+    def use(count):
+        for k in range(count):
+            srcad.grad(make(float(k)))(1.0)
+
+    use(1000)
+    gc.collect()
+    entries = len(linecache.cache)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+
+    use(9000)
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+
+    assert grown < 1_000_000
+    assert len(linecache.cache) <= entries + 1
+
+
+def fresh_function(text="def f(x):\n    return x * x\n", name="f"):
+    file = f"<cache test {fresh_function.count}>"
+    fresh_function.count += 1
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space = {"__name__": "fresh"}
+    exec(compile(text, file, "exec"), space)
+    return space[name]
+
+
+fresh_function.count = 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(x):\n    return x * x\n",
+        "def f(x):\n    return x * x if x < 2 else x * f(x - 1)\n",
+        "def g(x):\n    return x * x\ndef f(x):\n    return g(x)\n",
+    ],
+)
+def test_what_was_compiled_dies_with_the_code(text):
+    f = fresh_function(text)
+    g = srcad.grad(f)
+    g(1.5)
+    g(1.5)
+    code = weakref.ref(f.__code__)
+    generated = [name for name in linecache.cache if name.startswith("<srcad fresh.f")]
+    records = len(cache._RECORDS)
+    assert generated
+
+    del f, g
+    gc.collect()  # the function, and with it the record
+    gc.collect()  # what the record held
+
+    assert code() is None
+    assert len(cache._RECORDS) == records - 1
+    assert not [name for name in linecache.cache if name.startswith("<srcad fresh.f")]
+
+
+def test_equal_code_in_two_files_is_two_functions():
+    first, second = fresh_function(), fresh_function()
+    assert first.__code__ is not second.__code__
+
+    assert cache.record_of(first)[0] is not cache.record_of(second)[0]
+
+
+def test_the_number_of_records_is_bounded(monkeypatch):
+    monkeypatch.setattr(cache, "MOST_RECORDS", 5)
+    functions = [fresh_function() for _ in range(8)]
+
+    for f in functions:
+        assert srcad.grad(f)(3.0) == 6.0
+
+    assert len(cache._RECORDS) <= 5
+    assert srcad.grad(functions[0])(3.0) == 6.0
+
+
+def test_sources_of_dead_code_are_forgotten():
+    f = fresh_function()
+    srcad.grad(f)(1.0)
+    key = id(f.__code__)
+    assert key in source._KNOWN
+
+    del f
+    gc.collect()
+
+    assert key not in source._KNOWN
+
+
+def test_eight_threads_compile_once_and_agree():
+    def f(x):
+        return np.sum(np.tanh(x) * x)
+
+    g = srcad.grad(f)
+    barrier = threading.Barrier(8)
+    results = [None] * 8
+
+    def work(k):
+        barrier.wait()
+        results[k] = g(np.arange(4.0))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert compilations(g) == 1
+    for result in results:
+        np.testing.assert_array_equal(result, results[0])
+
+
+# --------------------------------------------------------------------------- kinds of callables
+class Quadratic:
+    def __init__(self, k):
+        self.k = k
+
+    def value(self, x):
+        return self.k * x * x
+
+    def __call__(self, x):
+        return self.k * x
+
+
+def test_methods_read_their_object_when_called():
+    q = Quadratic(1.0)
+    g = srcad.grad(q.value)
+    assert g(2.0) == 4.0
+
+    q.k = 3.0
+
+    assert g(2.0) == 12.0
+    assert srcad.grad(Quadratic(5.0).value)(1.0) == 10.0
+    assert compilations(g) == 1
+
+
+def test_partials_of_one_shape_share_a_compilation():
+    def f(a, x, b=1.0):
+        return a * b * x * x
+
+    results = [srcad.grad(functools.partial(f, float(k), b=2.0))(1.0) for k in range(5)]
+
+    assert results == [4.0 * k for k in range(5)]
+    assert compilations(srcad.grad(functools.partial(f, 0.0, b=2.0))) == 1
+
+
+def test_an_object_with_a_call_method():
+    assert srcad.grad(Quadratic(3.0))(1.0) == 3.0
+
+
+def test_a_cached_function_is_looked_through():
+    assert srcad.grad(functools.lru_cache(helper))(3.0) == 6.0
+
+
+def test_specialize_returns_the_bare_function():
+    g = srcad.grad(scaled)
+    bare = g.specialize(np.ones(2))
+
+    np.testing.assert_array_equal(bare(np.ones(3)), np.full(3, 2 * SCALE))
+
+
+def test_cache_clear_forgets():
+    def f(x):
+        return x * x
+
+    g = srcad.grad(f)
+    g(1.0)
+    g.cache_clear()
+
+    assert g.cache_info().patterns == ()
+    assert g(1.0) == 2.0
+    assert g.cache_info().reasons == ("the rules or the cache changed",)

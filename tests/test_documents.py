@@ -1,0 +1,84 @@
+"""Every program in the documents prints what the document says."""
+
+import contextlib
+import importlib.util
+import io
+import linecache
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from srcad import rules
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAIR = re.compile(r"```python\n(.*?)```\n\n```text\n(.*?)```", re.DOTALL)
+CASES = [
+    pytest.param(document, k, id=f"{document.name}-{k}")
+    for document in DOCUMENTS
+    for k in range(len(PAIR.findall(document.read_text())))
+]
+
+
+@pytest.fixture
+def table(monkeypatch):
+    """A rule table that forgets what a document registers."""
+    monkeypatch.setattr(rules.registry, "_table", dict(rules.registry._table))
+
+
+def printed(program, folder):
+    """What a program prints, and the error with which it ends."""
+    path = folder / "model.py"
+    path.write_text(program)
+    linecache.checkcache(str(path))
+    spec = importlib.util.spec_from_file_location("model", path)
+    module = importlib.util.module_from_spec(spec)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:  # noqa: BLE001 - the document shows it
+            notes = getattr(error, "__notes__", [])
+            print("\n".join([f"{type(error).__name__}: {error}", *notes]))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(("document", "k"), CASES)
+def test_a_program_prints_what_the_document_says(
+    document, k, tmp_path, monkeypatch, table, update_golden
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    text = document.read_text()
+    found = list(PAIR.finditer(text))[k]
+
+    out = printed(found[1], tmp_path)
+
+    if update_golden:
+        document.write_text(text[: found.start(2)] + out.rstrip("\n") + "\n" + text[found.end(2) :])
+    else:
+        assert out.rstrip() == found[2].rstrip()
+
+
+def test_every_error_has_a_section_with_its_code():
+    text = (ROOT / "docs" / "errors.md").read_text()
+    from srcad import errors
+
+    classes = [
+        c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.SrcadError)
+    ]
+    for cls in classes:
+        if cls is not errors.SrcadError:
+            assert f"## {cls.code} {cls.__name__}" in text
+
+
+def test_the_first_screen_of_the_readme_has_both_commands():
+    text = (ROOT / "README.md").read_text()
+
+    assert (
+        "python3 -m venv .venv && .venv/bin/pip install -q -e . && .venv/bin/python -m srcad demo"
+        in text
+    )
+    assert "pip install -q -e '.[test]' && .venv/bin/python -m pytest -q" in text

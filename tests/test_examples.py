@@ -1,0 +1,35 @@
+"""The examples run."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+def run(name, *words, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [name, *words])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    return ended.value.code
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_digits_learns(tmp_path, monkeypatch, capsys):
+    for module in ("sklearn", "matplotlib", "tqdm"):
+        pytest.importorskip(module)
+    picture = tmp_path / "digits.png"
+
+    assert run("digits.py", "--out", str(picture), monkeypatch=monkeypatch) == 0
+    assert picture.stat().st_size > 10_000
+    assert "test accuracy" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rosenbrock_is_minimised(monkeypatch, capsys):
+    pytest.importorskip("scipy")
+
+    assert run("rosenbrock.py", monkeypatch=monkeypatch) == 0
+    assert "value_and_grad" in capsys.readouterr().out

@@ -1,0 +1,217 @@
+"""ndarray methods, attributes, operators; every reading index; arrays built from numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from srcad import grad, gradient
+from tests.numeric import assert_gradient
+
+V = np.array([0.3, -0.7, 1.1, 0.45])
+M = np.array([[0.25, -0.5, 0.9, 0.15], [1.2, 0.4, -0.3, -0.85], [-0.6, 0.75, 1.4, 0.55]])
+T = np.arange(24.0).reshape(2, 3, 4) / 10 - 0.93
+W = np.array([0.9, -0.2, 0.5, 1.3])
+
+# Each maps a matrix to an array or number; the test differentiates the weighted sum of it.
+INDEXES: dict[str, Callable[[Any], Any]] = {
+    "integer": lambda m: m[1],
+    "negative": lambda m: m[-1] * m[-3],
+    "two integers": lambda m: m[1, 2] * m[-1, 0],
+    "chained": lambda m: m[1][2],
+    "slice": lambda m: m[1:],
+    "slice to": lambda m: m[:-1, 1:3],
+    "step": lambda m: m[::2, ::3],
+    "negative step": lambda m: m[::-1, ::-2],
+    "bounded negative step": lambda m: m[2:0:-1],
+    "empty": lambda m: m[3:],
+    "column": lambda m: m[:, 1],
+    "new axis": lambda m: m[None, :, None] * m[:, np.newaxis],
+    "ellipsis": lambda m: m[..., 0] * m[0, ..., 1],
+    "list": lambda m: m[[0, 2]],
+    "repeats": lambda m: m[np.array([0, 2, 0, 0])],
+    "negative integers": lambda m: m[np.array([-1, 0])],
+    "two arrays": lambda m: m[np.array([0, 1, 0]), np.array([3, 2, 3])],
+    "array and slice": lambda m: m[np.array([0, 0]), 1:3],
+    "slice and array": lambda m: m[:, np.array([1, 1, 0])],
+    "outer": lambda m: m[np.array([[0], [2]]), np.array([0, 1])],
+    "ix": lambda m: m[np.ix_([0, 2], [1, 3])],
+    "mask": lambda m: m[m > 0.2],
+    "row mask": lambda m: m[np.array([True, False, True])],
+    "column mask": lambda m: m[:, np.array([True, False, True, True])],
+    "row mask of values": lambda m: m[m[:, 0] > 0],
+    "where": lambda m: m[np.where(m > 0.3)],
+    "argsort": lambda m: m[0][np.argsort(m[0])],
+    "argmax": lambda m: m[0, np.argmax(m[0])],
+    "take": lambda m: np.take(m, [0, 1, 1], axis=1),
+    "item": lambda m: m[1, 1].item() * m[0].item(2),
+    "flat view": lambda m: m.ravel()[3:7] * m.flatten()[2],
+}
+
+METHODS: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda m: m.sum() * m.sum(axis=0)[1] * m.sum(1, keepdims=True),
+    "mean": lambda m: m.mean() * m.mean(axis=-1),
+    "prod": lambda m: m.prod(axis=0),
+    "max": lambda m: m.max() * m.max(axis=1),
+    "min": lambda m: m.min(axis=(0, 1)),
+    "var": lambda m: m.var() * m.var(axis=0, ddof=1),
+    "std": lambda m: m.std(axis=1),
+    "cumsum": lambda m: m.cumsum() * m.cumsum(axis=1).sum(),
+    "cumprod": lambda m: m[0].cumprod(),
+    "dot": lambda m: m.dot(m.T),
+    "T": lambda m: m.T @ m,
+    "transpose": lambda m: m.transpose() * m.transpose(1, 0)[0, 0] * m.transpose((1, 0)).sum(),
+    "reshape": lambda m: m.reshape(4, 3) * m.reshape((2, 6)).sum() * m.reshape(-1)[2],
+    "ravel": lambda m: m.ravel() * m.T.ravel(),
+    "squeeze": lambda m: m[:, None].squeeze(),
+    "swapaxes": lambda m: m.swapaxes(0, 1),
+    "repeat": lambda m: m.repeat(2, axis=0),
+    "trace": lambda m: m.trace() * m.diagonal(),
+    "clip": lambda m: m.clip(-0.55, 0.83),
+    "round": lambda m: (1.03 * m).round() * m,
+    "copy": lambda m: m.copy() * m,
+    "astype": lambda m: m.astype(float) * m.astype(np.float64),
+    "shape": lambda m: m * m.shape[0] + m.ndim * m.size * m.shape[-1] * len(m),
+    "take": lambda m: m.take([0, 2], axis=1),
+    "any": lambda m: m * m.any() if m.any() else m,
+    "operators": lambda m: (m + 1) * (2 - m) / (3 + m * m) - -m + 2**m + (m * m) ** 1.5 + m**2,
+    "reflected": lambda m: 1 / (2 + m * m) + 3 - m + (2 * m),
+    "comparisons": lambda m: (m > 0) * m + (m <= 0.5) * 2 * m,
+    "abs": lambda m: abs(m) * np.abs(m),
+    "modulo": lambda m: m % 0.71 + m // 0.37,
+    "outer product": lambda m: m[:, 0, None] * m[0],
+    "empty_like": lambda m: np.ones_like(m) * m + np.zeros(3)[:, None] + np.full((3, 4), 2.0) * m,
+    "full_like": lambda m: np.full_like(m, m[0, 0]) * m,
+    "eye": lambda m: np.eye(3) @ m + np.arange(4) * m + np.linspace(0, 1, 4) * m,
+}
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "where": lambda m: np.where(m > 0, np.sqrt(np.abs(m)), m * 2),
+    "maximum": lambda m: np.maximum(m, 0.1) + np.minimum(m, m * m),
+    "concatenate": lambda m: np.concatenate([m, m * 2], axis=1) * np.concatenate((m, m), -1),
+    "stack": lambda m: np.stack([m, np.sin(m)], axis=1) * np.vstack([m, m]).sum() + np.hstack((m, m)).sum(),
+    "split": lambda m: np.split(m, 2, axis=1)[0] * np.split(m, [1, 3], axis=1)[1],
+    "tile": lambda m: np.tile(m, (2, 1)) * np.repeat(m, 2, axis=0),
+    "flip": lambda m: np.flip(m, 0) * np.roll(m, 1, axis=1) * np.flipud(m) * np.fliplr(m),
+    "expand": lambda m: np.expand_dims(m, 0) * np.moveaxis(m, 0, 1)[0, 0] * np.broadcast_to(m[0], (3, 4)),
+    "products": lambda m: np.dot(m, m.T) * np.inner(m, m) + np.outer(m[0], m[1])[:3, :3] * np.matmul(m, m.T),
+    "tensordot": lambda m: np.tensordot(m, m, axes=([1], [1])) + np.einsum("ij,kj->ik", m, m) * np.trace(m),
+    "einsum": lambda m: np.einsum("ij,ij->", m, m) * np.einsum("ij->j", m) + np.einsum("i,i", m[0], m[1]),
+    "diag": lambda m: np.diag(m) * np.diag(np.diag(m)).sum() + np.tril(m).sum() * np.triu(m, 1).sum(),
+    "diff": lambda m: np.diff(m, axis=1)[:, 0] * np.sort(m, axis=1)[:, 1],
+    "pad": lambda m: np.pad(m, 1) * np.pad(m, ((1, 1), (1, 1))),
+    "kron": lambda m: np.kron(m[:2, :2], m[1:, 2:]),
+    "linalg": lambda m: np.linalg.norm(m) * np.linalg.norm(m, axis=1) + np.linalg.det(m @ m.T + np.eye(3)),
+    "solve": lambda m: np.linalg.solve(m @ m.T + np.eye(3), m[:, 0]) + np.linalg.inv(m @ m.T + np.eye(3))[0],
+    "cholesky": lambda m: np.linalg.cholesky(m @ m.T + np.eye(3)) + np.linalg.slogdet(m @ m.T + np.eye(3))[1],
+    "array of rows": lambda m: np.array([m[0], m[1] * 2]) @ np.array([m[0, 0], 1.0, 2.0, m[1, 1]]),
+    "asarray": lambda m: np.asarray(m) * np.asarray([m[0, 0], 2.0, 1.0, m[0, 1]]),
+    "errstate": lambda m: np.sum(np.log1p(m * m)) * m,
+    "meshgrid of constants": lambda m: m * np.outer(np.arange(3), np.arange(4)),
+    "sum where": lambda m: np.sum(m, axis=0, where=m > 0),
+    "float": lambda m: float(m[0, 0]) * m + float(np.sum(m)) * math.sin(m[1, 1]),
+}
+ALL = {**INDEXES, **METHODS, **FUNCTIONS}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_of_a_matrix(name: str) -> None:
+    g = ALL[name]
+
+    def f(m):
+        y = g(m)
+        return np.sum(np.sin(y) * 1.3 + y * y)
+
+    assert_gradient(gradient, f, M)
+
+
+@pytest.mark.parametrize("name", INDEXES)
+def test_second_order_of_indexing(name: str) -> None:
+    g = INDEXES[name]
+
+    def f(m):
+        return np.sum(np.sin(g(m)))
+
+    assert_gradient(gradient, lambda m: np.sum(grad(f)(m) * np.cos(M)), M)
+
+
+def test_indexes_that_are_arguments() -> None:
+    def f(x, i, rows, mask):
+        return x[i] * np.sum(x[rows] * x[rows]) + np.sum(x[mask]) + np.sum(x[i:])
+
+    got = gradient(f, V, 2, np.array([0, 1, 0]), V > 0)
+
+    assert got[1:] == (None, None, None)
+    assert_gradient(lambda f, x: gradient(f, x), lambda x: f(x, 2, np.array([0, 1, 0]), V > 0), V)
+
+
+def test_three_axes() -> None:
+    def f(t):
+        u = np.transpose(t, (2, 0, 1)) * np.moveaxis(t, -1, 0)
+        return np.sum(np.sum(u, axis=(0, 2)) ** 2) + np.sum(t[:, 1, ::-1] @ t[1, 0]) + t[..., None, 0].sum()
+
+    assert_gradient(gradient, f, T)
+
+
+def test_batched_products() -> None:
+    def f(t, m):
+        return np.sum(np.sin(t @ m)) + np.sum(t @ np.swapaxes(t, 1, 2))
+
+    assert_gradient(gradient, f, T, np.ascontiguousarray(M.T))
+
+
+def test_gradients_of_zero_dimensional_arrays() -> None:
+    x = np.array(0.7)
+
+    g = grad(lambda x: x * x * 2.0)(x)
+
+    assert isinstance(g, np.ndarray)
+    assert g.shape == ()
+    assert g == pytest.approx(2.8)
+
+
+def test_errstate_covers_the_reverse_half() -> None:
+    def f(x):
+        with np.errstate(all="ignore"):
+            y = np.sqrt(x)
+        return np.sum(y)
+
+    with np.errstate(all="raise"):
+        assert grad(f)(np.array([0.0]))[0] == np.inf
+
+
+def test_static_questions_are_folded() -> None:
+    def f(x):
+        if x.ndim == 1:
+            return np.sum(x * x)
+        if isinstance(x, np.ndarray) and x.shape[1] == 4:
+            return np.sum(x)
+        return np.sum(x, axis=0)
+
+    assert_gradient(gradient, f, V)
+    assert_gradient(gradient, f, M)
+
+
+def test_reading_elements_in_a_loop_is_linear() -> None:
+    import time
+
+    def f(x):
+        s = 0.0
+        for i in range(len(x)):
+            s += math.sin(x[i]) * x[i]
+        return s
+
+    def seconds(n: int) -> float:
+        x = np.linspace(0.0, 1.0, n)
+        start = time.perf_counter()
+        g(x)
+        return time.perf_counter() - start
+
+    g = grad(f)
+    g(np.ones(5))
+
+    assert min(seconds(20_000) for _ in range(3)) < 5 * min(seconds(5_000) for _ in range(3)) + 0.01

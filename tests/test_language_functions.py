@@ -1,0 +1,384 @@
+"""Calls of every kind: helpers, recursion, closures, partial applications, methods, objects."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from functools import partial, reduce
+from math import exp
+from typing import Any
+
+import numpy
+import numpy as anything
+import numpy as np
+import numpy.linalg as la
+import pytest
+from numpy import sin
+from numpy import tanh as squash
+
+import srcad
+from srcad import grad, gradient
+from tests.numeric import assert_gradient
+from tests.programs import elsewhere
+from tests.programs.elsewhere import long_helper, scaled
+
+V = np.array([0.3, -0.7, 1.1])
+GAIN = 1.7
+
+
+def helper(a, b=0.5, *, c=2.0):
+    return a * b + c * b
+
+
+def positional(a, b):
+    return helper(a, b) * helper(b)
+
+
+def keywords(a, b):
+    return helper(b=a, a=b) + helper(a, c=b)
+
+
+def starred(a, b):
+    pair = (a, b)
+    return helper(*pair, **{"c": a}) * helper(*[b])
+
+
+def defaults_of_helpers_use_globals(a):
+    return scaled(a) * a
+
+
+def of_another_module(x):
+    return np.sum(elsewhere.softened(x, sharpness=3.0)) * elsewhere.SCALE
+
+
+def variadic(*args, **kwargs):
+    total = kwargs.get("base", 0.0)
+    for k, a in enumerate(args):
+        total = total + (k + 1) * a
+    return total
+
+
+def calls_variadic(a, b):
+    return variadic(a, b, a * b, base=b) * variadic(a)
+
+
+def several_results(a, b):
+    def both(x):
+        return x * a, x + b
+
+    p, q = both(a * b)
+    return p * q
+
+
+def early_returns_in_helpers(a):
+    def sign_like(x):
+        if x > 1:
+            return x * x
+        if x > 0:
+            return x
+        return -x
+
+    return sign_like(a) + sign_like(2 * a) + sign_like(-a)
+
+
+def factorial_like(x, n):
+    if n == 0:
+        return 1.0
+    return x * factorial_like(x, n - 1)
+
+
+def recursive(x):
+    return factorial_like(x, 4)
+
+
+def tree_sum(x):
+    if len(x) == 1:
+        return x[0] * x[0]
+    k = len(x) // 2
+    return tree_sum(x[:k]) * math.sin(1.0) + tree_sum(x[k:]) * 2.0
+
+
+def even(x, n):
+    return x if n == 0 else x * odd(x, n - 1)
+
+
+def odd(x, n):
+    return 1.0 if n == 0 else math.sin(x) + even(x, n - 1)
+
+
+def mutually_recursive(x):
+    return even(x, 5)
+
+
+def nested_recursion(x):
+    def go(y, n):
+        if n <= 0:
+            return y * x
+        return math.sin(go(y * 0.5, n - 1)) + y
+
+    return go(x, 3)
+
+
+def closure_over_locals(a, b):
+    c = a * b
+
+    def inner(t):
+        return t * c + a
+
+    return inner(b) * inner(c)
+
+
+def closure_sees_rebinding(a):
+    c = a
+
+    def inner(t):
+        return t * c
+
+    c = a * a
+    return inner(3.0)
+
+
+def closure_in_a_loop(a):
+    total = 0.0
+    for k in range(3):
+
+        def term(t):
+            return t * a**k
+
+        total = total + term(k + 1.0)
+    return total
+
+
+def lambdas(a, b):
+    double = lambda t: 2 * t  # noqa: E731
+    return (lambda u, v=b: u * v)(double(a)) + (lambda: a * b)()
+
+
+def two_lambdas_on_one_line(a):
+    f, g = (lambda t: t * t), (lambda t: t + 3.0)
+    return f(a) * g(a)
+
+
+def functions_as_arguments(a):
+    def twice(f, x):
+        return f(f(x))
+
+    return twice(lambda t: t * t + a, a) + twice(math.sin, a)
+
+
+def returned_function(a):
+    def adder(k):
+        def add(t):
+            return t + k
+
+        return add
+
+    return adder(a)(a * a) * adder(2.0)(a)
+
+
+def list_of_functions(a):
+    y = a
+    for f in [math.sin, lambda t: t * t, elsewhere.scaled]:
+        y = f(y) + a
+    return y
+
+
+def partial_application(a, b):
+    f = functools.partial(helper, b=b)
+    g = partial(helper, a, c=3.0)
+    return f(a) * g(b) + f(b, c=a)
+
+
+def with_reduce(a, b):
+    return reduce(lambda s, t: s * t + a, [a, b, a * b], 1.0)
+
+
+def with_map_and_sorted(a, b):
+    return sum(map(lambda t: t * t, (a, b))) * max(a, b) + min(a, b, a * b)
+
+
+def module_names(x):
+    y = anything.cos(x) + numpy.sin(x) * sin(x)
+    return anything.sum(squash(y)) * exp(y[0]) * la.norm(y)
+
+
+def of_math(a):
+    return math.sqrt(a) * math.log(a + 2) + math.atan2(a, 2.0) + math.pow(a, 3) + math.hypot(a, 1.0) + math.pi * a
+
+
+def of_operator(a, b):
+    return operator.mul(a, b) + operator.add(a, operator.neg(b)) + operator.pow(a, 2)
+
+
+def uses_a_global(a):
+    return a * GAIN
+
+
+def long_body(x):
+    return long_helper(x, x * 2.0) + long_helper(x + 1.0, x)
+
+
+@functools.lru_cache
+def cached(n):
+    return 0.5 * n
+
+
+def with_a_cached_constant(a):
+    return a * cached(3)
+
+
+def decorated_helper(a):
+    def wrapper(*args):
+        return helper(*args) * 2.0
+
+    return wrapper(a) * a
+
+
+class Layer:
+    """An object whose arrays are read as constants."""
+
+    def __init__(self, W, b):
+        self.W, self.b = W, b
+        self.activation = np.tanh
+
+    def forward(self, x):
+        return self.activation(self.W @ x + self.b)
+
+    def __call__(self, x):
+        return self.forward(x) * self.scale
+
+    @property
+    def scale(self):
+        return 0.5
+
+    @staticmethod
+    def doubled(x):
+        return 2 * x
+
+    @classmethod
+    def named(cls, x):
+        return cls.doubled(x) + 1.0
+
+
+LAYER = Layer(np.eye(3) * 0.4, np.array([0.1, 0.2, 0.3]))
+
+
+def methods_and_callables(x):
+    return np.sum(LAYER(x) * LAYER.forward(x)) + np.sum(Layer.doubled(x)) * np.sum(LAYER.named(x))
+
+
+ONE: list[Callable[..., Any]] = [
+    defaults_of_helpers_use_globals, early_returns_in_helpers, recursive, mutually_recursive, nested_recursion,
+    closure_sees_rebinding, closure_in_a_loop, two_lambdas_on_one_line, functions_as_arguments, returned_function,
+    list_of_functions, of_math, uses_a_global, with_a_cached_constant, decorated_helper,
+]  # fmt: skip
+TWO = [
+    positional, keywords, starred, calls_variadic, several_results, closure_over_locals, lambdas, partial_application,
+    with_reduce, with_map_and_sorted, of_operator,
+]  # fmt: skip
+VECTOR = [of_another_module, tree_sum, module_names, long_body, methods_and_callables]
+
+
+@pytest.mark.parametrize("f", ONE, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("a", [0.6, 1.4])
+def test_of_one_number(f: Callable[..., Any], a: float) -> None:
+    assert_gradient(gradient, f, a)
+
+
+@pytest.mark.parametrize("f", TWO, ids=lambda f: f.__name__)
+def test_of_two_numbers(f: Callable[..., Any]) -> None:
+    assert_gradient(gradient, f, 0.7, 1.3)
+
+
+@pytest.mark.parametrize("f", VECTOR, ids=lambda f: f.__name__)
+def test_of_a_vector(f: Callable[..., Any]) -> None:
+    assert_gradient(gradient, f, V)
+
+
+def test_a_variadic_function_itself() -> None:
+    assert_gradient(gradient, variadic, 0.3, 0.7, 1.1)
+    assert grad(variadic, wrt="kwargs")(0.3, base=2.0) == {"base": 1.0}
+    assert grad(variadic, wrt="args")(0.3, 0.4) == (1.0, 2.0)
+
+
+def test_a_bound_method() -> None:
+    assert_gradient(gradient, lambda x: np.sum(LAYER.forward(x)), V)
+    x_bar = grad(lambda x: np.sum(LAYER.forward(x)))(V)
+
+    class Model:
+        def loss(self, x):
+            return np.sum(LAYER.forward(x))
+
+    np.testing.assert_allclose(grad(Model().loss)(V), x_bar)
+
+
+def test_a_partial_application_itself() -> None:
+    assert grad(functools.partial(helper, 2.0))(3.0) == 4.0
+
+
+def test_a_callable_object_itself() -> None:
+    class Square:
+        def __init__(self, factor):
+            self.factor = factor
+
+        def __call__(self, x):
+            return self.factor * x * x
+
+    assert grad(Square(3.0))(2.0) == 12.0
+    assert grad(Square(5.0))(2.0) == 20.0
+
+
+def test_grad_inside_a_differentiated_function() -> None:
+    def inner(x, y):
+        return x**3 * y
+
+    def outer(y):
+        return grad(inner)(2.0, y) * y
+
+    assert grad(outer)(3.0) == pytest.approx(72.0)
+
+
+def test_no_perturbation_confusion() -> None:
+    def f(x):
+        return x * grad(lambda y: x + y)(1.0)
+
+    assert grad(f)(2.0) == 1.0
+
+
+def test_grad_of_a_closure_over_the_outer_variable() -> None:
+    def f(x):
+        return grad(lambda y: x * x * y * y)(3.0)
+
+    assert grad(f)(2.0) == pytest.approx(24.0)
+
+
+def test_value_and_grad_inside() -> None:
+    def f(x):
+        value, slope = srcad.value_and_grad(lambda t: t**3)(x)
+        return value * slope
+
+    assert grad(f)(2.0) == pytest.approx(15 * 2.0**4)
+
+
+def test_stop_gradient_of_structures() -> None:
+    def f(x):
+        p, q = srcad.stop_gradient((x, x * x))
+        return p * x + q * x
+
+    assert grad(f)(2.0) == 6.0
+
+
+def test_second_order_through_calls() -> None:
+    for f in (recursive, nested_recursion, closure_in_a_loop, early_returns_in_helpers):
+        assert_gradient(gradient, lambda a, f=f: grad(f)(a), 0.6)
+
+
+def test_second_order_of_several_arguments() -> None:
+    def f(a, b):
+        return math.sin(a * b) * a
+
+    assert_gradient(gradient, lambda a, b: grad(f)(a, b), 0.6, 1.2)
+    assert_gradient(gradient, lambda a, b: grad(f, wrt=1)(a, b), 0.6, 1.2)
+    assert_gradient(gradient, lambda a, b: grad(f, wrt=(0, 1))(a, b)[1] * a, 0.6, 1.2)

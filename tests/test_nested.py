@@ -1,0 +1,130 @@
+"""Derivatives inside functions that are differentiated."""
+
+import numpy as np
+import pytest
+
+import srcad
+from srcad import grad, gradient, stop_gradient, value_and_grad
+from srcad.testing import check_grads
+
+cubed_slope = grad(lambda y: y**3)
+
+
+def test_a_gradient_of_a_gradient():
+    f = lambda x: x**4
+
+    assert grad(grad(f))(2.0) == 48.0
+    assert grad(grad(grad(f)))(2.0) == 48.0
+
+
+def test_a_local_gradient_closes_over_the_outer_argument():
+    def f(x):
+        return grad(lambda y: y * y * x)(x) * 2
+
+    assert grad(f)(3.0) == 24.0
+
+
+def test_a_global_gradient():
+    assert grad(lambda x: cubed_slope(x) * x)(2.0) == 36.0
+
+
+def test_no_confusion_of_levels():
+    def f(x):
+        return x * grad(lambda y: x + y)(1.0)
+
+    assert grad(f)(5.0) == 1.0
+
+
+def test_value_and_grad_with_aux_inside():
+    def f(x):
+        (v, aux), g = value_and_grad(lambda y, z: (y * y * z, z * y), wrt=1, has_aux=True)(x, 3 * x)
+        return v * g * aux
+
+    assert grad(f)(2.0) == 63 * 2.0**6
+
+
+def test_gradient_inside():
+    assert grad(lambda x: gradient(lambda a, b: a * b * b, x, x)[1])(3.0) == 12.0
+
+
+def test_a_gradient_inside_a_loop():
+    def f(x):
+        s = 0.0
+        for k in range(3):
+            s = s + grad(lambda y: y**3)(x) * k
+        return s
+
+    assert grad(f)(2.0) == 36.0
+
+
+def test_one_step_of_training_differentiated_by_its_rate():
+    def loss(w, x, t):
+        return np.mean((x @ w - t) ** 2)
+
+    def after_a_step(rate, w, x, t):
+        return loss(w - rate * grad(loss)(w, x, t), x, t)
+
+    rng = np.random.default_rng(0)
+    args = [0.1, rng.normal(size=3), rng.normal(size=(5, 3)), rng.normal(size=5)]
+
+    check_grads(after_a_step, args, wrt=(0, 1))
+
+
+def test_a_hessian_vector_product():
+    def loss(w):
+        return np.sum(w**3)
+
+    def slope_along(w, v):
+        return np.sum(grad(loss)(w) * v)
+
+    w, v = np.array([1.0, 2.0]), np.array([1.0, 10.0])
+
+    np.testing.assert_allclose(grad(slope_along)(w, v), 6 * w * v)
+
+
+def test_names_bound_inside_an_inner_function_survive():
+    def f(x):
+        seen = []
+
+        def inner(y):
+            seen.append(y * x)
+            return y * y
+
+        g = grad(inner)(x)
+        return g * seen[0]
+
+    assert grad(f)(2.0) == 6 * 4.0
+
+
+def test_wrt_by_name_and_keyword():
+    def f(x):
+        g = grad(lambda a, *, k: a * k * k, wrt="k")
+        return g(x, k=x)
+
+    assert grad(f)(3.0) == 12.0
+
+
+def test_stop_gradient_of_numbers_and_structures():
+    assert grad(lambda x: stop_gradient(x) * x)(3.0) == 3.0
+    assert gradient(lambda a, b: stop_gradient(a) * b, 2, 3) == (0.0, 2.0)
+    assert grad(lambda p: stop_gradient(p)["a"] * p["a"])({"a": 3.0}) == {"a": 3.0}
+
+
+def test_stop_gradient_stops_every_order():
+    def f(x):
+        return stop_gradient(x * x) * x
+
+    assert grad(f)(3.0) == 9.0
+    assert grad(grad(f))(3.0) == 0.0
+
+
+def test_stop_gradient_leaves_no_trace_in_the_text():
+    g = grad(lambda x: stop_gradient(x) * x)
+    g(3.0)
+
+    assert "stop" not in g.source.split("\n", 1)[1].replace("stop_gradient(x) * x", "")
+
+
+def test_an_option_that_is_not_known_is_refused():
+    with pytest.raises(srcad.errors.UnsupportedSyntaxError, match="wrt"):
+        grad(lambda x, k: grad(lambda a, b: a * b, wrt=np.argmax(k))(x, x))(2.0, np.ones(2))

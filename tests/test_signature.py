@@ -1,0 +1,202 @@
+"""From values to types."""
+
+import collections
+import dataclasses
+import enum
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from srcad.paths import Unreadable, read
+from srcad.signature import describe, generic
+from srcad.types import Facts, Fixed, ListOf, Numeric, Opaque, TupleOf, at_least, is_one, same
+
+P = (("param", "p"),)
+
+
+def shown(value):
+    return str(describe(value, P, Facts()))
+
+
+class Point(NamedTuple):
+    x: float
+    y: object
+
+
+@dataclasses.dataclass
+class Layer:
+    W: np.ndarray
+    b: np.ndarray
+    name: str = "dense"
+
+    def __post_init__(self):
+        if self.W is None:
+            raise ValueError
+
+
+class Mode(enum.IntEnum):
+    FAST = 1
+
+
+class Odd(np.ndarray):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1.5, "float"),
+        (3, "int"),
+        (2j, "complex"),
+        (np.float32(1), "float32"),
+        (np.float64(1), "float64"),
+        (np.bool_(True), "bool"),
+        (np.ones((2, 3)), "float64[p_0, p_1]"),
+        (np.ones(()), "float64[]"),
+        (np.ones(4, np.int8), "int8[p_0]"),
+        (True, "=True"),
+        (None, "=None"),
+        ("sum", "=sum"),
+        (np.tanh, "=tanh"),
+        (Mode.FAST, "=1"),
+        ((1.0, np.ones(2)), "(float, float64[p1_0])"),
+        ({"W": np.ones(2), "b": 0.5}, "dict(W: float64[pW_0], b: float)"),
+        (Point(1.0, None), "Point(x: float, y: =None)"),
+        (Layer(np.ones(2), np.ones(1)), "Layer(W: float64[pW_0], b: float64[pb_0], name: =dense)"),
+        ([], "list[undefined]"),
+        ([1.0, 2.0], "list[float]"),
+        ([1, 2], "list[int]"),
+        ([np.ones(2), np.ones(3)], "list[float64[p_0]]"),
+        ([np.ones(2), np.ones((3, 3))], "list[float64[...]]"),
+        ([(np.ones((2, 3)), np.ones(3))], "list[(float64[p0_0, p0_1], float64[p1_0])]"),
+        ([np.tanh, np.sin], "(=tanh, =sin)"),
+        ([(1.0, np.tanh), (2.0, np.tanh)], "list[(float, =tanh)]"),
+        ([(1.0, np.tanh), (2.0, np.sin)], "((float, =tanh), (float, =sin))"),
+        ([1.0, None], "(float, =None)"),
+        (["a"] * 100 + ["b"], "list[object]"),
+        ([[1.0], [2.0, 3.0]], "list[list[float]]"),
+        (collections.OrderedDict(a=1.0), "OrderedDict"),
+        (np.ones(2).view(Odd), "Odd"),
+        (np.array([object()]), "ndarray"),
+        (np.array([{}]), "ndarray"),
+        (object(), "object"),
+        (range(3), "range"),
+    ],
+)
+def test_the_type_of_a_value(value, expected):
+    assert shown(value) == expected
+
+
+def test_a_mixed_list_of_numbers_keeps_what_is_common():
+    type_ = describe([1, 2.5], P, Facts())
+
+    assert type_ == ListOf(Numeric(None, (), "python"))
+
+
+def test_lengths_are_symbols_with_the_path_to_find_them_again():
+    type_ = describe((np.ones((2, 3)),), P, Facts())
+
+    ((symbol, _),) = type_.items[0].shape[1].terms
+    assert (symbol.example, symbol.source) == (3, (*P, ("item", 0), ("shape", 1)))
+
+
+def test_equal_lengths_are_assumed_equal_and_recorded():
+    facts = Facts()
+    x = describe(np.ones((7, 3)), P, facts)
+    w = describe(np.ones((3, 1)), (("param", "w"),), facts)
+
+    assert same(x.shape[1], w.shape[0])
+    assert is_one(w.shape[1])
+    assert at_least(x.shape[0], 2)
+    assert [(str(a.left), a.relation, str(a.right)) for a in facts.assumptions] == [
+        ("p_1", "==", "w_0"), ("w_1", "==", "1"), ("p_0", ">=", "2"),
+    ]  # fmt: skip
+
+
+def test_lengths_of_all_items_of_a_list_are_one_symbol():
+    facts = Facts()
+    layers = describe([(np.ones((2, 3)), np.ones(3)), (np.ones((3, 4)), np.ones(4))], P, facts)
+    weight, bias = layers.item.items
+
+    assert same(weight.shape[1], bias.shape[0])
+    ((symbol, _),) = weight.shape[0].terms
+    assert symbol.example == (2, 3)
+    assert read(symbol.source, None, {"p": [(np.ones((5, 1)), 0)]}) == [5]
+
+
+def test_texts_are_equal_by_value_and_callables_by_identity():
+    assert Fixed("ab") == Fixed("".join(["a", "b"]))
+    assert Fixed(True) != Fixed(1)
+    assert describe(len, P, Facts()) == Fixed(len)
+
+
+def test_the_generic_form_knows_no_lengths():
+    type_ = describe({"x": np.ones(3), "n": 4, "l": [1.0]}, P, Facts())
+
+    assert str(generic(type_)) == "dict(x: float64[...], n: int, l: list[float])"
+    assert generic(type_).items[1].value is None
+
+
+def test_deep_nesting_ends_in_an_object():
+    value = 1.0
+    for _ in range(40):
+        value = (value,)
+
+    assert "object" in shown(value)
+
+
+def test_a_dataclass_without_a_field_is_an_object():
+    layer = object.__new__(Layer)
+
+    assert isinstance(describe(layer, P, Facts()), Opaque)
+
+
+def test_a_large_dict_is_an_object():
+    assert isinstance(describe(dict.fromkeys(range(1000), 1.0), P, Facts()), Opaque)
+
+
+SCALE = 2.0
+
+
+def outer(a, b=3, *, c=4):
+    k = [5.0]
+
+    def inner(x):
+        return x * k[0] * SCALE
+
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ((("param", "x"), ("item", "W"), ("shape", 1)), 2),
+        ((("global", "SCALE"),), 2.0),
+        ((("global", "len"),), len),
+        ((("global", "np"), ("attr", "pi")), np.pi),
+        ((("cell", "k"), ("item", 0)), 5.0),
+        ((("global", "outer"), ("default", 0)), 3),
+        ((("global", "outer"), ("global", "SCALE")), 2.0),
+    ],
+)
+def test_what_is_read_at_a_path(path, expected):
+    assert read(path, outer(1), {"x": {"W": np.ones((1, 2))}}) == expected
+
+
+def test_defaults_are_read_as_they_are_now():
+    assert read((("default", 0),), outer) == 3
+    assert read((("kwdefault", "c"),), outer) == 4
+
+
+@pytest.mark.parametrize(
+    "path", [(("global", "missing"),), (("cell", "k"), ("item", 9)), (("default", 1),)]
+)
+def test_a_path_to_nothing_is_unreadable(path):
+    with pytest.raises(Unreadable):
+        read(path, outer(1))
+
+
+def test_the_same_pattern_has_the_same_text():
+    assert isinstance(describe((1.0,), P, Facts()), TupleOf)
+    assert shown(np.ones((2, 2))) == shown(np.ones((9, 1)))
