@@ -12,7 +12,7 @@ import inspect
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from threading import RLock
 from types import CodeType
@@ -22,6 +22,7 @@ from srcad.dispatch import Bind, Failure, Pattern, binder, default_now
 from srcad.errors import SrcadError
 from srcad.notes import add_note
 from srcad.paths import read
+from srcad.records import dataclass
 from srcad.request import Parameter, Request, anchor_of, name_of
 from srcad.rules import registry
 from srcad.types import Opaque

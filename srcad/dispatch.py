@@ -29,7 +29,6 @@ from __future__ import annotations
 import inspect
 import keyword
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import CodeType
 from typing import Any
@@ -38,6 +37,7 @@ from srcad.conditions import Conditions, guarded_code
 from srcad.frontend.guards import Guard
 from srcad.notes import add_note
 from srcad.paths import Path
+from srcad.records import dataclass
 from srcad.rules import registry
 from srcad.types import Assumption, Type
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +12,7 @@ from srcad.frontend.source import definition
 from srcad.ir.core import Call, Const, Display, Function, Location, Value, walk
 from srcad.ir.text import Printer, target_name, text
 from srcad.product import Product
+from srcad.records import dataclass
 
 
 @dataclass(frozen=True)

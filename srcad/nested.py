@@ -9,7 +9,7 @@ applied again, and there is nothing that could confuse one level with another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from srcad import errors
@@ -29,6 +29,7 @@ from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Call, Function, Op, Value, free_values
 from srcad.passes.substitute import substituted_block
+from srcad.records import dataclass
 from srcad.request import Request, parameters_of
 from srcad.transforms.vjp import as_primal
 

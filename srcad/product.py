@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from srcad.ir.core import Function, Location
+from srcad.records import dataclass
 
 
 @dataclass(eq=False)

@@ -6,11 +6,11 @@ import functools
 import inspect
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Literal
 
 from srcad.errors import WrtError
+from srcad.records import dataclass
 
 Mode = Literal["grad", "value_and_grad", "pullback"]
 Parameter = inspect.Parameter

@@ -19,6 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 from srcad.paths import EACH, Path
+from srcad.records import dataclass
 from srcad.types import (
     COMPLEX,
     FLOAT,
@@ -66,7 +67,7 @@ def describe(value: Any, source: Path, facts: Facts) -> Type:
     return _Describer(facts).one(value, source, 0)
 
 
-@dataclasses.dataclass
+@dataclass(eq=False)
 class _Describer:
     """Describes one value; `group` describes the items of a list together."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import linecache
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from srcad.api import grad
 from srcad.compiled import plain
 from srcad.errors import OptionError
 from srcad.ir.primitives import build_dict, build_record
+from srcad.records import dataclass
 from srcad.request import Request, name_of, parameters_of, parameters_of_call
 from srcad.signature import parts_of
 

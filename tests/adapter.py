@@ -19,7 +19,9 @@ from srcad.signature import describe
 from srcad.types import Facts
 
 
-def lowered(f: Callable[..., Any], args: tuple[Any, ...], wrt: tuple[int, ...]) -> tuple[Lowered, list[Any]]:
+def lowered(
+    f: Callable[..., Any], args: tuple[Any, ...], wrt: tuple[int, ...]
+) -> tuple[Lowered, list[Any]]:
     """A function as IR for these arguments, and the values of all its parameters."""
     parameters, facts = parameters_of(f) or (), Facts()
     named = {p.name: a for p, a in zip(parameters, args, strict=True)}
@@ -38,7 +40,9 @@ def evaluated(f: Callable[..., Any], *args: Any) -> Any:
     return evaluate(checked(made.function), *values)
 
 
-def evaluated_gradient(f: Callable[..., Any], wrt: tuple[int, ...], *args: Any) -> tuple[Any, tuple[Any, ...]]:
+def evaluated_gradient(
+    f: Callable[..., Any], wrt: tuple[int, ...], *args: Any
+) -> tuple[Any, tuple[Any, ...]]:
     """The value and the gradients by evaluating the adjoint's IR, without any text."""
     made, values = lowered(f, args, wrt)
     adjoint = derived(made.function, Request("value_and_grad", wrt, single=False), list(wrt))
@@ -70,5 +74,3 @@ def _swapped_op(op: Op, swap: dict[Any, Any]) -> Op:
         case While():
             return replace(op, test=_swapped(op.test, swap), body=_swapped(op.body, swap))
     raise TypeError(type(op).__name__)
-
-

@@ -19,7 +19,9 @@ def code_lines(text: str) -> int:
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
     rows = enumerate(text.splitlines(), 1)
-    return sum(bool(r.strip()) and not r.lstrip().startswith("#") and n not in skipped for n, r in rows)
+    return sum(
+        bool(r.strip()) and not r.lstrip().startswith("#") and n not in skipped for n, r in rows
+    )
 
 
 def findings(text: str, user_names: frozenset[str] = frozenset()) -> list[str]:
@@ -39,7 +41,9 @@ def findings(text: str, user_names: frozenset[str] = frozenset()) -> list[str]:
 
 
 def _is(node: ast.expr, value: float) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == value
+    return (
+        isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == value
+    )
 
 
 def _neutral(node: ast.BinOp) -> Iterator[str]:
@@ -95,7 +99,11 @@ def _bodies(function: ast.FunctionDef) -> Iterator[list[ast.stmt]]:
 
 
 def _pair(
-    first: ast.stmt, second: ast.stmt, stores: Counter[str], loads: Counter[str], user_names: frozenset[str]
+    first: ast.stmt,
+    second: ast.stmt,
+    stores: Counter[str],
+    loads: Counter[str],
+    user_names: frozenset[str],
 ) -> Iterator[str]:
     """A temporary that is used once, on the very next line."""
     if not isinstance(first, ast.Assign) or not isinstance(first.targets[0], ast.Name):
@@ -120,7 +128,9 @@ def _zeros(body: list[ast.stmt]) -> Iterator[str]:
     for k, node in enumerate(body):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
             continue
-        if not (_is(node.value, 0) or ast.unparse(node.value).startswith(("np.zeros", "zeros_like"))):
+        if not (
+            _is(node.value, 0) or ast.unparse(node.value).startswith(("np.zeros", "zeros_like"))
+        ):
             continue
         name = node.targets[0].id
         for later in body[k + 1 :]:

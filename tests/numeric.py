@@ -66,7 +66,9 @@ def mapped_with_index(function: Callable[[int, Any], Any], tree: Any) -> Any:
     return mapped(lambda leaf: function(next(count), leaf), tree)
 
 
-def _leaf(f: Callable[..., Any], args: tuple[Any, ...], k: int, number: int, leaf: Any, h: float) -> Any:
+def _leaf(
+    f: Callable[..., Any], args: tuple[Any, ...], k: int, number: int, leaf: Any, h: float
+) -> Any:
     if isinstance(leaf, bool | str | type(None)) or callable(leaf):
         return None
     base = np.asarray(leaf, float)
@@ -77,7 +79,9 @@ def _leaf(f: Callable[..., Any], args: tuple[Any, ...], k: int, number: int, lea
             moved = base.copy()
             moved[index] += step
             value = moved if isinstance(leaf, np.ndarray) else float(moved)
-            new = mapped_with_index(lambda i, x: value if i == number else copy.deepcopy(x), args[k])
+            new = mapped_with_index(
+                lambda i, x: value if i == number else copy.deepcopy(x), args[k]
+            )
             return float(f(*copy.deepcopy(args[:k]), new, *copy.deepcopy(args[k + 1 :])))
 
         slopes = [(at(s) - at(-s)) / (2 * s) for s in (h, h / 2, h / 4)]
@@ -101,7 +105,11 @@ def assert_close(got: Any, want: Any, rtol: float = 1e-6, atol: float = 1e-8) ->
 
 
 def assert_gradient(
-    gradient: Callable[..., Any], f: Callable[..., Any], *args: Any, rtol: float = 1e-6, atol: float = 1e-7
+    gradient: Callable[..., Any],
+    f: Callable[..., Any],
+    *args: Any,
+    rtol: float = 1e-6,
+    atol: float = 1e-7,
 ) -> None:
     """Compare ``gradient(f, *args)``, a tuple, with differences by every argument."""
     kept = copy.deepcopy(args)

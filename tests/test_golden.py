@@ -78,7 +78,9 @@ def test_the_gradient_equals_the_one_by_hand() -> None:
     args = arguments("mlp")
 
     assert_close(srcad.grad(golden_primals.mlp)(*args), golden_by_hand.grad_mlp(*args), rtol=1e-12)
-    assert srcad.grad(golden_primals.newton_sqrt)(2.0) == pytest.approx(0.5 / math.sqrt(2), rel=1e-9)
+    assert srcad.grad(golden_primals.newton_sqrt)(2.0) == pytest.approx(
+        0.5 / math.sqrt(2), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

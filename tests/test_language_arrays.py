@@ -93,21 +93,39 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "where": lambda m: np.where(m > 0, np.sqrt(np.abs(m)), m * 2),
     "maximum": lambda m: np.maximum(m, 0.1) + np.minimum(m, m * m),
     "concatenate": lambda m: np.concatenate([m, m * 2], axis=1) * np.concatenate((m, m), -1),
-    "stack": lambda m: np.stack([m, np.sin(m)], axis=1) * np.vstack([m, m]).sum() + np.hstack((m, m)).sum(),
+    "stack": lambda m: (
+        np.stack([m, np.sin(m)], axis=1) * np.vstack([m, m]).sum() + np.hstack((m, m)).sum()
+    ),
     "split": lambda m: np.split(m, 2, axis=1)[0] * np.split(m, [1, 3], axis=1)[1],
     "tile": lambda m: np.tile(m, (2, 1)) * np.repeat(m, 2, axis=0),
     "flip": lambda m: np.flip(m, 0) * np.roll(m, 1, axis=1) * np.flipud(m) * np.fliplr(m),
-    "expand": lambda m: np.expand_dims(m, 0) * np.moveaxis(m, 0, 1)[0, 0] * np.broadcast_to(m[0], (3, 4)),
-    "products": lambda m: np.dot(m, m.T) * np.inner(m, m) + np.outer(m[0], m[1])[:3, :3] * np.matmul(m, m.T),
-    "tensordot": lambda m: np.tensordot(m, m, axes=([1], [1])) + np.einsum("ij,kj->ik", m, m) * np.trace(m),
-    "einsum": lambda m: np.einsum("ij,ij->", m, m) * np.einsum("ij->j", m) + np.einsum("i,i", m[0], m[1]),
-    "diag": lambda m: np.diag(m) * np.diag(np.diag(m)).sum() + np.tril(m).sum() * np.triu(m, 1).sum(),
+    "expand": lambda m: (
+        np.expand_dims(m, 0) * np.moveaxis(m, 0, 1)[0, 0] * np.broadcast_to(m[0], (3, 4))
+    ),
+    "products": lambda m: (
+        np.dot(m, m.T) * np.inner(m, m) + np.outer(m[0], m[1])[:3, :3] * np.matmul(m, m.T)
+    ),
+    "tensordot": lambda m: (
+        np.tensordot(m, m, axes=([1], [1])) + np.einsum("ij,kj->ik", m, m) * np.trace(m)
+    ),
+    "einsum": lambda m: (
+        np.einsum("ij,ij->", m, m) * np.einsum("ij->j", m) + np.einsum("i,i", m[0], m[1])
+    ),
+    "diag": lambda m: (
+        np.diag(m) * np.diag(np.diag(m)).sum() + np.tril(m).sum() * np.triu(m, 1).sum()
+    ),
     "diff": lambda m: np.diff(m, axis=1)[:, 0] * np.sort(m, axis=1)[:, 1],
     "pad": lambda m: np.pad(m, 1) * np.pad(m, ((1, 1), (1, 1))),
     "kron": lambda m: np.kron(m[:2, :2], m[1:, 2:]),
-    "linalg": lambda m: np.linalg.norm(m) * np.linalg.norm(m, axis=1) + np.linalg.det(m @ m.T + np.eye(3)),
-    "solve": lambda m: np.linalg.solve(m @ m.T + np.eye(3), m[:, 0]) + np.linalg.inv(m @ m.T + np.eye(3))[0],
-    "cholesky": lambda m: np.linalg.cholesky(m @ m.T + np.eye(3)) + np.linalg.slogdet(m @ m.T + np.eye(3))[1],
+    "linalg": lambda m: (
+        np.linalg.norm(m) * np.linalg.norm(m, axis=1) + np.linalg.det(m @ m.T + np.eye(3))
+    ),
+    "solve": lambda m: (
+        np.linalg.solve(m @ m.T + np.eye(3), m[:, 0]) + np.linalg.inv(m @ m.T + np.eye(3))[0]
+    ),
+    "cholesky": lambda m: (
+        np.linalg.cholesky(m @ m.T + np.eye(3)) + np.linalg.slogdet(m @ m.T + np.eye(3))[1]
+    ),
     "array of rows": lambda m: np.array([m[0], m[1] * 2]) @ np.array([m[0, 0], 1.0, 2.0, m[1, 1]]),
     "asarray": lambda m: np.asarray(m) * np.asarray([m[0, 0], 2.0, 1.0, m[0, 1]]),
     "errstate": lambda m: np.sum(np.log1p(m * m)) * m,
@@ -152,7 +170,11 @@ def test_indexes_that_are_arguments() -> None:
 def test_three_axes() -> None:
     def f(t):
         u = np.transpose(t, (2, 0, 1)) * np.moveaxis(t, -1, 0)
-        return np.sum(np.sum(u, axis=(0, 2)) ** 2) + np.sum(t[:, 1, ::-1] @ t[1, 0]) + t[..., None, 0].sum()
+        return (
+            np.sum(np.sum(u, axis=(0, 2)) ** 2)
+            + np.sum(t[:, 1, ::-1] @ t[1, 0])
+            + t[..., None, 0].sum()
+        )
 
     assert_gradient(gradient, f, T)
 

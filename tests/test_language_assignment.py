@@ -174,10 +174,30 @@ def bit_operations(a):
 
 
 NUMBERS: list[Callable[..., Any]] = [
-    unpack, unpack_nested, unpack_starred, unpack_starred_in_the_middle, swapped, augmented_numbers, reused_argument,
-    arithmetic, floor_and_modulo, comparison_chain, boolean_operators, value_of_or, ternaries,
-]  # fmt: skip
-ONE_NUMBER = [chained, annotated, walrus, augmented_integers, shadowed_builtins, short_circuit, is_and_in, bit_operations]
+    unpack,
+    unpack_nested,
+    unpack_starred,
+    unpack_starred_in_the_middle,
+    swapped,
+    augmented_numbers,
+    reused_argument,
+    arithmetic,
+    floor_and_modulo,
+    comparison_chain,
+    boolean_operators,
+    value_of_or,
+    ternaries,
+]
+ONE_NUMBER = [
+    chained,
+    annotated,
+    walrus,
+    augmented_integers,
+    shadowed_builtins,
+    short_circuit,
+    is_and_in,
+    bit_operations,
+]
 VECTORS = [unpack_an_array, augmented_array, same_name_other_kind]
 MATRICES = [unpack_rows, augmented_buffer_in_a_loop]
 

@@ -121,7 +121,11 @@ def list_comprehensions(a, b):
 
 
 def generator_expressions(x):
-    return sum(e * e for e in x) + max(e * 2.0 for e in x) + sum(i * e for i, e in enumerate(x) if i != 1)
+    return (
+        sum(e * e for e in x)
+        + max(e * 2.0 for e in x)
+        + sum(i * e for i, e in enumerate(x) if i != 1)
+    )
 
 
 def dict_comprehensions(a, b):
@@ -162,9 +166,19 @@ def dataclass_local(a, b):
 
 
 TWO: list[Callable[..., Any]] = [
-    tuples, tuple_slices, dicts, dict_views, nested_structures, lists, list_comprehensions, dict_comprehensions,
-    array_of_numbers, unpacked_display, named_tuples, dataclass_local,
-]  # fmt: skip
+    tuples,
+    tuple_slices,
+    dicts,
+    dict_views,
+    nested_structures,
+    lists,
+    list_comprehensions,
+    dict_comprehensions,
+    array_of_numbers,
+    unpacked_display,
+    named_tuples,
+    dataclass_local,
+]
 
 
 @pytest.mark.parametrize("f", TWO, ids=lambda f: f.__name__)
@@ -172,12 +186,16 @@ def test_of_two_numbers(f: Callable[..., Any]) -> None:
     assert_gradient(gradient, f, 0.7, 1.3)
 
 
-@pytest.mark.parametrize("f", [appended_in_a_loop, list_read_back, set_of_constants], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [appended_in_a_loop, list_read_back, set_of_constants], ids=lambda f: f.__name__
+)
 def test_of_one_number(f: Callable[..., Any]) -> None:
     assert_gradient(gradient, f, 0.8)
 
 
-@pytest.mark.parametrize("f", [stacked, appended_conditionally, generator_expressions], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [stacked, appended_conditionally, generator_expressions], ids=lambda f: f.__name__
+)
 def test_of_a_vector(f: Callable[..., Any]) -> None:
     assert_gradient(gradient, f, V)
 
@@ -195,7 +213,10 @@ def loss(params, x):
 
 def test_gradients_have_the_structure_of_the_argument(rng: np.random.Generator) -> None:
     params = {
-        "layers": [(rng.normal(size=(3, 3)), rng.normal(size=3)), (rng.normal(size=(2, 3)), rng.normal(size=2))],
+        "layers": [
+            (rng.normal(size=(3, 3)), rng.normal(size=3)),
+            (rng.normal(size=(2, 3)), rng.normal(size=2)),
+        ],
         "scale": (1.5, rng.normal(size=2)),
         "shift": 0.3,
     }
@@ -242,7 +263,9 @@ def test_lists_of_callables() -> None:
             x = g(x)
         return np.sum(x)
 
-    assert_gradient(lambda f, x: gradient(f, x), lambda x: f(x, [np.sin, np.tanh, lambda t: t * t]), V)
+    assert_gradient(
+        lambda f, x: gradient(f, x), lambda x: f(x, [np.sin, np.tanh, lambda t: t * t]), V
+    )
     assert gradient(f, V, [np.sin])[1] is None or gradient(f, V, [np.sin])[1] == [None]
 
 
@@ -255,7 +278,9 @@ def test_the_same_array_at_two_leaves_has_two_gradients() -> None:
 
 
 def test_leaves_without_a_derivative_are_none() -> None:
-    g = grad(lambda p: p["x"] * 2.0 if p["flag"] else p["x"])({"x": 1.0, "flag": True, "name": "n", "none": None})
+    g = grad(lambda p: p["x"] * 2.0 if p["flag"] else p["x"])(
+        {"x": 1.0, "flag": True, "name": "n", "none": None}
+    )
 
     assert g == {"x": 2.0, "flag": None, "name": None, "none": None}
 

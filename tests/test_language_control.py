@@ -392,15 +392,47 @@ def strong_zero_of_a_branch(a):
 
 
 ONE: list[Callable[..., Any]] = [
-    branches, one_sided, range_loop, down_loop, while_loop, while_true, while_else, while_never, return_from_inner_while,
-    zero_trips, defined_in_one_branch_only, code_after_an_early_return,
-]  # fmt: skip
-TWO = [nested_branches, over_tuple, over_list, over_dict, swap_in_loop, swap_in_an_odd_loop, rotate_in_loop, fibonacci]
+    branches,
+    one_sided,
+    range_loop,
+    down_loop,
+    while_loop,
+    while_true,
+    while_else,
+    while_never,
+    return_from_inner_while,
+    zero_trips,
+    defined_in_one_branch_only,
+    code_after_an_early_return,
+]
+TWO = [
+    nested_branches,
+    over_tuple,
+    over_list,
+    over_dict,
+    swap_in_loop,
+    swap_in_an_odd_loop,
+    rotate_in_loop,
+    fibonacci,
+]
 VECTOR = [
-    entries, by_index, over_enumerate, over_reversed, over_reversed_range, break_loop, break_before_use, continue_loop,
-    continue_and_break, loop_else, loop_else_after_break, return_from_loop, loop_variable_after_the_loop,
-    loop_variable_reassigned, zero_trips_over_empty, number_or_array,
-]  # fmt: skip
+    entries,
+    by_index,
+    over_enumerate,
+    over_reversed,
+    over_reversed_range,
+    break_loop,
+    break_before_use,
+    continue_loop,
+    continue_and_break,
+    loop_else,
+    loop_else_after_break,
+    return_from_loop,
+    loop_variable_after_the_loop,
+    loop_variable_reassigned,
+    zero_trips_over_empty,
+    number_or_array,
+]
 MATRIX = [rows, by_two_indices, return_from_inner_loop, break_of_inner_loop_only]
 
 
@@ -417,7 +449,9 @@ def test_of_two_numbers(f: Callable[..., Any], args: tuple[float, float]) -> Non
 
 
 @pytest.mark.parametrize("f", VECTOR, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("x", [V, np.abs(V), -V[::-1].copy()], ids=("mixed", "positive", "reversed"))
+@pytest.mark.parametrize(
+    "x", [V, np.abs(V), -V[::-1].copy()], ids=("mixed", "positive", "reversed")
+)
 def test_of_a_vector(f: Callable[..., Any], x: np.ndarray) -> None:
     assert_gradient(gradient, f, x)
 

@@ -42,7 +42,7 @@ def keywords(a, b):
 
 def starred(a, b):
     pair = (a, b)
-    return helper(*pair, **{"c": a}) * helper(*[b])
+    return helper(*pair, c=a) * helper(*[b])
 
 
 def defaults_of_helpers_use_globals(a):
@@ -152,7 +152,7 @@ def closure_in_a_loop(a):
 
 
 def lambdas(a, b):
-    double = lambda t: 2 * t  # noqa: E731
+    double = lambda t: 2 * t
     return (lambda u, v=b: u * v)(double(a)) + (lambda: a * b)()
 
 
@@ -205,7 +205,13 @@ def module_names(x):
 
 
 def of_math(a):
-    return math.sqrt(a) * math.log(a + 2) + math.atan2(a, 2.0) + math.pow(a, 3) + math.hypot(a, 1.0) + math.pi * a
+    return (
+        math.sqrt(a) * math.log(a + 2)
+        + math.atan2(a, 2.0)
+        + math.pow(a, 3)
+        + math.hypot(a, 1.0)
+        + math.pi * a
+    )
 
 
 def of_operator(a, b):
@@ -270,14 +276,35 @@ def methods_and_callables(x):
 
 
 ONE: list[Callable[..., Any]] = [
-    defaults_of_helpers_use_globals, early_returns_in_helpers, recursive, mutually_recursive, nested_recursion,
-    closure_sees_rebinding, closure_in_a_loop, two_lambdas_on_one_line, functions_as_arguments, returned_function,
-    list_of_functions, of_math, uses_a_global, with_a_cached_constant, decorated_helper,
-]  # fmt: skip
+    defaults_of_helpers_use_globals,
+    early_returns_in_helpers,
+    recursive,
+    mutually_recursive,
+    nested_recursion,
+    closure_sees_rebinding,
+    closure_in_a_loop,
+    two_lambdas_on_one_line,
+    functions_as_arguments,
+    returned_function,
+    list_of_functions,
+    of_math,
+    uses_a_global,
+    with_a_cached_constant,
+    decorated_helper,
+]
 TWO = [
-    positional, keywords, starred, calls_variadic, several_results, closure_over_locals, lambdas, partial_application,
-    with_reduce, with_map_and_sorted, of_operator,
-]  # fmt: skip
+    positional,
+    keywords,
+    starred,
+    calls_variadic,
+    several_results,
+    closure_over_locals,
+    lambdas,
+    partial_application,
+    with_reduce,
+    with_map_and_sorted,
+    of_operator,
+]
 VECTOR = [of_another_module, tree_sum, module_names, long_body, methods_and_callables]
 
 

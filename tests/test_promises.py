@@ -1,4 +1,4 @@
-"""What srcad promises of every gradient: ownership, kinds, seeds, effects, redefinition, threads, memory."""
+"""What srcad promises of every gradient: ownership, kinds, seeds, effects, threads, memory."""
 
 from __future__ import annotations
 
@@ -103,7 +103,9 @@ def test_the_kind_of_a_gradient_is_that_of_its_argument(x: Any, kind: type, dtyp
     assert_allclose(g, 12.0)
 
 
-@pytest.mark.parametrize("name", ["exp", "tanh", "sqrt", "log", "sin", "arctan", "square", "abs", "log1p"])
+@pytest.mark.parametrize(
+    "name", ["exp", "tanh", "sqrt", "log", "sin", "arctan", "square", "abs", "log1p"]
+)
 def test_float32_stays(name: str) -> None:
     function = getattr(np, name)
 
@@ -134,7 +136,14 @@ def test_the_callers_arrays_stay_as_they_were() -> None:
 # ------------------------------------------------------------------------- results and seeds
 @pytest.mark.parametrize(
     "result",
-    [lambda x: x * np.ones(1), lambda x: x > 0, lambda x: None, lambda x: "text", lambda x: (x, x), lambda x: [x]],
+    [
+        lambda x: x * np.ones(1),
+        lambda x: x > 0,
+        lambda x: None,
+        lambda x: "text",
+        lambda x: (x, x),
+        lambda x: [x],
+    ],
 )
 def test_a_result_that_is_no_number_is_refused(result: Any) -> None:
     with pytest.raises(errors.NonScalarOutputError) as caught:
@@ -143,7 +152,9 @@ def test_a_result_that_is_no_number_is_refused(result: Any) -> None:
     assert isinstance(caught.value, TypeError)
 
 
-@pytest.mark.parametrize("result", [lambda x: x * 2, lambda x: np.float64(x), lambda x: np.asarray(x * 1.0)])
+@pytest.mark.parametrize(
+    "result", [lambda x: x * 2, lambda x: np.float64(x), lambda x: np.asarray(x * 1.0)]
+)
 def test_a_result_that_is_a_number_is_fine(result: Any) -> None:
     assert grad(result)(1.5) in (1.0, 2.0)
 
@@ -183,7 +194,9 @@ def test_writing_into_a_result_does_not_change_a_pullback() -> None:
 
 
 def test_inert_arguments_give_none() -> None:
-    got = gradient(lambda x, n, flag, name, nothing: x * n if flag else x, 2.0, 3, True, "name", None)
+    got = gradient(
+        lambda x, n, flag, name, nothing: x * n if flag else x, 2.0, 3, True, "name", None
+    )
 
     assert got[0] == 3.0
     assert got[1] == 2.0
@@ -247,7 +260,10 @@ def test_has_aux() -> None:
         return y, {"y": y, "name": "aux", "list": [1, 2]}
 
     assert grad(f, has_aux=True)(3.0) == (6.0, {"y": 9.0, "name": "aux", "list": [1, 2]})
-    assert value_and_grad(f, has_aux=True)(3.0) == ((9.0, {"y": 9.0, "name": "aux", "list": [1, 2]}), 6.0)
+    assert value_and_grad(f, has_aux=True)(3.0) == (
+        (9.0, {"y": 9.0, "name": "aux", "list": [1, 2]}),
+        6.0,
+    )
 
 
 def test_only_the_numpy_backend_exists() -> None:
@@ -264,7 +280,9 @@ def test_what_is_not_built_yet_is_absent() -> None:
 # ------------------------------------------------------------------------------ redefinition
 def test_a_redefined_global_is_seen() -> None:
     module = types.ModuleType("redefined")
-    source = "SCALE = 2.0\ndef helper(x):\n    return x * 3.0\ndef f(x):\n    return helper(x) * SCALE\n"
+    source = (
+        "SCALE = 2.0\ndef helper(x):\n    return x * 3.0\ndef f(x):\n    return helper(x) * SCALE\n"
+    )
     _registered(module, source)
     g = grad(module.f)
     before = g(1.0)
@@ -471,11 +489,11 @@ def test_decorating_and_differentiating_evaluate_nothing_again() -> None:
         count[0] += 1
         return 2.0
 
-    def f(x, k=default()):  # noqa: B008: the point of the test
+    def f(x, k=default()):
         return x * k
 
     grad(f)(1.0)
-    grad(f).source  # noqa: B018: reading has to be without effect
+    grad(f).source
 
     assert count == [1]
 
@@ -515,7 +533,7 @@ def _compilations(g: Any) -> int:
 
 def test_closures_made_in_a_loop_share_one_compilation() -> None:
     def make(k):
-        inner = lambda t: t * k  # noqa: E731
+        inner = lambda t: t * k
         return lambda x: inner(x) + k
 
     gradients = [grad(make(float(k))) for k in range(10_000)]
@@ -527,7 +545,7 @@ def test_closures_made_in_a_loop_share_one_compilation() -> None:
 
 def test_memory_and_linecache_stay_bounded() -> None:
     def make(k):
-        inner = lambda t: t * k  # noqa: E731
+        inner = lambda t: t * k
         return lambda x: inner(x) + k
 
     def run(count: int) -> None:
@@ -588,7 +606,14 @@ def test_a_length_of_one_is_another_pattern() -> None:
         return np.sum(a * b + a)
 
     g = grad(f, wrt=(0, 1))
-    for left, right in (((3,), (3,)), ((1,), (3,)), ((3,), (1,)), ((2, 3), (3,)), ((2, 1), (1, 4)), ((), (3,))):
+    for left, right in (
+        ((3,), (3,)),
+        ((1,), (3,)),
+        ((3,), (1,)),
+        ((2, 3), (3,)),
+        ((2, 1), (1, 4)),
+        ((), (3,)),
+    ):
         a, b = np.full(left, 0.7), np.full(right, 1.3)
         a_bar, b_bar = g(a, b)
         assert a_bar.shape == a.shape
@@ -644,9 +669,15 @@ def test_the_text_is_the_same_for_every_hash_seed_and_folder(tmp_path: Path) -> 
         folder = tmp_path / f"folder{k}"
         folder.mkdir()
         (folder / "deterministic.py").write_text(LOSS)
-        environment = {**os.environ, "PYTHONHASHSEED": str(k), "PYTHONPATH": os.pathsep.join(sys.path)}
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": str(k),
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
         command = [sys.executable, "-c", PROGRAM.format(folder=str(folder))]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True, cwd=folder)
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment, check=True, cwd=folder
+        )
         texts.add(done.stdout)
 
     assert len(texts) == 1
@@ -719,7 +750,7 @@ def test_long_lines_comments_and_quotes() -> None:
     # fmt: off
     def f(x):
         """A docstring with 'quotes', \"\"\"triple\"\"\" and a backslash \\."""
-        y = x * 1.000000001 + x * 2.000000002 + x * 3.000000003 + x * 4.000000004 + x * 5.000000005  # a 'comment' "here"
+        y = x * 1.000000001 + x * 2.000000002 + x * 3.000000003 + x * 4.000000004 + x * 5.000000005  # a 'comment' "here" # noqa: E501
         s = "it's # no comment"
         return y * len(s)
     # fmt: on
@@ -752,7 +783,12 @@ POINTS: list[tuple[str, Any, tuple[Any, ...], Any]] = [
     ("1/x at 0", lambda x: 1 / x, (np.float64(0.0),), (-INF,)),
     ("norm of zeros", lambda x: np.linalg.norm(x), (np.zeros(3),), (np.zeros(3),)),
     ("sum of abs", lambda x: np.sum(np.abs(x)), (np.array([0.0, 1, -1]),), ([0, 1, -1],)),
-    ("norm of order 1", lambda x: np.linalg.norm(x, ord=1), (np.array([0.0, 1, -2]),), ([0, 1, -1],)),
+    (
+        "norm of order 1",
+        lambda x: np.linalg.norm(x, ord=1),
+        (np.array([0.0, 1, -2]),),
+        ([0, 1, -1],),
+    ),
     ("max with a tie", lambda x: np.max(x), (np.array([1.0, 1, 0]),), ([0.5, 0.5, 0],)),
     ("min with a tie", lambda x: np.min(x), (np.array([1.0, 1, 2]),), ([0.5, 0.5, 0],)),
     ("max with a nan", lambda x: np.max(x), (np.array([1.0, NAN, 0]),), ([0, 1, 0],)),
@@ -767,13 +803,23 @@ POINTS: list[tuple[str, Any, tuple[Any, ...], Any]] = [
     ("clip outside", lambda x: np.clip(x, 0, 1), (2.0,), (0.0,)),
     ("prod with a zero", lambda x: np.prod(x), (np.array([0.0, 2, 3]),), ([6, 0, 0],)),
     ("prod with two zeros", lambda x: np.prod(x), (np.array([0.0, 0, 3]),), ([0, 0, 0],)),
-    ("cumprod with a zero", lambda x: np.sum(np.cumprod(x)), (np.array([2.0, 0, 3]),), ([1, 8, 0],)),
+    (
+        "cumprod with a zero",
+        lambda x: np.sum(np.cumprod(x)),
+        (np.array([2.0, 0, 3]),),
+        ([1, 8, 0],),
+    ),
     ("std of equal entries", lambda x: np.std(x), (np.ones(3),), (np.zeros(3),)),
     ("var of equal entries", lambda x: np.var(x), (np.ones(3),), (np.zeros(3),)),
     ("where cuts sqrt", lambda x: np.where(x > 0, np.sqrt(x), 0.0), (0.0,), (0.0,)),
     ("where cuts log", lambda x: np.where(x > 0, np.log(x), 0.0), (0.0,), (0.0,)),
     ("where cuts log below", lambda x: np.where(x > 0, np.log(x), 0.0), (-1.0,), (0.0,)),
-    ("where cuts a quotient", lambda x: np.where(x != 0, np.sin(x) / x, 1.0), (np.float64(0.0),), (0.0,)),
+    (
+        "where cuts a quotient",
+        lambda x: np.where(x != 0, np.sin(x) / x, 1.0),
+        (np.float64(0.0),),
+        (0.0,),
+    ),
     ("a branch cuts sqrt", lambda x: np.sqrt(x) if x > 0 else 0.0, (0.0,), (0.0,)),
     ("sinc at 0", lambda x: np.sinc(x), (0.0,), (0.0,)),
     ("arcsin at 1", lambda x: np.arcsin(x), (1.0,), (INF,)),
@@ -784,11 +830,21 @@ POINTS: list[tuple[str, Any, tuple[Any, ...], Any]] = [
     ("logaddexp of -inf", lambda x, y: np.logaddexp(x, y), (-INF, -INF), (0.5, 0.5)),
     ("logaddexp of -inf, 1", lambda x, y: np.logaddexp(x, y), (-INF, 1.0), (0.0, 1.0)),
     ("tanh far out", lambda x: np.tanh(x), (1000.0,), (0.0,)),
-    ("det of a singular matrix", lambda a: np.linalg.det(a), (np.array([[1.0, 2], [2, 4]]),), ([[4, -2], [-2, 1]],)),
+    (
+        "det of a singular matrix",
+        lambda a: np.linalg.det(a),
+        (np.array([[1.0, 2], [2, 4]]),),
+        ([[4, -2], [-2, 1]],),
+    ),
     ("cholesky", lambda a: np.sum(np.linalg.cholesky(a)), (np.array([[2.0, 1], [1, 2]]),), (None,)),
     ("sum of nothing", lambda x: np.sum(x), (np.zeros(0),), (np.zeros(0),)),
     ("prod of nothing", lambda x: np.prod(x), (np.zeros(0),), (np.zeros(0),)),
-    ("sort with ties", lambda x: np.sum(np.sort(x) * np.array([1.0, 2, 3])), (np.array([1.0, 1, 0]),), ([2, 3, 1],)),
+    (
+        "sort with ties",
+        lambda x: np.sum(np.sort(x) * np.array([1.0, 2, 3])),
+        (np.array([1.0, 1, 0]),),
+        ([2, 3, 1],),
+    ),
 ]
 
 

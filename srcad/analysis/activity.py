@@ -34,6 +34,7 @@ from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type
 
 Activity = bool | tuple["Activity", ...]
 
+
 # ------------------------------------------------------------------------------- activities
 def candidates(type_: Type) -> Activity:
     """The activity of a value of which every part that can carry a derivative does."""
@@ -310,7 +311,5 @@ def _used_container(op: Call, tree: Activity) -> Activity:
     container, key = argument_type(op.args[0]), op.args[1]
     if isinstance(container, TupleOf):
         index = position(container, key.value) if isinstance(key, Const) else None
-        return tuple(
-            tree if index in (None, k) else False for k in range(len(container.items))
-        )
+        return tuple(tree if index in (None, k) else False for k in range(len(container.items)))
     return tree

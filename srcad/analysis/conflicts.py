@@ -53,7 +53,7 @@ def _is_store(target: Any) -> bool:
 def _accumulates(op: Call, accumulators: set[Value]) -> bool:
     """``x_bar = x_bar + g`` for a carried array of the same shape and dtype as the sum."""
     first = op.args[0]
-    if op.target not in _ACCUMULATE or op.half != "reverse" or first not in accumulators:
+    if op.target not in _ACCUMULATE or op.half == "primal" or first not in accumulators:
         return False
     if not isinstance(first, Value) or first.hint is None or first.hint != op.result.hint:
         return False
@@ -87,8 +87,16 @@ class Conflicts:
             isinstance(first, Value)
             and not self.alive[op]
             and not self.sharing.is_foreign(first)
+            and not self._is_point_of_an_array(first)
             and not self._reads_itself(op)
         )
+
+    def _is_point_of_an_array(self, value: Value) -> bool:
+        """Whether a single number may lie in the storage of an array with axes."""
+        type_ = value.type
+        if not isinstance(type_, Numeric) or type_.shape != ():
+            return False
+        return self.sharing.own(value) in self.sharing.with_axes
 
     def _reads_itself(self, op: Call) -> bool:
         """Whether a store reads, while it writes, what it writes into."""

@@ -40,6 +40,7 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
     values_in,
+    walk,
 )
 from srcad.runtime import owned
 from srcad.types import ListOf, Numeric, TupleOf
@@ -77,7 +78,14 @@ class _Cures:
     inits: set[tuple[Loop, int]] = field(default_factory=set)
     yields: set[tuple[Loop, int]] = field(default_factory=set)
 
+    collects: dict[Value, list[tuple[Loop, int]]] = field(default_factory=dict)
+
     def __post_init__(self) -> None:
+        for loop in walk(self.facts.function.block):
+            if isinstance(loop, For | While):
+                for k, atom in enumerate(loop.body.results[1 + len(loop.inits) :]):
+                    if isinstance(atom, Value) and _is_copyable(atom):
+                        self.collects.setdefault(atom, []).append((loop, k))
         for op in self.facts.stores:
             if not self.facts.is_free(op):
                 self._cure(op)
@@ -97,6 +105,8 @@ class _Cures:
             collected = self._collected(value, first)
             if collected is not None:
                 yields.add(collected)
+            elif value in self.collects:
+                yields.update(self.collects[value])
             elif self._is_view(value, op):
                 views.add(value)
             else:
@@ -187,12 +197,19 @@ class _Cures:
                 assert isinstance(saved, Value)
                 kept = Value(saved.type)
                 results[place] = kept
-                ops.append(_copy(saved, kept, op))
+                ops.insert(_behind(saved, body, ops), _copy(saved, kept, op))
         body = replace(body, ops=tuple(ops), results=tuple(results))
         if isinstance(op, While):
             test = self.applied(op.test)
             return [*before, replace(op, inits=tuple(inits), test=test, body=body)]
         return [*before, replace(op, inits=tuple(inits), body=body)]
+
+
+def _behind(value: Value, body: Block, ops: list[Op]) -> int:
+    """The first place in a body where a value is there."""
+    if value in body.params:
+        return 0
+    return next((k + 1 for k, op in enumerate(ops) if value in op.results), len(ops))
 
 
 def _is_copyable(value: Value) -> bool:

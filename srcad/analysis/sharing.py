@@ -89,6 +89,7 @@ class Sharing:
     parents: dict[Node, Node] = field(default_factory=dict)
     foreign_nodes: list[Node] = field(default_factory=list)
     foreign: set[Node] = field(default_factory=set)
+    with_axes: set[Node] = field(default_factory=set)
     candidates: frozenset[Call] = frozenset()
     handed_out: frozenset[Value] = frozenset()
 
@@ -150,6 +151,13 @@ class Sharing:
             self.join((result, "own"), (arg, kind))
 
 
+def _has_axes(node: Node) -> bool:
+    """Whether a storage may be that of an array with axes, or of a container."""
+    atom, kind = node
+    type_ = atom.type if isinstance(atom, Value) else None
+    return kind == "own" and not (isinstance(type_, Numeric) and type_.shape == ())
+
+
 def _node(atom: Atom, kind: str) -> Node:
     return (atom if isinstance(atom, Value) else id(atom.value), kind)
 
@@ -157,7 +165,9 @@ def _node(atom: Atom, kind: str) -> Node:
 def has_storage(atom: Atom) -> bool:
     """Whether an atom may be something that can be changed in place."""
     if isinstance(atom, Const):
-        return isinstance(atom.value, np.ndarray | list | dict | tuple) and atom.value != ()
+        if isinstance(atom.value, tuple):
+            return any(has_storage(Const(part)) for part in atom.value)
+        return isinstance(atom.value, np.ndarray | list | dict)
     type_ = atom.type
     if isinstance(type_, Numeric):
         return type_.form in ("array", "any")
@@ -180,6 +190,8 @@ def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
             case For() | While():
                 _loop(op, found)
     found.foreign = {found.find(node) for node in found.foreign_nodes}
+    found.with_axes = {found.find(node) for node in list(found.parents) if _has_axes(node)}
+    found.with_axes |= {root for root in found.parents.values() if _has_axes(root)}
     return found
 
 

@@ -11,14 +11,16 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 
 from srcad.backends.expressions import Nesting
+from srcad.backends.facts import Facts, collected_atom
 from srcad.backends.hints import derived_name
 from srcad.backends.liveness import is_nested, live_segments, visible_lists
 from srcad.backends.names import fresh, identifier, parameter_name
 from srcad.backends.statements import Copy, Do, Loop, Statement
-from srcad.ir.core import Value
+from srcad.ir.core import Call, Op, Value
 from srcad.types import Numeric
 
 _TRIES = 4
+_DERIVED = 1 << 60
 Segment = tuple[int, int]
 
 
@@ -35,6 +37,19 @@ class Web:
     def start(self) -> int:
         """Where the variable is first written."""
         return self.segments[0][0]
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the name comes from an operation."""
+        return self.param is None and self.hint is not None and self.hint[0] >= _DERIVED
+
+    def follows(self, other: Web) -> bool:
+        """Whether one is written where the other is read last: a reader would take them for one."""
+        starts = {start for start, _ in self.segments}
+        others = {start for start, _ in other.segments}
+        return any(end in starts for _, end in other.segments) or any(
+            end in others for _, end in self.segments
+        )
 
     def overlaps(self, other: Web) -> bool:
         """Whether both are alive at some point."""
@@ -80,7 +95,9 @@ class Webs:
         return a is b or (self.web.get(a) is self.web.get(b) is not None)
 
 
-def coalesce(params: tuple[Value, ...], body: list[Statement], nesting: Nesting) -> Webs:
+def coalesce(
+    params: tuple[Value, ...], body: list[Statement], nesting: Nesting, facts: Facts
+) -> Webs:
     """Find the variables and name them."""
     webs = Webs(params)
     for value, segments in live_segments(params, body, nesting).items():
@@ -96,8 +113,12 @@ def coalesce(params: tuple[Value, ...], body: list[Statement], nesting: Nesting)
     for _, target, source in pairs:
         if _may_share(webs, target, source):
             webs.merge(target, source)
-    origins = _origins(body, nesting)
-    _derive_hints(webs, origins, nesting)
+    origins = _origins(body)
+    for web in dict.fromkeys(webs.web.values()):
+        if web.hint is None and web.param is None:
+            # Behind all hints of the user's, so that his names win.
+            wanted = _derived(web, origins, nesting, facts)
+            web.hint = (web.start + _DERIVED, identifier(wanted))
     _share_hints(webs)
     _name(webs)
     return webs
@@ -137,7 +158,7 @@ def _may_share(webs: Webs, target: Value, source: Value) -> bool:
     return True
 
 
-def _origins(statements: list[Statement], nesting: Nesting) -> dict[Value, Do]:
+def _origins(statements: list[Statement]) -> dict[Value, Do]:
     found: dict[Value, Do] = {}
     todo = list(reversed(statements))
     while todo:
@@ -149,13 +170,19 @@ def _origins(statements: list[Statement], nesting: Nesting) -> dict[Value, Do]:
     return found
 
 
-def _derive_hints(webs: Webs, origins: dict[Value, Do], nesting: Nesting) -> None:
-    for value, web in webs.web.items():
-        if web.hint is None and web.param is None:
-            origin = next((origins[v] for v in web.members if v in origins), None)
-            name = _kind(value) if origin is None else derived_name(origin.op, nesting)
-            # Behind all hints of the user's, so that his names win.
-            web.hint = (web.start + (1 << 60), identifier(name))
+def _derived(web: Web, origins: dict[Value, Do], nesting: Nesting, facts: Facts) -> str:
+    """A name for a variable that neither the user nor a transform has named."""
+    for value in web.members:
+        saved = collected_atom(value, facts)
+        if isinstance(saved, Value):
+            name = saved.hint or _by_operation(saved, facts.origin.get(saved), nesting)
+            return f"{name}_saved" if value in facts.collected_by else name
+    value = next((v for v in web.members if v in origins), web.members[0])
+    return _by_operation(value, origins[value].op if value in origins else None, nesting)
+
+
+def _by_operation(value: Value, op: Op | None, nesting: Nesting) -> str:
+    return derived_name(op, nesting) if isinstance(op, Call) else _kind(value)
 
 
 def _kind(value: Value) -> str:
@@ -170,6 +197,8 @@ def _share_hints(webs: Webs) -> None:
         name = _wanted(web)
         known = groups.setdefault(name, [])
         for other in known[:_TRIES]:
+            if web.is_derived and other.follows(web):
+                continue
             if (other.param is None or web.param is None) and webs.merge(
                 other.members[0], web.members[0]
             ):

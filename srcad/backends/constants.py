@@ -22,9 +22,8 @@ def constant(const: Const, space: Globals) -> ast.expr:
     """The expression for a constant."""
     if const is UNDEF:
         return ast.Constant(None)
-    if const.spelling is not None and "." in const.spelling:
-        return space.expression(const.value, const.spelling)
-    node = literal(const.value, space)
+    node = space.spelled(const.value, const.spelling) if const.spelling else None
+    node = node or literal(const.value, space)
     return node if node is not None else space.expression(const.value, const.spelling)
 
 

@@ -71,6 +71,15 @@ def is_one_of(target: Any, targets: frozenset[Any]) -> bool:
         return False
 
 
+def is_point(value: Value) -> bool:
+    """Whether a value is a single number that may lie in an array without axes.
+
+    `analysis.ownership` lets one be written in place only where no larger array shares its storage.
+    """
+    type_ = value.type
+    return isinstance(type_, Numeric) and type_.shape == () and not is_certain_scalar(value)
+
+
 def is_certain_scalar(value: Value) -> bool:
     """Whether a value is certainly a number that nothing can change in place."""
     return isinstance(value.type, Numeric) and value.type.form in ("python", "numpy")

@@ -75,10 +75,10 @@ def facts_of(block: Block) -> Facts:
 
 
 def _note_rows(op: For, facts: Facts) -> None:
-    """Items that are lists, of a list that an earlier loop collected."""
+    """Items of a list that an earlier loop collected."""
     for param, seq in zip(op.items, op.seqs, strict=True):
         source = facts.collected_by.get(seq) if isinstance(seq, Value) else None
-        if source is not None and isinstance(param.type, ListOf):
+        if source is not None:
             assert isinstance(seq, Value)
             place = 1 + len(source.inits) + collected_outputs(source).index(seq)
             facts.taken_from[param] = (op, source, place)
@@ -171,6 +171,17 @@ def item_readers(value: Value, facts: Facts) -> dict[int, list[Call]] | None:
     return parts
 
 
+def collected_atom(value: Value, facts: Facts) -> Atom | None:
+    """What a loop put into the list that a value is, or that a value is an item of."""
+    if value in facts.taken_from:
+        _, source, place = facts.taken_from[value]
+        return source.body.results[place]
+    loop = facts.collected_by.get(value)
+    if loop is None:
+        return None
+    return loop.body.results[1 + len(loop.inits) + collected_outputs(loop).index(value)]
+
+
 # ---------------------------------------------------------------------------------- lengths
 def length_of(arg: Arg, facts: Facts) -> Hashable:
     """A key that is equal for two sequences only if they have the same length."""
@@ -180,7 +191,7 @@ def length_of(arg: Arg, facts: Facts) -> Hashable:
         return constant_extent(len(arg.value)) if hasattr(arg.value, "__len__") else arg
     if arg in facts.collected_by:
         return trips_key(facts.collected_by[arg], facts)
-    if arg in facts.taken_from:
+    if arg in facts.taken_from and isinstance(arg.type, ListOf):
         return _row_length(arg, facts)
     grown = _grown_by(arg, facts)
     if grown is not None:

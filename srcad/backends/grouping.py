@@ -41,7 +41,7 @@ def _container(statement: Statement, nesting: Nesting, webs: Webs) -> tuple[str,
     atom = nesting.resolve(container) if isinstance(container, Value) else None
     if not isinstance(atom, Value) or atom in nesting.nested:
         return None
-    shown = op.where.line if op.where is not None and op.half == "reverse" else None
+    shown = op.where.line if op.where is not None and op.half != "primal" else None
     return webs.names[atom], shown
 
 

@@ -22,7 +22,7 @@ _BY_TARGET: dict[object, str] = {
     operator.getitem: "part",
     operator.not_: "test",
     shape: "shape",
-    len: "length",
+    len: "n",
     range: "trips",
     build_list: "items",
     build_tuple: "parts",
@@ -47,16 +47,18 @@ def derived_name(op: Call, nesting: Nesting) -> str:
     """
     if op.target is item or op.target is field:
         key = getattr(op.args[1], "value", None)
-        return key if type(key) is str else "part"
+        return key if type(key) is str else "n" if _is_length(op) else "part"
+    if op.target is operator.getitem and _is_length(op):
+        return "n"
     try:
         known = _BY_TARGET.get(op.target)
     except TypeError:
         return "value"
-    if known is not None and (op.half != "reverse" or op.target not in _ARITHMETIC):
+    if known is not None and (op.half == "primal" or op.target not in _ARITHMETIC):
         return known
     if op.target in _TESTS:
         return "test"
-    if op.half == "reverse" and isinstance(op.result.type, Numeric):
+    if op.half != "primal" and isinstance(op.result.type, Numeric):
         return "g"
     name = getattr(op.target, "__name__", None)
     if type(name) is not str or not name.isidentifier():
@@ -66,6 +68,13 @@ def derived_name(op: Call, nesting: Nesting) -> str:
         if isinstance(argument, Value) and argument.hint and argument not in nesting.nested:
             return f"{name}_{argument.hint}"
     return name if name not in _BUILTIN else f"{name}_value"
+
+
+def _is_length(op: Call) -> bool:
+    """Whether a call reads one length of a shape: a Python int that is known to be a length."""
+    type_ = op.result.type
+    is_int = isinstance(type_, Numeric) and type_.form == "python" and type_.kind == "i"
+    return is_int and isinstance(type_, Numeric) and type_.value is not None
 
 
 _BUILTIN = frozenset({"abs", "sum", "min", "max", "float", "int", "bool", "round", "list", "tuple"})

@@ -29,7 +29,7 @@ def identifier(wanted: object) -> str:
     passed here.
 
     >>> identifier("x y"), identifier("lambda"), identifier("__import__"), identifier("3d")
-    ('x_y', 'lambda_', 'import', 'x_3d')
+    ('x_y', 'lambda_', 'import_', 'x_3d')
     """
     text = wanted if type(wanted) is str else type(wanted).__name__
     text = _NOT_WORD.sub("_", unicodedata.normalize("NFKC", text)).strip("_") or "value"
@@ -98,7 +98,7 @@ class Globals:
         if isinstance(value, Routine):
             return name_node(self.routines[value])
         if spelling is not None:
-            found = self._spelled(value, spelling)
+            found = self.spelled(value, spelling)
             if found is not None:
                 return found
         name = getattr(value, "__name__", None)
@@ -130,7 +130,7 @@ class Globals:
         """The name of NumPy."""
         return name_node(self.bind(np, "np"))
 
-    def _spelled(self, value: Any, spelling: str) -> ast.expr | None:
+    def spelled(self, value: Any, spelling: str) -> ast.expr | None:
         """``np.pi`` as the user wrote it, if it is a path into a module that names this object."""
         root, *path = spelling.split(".")
         module = {"np": np, "numpy": np, "math": math}.get(root)
@@ -150,7 +150,8 @@ class Globals:
 def _kind_name(value: Any) -> str:
     if isinstance(value, np.dtype):
         return value.name
-    return "constant" if isinstance(value, np.ndarray) else type(value).__name__
+    is_data = isinstance(value, np.ndarray | np.generic)
+    return "constant" if is_data else type(value).__name__
 
 
 def name_node(name: str) -> ast.expr:

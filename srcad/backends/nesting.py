@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from srcad.backends.expressions import (
     Nesting,
     is_one_of,
+    is_point,
     read_atoms,
     writes_in_place,
 )
@@ -29,8 +31,10 @@ from srcad.backends.statements import (
     Loop,
     Return,
     Statement,
+    errstate_of,
     head_atoms,
     inner_lists,
+    place_of,
 )
 from srcad.backends.structure import Structured
 from srcad.ir.core import UNDEF, Atom, Value
@@ -121,7 +125,8 @@ class Nester:
 
     def _repeat_cheap_calls(self, statements: list[Statement], tail: Atom | None) -> None:
         """``len(x)``, ``x.shape[0]``, ``x.T`` are written again rather than named."""
-        cheap = [s for s in statements if isinstance(s, Do) and self._is_cheap(s)]
+        shapes = {s.result for s in statements if isinstance(s, Do) and s.op.target is shape}
+        cheap = [s for s in statements if isinstance(s, Do) and self._is_cheap(s, shapes)]
         self._forget_unread_lengths(statements)
         if not cheap:
             return
@@ -139,11 +144,14 @@ class Nester:
     def _forget_unread_lengths(self, statements: list[Statement]) -> None:
         """``len(x)`` that only counted the trips of a loop which is written without it."""
         for statement in statements:
-            if isinstance(statement, Do) and statement.op.target is len and statement.result:
-                if not self.uses[statement.result]:
-                    self.nesting.nested[statement.result] = statement
+            result = statement.result if isinstance(statement, Do) else None
+            if result is None or self.uses[result]:
+                continue
+            assert isinstance(statement, Do)
+            if statement.op.target is len:
+                self.nesting.nested[result] = statement
 
-    def _is_cheap(self, do: Do) -> bool:
+    def _is_cheap(self, do: Do, shapes: set[Value | None]) -> bool:
         """Whether a call only asks an array that stays what it is for its shape, or turns it."""
         if do.result is None or do.result.hint is not None or do.op.kwargs or not do.op.args:
             return False
@@ -152,8 +160,7 @@ class Nester:
         if not isinstance(value, Value) or value in self.carried:
             return False
         if is_one_of(do.op.target, _PARTS):
-            made = self.nesting.nested.get(value)
-            return isinstance(made, Do) and made.op.target is shape
+            return value in shapes
         is_array = isinstance(value.type, Numeric) and value.type.form == "array"
         return is_array and len(do.op.args) == 1 and is_one_of(do.op.target, _CHEAP)
 
@@ -188,7 +195,7 @@ class Nester:
             if value not in waiting:
                 continue
             inner_depth, inner_ops = self.size[value]
-            limit = _MAX_OPS[_half(reader)]
+            limit = _MAX_OPS["primal" if _half(reader) == "primal" else "reverse"]
             fits = inner_depth < _MAX_DEPTH and ops + inner_ops < limit
             if fits and self._may_move(value, waiting, reader, moves):
                 self.nesting.nested[value] = waiting[value]
@@ -205,6 +212,8 @@ class Nester:
     def _may_move(
         self, value: Value, waiting: dict[Value, Do | Branch], reader: Statement, moves: bool
     ) -> bool:
+        if (errstate_of(reader) or ()) != (errstate_of(waiting[value]) or ()):
+            return False
         if isinstance(reader, Copy):
             return moves or value in self.into_copies
         if isinstance(reader, Do) and _writes_into(reader, value, self.nesting):
@@ -213,7 +222,7 @@ class Nester:
         if value.hint is None or _half(origin) == "primal":
             return True
         if isinstance(reader, Return):
-            return len(reader.values) == 1
+            return len(reader.values) == 1 or _only_converts(origin, value)
         if isinstance(reader, Do) and is_one_of(reader.op.target, _STRUCTURES):
             return _only_converts(origin, value)
         if _line(origin) == _line(reader):
@@ -227,15 +236,20 @@ class Nester:
         """Whatever cannot move past this statement stops waiting."""
         if isinstance(statement, Copy):
             targets = set(statement.targets)
-            for value in list(waiting):
-                if not targets.isdisjoint(self.nesting.leaves(read_atoms(waiting[value]))):
-                    del waiting[value]
+            self._stop(waiting, lambda leaf: leaf in targets)
+        elif isinstance(statement, Do) and statement.op.in_place and is_point(statement.op.result):
+            self._stop(waiting, is_point)
         elif not _is_transparent(statement):
             waiting.clear()
             return
         last = next(reversed(waiting), None)
         if last is not None and _has_effect(waiting[last]):
             del waiting[last]
+
+    def _stop(self, waiting: dict[Value, Do | Branch], touched: Callable[[Value], bool]) -> None:
+        for value in list(waiting):
+            if any(touched(leaf) for leaf in self.nesting.leaves(read_atoms(waiting[value]))):
+                del waiting[value]
 
     # ----------------------------------------------------------------------- candidates
     def _nestable(self, statement: Statement) -> Value | None:
@@ -245,7 +259,7 @@ class Nester:
                 if result is None or writes_in_place(statement):
                     return None
                 once = self.uses[result] == 1 + (result in self.tested_twice)
-                named = result.hint is not None and op.half == "primal"
+                named = op.half == "primal" and _is_users(result.hint)
                 named = named and result not in self.into_copies
                 return result if once and not named else None
             case Branch(choice=Value() as choice):
@@ -298,6 +312,11 @@ def _only_converts(origin: Do | Branch, value: Value) -> bool:
     return isinstance(operand, Value) and operand.hint == value.hint
 
 
+def _is_users(hint: str | None) -> bool:
+    """Whether a name in the primal half is the user's (and not one for what is saved)."""
+    return hint is not None and hint != "saved" and not hint.endswith("_saved")
+
+
 def _half(statement: Statement) -> str:
     match statement:
         case Do(op=op) | Loop(op=op):
@@ -309,9 +328,7 @@ def _half(statement: Statement) -> str:
 
 
 def _line(statement: Statement) -> object:
-    where = statement.op.where if isinstance(statement, Do | Loop) else None
-    if isinstance(statement, Branch | Copy):
-        where = statement.where
+    where = place_of(statement)
     return (where.file, where.line) if where is not None else None
 
 

@@ -132,7 +132,7 @@ def _routines(function: Function) -> Iterator[Routine]:
 def _draft(function: Function) -> _Draft:
     structured = structure(function)
     nesting = nest(structured)
-    webs = coalesce(function.params, structured.body, nesting)
+    webs = coalesce(function.params, structured.body, nesting, structured.facts)
     moving: frozenset[Value] = frozenset()
     for _ in range(_ROUNDS):
         more = moving | moving_copies(structured.body, nesting, webs)
@@ -140,7 +140,7 @@ def _draft(function: Function) -> _Draft:
             break
         moving = more
         nesting = nest(structured, moving)
-        webs = coalesce(function.params, structured.body, nesting)
+        webs = coalesce(function.params, structured.body, nesting, structured.facts)
     return _Draft(function, structured, nesting, webs)
 
 
@@ -207,7 +207,8 @@ def _line_map(
 
 
 # ------------------------------------------------------------------------------------- load
-_lock = threading.Lock()
+# Reentrant: a function may die, and be released, while another one is registered.
+_lock = threading.RLock()
 _users: dict[str, int] = {}
 
 

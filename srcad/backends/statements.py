@@ -169,6 +169,25 @@ def inner_lists(statement: Statement) -> tuple[list[Statement], ...]:
             return ()
 
 
+def place_of(statement: Statement) -> Location | None:
+    """The user's place that a statement comes from."""
+    match statement:
+        case Do(op=op) | Loop(op=op):
+            return op.where
+        case Branch(where=where) | Copy(where=where):
+            return where
+        case _:
+            return None
+
+
+def errstate_of(statement: Statement) -> tuple[tuple[str, str], ...] | None:
+    """The ``np.errstate`` that a statement runs under; None where it makes no difference."""
+    where = place_of(statement)
+    if where is None:
+        return () if isinstance(statement, Do | Branch | Loop | Return) else None
+    return where.errstate
+
+
 def pattern_values(pattern: Pattern | None) -> Iterator[Value]:
     """The values that a loop target binds."""
     if isinstance(pattern, tuple):

@@ -7,7 +7,6 @@ instead (then without comments).
 from __future__ import annotations
 
 import ast
-import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -124,11 +123,17 @@ def same_tree(left: ast.AST, right: ast.AST) -> bool:
 _LEAVES = frozenset({str, int, float, complex, bool, bytes, type(None), type(...)})
 
 
-@functools.cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+_KNOWN_FIELDS: dict[type[Any], tuple[str, ...]] = {}
+
+
+def _fields(kind: type[Any]) -> tuple[str, ...]:
     """The fields that make a difference."""
-    skipped = ("kind", "type_comment", "type_params", "ctx")
-    return tuple(name for name in kind._fields if name not in skipped)
+    found = _KNOWN_FIELDS.get(kind)
+    if found is None:
+        skipped = ("kind", "type_comment", "type_params", "ctx")
+        found = tuple(name for name in kind._fields if name not in skipped)
+        _KNOWN_FIELDS[kind] = found
+    return found
 
 
 # ------------------------------------------------------------------------------- line breaks

@@ -9,17 +9,19 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from srcad.backends.coalesce import Webs
 from srcad.backends.constants import constant
 from srcad.backends.expressions import Nesting, arm_source, is_certain_scalar, writes_in_place
 from srcad.backends.facts import Facts
 from srcad.backends.grouping import grouped, whole_container
 from srcad.backends.heads import for_statement
+from srcad.backends.mutation import mutation
 from srcad.backends.names import Globals, name_node
 from srcad.backends.spelling import (
     BINARY,
     call_expression,
-    index_expression,
 )
 from srcad.backends.statements import (
     Append,
@@ -33,18 +35,12 @@ from srcad.backends.statements import (
     Return,
     Reverse,
     Statement,
+    errstate_of,
+    place_of,
 )
 from srcad.backends.text import Comment
 from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, For, Location, Value
-from srcad.ir.primitives import (
-    add_at,
-    add_at_repeated,
-    append,
-    raise_,
-    replaced,
-    updated,
-    without_last,
-)
+from srcad.ir.primitives import raise_
 
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -54,6 +50,7 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
 }
+ErrState = tuple[tuple[str, str], ...]
 CommentOf = Callable[[Location], str | None]
 
 
@@ -68,6 +65,7 @@ class Writer:
     comment_of: CommentOf
     weak: set[str] = field(default_factory=set)
     places: dict[ast.AST, Location] = field(default_factory=dict)
+    errstate: ErrState = ()
 
     # ------------------------------------------------------------------------- expressions
     def expr(self, arg: Arg) -> ast.expr:
@@ -124,24 +122,53 @@ class Writer:
     def block(self, statements: list[Statement]) -> list[ast.stmt]:
         """A list of statements, with comments; never empty."""
         written: list[ast.stmt] = []
+        target, state = written, self.errstate
         line: tuple[str, int] | None = None
         for group in grouped(statements, self.nesting, self.webs):
-            statement = group[0]
-            nodes = self._unpacking(group) if len(group) > 1 else self.statement(statement)
+            wanted = errstate_of(group[0])
+            nodes = self._written(group, state if wanted is None else wanted)
             if not nodes:
                 continue
-            where = self._where(statement)
-            if where is not None:
-                for node in nodes:
-                    self.places[node] = where
-                if _is_reverse(self._origin(statement)):
-                    if (where.file, where.line) != line:
-                        comment = self.comment_of(where)
-                        if comment is not None:
-                            written.append(Comment(comment))
-                    line = (where.file, where.line)
-            written += nodes
+            if wanted is not None and wanted != state:
+                target, state = written, wanted
+                if state != self.errstate:
+                    target = []
+                    written.append(self._with_errstate(state, target))
+            line = self._place(group[0], nodes, target, line)
+            target += nodes
         return written if _has_code(written) else [*written, ast.Pass()]
+
+    def _written(self, group: list[Statement], state: ErrState) -> list[ast.stmt]:
+        outer, self.errstate = self.errstate, state
+        nodes = self._unpacking(group) if len(group) > 1 else self.statement(group[0])
+        self.errstate = outer
+        return nodes
+
+    def _with_errstate(self, state: ErrState, body: list[ast.stmt]) -> ast.stmt:
+        settings = [ast.keyword(name, ast.Constant(value)) for name, value in state]
+        context = ast.Call(self.space.expression(np.errstate), [], settings)
+        return ast.With([ast.withitem(context)], body)
+
+    def _place(
+        self,
+        statement: Statement,
+        nodes: list[ast.stmt],
+        target: list[ast.stmt],
+        line: tuple[str, int] | None,
+    ) -> tuple[str, int] | None:
+        """Note the user's line, and write it above the reverse statements that undo it."""
+        origin = self._origin(statement)
+        where = place_of(origin) if origin is not None else None
+        if where is None:
+            return line
+        self.places.update(dict.fromkeys(nodes, where))
+        if not _is_reverse(origin):
+            return line
+        here = (where.file, where.line)
+        comment = self.comment_of(where) if here != line else None
+        if comment is not None:
+            target.append(Comment(comment))
+        return here
 
     def _unpacking(self, group: list[Statement]) -> list[ast.stmt]:
         """``W, b = params["W"], params["b"]``, or ``W, b = layer`` where these are all parts."""
@@ -152,18 +179,6 @@ class Writer:
             return [ast.Assign([targets], self.expr(whole))]
         parts = [call_expression(self, s.op) for s in calls]
         return [ast.Assign([targets], ast.Tuple(parts, ast.Load()))]
-
-    def _where(self, statement: Statement) -> Location | None:
-        match statement:
-            case Do(op=op) | Loop(op=op):
-                return op.where
-            case Copy():
-                origin = self._origin(statement)
-                return None if origin is None else self._where(origin)
-            case Branch(where=where):
-                return where
-            case _:
-                return None
 
     def _origin(self, statement: Statement) -> Statement | None:
         """The statement itself, or the first of those that moved into an assignment."""
@@ -230,13 +245,13 @@ class Writer:
         if do.parts:
             return [ast.Assign([self.store(do.parts)], call_expression(self, op))]
         if writes_in_place(do):
-            return self._mutation(op, do.result)
+            return mutation(self, op, do.result)
         augmented = self._augmented(op, do.result)
         return augmented or [self.assign(do.result, call_expression(self, op))]
 
     def _augmented(self, op: Call, result: Value) -> list[ast.stmt]:
         """``s += x`` for numbers in the reverse half, where it is rebinding."""
-        if op.half != "reverse" or op.target not in BINARY or len(op.args) != 2:
+        if op.half == "primal" or op.target not in BINARY or len(op.args) != 2:
             return []
         first = op.args[0]
         atom = self.nesting.resolve(first) if isinstance(first, Value) else None
@@ -246,47 +261,6 @@ class Writer:
             return []
         sign = BINARY[op.target]()
         return [ast.AugAssign(self.name(result), sign, self.expr(op.args[1]))]
-
-    def _mutation(self, op: Call, result: Value) -> list[ast.stmt]:
-        """A write into the first argument's storage, or into a copy of it."""
-        first = op.args[0]
-        atom = self.nesting.resolve(first) if isinstance(first, Value | Const) else first
-        statements: list[ast.stmt] = []
-        if not op.in_place:
-            made = self._copied(op)
-            statements.append(self.assign(result, made))
-        elif not isinstance(atom, Value) or not self.webs.same(atom, result):
-            statements.append(self.assign(result, self.expr(first)))
-        statements.append(self._write(op, result))
-        return statements
-
-    def _copied(self, op: Call) -> ast.expr:
-        source = self.expr(op.args[0])
-        if op.target is replaced:
-            return ast.List([ast.Starred(source, ast.Load())], ast.Load())
-        return ast.Call(ast.Attribute(source, "copy", ast.Load()), [], [])
-
-    def _write(self, op: Call, result: Value) -> ast.stmt:
-        target, args = op.target, op.args
-        if target is append:
-            return self._method(result, "append", [self.expr(args[1])])
-        if target is without_last:
-            return self._method(result, "pop", [])
-        if target is add_at_repeated:
-            add = ast.Attribute(
-                ast.Attribute(self.space.numpy(), "add", ast.Load()), "at", ast.Load()
-            )
-            return ast.Expr(ast.Call(add, [self.expr(result), *map(self.expr, args[1:])], []))
-        if target in (updated, replaced, add_at):
-            index = index_expression(self, args[1])
-            place = ast.Subscript(self.expr(result), index, ast.Store())
-            value = self.expr(args[2])
-            if target is add_at:
-                return ast.AugAssign(place, ast.Add(), value)
-            return ast.Assign([place], value)
-        if target in BINARY:
-            return ast.AugAssign(self.name(result), BINARY[target](), self.expr(args[1]))
-        raise TypeError(f"no way to write {target!r} in place")
 
     # -------------------------------------------------------------------------- assignments
     def _copy(self, copy: Copy) -> list[ast.stmt]:
@@ -383,4 +357,4 @@ def _is_empty(statements: list[ast.stmt]) -> bool:
 
 
 def _is_reverse(origin: Statement | None) -> bool:
-    return isinstance(origin, Do) and origin.op.half == "reverse"
+    return isinstance(origin, Do) and origin.op.half != "primal"

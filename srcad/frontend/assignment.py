@@ -35,7 +35,7 @@ from srcad.types import ListOf, Numeric, Opaque, same_dtype
 
 @lowers_statement(ast.Assign)
 def assignment(s: Session, node: ast.Assign) -> None:
-    """``a = b = value``"""
+    """``a = b = value``."""
     box = lower(s, node.value)
     for target in node.targets:
         assign(s, target, box)
@@ -70,8 +70,11 @@ def _unpack(s: Session, parts: list[ast.expr], box: Box, node: ast.expr) -> None
     if not stars:
         if len(items) != len(parts):
             few = len(items) < len(parts)
-            message = (f"not enough values to unpack (expected {len(parts)}, got {len(items)})" if few
-                       else f"too many values to unpack (expected {len(parts)})")  # fmt: skip
+            message = (
+                f"not enough values to unpack (expected {len(parts)}, got {len(items)})"
+                if few
+                else f"too many values to unpack (expected {len(parts)})"
+            )
             s.emit(primitives.raise_, s.emit(ValueError, Const(message)), effect=True)
             raise Diverges
         for part, item in zip(parts, items, strict=True):
@@ -152,9 +155,13 @@ def store(s: Session, target: ast.Subscript, box: Box) -> None:
 
 def refuse_write(s: Session, node: ast.AST, what: str) -> NoReturn:
     """Refuse a write that is not read as a functional update yet."""
-    s.refuse(errors.MutationError, f"cannot {what}", node=node,
-             why="an object that others may hold would change under the derivative.",
-             help=("build a new value instead, for example with np.where or np.concatenate",))  # fmt: skip
+    s.refuse(
+        errors.MutationError,
+        f"cannot {what}",
+        node=node,
+        why="an object that others may hold would change under the derivative.",
+        help=("build a new value instead, for example with np.where or np.concatenate",),
+    )
 
 
 @lowers_statement(ast.AugAssign)
@@ -183,7 +190,7 @@ def augmented(s: Session, node: ast.AugAssign) -> None:
         and isinstance(old.type, Numeric)
         and old.type.form in ("array", "any")
     ):
-        if old.type.form == "array" and not old.type.is_scalar or old.type.shape is None:
+        if (old.type.form == "array" and not old.type.is_scalar) or old.type.shape is None:
             require_single_owner(s, old, node)
         new = _kept_type(s, old, new)
     bind(s, target.id, new)
@@ -204,8 +211,12 @@ def _kept_type(s: Session, old: Value, new: Box) -> Box:
     ):
         return new
     if new.type.dtype is not None and not np.can_cast(new.type.dtype, old.type.dtype, "same_kind"):
-        s.refuse(errors.MutationError, f"cannot store {new.type.dtype} into an array of {old.type.dtype}",
-                 why="NumPy raises here.", help=("make the array float first: x = x.astype(float)",))  # fmt: skip
+        s.refuse(
+            errors.MutationError,
+            f"cannot store {new.type.dtype} into an array of {old.type.dtype}",
+            why="NumPy raises here.",
+            help=("make the array float first: x = x.astype(float)",),
+        )
     return s.emit(np.astype, new, Const(old.type.dtype))
 
 
@@ -219,9 +230,13 @@ def require_single_owner(s: Session, old: Value, node: ast.AST) -> None:
     shared = (
         f"it is shared with {names[0]!r}" if len(set(names)) > 1 else "it belongs to the caller"
     )
-    s.refuse(errors.MutationError, "cannot change this array in place", node=node,
-             why=f"{shared}: others would see the change.",
-             help=("rebind the name instead:  x = x + v",))  # fmt: skip
+    s.refuse(
+        errors.MutationError,
+        "cannot change this array in place",
+        node=node,
+        why=f"{shared}: others would see the change.",
+        help=("rebind the name instead:  x = x + v",),
+    )
 
 
 def _shares(s: Session, box: Box, old: Value) -> bool:
@@ -230,7 +245,7 @@ def _shares(s: Session, box: Box, old: Value) -> bool:
 
 
 def extend(s: Session, old: Box, value: Box, node: ast.AST | None = None) -> None:
-    """``items += more`` and ``items.extend(more)``"""
+    """``items += more`` and ``items.extend(more)``."""
     if isinstance(old, ListBox) and old.source is None:
         more = spread(s, value, node)
         s.replace_everywhere(old, ListBox((*old.items, *more)))

@@ -34,10 +34,52 @@ REFUSED_ATTRIBUTES = {
     "strides": "",
 }
 ARRAY_METHODS = frozenset(
-    """all any argmax argmin argsort astype clip conj conjugate copy cumprod cumsum diagonal dot
-    flatten fill item max mean min nonzero partition prod put ravel repeat reshape resize round
-    searchsorted sort squeeze std sum swapaxes take tolist trace transpose var is_integer hex
-    __add__ __array__""".split()
+    [
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argsort",
+        "astype",
+        "clip",
+        "conj",
+        "conjugate",
+        "copy",
+        "cumprod",
+        "cumsum",
+        "diagonal",
+        "dot",
+        "flatten",
+        "fill",
+        "item",
+        "max",
+        "mean",
+        "min",
+        "nonzero",
+        "partition",
+        "prod",
+        "put",
+        "ravel",
+        "repeat",
+        "reshape",
+        "resize",
+        "round",
+        "searchsorted",
+        "sort",
+        "squeeze",
+        "std",
+        "sum",
+        "swapaxes",
+        "take",
+        "tolist",
+        "trace",
+        "transpose",
+        "var",
+        "is_integer",
+        "hex",
+        "__add__",
+        "__array__",
+    ]
 )
 
 
@@ -58,9 +100,12 @@ def attribute(s: Session, box: Box, name: str) -> Box:
         case BoundBox():
             return MethodBox(box, name)
         case _:
-            s.refuse(errors.UnsupportedSyntaxError, f"cannot read the attribute {name!r} of this",
-                     why="it is not an array, a structure or an object.",
-                     help=("read it before the differentiated function",))  # fmt: skip
+            s.refuse(
+                errors.UnsupportedSyntaxError,
+                f"cannot read the attribute {name!r} of this",
+                why="it is not an array, a structure or an object.",
+                help=("read it before the differentiated function",),
+            )
 
 
 def _of_number(s: Session, box: Value, name: str) -> Box:
@@ -90,9 +135,12 @@ def _of_number(s: Session, box: Value, name: str) -> Box:
         case "itemsize" | "nbytes":
             return s.emit(primitives.field, box, Const(name), type=INT)
         case _ if name in REFUSED_ATTRIBUTES:
-            s.refuse(errors.UnsupportedSyntaxError, f"cannot differentiate through '.{name}'",
-                     why="it shows the memory of the array, not its value.",
-                     help=(REFUSED_ATTRIBUTES[name] or "compute it outside the function",))  # fmt: skip
+            s.refuse(
+                errors.UnsupportedSyntaxError,
+                f"cannot differentiate through '.{name}'",
+                why="it shows the memory of the array, not its value.",
+                help=(REFUSED_ATTRIBUTES[name] or "compute it outside the function",),
+            )
         case _:
             return MethodBox(box, name)
 
@@ -134,8 +182,11 @@ def _of_object(s: Session, box: Static, name: str) -> Box:
         return MethodBox(BoundBox(Static(found_static.fget), (box,)), "__property__")
     path = (*(box.path or ()), ("attr", name))
     found = getattr(value, name)
-    if isinstance(found, types.MethodType) or (callable(found) and not is_constant_object(found)
-                                               and not isinstance(found, types.FunctionType)):  # fmt: skip
+    if isinstance(found, types.MethodType) or (
+        callable(found)
+        and not is_constant_object(found)
+        and not isinstance(found, types.FunctionType)
+    ):
         if isinstance(found, types.BuiltinFunctionType | types.MethodType):
             return MethodBox(box, name)
         return box_of_object(s, found, path)

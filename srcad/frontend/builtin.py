@@ -40,13 +40,13 @@ def read(s: Session, function: Any, *args: Box) -> Box:
 
 @meaning(len)
 def len_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``len(x)``"""
+    """``len(x)``."""
     return length(s, args[0])
 
 
 @meaning(range)
 def range_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``range(...)``"""
+    """``range(...)``."""
     if len(args) == 1:
         args = (Static(0), args[0])
     if len(args) == 2:
@@ -67,7 +67,7 @@ def zip_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 @meaning(enumerate)
 def enumerate_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``enumerate(items, start)``"""
+    """``enumerate(items, start)``."""
     start = args[1] if len(args) > 1 else kwargs.get("start", Static(0))
     count = length(s, args[0])
     stop = (
@@ -80,13 +80,13 @@ def enumerate_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 @meaning(reversed)
 def reversed_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``reversed(items)``"""
+    """``reversed(items)``."""
     return IterBox("reversed", (args[0],))
 
 
 @meaning(list)
 def list_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``list(items)``"""
+    """``list(items)``."""
     if not args:
         return ListBox(())
     items = _items(s, args[0])
@@ -125,7 +125,7 @@ def _items(s: Session, box: Box) -> Args | None:
 
 @meaning(dict)
 def dict_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``dict(pairs, **more)``"""
+    """``dict(pairs, **more)``."""
     entries: dict[Any, Box] = {}
     if args:
         first = args[0]
@@ -141,7 +141,7 @@ def dict_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 @meaning(sum)
 def sum_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``sum(items, start)``"""
+    """``sum(items, start)``."""
     start = args[1] if len(args) > 1 else kwargs.get("start", Static(0))
     items = _items(s, args[0])
     if items is not None and len(items) <= 256:
@@ -185,7 +185,7 @@ def _sequence(s: Session, box: Box) -> Box:
 
 @meaning(map)
 def map_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``map(function, items, ...)``"""
+    """``map(function, items, ...)``."""
     columns = [_items(s, a) for a in args[1:]]
     if all(c is not None for c in columns):
         rows = zip(*[c for c in columns if c is not None], strict=False)
@@ -197,13 +197,13 @@ def map_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 @meaning(filter)
 def filter_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``filter(function, items)``"""
+    """``filter(function, items)``."""
     return read(s, prelude.filtered, *args)
 
 
 @meaning(functools.reduce)
 def reduce_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``functools.reduce(function, items, start)``"""
+    """``functools.reduce(function, items, start)``."""
     items = _items(s, args[1])
     if items is not None and len(items) <= 64:
         result = args[2] if len(args) > 2 else items[0]
@@ -217,7 +217,7 @@ def reduce_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 @meaning(functools.partial)
 def partial_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``functools.partial(function, ...)``"""
+    """``functools.partial(function, ...)``."""
     return BoundBox(args[0], args[1:], kwargs)
 
 
@@ -231,6 +231,10 @@ def any_all(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def sorted_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``sorted(items)`` of things without derivative."""
     if s.is_active(*args):
-        s.refuse(errors.UnsupportedSyntaxError, "cannot differentiate through 'sorted'",
-                 why="the order depends on the values.", help=("use np.sort(x)",))  # fmt: skip
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot differentiate through 'sorted'",
+            why="the order depends on the values.",
+            help=("use np.sort(x)",),
+        )
     return None

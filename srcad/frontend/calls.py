@@ -62,7 +62,7 @@ def meaning(*targets: Any) -> Callable[[Special], Special]:
 
 @lowers(ast.Call)
 def call(s: Session, node: ast.Call) -> Box:
-    """``callee(*args, **kwargs)``"""
+    """``callee(*args, **kwargs)``."""
     callee = lower(s, node.func)
     args: list[Box] = []
     for arg in node.args:
@@ -79,8 +79,13 @@ def call(s: Session, node: ast.Call) -> Box:
             kwargs[keyword.arg] = box
             continue
         if not isinstance(box, DictBox):
-            s.refuse(errors.UnsupportedSyntaxError, "cannot spread this mapping", node=keyword.value,
-                     why="its keys are not known before the call.", help=("name the keywords",))  # fmt: skip
+            s.refuse(
+                errors.UnsupportedSyntaxError,
+                "cannot spread this mapping",
+                node=keyword.value,
+                why="its keys are not known before the call.",
+                help=("name the keywords",),
+            )
         kwargs.update({str(k): v for k, v in zip(box.keys, box.items, strict=True)})
     with s.at(node):
         return invoke(s, callee, tuple(args), kwargs)
@@ -93,8 +98,12 @@ def invoke(s: Session, callee: Box, args: tuple[Box, ...], kwargs: dict[str, Box
             return invoke(s, function, (*first, *args), {**named, **kwargs})
         case FunctionBox():
             if is_generator(callee.node):
-                s.refuse(errors.UnsupportedSyntaxError, f"cannot call the generator {callee.name!r}",
-                         why="a generator runs while its values are used.", help=("return a list",))  # fmt: skip
+                s.refuse(
+                    errors.UnsupportedSyntaxError,
+                    f"cannot call the generator {callee.name!r}",
+                    why="a generator runs while its values are used.",
+                    help=("return a list",),
+                )
             return _inline(s, callee_of_box(callee), args, kwargs)
         case MethodBox(receiver, name):
             return invoke_method(s, receiver, name, args, kwargs)
@@ -103,12 +112,19 @@ def invoke(s: Session, callee: Box, args: tuple[Box, ...], kwargs: dict[str, Box
         case Value():
             if isinstance(callee.type, Opaque) and not s.is_active(*args, *kwargs.values()):
                 return s.box(s.emit(primitives.apply, callee, *args, kwargs=kwargs, effect=True))
-            return s.refuse(errors.MissingRuleError, "cannot tell which function is called", why=(
-                "it is chosen at run time, and the derivative needs its source."),
-                help=("pass the function as an argument",))  # fmt: skip
+            return s.refuse(
+                errors.MissingRuleError,
+                "cannot tell which function is called",
+                why=("it is chosen at run time, and the derivative needs its source."),
+                help=("pass the function as an argument",),
+            )
         case _:
-            return s.refuse(errors.UnsupportedSyntaxError, f"cannot call {describe_box(callee)}",
-                            why="it is not a function.", help=("call a function",))  # fmt: skip
+            return s.refuse(
+                errors.UnsupportedSyntaxError,
+                f"cannot call {describe_box(callee)}",
+                why="it is not a function.",
+                help=("call a function",),
+            )
 
 
 def _inline(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
@@ -164,7 +180,7 @@ def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, B
             return s.box(
                 Const(function(*map(_plain, args), **{k: _plain(b) for k, b in kwargs.items()}))
             )
-        except Exception:  # noqa: BLE001 - it fails at run time, as in the plain call
+        except Exception:
             pass
     return s.box(s.emit(function, *args, kwargs=kwargs))
 
@@ -277,11 +293,14 @@ def missing_rule(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[
     module = getattr(function, "__module__", None)
     full = f"{module}.{short}" if module and module != "builtins" else short
     return s.refuse(
-        errors.MissingRuleError, f"no derivative rule for {full}, called",
+        errors.MissingRuleError,
+        f"no derivative rule for {full}, called",
         why="a value that depends on the differentiated arguments flows into it.",
-        help=(f"write one:  @srcad.rules.adjoint({full})",
-              f"or treat it as a constant:  srcad.stop_gradient({short}(...))"),
-    )  # fmt: skip
+        help=(
+            f"write one:  @srcad.rules.adjoint({full})",
+            f"or treat it as a constant:  srcad.stop_gradient({short}(...))",
+        ),
+    )
 
 
 def only_counts(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:
@@ -321,8 +340,12 @@ def _record(s: Session, cls: type, args: tuple[Box, ...], kwargs: dict[str, Box]
         defaults = getattr(cls, "_field_defaults", {})
     else:
         if hasattr(cls, "__post_init__"):
-            s.refuse(errors.UnsupportedSyntaxError, f"cannot make a {cls.__name__!r} with __post_init__",
-                     why="its code would run on the derivative too.", help=("pass it in",))  # fmt: skip
+            s.refuse(
+                errors.UnsupportedSyntaxError,
+                f"cannot make a {cls.__name__!r} with __post_init__",
+                why="its code would run on the derivative too.",
+                help=("pass it in",),
+            )
         fields = [f for f in dataclasses.fields(cls) if f.init]
         names = tuple(f.name for f in fields)
         defaults = {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
@@ -332,8 +355,12 @@ def _record(s: Session, cls: type, args: tuple[Box, ...], kwargs: dict[str, Box]
         if name not in entries and name in defaults:
             entries[name] = Static(defaults[name])
     if set(entries) != set(names):
-        s.refuse(errors.UnsupportedSyntaxError, f"cannot make this {cls.__name__!r}",
-                 why="its fields are not all given.", help=("give every field",))  # fmt: skip
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot make this {cls.__name__!r}",
+            why="its fields are not all given.",
+            help=("give every field",),
+        )
     return RecordBox(cls, tuple(names), tuple(entries[n] for n in names))
 
 
@@ -361,5 +388,9 @@ def invoke_method(
     if isinstance(receiver, Value | Static) and only_counts(s, (receiver, *args), kwargs):
         method = s.emit(primitives.field, s.atom(receiver), Const(name), type=Opaque())
         return s.box(s.emit(primitives.apply, method, *args, kwargs=kwargs, effect=True))
-    return s.refuse(errors.UnsupportedSyntaxError, f"cannot call the method {name!r} of {describe_box(receiver)}",
-                    why="srcad has no rule for it.", help=("use the NumPy function instead",))  # fmt: skip
+    return s.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot call the method {name!r} of {describe_box(receiver)}",
+        why="srcad has no rule for it.",
+        help=("use the NumPy function instead",),
+    )

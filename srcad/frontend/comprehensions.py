@@ -37,8 +37,13 @@ def set_comprehension(s: Session, node: ast.SetComp) -> Box:
     items = comprehension(s, ast.copy_location(ast.ListComp(node.elt, node.generators), node))
     if isinstance(items, ListBox) and all(isinstance(i, Static) for i in items.items):
         return Static(frozenset(known(s, i, "a set item") for i in items.items))
-    return s.refuse(errors.UnsupportedSyntaxError, "cannot differentiate through a set", node=node,
-                    why="the order of a set is not defined.", help=("use a list",))  # fmt: skip
+    return s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot differentiate through a set",
+        node=node,
+        why="the order of a set is not defined.",
+        help=("use a list",),
+    )
 
 
 def _run(s: Session, node: ast.expr, body: ast.stmt, result: str, empty: Box) -> Box:

@@ -117,8 +117,14 @@ def without_continue(s: Session, tag: Value) -> Value:
 
 def choice(s: Session, test: Atom, then: Atom, orelse: Atom) -> Value:
     """A tag chosen by a test."""
-    op = If(test=test, then=Block((), (), (then,)), orelse=Block((), (), (orelse,)),
-            outputs=(Value(INT, "tag"),), where=s.builder.where, half=s.builder.half)  # fmt: skip
+    op = If(
+        test=test,
+        then=Block((), (), (then,)),
+        orelse=Block((), (), (orelse,)),
+        outputs=(Value(INT, "tag"),),
+        where=s.builder.where,
+        half=s.builder.half,
+    )
     s.builder.ops.append(op)
     return op.outputs[0]
 

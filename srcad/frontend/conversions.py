@@ -65,7 +65,7 @@ def _rank_of_type(type_: Type) -> int | None:
 
 @meaning(np.shape)
 def shape_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``np.shape(x)``"""
+    """``np.shape(x)``."""
     box = args[0]
     if isinstance(box, Static) and isinstance(box.value, int | float | complex):
         return TupleBox(())
@@ -80,6 +80,8 @@ def isinstance_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     found = class_of(box)
     if found is not None:
         return Static(issubclass(found, wanted))
+    if s.frame.trusted:
+        return Static(False)  # a rule's general path holds for every kind
     return s.emit(isinstance, box, Static(wanted), type=BOOL)
 
 
@@ -120,14 +122,14 @@ def _class_of_number(type_: Numeric) -> type | None:
 
 @meaning(type)
 def type_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``type(x)``"""
+    """``type(x)``."""
     found = class_of(args[0]) if len(args) == 1 else None
     return Static(found) if found is not None else None
 
 
 @meaning(callable)
 def callable_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``callable(x)``"""
+    """``callable(x)``."""
     box = args[0]
     if isinstance(box, Static):
         return Static(callable(box.value))
@@ -136,7 +138,7 @@ def callable_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 @meaning(getattr)
 def getattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``getattr(x, name, default)``"""
+    """``getattr(x, name, default)``."""
     name = known(s, args[1], "the name of an attribute")
     if len(args) > 2 and isinstance(args[0], Static) and not hasattr(args[0].value, name):
         return args[2]
@@ -145,7 +147,7 @@ def getattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 @meaning(hasattr)
 def hasattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``hasattr(x, name)``"""
+    """``hasattr(x, name)``."""
     name = known(s, args[1], "the name of an attribute")
     box = args[0]
     if isinstance(box, Static):
@@ -158,7 +160,7 @@ def hasattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 @meaning(float)
 def float_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``float(x)``"""
+    """``float(x)``."""
     box = args[0] if args else Static(0.0)
     if isinstance(box, Static) and box.atom is None:
         return Static(float(box.value))
@@ -187,7 +189,7 @@ def int_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 @meaning(abs)
 def abs_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``abs(x)``"""
+    """``abs(x)``."""
     box = args[0]
     if isinstance(box, Static) and isinstance(box.value, int | float):
         return Static(abs(box.value))
@@ -196,19 +198,19 @@ def abs_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 @meaning(pow)
 def pow_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``pow(x, n)``"""
+    """``pow(x, n)``."""
     return operate(s, operator.pow, *args) if len(args) == 2 and not kwargs else None
 
 
 @meaning(divmod)
 def divmod_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``divmod(x, n)``"""
+    """``divmod(x, n)``."""
     return TupleBox((operate(s, operator.floordiv, *args), operate(s, operator.mod, *args)))
 
 
 @meaning(bool)
 def bool_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``bool(x)``"""
+    """``bool(x)``."""
     found = truth(args[0])
     return Static(found) if found is not None else s.emit(bool, args[0], type=BOOL)
 
@@ -228,7 +230,7 @@ def print_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 @meaning(slice)
 def slice_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``slice(start, stop, step)``"""
+    """``slice(start, stop, step)``."""
     parts: list[Box] = [Static(None), *args] if len(args) == 1 else list(args)
     parts += [Static(None)] * (3 - len(parts))
     return SliceBox(*parts)

@@ -33,7 +33,7 @@ def name(s: Session, node: ast.Name) -> Box:
 
 @lowers(ast.Attribute)
 def attribute_of(s: Session, node: ast.Attribute) -> Box:
-    """``value.attr``"""
+    """``value.attr``."""
     box = attribute(s, lower(s, node.value), node.attr)
     if isinstance(box, MethodBox) and box.name == "__property__":
         return s.invoke(s, box.receiver, (), {})
@@ -42,7 +42,7 @@ def attribute_of(s: Session, node: ast.Attribute) -> Box:
 
 @lowers(ast.NamedExpr)
 def walrus(s: Session, node: ast.NamedExpr) -> Box:
-    """``(name := value)``"""
+    """``(name := value)``."""
     box = lower(s, node.value)
     bind(s, node.target.id, box)
     return box
@@ -61,13 +61,13 @@ def starred(s: Session, nodes: list[ast.expr]) -> tuple[Box, ...]:
 
 @lowers(ast.Tuple)
 def tuple_display(s: Session, node: ast.Tuple) -> Box:
-    """``(a, b)``"""
+    """``(a, b)``."""
     return TupleBox(starred(s, node.elts))
 
 
 @lowers(ast.List)
 def list_display(s: Session, node: ast.List) -> Box:
-    """``[a, b]``"""
+    """``[a, b]``."""
     return ListBox(starred(s, node.elts))
 
 
@@ -82,14 +82,19 @@ def set_display(s: Session, node: ast.Set) -> Box:
 
 @lowers(ast.Dict)
 def dict_display(s: Session, node: ast.Dict) -> Box:
-    """``{key: value, **other}``"""
+    """``{key: value, **other}``."""
     entries: dict[Any, Box] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         box = lower(s, value)
         if key is None:
             if not isinstance(box, DictBox):
-                s.refuse(errors.UnsupportedSyntaxError, "cannot spread this mapping", node=value,
-                         why="its keys are not known before the call.", help=("name the keys",))  # fmt: skip
+                s.refuse(
+                    errors.UnsupportedSyntaxError,
+                    "cannot spread this mapping",
+                    node=value,
+                    why="its keys are not known before the call.",
+                    help=("name the keys",),
+                )
             entries.update(zip(box.keys, box.items, strict=True))
             continue
         entries[known(s, lower(s, key), "a dict key", key)] = box
@@ -122,7 +127,7 @@ def _template(s: Session, node: ast.JoinedStr, values: list[Box]) -> str:
 
 @lowers(ast.Lambda)
 def lambda_(s: Session, node: ast.Lambda) -> Box:
-    """``lambda args: body``"""
+    """``lambda args: body``."""
     return function_box(s, node)
 
 

@@ -48,8 +48,14 @@ def lower(s: Session, node: ast.expr) -> Box:
     handler = EXPRESSIONS.get(type(node))
     if handler is None:
         refuse_form(s, node)
-    with s.at(node):
+    if isinstance(node, ast.Name | ast.Constant):
         return handler(s, node)
+    builder, before = s.builder, s.builder.where
+    builder.where = s.location(node)
+    try:
+        return handler(s, node)
+    finally:
+        builder.where = before
 
 
 def lower_statement(s: Session, node: ast.stmt) -> None:
@@ -62,14 +68,21 @@ def lower_statement(s: Session, node: ast.stmt) -> None:
 
 
 REMEDIES = {
-    ast.Await: ("the rest of the function runs at a time that the event loop decides; there is no "
-                "one sequence to reverse.", "await first, then differentiate a plain function"),
-    ast.Yield: ("a generator hands out its values while it runs; there is no one result.",
-                "collect the values in a list and return that"),
-    ast.YieldFrom: ("a generator hands out its values while it runs; there is no one result.",
-                    "collect the values in a list and return that"),
+    ast.Await: (
+        "the rest of the function runs at a time that the event loop decides; there is no "
+        "one sequence to reverse.",
+        "await first, then differentiate a plain function",
+    ),
+    ast.Yield: (
+        "a generator hands out its values while it runs; there is no one result.",
+        "collect the values in a list and return that",
+    ),
+    ast.YieldFrom: (
+        "a generator hands out its values while it runs; there is no one result.",
+        "collect the values in a list and return that",
+    ),
     ast.SetComp: ("the order of a set is not defined.", "use a list"),
-}  # fmt: skip
+}
 
 
 def refuse_form(s: Session, node: ast.AST) -> NoReturn:
@@ -78,8 +91,13 @@ def refuse_form(s: Session, node: ast.AST) -> NoReturn:
         type(node), ("this form of Python is not supported yet.", "write it with plain statements")
     )
     name = type(node).__name__
-    s.refuse(errors.UnsupportedSyntaxError, f"cannot differentiate through {name!r}", why=why,
-             help=(help_,), node=node)  # fmt: skip
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot differentiate through {name!r}",
+        why=why,
+        help=(help_,),
+        node=node,
+    )
 
 
 def bind(s: Session, name_: str, box: Box) -> None:

@@ -49,9 +49,12 @@ def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
     source = definition(function)
     node = source.tree
     if not isinstance(node, ast.FunctionDef | ast.Lambda) or is_generator(node):
-        s.refuse(errors.UnsupportedSyntaxError, f"cannot differentiate through {function.__name__!r}",
-                 why="it is a generator or a coroutine: it has no one result.",
-                 help=("return a list or an array",))  # fmt: skip
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot differentiate through {function.__name__!r}",
+            why="it is a generator or a coroutine: it has no one result.",
+            help=("return a list or an array",),
+        )
     cells = {
         name: cell.cell_contents
         for name, cell in zip(
@@ -60,9 +63,15 @@ def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
         if _filled(cell)
     }
     frame = Frame(
-        name=function.__name__, file=source.file, globals=function.__globals__, cells=cells,
-        local=bound_names(node), path=path, trusted=trusted, node=node,
-    )  # fmt: skip
+        name=function.__name__,
+        file=source.file,
+        globals=function.__globals__,
+        cells=cells,
+        local=bound_names(node),
+        path=path,
+        trusted=trusted,
+        node=node,
+    )
     defaults = tuple(
         box_of_object(s, value, None if path is None else (*path, ("default", k)))
         for k, value in enumerate(function.__defaults__ or ())
@@ -86,9 +95,15 @@ def callee_of_box(box: FunctionBox) -> Callee:
     """A function that was defined inside the one being read."""
     outer = box.frame
     frame = Frame(
-        name=box.name, file=outer.file, globals=outer.globals, outer=outer, path=outer.path,
-        local=bound_names(box.node), trusted=outer.trusted, node=box.node,
-    )  # fmt: skip
+        name=box.name,
+        file=outer.file,
+        globals=outer.globals,
+        outer=outer,
+        path=outer.path,
+        local=bound_names(box.node),
+        trusted=outer.trusted,
+        node=box.node,
+    )
     names = [a.arg for a in box.node.args.kwonlyargs]
     kw_defaults = {n: d for n, d in zip(names, box.kw_defaults, strict=True) if d is not None}
     return Callee(box.node, frame, box.defaults, kw_defaults, box.node)
@@ -148,9 +163,19 @@ def read_body(s: Session, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> B
     s.frames.append(frame)
     try:
         with deep_recursion():
-            body: list[ast.stmt] = [ast.Return(node.body, lineno=node.lineno, col_offset=node.col_offset,
-                               end_lineno=node.end_lineno, end_col_offset=node.end_col_offset)] \
-                if isinstance(node, ast.Lambda) else node.body  # fmt: skip
+            body: list[ast.stmt] = (
+                [
+                    ast.Return(
+                        node.body,
+                        lineno=node.lineno,
+                        col_offset=node.col_offset,
+                        end_lineno=node.end_lineno,
+                        end_col_offset=node.end_col_offset,
+                    )
+                ]
+                if isinstance(node, ast.Lambda)
+                else node.body
+            )
             lower_statements(s, body)
             finish_body(s)
         if frame.exit == DEAD:

@@ -20,7 +20,7 @@ from srcad.types import Numeric
 
 @lowers(ast.Slice)
 def slice_(s: Session, node: ast.Slice) -> Box:
-    """``start:stop:step``"""
+    """``start:stop:step``."""
     parts = [
         Static(None) if p is None else lower(s, p) for p in (node.lower, node.upper, node.step)
     ]
@@ -29,7 +29,7 @@ def slice_(s: Session, node: ast.Slice) -> Box:
 
 @lowers(ast.Subscript)
 def subscript(s: Session, node: ast.Subscript) -> Box:
-    """``value[index]``"""
+    """``value[index]``."""
     return getitem(s, lower(s, node.value), lower(s, node.slice))
 
 

@@ -30,7 +30,7 @@ def truth(box: Box) -> bool | None:
             return None
         try:
             return bool(box.value)
-        except Exception:  # noqa: BLE001 - an array of several entries: it raises at run time
+        except Exception:
             return None
     if isinstance(box, Structure):
         return len(box.items) > 0 or isinstance(box, RecordBox)
@@ -76,9 +76,13 @@ def spread(s: Session, box: Box, node: ast.AST | None = None) -> tuple[Box, ...]
         count = static_value(box.type.shape[0])
         if count is not None:
             return tuple(s.box(s.emit(operator.getitem, box, Const(k))) for k in range(count))
-    s.refuse(errors.UnsupportedSyntaxError, "cannot spread a sequence of unknown length",
-             why="the number of its items is not known before the call.",
-             help=("index it, or loop over it",), node=node)  # fmt: skip
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot spread a sequence of unknown length",
+        why="the number of its items is not known before the call.",
+        help=("index it, or loop over it",),
+        node=node,
+    )
 
 
 def static_items(s: Session, box: IterBox) -> tuple[Box, ...] | None:

@@ -70,7 +70,7 @@ Key = tuple[int, str]
 
 @lowers_statement(ast.For)
 def for_(s: Session, node: ast.For) -> None:
-    """``for target in iterable: ... else: ...``"""
+    """``for target in iterable: ... else: ...``."""
     iterable = lower(s, node.iter)
     if isinstance(iterable, Value):
         iterable = s.box(iterable)
@@ -85,22 +85,23 @@ def for_(s: Session, node: ast.For) -> None:
     except NeedsStatic as problem:
         if not isinstance(iterable, IterBox) or len(s.frames) != len(before):
             raise
-        items = static_items(s, iterable)
-        if items is None or len(items) > UNROLL_LIMIT:
+        known_items = static_items(s, iterable)
+        if known_items is None or len(known_items) > UNROLL_LIMIT:
             raise problem.error from None
         s.restore(before)
         del s.builder.ops[count:]
         s.builder.where = where
         s.frame.exit = NONE
-        unroll(s, node, items)
+        unroll(s, node, known_items)
 
 
 def unrolled_items(s: Session, box: Box) -> tuple[Box, ...] | None:
     """The items of a sequence of few things that are known one by one."""
     if isinstance(box, TupleBox | ListBox | DictBox):
         items = box.items if not isinstance(box, DictBox) else tuple(Static(k) for k in box.keys)
-        alike = bool(items) and all(isinstance(i, Value) and i.type == getattr(items[0], "type", None)
-                                    for i in items)  # fmt: skip
+        alike = bool(items) and all(
+            isinstance(i, Value) and i.type == getattr(items[0], "type", None) for i in items
+        )
         return None if alike and len(items) > UNROLL_LIMIT else items
     if isinstance(box, IterBox) and box.kind != "range":
         only_range = all(isinstance(p, IterBox) and p.kind == "range" for p in box.parts)
@@ -178,9 +179,13 @@ class LoopReader:
             reading = self._once()
             if self._stable(reading, names):
                 return reading
-        s.refuse(errors.UnsupportedTypeError, "the types in this loop do not settle", node=self.node,
-                 why="every further trip makes another kind of value.",
-                 help=("give the loop's variables one kind before the loop",))  # fmt: skip
+        s.refuse(
+            errors.UnsupportedTypeError,
+            "the types in this loop do not settle",
+            node=self.node,
+            why="every further trip makes another kind of value.",
+            help=("give the loop's variables one kind before the loop",),
+        )
 
     def _once(self) -> Reading:
         s, frame = self.s, self.s.frame
@@ -261,7 +266,7 @@ def dynamic_for(s: Session, node: ast.For, iterable: Box) -> None:
 
 @lowers_statement(ast.While)
 def while_(s: Session, node: ast.While) -> None:
-    """``while test: ... else: ...``"""
+    """``while test: ... else: ...``."""
     if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)):
         node = _without_walrus(s, node)
     reader = LoopReader(s, node, lambda: lower_statements(s, node.body), node.test)
@@ -287,9 +292,13 @@ def lower_quietly(s: Session, node: ast.expr) -> Box:
 def _without_walrus(s: Session, node: ast.While) -> ast.While:
     """``while (x := f()) > 0: body`` as ``while True: if not test: break; body``."""
     if node.orelse:
-        s.refuse(errors.UnsupportedSyntaxError, "cannot read 'while ... else' whose test binds a name",
-                 why="the test runs once more than the body.", node=node.test,
-                 help=("write 'while True:' with 'break'",))  # fmt: skip
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot read 'while ... else' whose test binds a name",
+            why="the test runs once more than the body.",
+            node=node.test,
+            help=("write 'while True:' with 'break'",),
+        )
     leave = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
     new = ast.While(ast.Constant(True), [leave, *node.body], [])
     for part in (leave.test, leave, leave.body[0], new.test, new):
@@ -303,8 +312,13 @@ def finish(
     """Append the loop and bind the carried names to what it leaves."""
     groups = list(reader.carried(reading))
     every = [slot for _, group in groups for slot in group]
-    gathered = [slot for slot in every if seqs is not None and not seqs.backward
-                and collectable(slot, reading.builder, every, reading.tag)]  # fmt: skip
+    gathered = [
+        slot
+        for slot in every
+        if seqs is not None
+        and not seqs.backward
+        and collectable(slot, reading.builder, every, reading.tag)
+    ]
     carried = [slot for slot in every if slot not in gathered]
     for slot in gathered:
         assert isinstance(slot.final, Value)

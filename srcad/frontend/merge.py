@@ -138,9 +138,7 @@ def meet(session: Session, test: Atom, left: Path, right: Path) -> None:
     both = isinstance(left.exit, int) and isinstance(right.exit, int)
     differs = (left.exit != right.exit) if both else (left.exit is not right.exit)
     merged: Atom | int = exit_
-    if differs and DEAD not in (left.exit, right.exit):
-        merged = meeting.atom(_tag(left.exit), _tag(right.exit), "tag")
-    elif differs and isinstance(exit_, Value):
+    if (differs and DEAD not in (left.exit, right.exit)) or (differs and isinstance(exit_, Value)):
         merged = meeting.atom(_tag(left.exit), _tag(right.exit), "tag")
     envs = [
         _names(meeting, a, b, innermost=index == len(left.envs) - 1)
@@ -150,9 +148,15 @@ def meet(session: Session, test: Atom, left: Path, right: Path) -> None:
     orelse = _block(right, [b for _, b in meeting.yields])
     if then.ops or orelse.ops or meeting.outputs:
         session.builder.ops.append(
-            If(test=test, then=then, orelse=orelse, outputs=tuple(meeting.outputs),
-               where=session.builder.where, half=session.builder.half)
-        )  # fmt: skip
+            If(
+                test=test,
+                then=then,
+                orelse=orelse,
+                outputs=tuple(meeting.outputs),
+                where=session.builder.where,
+                half=session.builder.half,
+            )
+        )
     session.restore(envs)
     assert not isinstance(merged, Const)
     frame.exit, frame.tags = merged, tags

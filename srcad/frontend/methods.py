@@ -22,11 +22,41 @@ Method = Callable[[Session, Any, tuple[Box, ...], dict[str, Box]], Box]
 
 SAME_SIGNATURE = {
     name: getattr(np, name)
-    for name in """sum mean prod max min std var all any argmax argmin argsort cumsum cumprod trace
-    diagonal repeat squeeze swapaxes take dot clip round nonzero searchsorted conj ravel
-    compress choose""".split()
-} | {"conjugate": np.conj, "ptp": np.ptp}  # fmt: skip
-WRITING = frozenset("fill sort partition put resize setfield setflags itemset byteswap".split())
+    for name in [
+        "sum",
+        "mean",
+        "prod",
+        "max",
+        "min",
+        "std",
+        "var",
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argsort",
+        "cumsum",
+        "cumprod",
+        "trace",
+        "diagonal",
+        "repeat",
+        "squeeze",
+        "swapaxes",
+        "take",
+        "dot",
+        "clip",
+        "round",
+        "nonzero",
+        "searchsorted",
+        "conj",
+        "ravel",
+        "compress",
+        "choose",
+    ]
+} | {"conjugate": np.conj, "ptp": np.ptp}
+WRITING = frozenset(
+    ["fill", "sort", "partition", "put", "resize", "setfield", "setflags", "itemset", "byteswap"]
+)
 
 
 def _function(function: Any) -> Method:
@@ -83,16 +113,23 @@ def as_python(s: Session, box: Box) -> Box:
 
 def _tolist(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
     if receiver in s.active:
-        s.refuse(errors.UnsupportedSyntaxError, "cannot differentiate through 'tolist'",
-                 why="a list of numbers of unknown length is not an array.", help=("index the array",))  # fmt: skip
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot differentiate through 'tolist'",
+            why="a list of numbers of unknown length is not an array.",
+            help=("index the array",),
+        )
     return s.emit(primitives.apply, s.emit(primitives.field, receiver, Const("tolist")))
 
 
 def _writes(name: str) -> Method:
     def method(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-        return s.refuse(errors.MutationError, f"cannot call '.{name}', which changes an array in place",
-                        why="others may hold the array.",
-                        help=("use the function that returns a new array, for example np.sort(x)",))  # fmt: skip
+        return s.refuse(
+            errors.MutationError,
+            f"cannot call '.{name}', which changes an array in place",
+            why="others may hold the array.",
+            help=("use the function that returns a new array, for example np.sort(x)",),
+        )
 
     return method
 
@@ -141,17 +178,26 @@ def _count(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, B
 
 def _list_writes(name: str) -> Method:
     def method(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-        return s.refuse(errors.MutationError, f"cannot call '.{name}' of a list or dict",
-                        why="only 'append' and 'extend' of a local list are supported so far.",
-                        help=("build a new list or dict",))  # fmt: skip
+        return s.refuse(
+            errors.MutationError,
+            f"cannot call '.{name}' of a list or dict",
+            why="only 'append' and 'extend' of a local list are supported so far.",
+            help=("build a new list or dict",),
+        )
 
     return method
 
 
 LIST: dict[str, Method] = {
-    "append": _append, "extend": _extend, "copy": _list_copy, "index": _index, "count": _count,
-    **{name: _list_writes(name) for name in ("insert", "pop", "remove", "clear", "sort", "reverse")},
-}  # fmt: skip
+    "append": _append,
+    "extend": _extend,
+    "copy": _list_copy,
+    "index": _index,
+    "count": _count,
+    **{
+        name: _list_writes(name) for name in ("insert", "pop", "remove", "clear", "sort", "reverse")
+    },
+}
 
 
 def _dict_get(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
@@ -183,9 +229,13 @@ def _dict_copy(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[st
 
 
 DICT: dict[str, Method] = {
-    "get": _dict_get, "keys": _keys, "values": _values, "items": _items, "copy": _dict_copy,
+    "get": _dict_get,
+    "keys": _keys,
+    "values": _values,
+    "items": _items,
+    "copy": _dict_copy,
     **{name: _list_writes(name) for name in ("update", "pop", "popitem", "setdefault", "clear")},
-}  # fmt: skip
+}
 
 
 # --------------------------------------------------------------------------- records

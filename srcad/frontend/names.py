@@ -15,8 +15,9 @@ from srcad.frontend.scope import Diverges, Frame, Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 
-STABLE_MODULES = frozenset({"numpy", "math", "cmath", "operator", "scipy", "builtins", "functools",
-                            "itertools", "srcad"})  # fmt: skip
+STABLE_MODULES = frozenset(
+    {"numpy", "math", "cmath", "operator", "scipy", "builtins", "functools", "itertools", "srcad"}
+)
 
 
 def lookup(s: Session, name: str) -> Box:
@@ -96,9 +97,14 @@ def is_constant_object(value: Any) -> bool:
     """Whether an object is code or a description: compared by identity."""
     return isinstance(
         value,
-        types.ModuleType | types.BuiltinFunctionType | type | np.ufunc | np.dtype
-        | functools._lru_cache_wrapper | types.MethodDescriptorType,
-    ) or type(value).__module__ == "numpy" and callable(value)  # fmt: skip
+        types.ModuleType
+        | types.BuiltinFunctionType
+        | type
+        | np.ufunc
+        | np.dtype
+        | functools._lru_cache_wrapper
+        | types.MethodDescriptorType,
+    ) or (type(value).__module__ == "numpy" and callable(value))
 
 
 def is_data(value: Any) -> bool:

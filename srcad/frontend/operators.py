@@ -27,23 +27,37 @@ from srcad.ir.core import Atom, Value
 from srcad.types import Numeric, Opaque
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-    ast.Pow: operator.pow, ast.MatMult: operator.matmul, ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
-}  # fmt: skip
+}
 
 
 UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
-}  # fmt: skip
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+}
 
 
 COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.Eq: operator.eq, ast.NotEq: operator.ne,
-}  # fmt: skip
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
 
 
 @lowers(ast.BinOp)
@@ -65,7 +79,7 @@ def operate(s: Session, target: Callable[[Any, Any], Any], left: Box, right: Box
     if isinstance(left, Static) and isinstance(right, Static) and _folds(left, right):
         try:
             return Static(target(left.value, right.value))
-        except Exception:  # noqa: BLE001 - it fails at run time, as in the plain call
+        except Exception:
             pass
     joined = _sequence_operation(target, left, right)
     if joined is not None:
@@ -75,9 +89,12 @@ def operate(s: Session, target: Callable[[Any, Any], Any], left: Box, right: Box
             isinstance(box, ListBox) and not isinstance(_other(box, left, right), Value)
         ):
             return _structured_operand(s, target, left, right)
-    if isinstance(right, Static) and isinstance(left, Value) and target is operator.mod and (
-        isinstance(left.type, Opaque)
-    ):  # fmt: skip
+    if (
+        isinstance(right, Static)
+        and isinstance(left, Value)
+        and target is operator.mod
+        and (isinstance(left.type, Opaque))
+    ):
         return s.box(s.emit(target, left, right, effect=True))
     return s.box(s.emit(target, left, right))
 
@@ -117,7 +134,7 @@ def _sequence_operation(target: Any, left: Box, right: Box) -> Box | None:
 
 @lowers(ast.UnaryOp)
 def unary(s: Session, node: ast.UnaryOp) -> Box:
-    """``-x``, ``+x``, ``~x``, ``not x``"""
+    """``-x``, ``+x``, ``~x``, ``not x``."""
     operand = lower(s, node.operand)
     if isinstance(node.op, ast.Not):
         known = truth(operand)
@@ -161,7 +178,7 @@ def choose(s: Session, test: Atom, then: Callable[[], Box], orelse: Callable[[],
 
 @lowers(ast.IfExp)
 def conditional(s: Session, node: ast.IfExp) -> Box:
-    """``then if test else orelse``"""
+    """``then if test else orelse``."""
     test = lower(s, node.test)
     known = truth(test)
     if known is not None:
@@ -219,7 +236,7 @@ def compare(s: Session, op: ast.cmpop, left: Box, right: Box) -> Box:
     if isinstance(left, Static) and isinstance(right, Static) and left.atom is right.atom is None:
         try:
             return Static(bool(target(left.value, right.value)))
-        except Exception:  # noqa: BLE001 - it fails at run time, as in the plain call
+        except Exception:
             pass
     if (
         isinstance(left, TupleBox)

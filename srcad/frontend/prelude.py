@@ -4,7 +4,7 @@
 24
 """
 
-# ruff: noqa: ANN001, ANN201, D103 - these bodies are read like a user's code
+# ruff: noqa: D103 - these bodies are read like a user's code
 # mypy: ignore-errors
 
 

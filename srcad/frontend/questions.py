@@ -24,10 +24,27 @@ from srcad.rules import registry
 from srcad.types import ListOf, Opaque, Undefined
 
 VIEWS = frozenset(
-    {np.transpose, np.reshape, np.ravel, np.squeeze, np.swapaxes, np.moveaxis, np.expand_dims,
-     np.broadcast_to, np.asarray, np.diagonal, np.flip, np.real, np.imag, np.atleast_1d,
-     np.atleast_2d, np.ascontiguousarray, primitives.identity, primitives.item}
-)  # fmt: skip
+    {
+        np.transpose,
+        np.reshape,
+        np.ravel,
+        np.squeeze,
+        np.swapaxes,
+        np.moveaxis,
+        np.expand_dims,
+        np.broadcast_to,
+        np.asarray,
+        np.diagonal,
+        np.flip,
+        np.real,
+        np.imag,
+        np.atleast_1d,
+        np.atleast_2d,
+        np.ascontiguousarray,
+        primitives.identity,
+        primitives.item,
+    }
+)
 CUTS = frozenset(
     {primitives.shape, primitives.is_, primitives.not_, primitives.contains, len, slice, range}
 )

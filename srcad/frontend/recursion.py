@@ -29,9 +29,12 @@ def call_routine(s: Session, callee: Any, bound: dict[str, Box]) -> Box:
         if _fits(s, variant["headers"], bound):
             return _call(s, variant, bound)
     if len(variants) >= MOST_READINGS:
-        s.refuse(errors.UnsupportedTypeError, f"the arguments of the recursive {callee.frame.name!r} do not settle",
-                 why="every call of it has another kind of arguments.",
-                 help=("give them one kind",))  # fmt: skip
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"the arguments of the recursive {callee.frame.name!r} do not settle",
+            why="every call of it has another kind of arguments.",
+            help=("give them one kind",),
+        )
     running = next((v for v in variants if v["running"]), None)
     headers = {name: header(s, box) for name, box in bound.items()}
     if running is not None:
@@ -41,8 +44,14 @@ def call_routine(s: Session, callee: Any, bound: dict[str, Box]) -> Box:
         }
         running["changed"] = True
         raise Diverges
-    variant = {"headers": headers, "routine": Routine(callee.frame.name), "result": None,
-               "running": True, "changed": False, "extra": []}  # fmt: skip
+    variant = {
+        "headers": headers,
+        "routine": Routine(callee.frame.name),
+        "result": None,
+        "running": True,
+        "changed": False,
+        "extra": [],
+    }
     variants.append(variant)
     try:
         _settle(s, callee, variant)
@@ -59,8 +68,22 @@ def _fits(s: Session, headers: dict[str, Box], bound: dict[str, Box]) -> bool:
 def _settle(s: Session, callee: Any, variant: dict[str, Any]) -> None:
     for _ in range(MOST_READINGS):
         variant["changed"] = False
-        frame = Frame(**{f: getattr(callee.frame, f) for f in (
-            "name", "file", "globals", "cells", "local", "path", "outer", "trusted", "node")})  # fmt: skip
+        frame = Frame(
+            **{
+                f: getattr(callee.frame, f)
+                for f in (
+                    "name",
+                    "file",
+                    "globals",
+                    "cells",
+                    "local",
+                    "path",
+                    "outer",
+                    "trusted",
+                    "node",
+                )
+            }
+        )
         frame.env = dict(variant["headers"])
         before = s.snapshot()
         with s.block() as builder:

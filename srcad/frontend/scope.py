@@ -118,9 +118,15 @@ class Session:
         if frame.trusted or not hasattr(node, "lineno"):
             return self.builder.where
         current = self.builder.where
-        return Location(frame.file, node.lineno, node.col_offset, node.end_lineno or node.lineno,  # type: ignore[attr-defined]
-                        node.end_col_offset or 0, frame.name,  # type: ignore[attr-defined]
-                        current.errstate if current else ())  # fmt: skip
+        return Location(
+            frame.file,
+            node.lineno,
+            node.col_offset,
+            node.end_lineno or node.lineno,  # type: ignore[attr-defined]
+            node.end_col_offset or 0,
+            frame.name,  # type: ignore[attr-defined]
+            current.errstate if current else (),
+        )
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
@@ -198,8 +204,9 @@ class Session:
         """Append a call and keep track of activity and of views."""
         arguments = tuple(self.arg(a) for a in args)
         keywords = tuple((k, self.arg(a)) for k, a in (kwargs or {}).items())
-        result = self.builder.call(target, *arguments, kwargs=keywords, effect=effect, type=type,
-                                   hint=hint)  # fmt: skip
+        result = self.builder.call(
+            target, *arguments, kwargs=keywords, effect=effect, type=type, hint=hint
+        )
         values = [v for a in (*arguments, *(a for _, a in keywords)) for v in values_in(a)]
         if is_view(target) and arguments and isinstance(arguments[0], Value):
             self.bases[result] = self.bases.get(arguments[0], arguments[0])
@@ -261,18 +268,22 @@ class Session:
             case Unbound():
                 return UNDEF
             case Conflict(left, right):
-                self.refuse(errors.UnsupportedTypeError,
-                            f"a value is {describe_box(left)} on one path and "
-                            f"{describe_box(right)} on another",
-                            why="the two cannot be held by one name in the derivative.",
-                            help=("give the two paths names of their own",))  # fmt: skip
+                self.refuse(
+                    errors.UnsupportedTypeError,
+                    f"a value is {describe_box(left)} on one path and "
+                    f"{describe_box(right)} on another",
+                    why="the two cannot be held by one name in the derivative.",
+                    help=("give the two paths names of their own",),
+                )
             case IterBox(kind="range", parts=parts):
                 return self.emit(range, *parts)
             case _:
-                self.refuse(errors.UnsupportedTypeError,
-                            f"cannot keep {describe_box(box)} as a value",
-                            why="srcad reads it where it is called or iterated over.",
-                            help=("use it where it is made",))  # fmt: skip
+                self.refuse(
+                    errors.UnsupportedTypeError,
+                    f"cannot keep {describe_box(box)} as a value",
+                    why="srcad reads it where it is called or iterated over.",
+                    help=("use it where it is made",),
+                )
 
     def constant(self, box: Static) -> Atom:
         """A constant, or the value that holds a user's object at the call."""
@@ -317,8 +328,13 @@ class Session:
         return ListBox(parts, value) if type_.cls is list else TupleBox(parts, value)
 
     def _part(self, value: Value, read: Any, key: Any, type_: Type) -> Box:
-        part = self.builder.call(read, value, Const(key), type=type_,
-                                 hint=key if isinstance(key, str) and key.isidentifier() else None)  # fmt: skip
+        part = self.builder.call(
+            read,
+            value,
+            Const(key),
+            type=type_,
+            hint=key if isinstance(key, str) and key.isidentifier() else None,
+        )
         if value in self.active:
             self.active.add(part)
         self.bases[part] = self.bases.get(value, value)

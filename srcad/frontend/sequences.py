@@ -60,9 +60,13 @@ def sequences(s: Session, box: Box, node: ast.AST | None = None) -> Sequences:
             if isinstance(box.type, Numeric):
                 s.bases[result.items[0]] = s.bases.get(box, box)
             return result
-    s.refuse(errors.UnsupportedTypeError, f"cannot loop over {describe_box(box)}", node=node,
-             why="srcad does not know what its items are.",
-             help=("loop over a range, an array, a list or a tuple",))  # fmt: skip
+    s.refuse(
+        errors.UnsupportedTypeError,
+        f"cannot loop over {describe_box(box)}",
+        node=node,
+        why="srcad does not know what its items are.",
+        help=("loop over a range, an array, a list or a tuple",),
+    )
 
 
 def _one(s: Session, arg: Arg, item: Type, active: bool) -> Sequences:

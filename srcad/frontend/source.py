@@ -11,11 +11,9 @@ import __future__
 
 import ast
 import linecache
-import textwrap
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from threading import RLock
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -24,6 +22,7 @@ from srcad.errors import SourceChangedError, SourceUnavailableError
 from srcad.frontend.codes import fingerprint, nested_codes, span
 from srcad.frontend.texts import Candidate, Definition, Text, parse, with_imports
 from srcad.ir.core import Location
+from srcad.records import dataclass
 
 _FUTURE = 0
 for _feature in __future__.all_feature_names:
@@ -67,7 +66,9 @@ class Source:
         if isinstance(self.tree, ast.Lambda):
             return ast.get_source_segment("".join(self.lines), self.tree) or ""
         first = min([d.lineno for d in self.tree.decorator_list], default=self.tree.lineno)
-        return textwrap.dedent("".join(self.lines[first - 1 : self.tree.end_lineno]))
+        margin = " " * self.tree.col_offset
+        lines = self.lines[first - 1 : self.tree.end_lineno]
+        return "".join(line.removeprefix(margin) for line in lines)
 
     def line(self, number: int) -> str:
         """One line of the file, without its end."""

@@ -47,7 +47,7 @@ def set_return(s: Session, box: Box) -> None:
 
 @lowers_statement(ast.Pass)
 def pass_(s: Session, node: ast.Pass) -> None:
-    """``pass``"""
+    """``pass``."""
 
 
 @lowers_statement(ast.Expr)
@@ -59,20 +59,20 @@ def expression(s: Session, node: ast.Expr) -> None:
 
 @lowers_statement(ast.Return)
 def return_(s: Session, node: ast.Return) -> None:
-    """``return value``"""
+    """``return value``."""
     set_return(s, Static(None) if node.value is None else lower(s, node.value))
     s.frame.ends(RETURN)
 
 
 @lowers_statement(ast.Break)
 def break_(s: Session, node: ast.Break) -> None:
-    """``break``"""
+    """``break``."""
     s.frame.ends(BREAK)
 
 
 @lowers_statement(ast.Continue)
 def continue_(s: Session, node: ast.Continue) -> None:
-    """``continue``"""
+    """``continue``."""
     s.frame.ends(CONTINUE)
 
 
@@ -80,9 +80,13 @@ def continue_(s: Session, node: ast.Continue) -> None:
 def function_definition(s: Session, node: ast.FunctionDef) -> None:
     """A nested ``def``; decorators are refused, because they would run."""
     if node.decorator_list:
-        s.refuse(errors.UnsupportedSyntaxError, f"cannot read the decorated function {node.name!r}",
-                 why="a decorator may return any other function.", node=node.decorator_list[0],
-                 help=("define it outside, or without the decorator",))  # fmt: skip
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot read the decorated function {node.name!r}",
+            why="a decorator may return any other function.",
+            node=node.decorator_list[0],
+            help=("define it outside, or without the decorator",),
+        )
     s.frame.env[node.name] = function_box(s, node)
 
 
@@ -105,7 +109,7 @@ def import_(s: Session, node: ast.Import | ast.ImportFrom) -> None:
 
 @lowers_statement(ast.Delete)
 def delete(s: Session, node: ast.Delete) -> None:
-    """``del name``"""
+    """``del name``."""
     for target in node.targets:
         if not isinstance(target, ast.Name):
             refuse_write(s, target, "delete an item or attribute")
@@ -121,14 +125,18 @@ def outside_names(s: Session, node: ast.Global | ast.Nonlocal) -> None:
         n.id for n in ast.walk(ast.Module(body=[], type_ignores=[])) if isinstance(n, ast.Name)
     }
     del stored
-    s.refuse(errors.MutationError, f"cannot bind {', '.join(map(repr, node.names))}", node=node,
-             why="a name outside the function would change while its derivative is taken.",
-             help=("return the new value instead",))  # fmt: skip
+    s.refuse(
+        errors.MutationError,
+        f"cannot bind {', '.join(map(repr, node.names))}",
+        node=node,
+        why="a name outside the function would change while its derivative is taken.",
+        help=("return the new value instead",),
+    )
 
 
 @lowers_statement(ast.Raise)
 def raise_(s: Session, node: ast.Raise) -> None:
-    """``raise error from cause``"""
+    """``raise error from cause``."""
     if node.exc is None:
         refuse_form(s, node)
     error = lower(s, node.exc) if node.exc is not None else Static(None)
@@ -141,7 +149,7 @@ def raise_(s: Session, node: ast.Raise) -> None:
 
 @lowers_statement(ast.Assert)
 def assert_(s: Session, node: ast.Assert) -> None:
-    """``assert test, message``"""
+    """``assert test, message``."""
     test = lower(s, node.test)
     known_truth = truth(test)
     if known_truth is True:
@@ -167,8 +175,15 @@ def with_(s: Session, node: ast.With) -> None:
     before = s.builder.where
     place = before or Location("", 0)
     merged = tuple({**dict(place.errstate), **settings}.items())
-    s.builder.where = Location(place.file, place.line, place.column, place.end_line, place.end_column,
-                               place.function, merged)  # fmt: skip
+    s.builder.where = Location(
+        place.file,
+        place.line,
+        place.column,
+        place.end_line,
+        place.end_column,
+        place.function,
+        merged,
+    )
     try:
         lower_statements(s, node.body)
     finally:
@@ -183,6 +198,10 @@ def _errstate(s: Session, item: ast.withitem) -> dict[str, str]:
             return {
                 str(k.arg): known(s, lower(s, k.value), "a setting", k.value) for k in call.keywords
             }
-    s.refuse(errors.UnsupportedSyntaxError, "cannot differentiate through this 'with'",
-             why="only 'with np.errstate(...)' is supported so far.", node=item.context_expr,
-             help=("enter the context manager around the differentiated call",))  # fmt: skip
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot differentiate through this 'with'",
+        why="only 'with np.errstate(...)' is supported so far.",
+        node=item.context_expr,
+        help=("enter the context manager around the differentiated call",),
+    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
 
 from srcad.frontend.codes import nested_codes
+from srcad.records import dataclass
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -92,8 +92,9 @@ class Text:
 
     @cached_property
     def imports(self) -> list[str]:
-        """The names that the module's own imports bind (the compiler calls their attributes
-        in another way than methods).
+        """The names that the module's own imports bind.
+
+        The compiler calls their attributes in another way than methods.
         """
         names: dict[str, None] = {}
         pending: list[ast.AST] = list(self.tree.body)

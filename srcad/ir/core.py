@@ -67,7 +67,8 @@ class Const:
         return type_of_constant(self.value)
 
     def __hash__(self) -> int:
-        return hash((type(self.value), self.spelling))
+        kind = type(self.value)
+        return hash((kind, self.value if kind in (int, float, bool, str) else None))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Const):

@@ -176,7 +176,7 @@ def _elementwise(
                 *[_one(a, _concrete(t)) for a, t in zip(args, types, strict=True)],
                 **{name: _one(a, argument_type(a)) for name, a in kwargs},
             )
-    except Exception:  # noqa: BLE001 - any failure means: not known
+    except Exception:
         return NUMBER
     found = type_of_constant(sample)
     if not isinstance(found, Numeric):

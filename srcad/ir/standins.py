@@ -173,7 +173,7 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
                            **{name: _stand_in(a, sizes, run) for name, a in kwargs})
                     for run, sizes in enumerate(runs)
                 )  # fmt: skip
-        except Exception:  # noqa: BLE001 - any failure means: not known
+        except Exception:
             if not _settle_ones(symbols) and not _merge_one_pair(symbols):
                 return fallback(target)
             continue

@@ -38,6 +38,12 @@ def is_real(arg: Arg) -> bool:
     return isinstance(type_, Numeric) and type_.kind == "f"
 
 
+def is_array(arg: Arg) -> bool:
+    """Whether an argument certainly is an array."""
+    type_ = type_of(arg)
+    return isinstance(type_, Numeric) and type_.form == "array"
+
+
 def keeps_kind(arg: Arg, literal: float) -> bool:
     """Whether arithmetic with a neutral literal leaves an argument's type alone."""
     type_ = type_of(arg)
@@ -155,12 +161,12 @@ def negative_of_difference(r: Rewriter, op: Call) -> Arg | None:
 
 @rewrites(operator.neg)
 def negative_of_scaled(r: Rewriter, op: Call) -> Arg | None:
-    """``-(2 * x)``."""
-    inner = r.call_of(op.args[0], operator.mul)
+    """``-(2 * x)``, ``-(2 / x)``."""
+    inner = r.call_of(op.args[0], operator.mul, operator.truediv)
     if inner is None or not r.used_once(op.args[0]):
         return None
     value = number(inner.args[0])
-    return None if value is None else r.make(operator.mul, Const(-value), inner.args[1])
+    return None if value is None else r.make(inner.target, Const(-value), inner.args[1])
 
 
 @rewrites(operator.mul, operator.truediv)
@@ -171,7 +177,7 @@ def product_of_negatives(r: Rewriter, op: Call) -> Arg | None:
     if left is None and right is None:
         return None
     pair = (left.args[0] if left else a, right.args[0] if right else b)
-    if not all(is_real(arg) or number(arg) is not None for arg in pair):
+    if not all(is_real(inner.args[0]) for inner in (left, right) if inner):
         return None
     found = r.make(op.target, *pair)
     return found if left and right else r.make(operator.neg, found)
@@ -238,17 +244,16 @@ def product_with_scaled(r: Rewriter, op: Call) -> Arg | None:
 
 @rewrites(operator.mul)
 def literal_times_product(r: Rewriter, op: Call) -> Arg | None:
-    """``2 * ((3 * a) * b)``: the literals meet."""
+    """``2 * (a * b)`` is ``2 * a * b``, so that literals meet."""
     a, b = op.args
-    outer, product = number(a), r.call_of(b, operator.mul)
-    if outer is None or product is None:
+    product = r.call_of(b, operator.mul)
+    if number(a) is None or product is None or number(product.args[0]) is not None:
         return None
     inner = r.call_of(product.args[0], operator.mul)
-    value = number(inner.args[0]) if inner else None
-    if inner is None or value is None:
+    meets = inner is not None and number(inner.args[0]) is not None
+    if not meets and not r.used_once(b):
         return None
-    scaled = r.make(operator.mul, _product(outer, value), inner.args[1])
-    return r.make(operator.mul, scaled, product.args[1])
+    return r.make(operator.mul, r.make(operator.mul, a, product.args[0]), product.args[1])
 
 
 def _product(a: float, b: float) -> Const:
@@ -257,7 +262,7 @@ def _product(a: float, b: float) -> Const:
 
 @rewrites(operator.mul)
 def product_with_reciprocal(r: Rewriter, op: Call) -> Arg | None:
-    """``a * (1 / b)`` is ``a / b``; ``2 * (3 / b)`` is ``6 / b``."""
+    """``a * (1 / b)`` is ``a / b``; ``2 * (3 / b)`` is ``6 / b``; arrays go above the bar."""
     for one, other in (op.args[::-1], op.args):
         inner = r.call_of(one, operator.truediv)
         if inner is None:
@@ -267,11 +272,11 @@ def product_with_reciprocal(r: Rewriter, op: Call) -> Arg | None:
             return r.make(operator.truediv, other, inner.args[1])
         if top is not None and factor is not None:
             return r.make(operator.truediv, Const(top * factor), inner.args[1])
+        if top is not None and is_array(other) and not is_array(inner.args[1]):
+            return r.make(operator.truediv, r.make(operator.mul, Const(top), other), inner.args[1])
         if factor is not None and r.used_once(one):
-            scaled = r.call_of(inner.args[0], operator.mul)
-            if scaled is not None and number(scaled.args[0]) is not None:
-                top_ = r.make(operator.mul, other, inner.args[0])
-                return r.make(operator.truediv, top_, inner.args[1])
+            scaled = r.make(operator.mul, other, inner.args[0])
+            return r.make(operator.truediv, scaled, inner.args[1])
     return None
 
 
@@ -298,7 +303,7 @@ def sum_of_equal_terms(r: Rewriter, op: Call) -> Arg | None:
     if not left or sorted(map(id, left)) != sorted(map(id, right)):
         return None
     total = c + d if op.target is operator.add else c - d
-    if total == 0 or not all(is_real(f) for f in left):
+    if total == 0 or not is_real(left[0]) or not is_real(op.result):
         return None
     return _scaled(r, total, left)
 
@@ -312,7 +317,7 @@ def sum_that_ends_in_an_equal_term(r: Rewriter, op: Call) -> Arg | None:
     (c, left), (d, right) = _factors(r, inner.args[1]), _factors(r, op.args[1])
     if not left or sorted(map(id, left)) != sorted(map(id, right)):
         return None
-    if not all(is_real(f) for f in left):
+    if not is_real(left[0]) or not is_real(op.result):
         return None
     return r.make(operator.add, inner.args[0], _scaled(r, c + d, left))
 

@@ -10,9 +10,11 @@ running it can be noticed: by an effect, or by an exception that the plain call 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from srcad.analysis.trips import is_surely_inside
 from srcad.ir.core import (
     Arg,
     Block,
@@ -71,7 +73,7 @@ class _Needs:
             if isinstance(op, Call):
                 self.made_of[op.result] = [*op.args, *(a for _, a in op.kwargs)]
                 self.frames[op.result] = frame
-                if is_noticeable(op):
+                if is_noticeable(op) and not self._is_inside(op, frame):
                     self.want([op.result])
                 continue
             assert isinstance(op, If | For | While)
@@ -87,6 +89,17 @@ class _Needs:
                     self.made_of[output] = [op.test, a, b]
             else:
                 self._read_loop(op, inner)
+
+    def _is_inside(self, op: Call, frame: _Frame | None) -> bool:
+        """Whether a call reads an element at an index of a loop that never leaves the array."""
+        if op.target is not operator.getitem:
+            return False
+        loops = []
+        while frame is not None:
+            if isinstance(frame.op, For):
+                loops.append(frame.op)
+            frame = frame.parent
+        return is_surely_inside(op, loops)
 
     def _read_loop(self, op: Loop, frame: _Frame) -> None:
         width = len(op.inits)
@@ -126,7 +139,7 @@ class _Needs:
                 self._enter(self.owners.get(value))
             for loop in self.loops:
                 if self.by_op[id(loop)].needed and loop.count is None and not self._items(loop):
-                    self.want([_cheapest(loop)])
+                    self.want([cheapest_sequence(loop)])
 
     def _enter(self, frame: _Frame | None) -> None:
         """What decides whether, and how often, a block runs is needed with anything inside."""
@@ -201,10 +214,9 @@ class _Needs:
         found = self._items(op)
         if found or op.count is not None or not op.seqs:
             return found
-        return [op.seqs.index(_cheapest(op))]
+        return [op.seqs.index(cheapest_sequence(op))]
 
 
-def _cheapest(loop: For) -> Arg:
+def cheapest_sequence(loop: For) -> Arg:
     """The sequence that tells the number of trips at the least cost."""
     return next((seq for seq in loop.seqs if isinstance(seq, Display)), loop.seqs[0])
-

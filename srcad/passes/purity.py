@@ -14,7 +14,7 @@ from srcad.ir.core import Arg, Call, Const, Display, Routine
 from srcad.rules.registry import lookup
 from srcad.types import Numeric, TupleOf
 
-_PURE = frozenset(
+_PURE: frozenset[Any] = frozenset(
     getattr(primitives, name)
     for name in ("item", "field", "build_dict", "build_record", "build_tuple", "build_list",
                  "append", "without_last", "replaced", "shape", "updated", "add_at",

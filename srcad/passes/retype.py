@@ -86,4 +86,3 @@ def _retype_loop(op: Loop) -> None:
         output.type = param.type
     for output, result in zip(collected_outputs(op), results[width:], strict=True):
         output.type = ListOf(atom_type(result))
-

@@ -28,6 +28,7 @@ from srcad.ir.core import (
     Value,
     While,
     carried_outputs,
+    collected_outputs,
 )
 from srcad.ir.infer import result_type
 from srcad.passes.purity import is_mergeable
@@ -72,6 +73,7 @@ class Rewriter:
     depth: int = 0
     blocks: int = 0
     changed: bool = False
+    constant_lists: dict[Value, Atom] = field(default_factory=dict)
 
     # -------------------------------------------------------------- for rewrites
     def call_of(self, arg: Arg, *targets: Any) -> Call | None:
@@ -94,8 +96,8 @@ class Rewriter:
         return self._simplest(call)
 
     def used_once(self, atom: Arg) -> bool:
-        """Whether only the current call reads a value."""
-        return isinstance(atom, Value) and self.uses.get(atom, 1) <= 1
+        """Whether only the current call reads a value; of a new value that is not known yet."""
+        return isinstance(atom, Value) and self.uses.get(atom, 2) <= 1
 
     # -------------------------------------------------------------- the walk
     def function(self, function: Function) -> Function:
@@ -242,8 +244,28 @@ class Rewriter:
             return
         seqs = tuple(substituted(a, self.merged) for a in op.seqs)
         count = None if op.count is None else substituted_atom(op.count, self.merged)
+        if op.half != "primal":
+            self._merge_constant_items(op, seqs)
         body = self.block(op.body)
+        self._note_constant_lists(op, body)
         self.out.append(replace(op, seqs=seqs, inits=inits, body=body, count=count))
+
+    def _note_constant_lists(self, op: Loop, body: Block) -> None:
+        """A loop may collect the same atom in every trip."""
+        pairs = zip(collected_outputs(op), body.results[1 + len(op.inits) :], strict=True)
+        for output, atom in pairs:
+            outside = isinstance(atom, Value) and self.homes.get(atom) in self.open_blocks
+            if outside or (isinstance(atom, Const) and not _is_undefined(atom)):
+                self.constant_lists[output] = atom
+
+    def _merge_constant_items(self, op: For, seqs: tuple[Arg, ...]) -> None:
+        """The items of a list that holds one atom over and over are that atom."""
+        for item, seq in zip(op.items, seqs, strict=True):
+            if isinstance(seq, Value) and seq in self.constant_lists:
+                atom = self.constant_lists[seq]
+                if isinstance(atom, Const) or self.homes.get(atom) in self.open_blocks:
+                    self.merged[item] = atom
+                    self.changed = True
 
     def _merge_unchanged(self, op: Loop, inits: tuple[Atom, ...]) -> None:
         """A carried value that every trip hands on unchanged is what it was before the loop."""

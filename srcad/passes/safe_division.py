@@ -63,15 +63,16 @@ def safe_division(function: Function) -> Function:
 
 
 def _divisor(op: Call) -> Value | None:
-    """What the primal divides by, or takes the logarithm of, as a Python number."""
-    if op.target in _DIVIDING and _may_be_python(op):
-        found = op.args[1]
-    elif op.target in _LOGARITHMS or (op.target is operator.pow and _is_negative(op.args[1])):
+    """What the primal divides by, or takes the logarithm of, where that raises for zero."""
+    found: Arg | None = None
+    if op.target in _LOGARITHMS:
         found = op.args[0]
-    else:
-        return None
-    sure = all(_is_python(arg) for arg in op.args)
-    return found if sure and isinstance(found, Value) else None
+    elif all(_is_python(arg) for arg in op.args):
+        if op.target in _DIVIDING:
+            found = op.args[1]
+        elif op.target is operator.pow and _is_negative(op.args[1]):
+            found = op.args[0]
+    return found if isinstance(found, Value) else None
 
 
 def _is_negative(arg: Arg) -> bool:

@@ -69,7 +69,7 @@ def _earliest(value: Value, made: dict[Value, Call], read: set[Value], *, dtype:
         alike = [v for v in call.operands if _is_alike(v, value, dtype=dtype)]
         if not alike:
             break
-        value = next((v for v in alike if v in read), alike[0])
+        value = min(alike, key=lambda v: (v in made, v not in read))
     return value
 
 
@@ -92,5 +92,3 @@ def _moved(block: Block, moved: dict[Value, Value]) -> Block:
         elif op.blocks:
             ops.append(with_blocks(op, tuple(_moved(inner, moved) for inner in op.blocks)))
     return replace(block, ops=tuple(ops))
-
-

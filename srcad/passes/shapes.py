@@ -31,6 +31,15 @@ def same_shape(a: Arg, b: Arg) -> bool:
     return left is not None and left == right
 
 
+def same_kind(a: Arg, b: Arg) -> bool:
+    """Whether two arguments certainly have the same form and dtype."""
+    left, right = type_of(a), type_of(b)
+    if not isinstance(left, Numeric) or not isinstance(right, Numeric):
+        return False
+    known = left.form != "any" and left.dtype is not None
+    return known and left.form == right.form and left.dtype == right.dtype
+
+
 # ------------------------------------------------------------------------------- broadcasting
 @rewrites(*_ELEMENTWISE)
 def arithmetic_with_broadcast(r: Rewriter, op: Call) -> Arg | None:
@@ -83,9 +92,7 @@ def reshape_to_own_shape(r: Rewriter, op: Call) -> Arg | None:
 
 def _same(op: Call) -> Arg | None:
     a = op.args[0]
-    if isinstance(a, Value) and same_shape(a, op.result) and type_of(a) == op.result.type:
-        return a
-    return None
+    return a if same_shape(a, op.result) and same_kind(a, op.result) else None
 
 
 @rewrites(runtime.unbroadcast)
@@ -127,6 +134,21 @@ def sum_of_a_number(r: Rewriter, op: Call) -> Arg | None:
     return None
 
 
+@rewrites(np.sum)
+def sum_of_negatives(r: Rewriter, op: Call) -> Arg | None:
+    """``np.sum(-a)``, ``np.sum(2 * a)``: the sign and the literal after the sum."""
+    a = op.args[0]
+    if len(op.args) != 1 or not r.used_once(a) or any(name == "dtype" for name, _ in op.kwargs):
+        return None
+    negative, scaled = r.call_of(a, operator.neg), r.call_of(a, operator.mul)
+    if negative is not None and is_real(a):
+        return r.make(operator.neg, r.make(np.sum, *negative.args, **dict(op.kwargs)))
+    if scaled is None or number(scaled.args[0]) is None or not is_real(scaled.args[1]):
+        return None
+    total = r.make(np.sum, scaled.args[1], **dict(op.kwargs))
+    return r.make(operator.mul, scaled.args[0], total)
+
+
 @rewrites(np.size)
 def size_known_now(r: Rewriter, op: Call) -> Arg | None:
     """``np.size(a)`` of fixed lengths."""
@@ -134,6 +156,28 @@ def size_known_now(r: Rewriter, op: Call) -> Arg | None:
     if shape is None or len(op.args) != 1 or any(e.terms for e in shape):
         return None
     return Const(int(np.prod([e.constant for e in shape], dtype=int)))
+
+
+# ------------------------------------------------------------------------------- masks
+@rewrites(operator.and_, operator.or_)
+def mask_with_constant(r: Rewriter, op: Call) -> Arg | None:
+    """``mask & True``, ``mask | False``."""
+    neutral = op.target is operator.and_
+    for literal, other in (op.args, op.args[::-1]):
+        type_ = type_of(other)
+        mask = isinstance(type_, Numeric) and type_.kind == "b"
+        if mask and isinstance(literal, Const) and literal.value is neutral:
+            return other
+    return None
+
+
+@rewrites(operator.ne)
+def mask_compared_with_zero(r: Rewriter, op: Call) -> Arg | None:
+    """``mask != 0``."""
+    mask, zero = op.args
+    type_ = type_of(mask)
+    is_mask = isinstance(type_, Numeric) and type_.kind == "b"
+    return mask if is_mask and number(zero) == 0 else None
 
 
 # ------------------------------------------------------------------------------- structures
@@ -211,9 +255,7 @@ def sum_with_zeros(r: Rewriter, op: Call) -> Arg | None:
     """``zeros_like(x) + g`` where ``g`` has the shape."""
     for zeros, other in (op.args, op.args[::-1]):
         made = r.call_of(zeros, np.zeros_like, runtime.zeros_like, np.zeros)
-        if made is None or not isinstance(other, Value) or not same_shape(zeros, other):
-            continue
-        if type_of(zeros) == type_of(other):
+        if made is not None and same_shape(zeros, other) and same_kind(zeros, other):
             return other
     return None
 
@@ -240,4 +282,3 @@ def add_to_all_of_zeros(r: Rewriter, op: Call) -> Arg | None:
 
 
 _NONE = Const(None)
-

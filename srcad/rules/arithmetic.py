@@ -43,8 +43,8 @@ def positive(a):
 @derivative(operator.abs)
 def absolute(x):
     """At 0: 0."""
-    if isinstance(x, (int, float)):
-        return 1.0 * (x > 0) - (x < 0)
+    if isinstance(x, (int, float)) and not isinstance(x, np.generic):
+        return (x > 0) - (x < 0)
     return np.sign(x)
 
 

@@ -141,7 +141,9 @@ def degrees(x):
 @derivative(math.fabs)
 def fabs(x):
     """At 0: 0."""
-    return 1.0 * (x > 0) - (x < 0)
+    if isinstance(x, (int, float)) and not isinstance(x, np.generic):
+        return (x > 0) - (x < 0)
+    return np.sign(x)
 
 
 @derivative(math.erf)

@@ -14,6 +14,7 @@ import operator
 from typing import Any
 
 from srcad.analysis.activity import Activity, either
+from srcad.analysis.trips import counts_from_zero, equally_long, is_range, may_exit
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import (
     Arg,
@@ -40,11 +41,8 @@ from srcad.transforms.sweep import (
     Slot,
     bar_hint,
     cotangent_type,
-    counts_from_zero,
-    is_range,
     is_scalar,
     leaf_paths,
-    may_exit,
     type_at,
 )
 from srcad.types import INT, ListOf, Numeric, TupleOf, join
@@ -236,18 +234,16 @@ class _LoopReversal:
 
     def _give_list_items(self, seq: Value, item: Value, bars: dict[Path, Atom]) -> None:
         packed = self.body.pack(item, bars)
-        whole = isinstance(seq.type, TupleOf) or (self._equally_long() and not may_exit(self.op))
+        assert isinstance(self.op, For)
+        whole = isinstance(seq.type, TupleOf) or self._is_whole(self.op)
         if whole:
             self.collected.append((seq, packed))
         else:
             add_to_item(self.body, seq, self._index(), packed)
 
-    def _equally_long(self) -> bool:
-        """Whether every item of every sequence has a trip, unless the loop exits."""
-        op = self.op
-        if not isinstance(op, For) or op.count is not None:
-            return False
-        return len(op.seqs) == 1 or op.half == "derived"
+    def _is_whole(self, op: For) -> bool:
+        """Whether every item of every sequence has a trip."""
+        return equally_long(op) and not may_exit(op)
 
     def _index(self) -> Value:
         """The index of a trip, as one more item of the reverse loop."""
@@ -270,7 +266,7 @@ class _LoopReversal:
             rows: Arg = op.count if op.count is not None else builder.call(len, op.seqs[0])
             start = builder.call(operator.sub, rows, op.outputs[1])
             return Display("range", (start, rows, Const(1)))
-        if not may_exit(op) and len(op.seqs) == 1 and op.count is None:
+        if self._is_whole(op):
             return Display("range", (Const(0), builder.call(len, op.seqs[0]), Const(1)))
         return Display("range", (Const(0), op.outputs[1], Const(1)))
 
@@ -343,4 +339,3 @@ def _same_shape(a: Any, b: Any) -> bool:
     if not isinstance(a, Numeric) or not isinstance(b, Numeric):
         return False
     return a.shape is not None and a.shape == b.shape
-

@@ -204,9 +204,7 @@ class Scope:
             return Const(None)
         if isinstance(type_, TupleOf):
             parts = [
-                self.plus(
-                    t, part(activity, k), self.child(type_, a, k), self.child(type_, b, k)
-                )
+                self.plus(t, part(activity, k), self.child(type_, a, k), self.child(type_, b, k))
                 for k, t in enumerate(type_.items)
             ]
             return self.build(type_, parts)

@@ -43,9 +43,7 @@ def gradient(scope: Scope, param: Value, leaves: Leaves) -> Atom:
     return _gradient(scope, (param, ()), varied, facts.active(param), leaves)
 
 
-def _gradient(
-    scope: Scope, slot: Slot, varied: Activity, tree: Activity, leaves: Leaves
-) -> Atom:
+def _gradient(scope: Scope, slot: Slot, varied: Activity, tree: Activity, leaves: Leaves) -> Atom:
     param, path = slot
     type_ = type_at(param.type, path)
     if isinstance(type_, TupleOf) and candidates(type_) is not False:

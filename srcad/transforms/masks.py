@@ -97,4 +97,3 @@ def _is_suspect(sweep: Sweep, value: Value) -> bool:
             return True
         pending.extend(call.operands)
     return False
-

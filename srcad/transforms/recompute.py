@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from srcad.ir import primitives
+from srcad.ir.builder import atom_type
 from srcad.ir.core import Atom, Call, Display, Op, Value, values_in
 from srcad.passes.substitute import substituted_call
 from srcad.types import Numeric
@@ -117,6 +118,13 @@ class Plan:
                 self._recompute(operand)
         self.again[value] = call
 
+    def wanted(self, needs: Iterable[Value]) -> set[Value]:
+        """What the reverse block reads, and what is recomputed there."""
+        found = set(needs)
+        for call in self.again.values():
+            found.update(call.operands)
+        return found
+
     def copies(self, mapping: dict[Value, Atom]) -> list[Op]:
         """The ops that compute again, on what the reverse block has; `mapping` is completed."""
         ops: list[Op] = []
@@ -163,6 +171,12 @@ def _is_python(type_: Any) -> bool:
 def _is_int(value: Value) -> bool:
     type_ = value.type
     return isinstance(type_, Numeric) and type_.form == "python" and type_.kind in "ib"
+
+
+def is_python_int(atom: Atom) -> bool:
+    """Whether an atom certainly is one of Python's integers."""
+    type_ = atom_type(atom)
+    return isinstance(type_, Numeric) and type_.form == "python" and type_.kind == "i"
 
 
 def _is_number(value: Value) -> bool:

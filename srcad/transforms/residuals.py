@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from srcad.analysis.trips import equally_long, may_exit
 from srcad.ir import primitives
 from srcad.ir.builder import outer_type
 from srcad.ir.core import (
@@ -30,12 +31,13 @@ from srcad.ir.core import (
     Op,
     Value,
     While,
+    carried_outputs,
     free_values,
 )
+from srcad.passes.dce import cheapest_sequence
 from srcad.passes.substitute import substituted_block
-from srcad.transforms.recompute import Plan
-from srcad.transforms.sweep import may_exit
-from srcad.types import ListOf, TupleOf
+from srcad.transforms.recompute import Plan, is_python_int
+from srcad.types import INT, ListOf, TupleOf
 
 _NONE = Const(None)
 
@@ -157,11 +159,19 @@ def _close_loop(primal: Loop, reverse: For, depth: int) -> tuple[Loop, list[Op],
     body = replace(primal.body, ops=tuple(before))
     inner = replace(reverse.body, ops=tuple(after))
     local = _definitions(body)
-    plan = Plan(local, _known_items(primal))
+    counters = _counters(primal, local)
+    plan = Plan(local, _known_items(primal) | counters.keys())
     plan.decide([v for v in free_values(inner) if v in local])
-    seqs, items, mapping = _reread(primal, plan, free_values(inner))
+    wanted = plan.wanted(free_values(inner))
+    seqs, items, mapping = _reread(primal, plan, wanted)
     extra: list[Op] = []
-    seqs, exact = _limited(primal, seqs, extra)
+    seqs = _limited(primal, seqs, extra)
+    for counter, counted in counters.items():
+        if counter in wanted:
+            item = Value(counter.type, counter.hint)
+            seqs.append(counted)
+            items.append(item)
+            mapping[counter] = item
     lists = []
     kept = _already_collected(body, primal)
     for value in plan.saved:
@@ -185,8 +195,10 @@ def _close_loop(primal: Loop, reverse: For, depth: int) -> tuple[Loop, list[Op],
     body = replace(body, results=(*body.results, *new))
     closed = replace(primal, body=body, outputs=(*primal.outputs, *lists))
     again = Block(params, (*copies, *inner.ops), inner.results)
-    exact = exact or (len(seqs) > 0 and _all_own(seqs, [*lists, *kept.values()], reverse))
-    count = None if seqs and exact else reverse.count
+    if not seqs and isinstance(primal, For) and equally_long(primal) and not may_exit(primal):
+        seqs = [cheapest_sequence(primal)]
+        again = Block((Value(INT), *again.params), again.ops, again.results)
+    count = None if seqs else reverse.count
     return closed, extra, replace(reverse, seqs=tuple(seqs), body=again, count=count)
 
 
@@ -204,16 +216,28 @@ def _known_items(loop: Loop) -> frozenset[Value]:
     return frozenset()
 
 
+def _counters(loop: Loop, local: dict[Value, Call | None]) -> dict[Value, Display]:
+    """Carried integers that grow by a constant in each trip, and the ranges they go through."""
+    found = {}
+    rows = zip(loop.carried, loop.inits, loop.body.results[1:], carried_outputs(loop), strict=False)
+    for param, init, result, output in rows:
+        call = local.get(result) if isinstance(result, Value) else None
+        if call is None or call.target is not operator.add or param not in call.args:
+            continue
+        step = call.args[0] if call.args[1] is param else call.args[1]
+        whole = isinstance(step, Const) and type(step.value) is int and step.value != 0
+        if whole and is_python_int(param) and is_python_int(init) and is_python_int(output):
+            found[param] = Display("range", (init, output, step))
+    return found
+
+
 def _reread(
-    loop: Loop, plan: Plan, needs: dict[Value, None]
+    loop: Loop, plan: Plan, wanted: set[Value]
 ) -> tuple[list[Arg], list[Value], dict[Value, Atom]]:
     """The sequences of the primal whose items the reverse body reads, again."""
     seqs: list[Arg] = []
     items: list[Value] = []
     mapping: dict[Value, Atom] = {}
-    wanted = set(needs)
-    for call in plan.again.values():
-        wanted.update(call.operands)
     if isinstance(loop, For):
         for seq, item in zip(loop.seqs, loop.items, strict=True):
             if item in wanted and item in plan.free:
@@ -224,19 +248,14 @@ def _reread(
     return seqs, items, mapping
 
 
-def _limited(loop: Loop, seqs: list[Arg], extra: list[Op]) -> tuple[list[Arg], bool]:
+def _limited(loop: Loop, seqs: list[Arg], extra: list[Op]) -> list[Arg]:
     """Cut sequences to the trips that were made, where there may be fewer."""
     if not isinstance(loop, For) or not seqs:
-        return seqs, True
-    if not may_exit(loop) and loop.count is None and (len(loop.seqs) == 1 or _derived(loop)):
-        return seqs, True
+        return seqs
+    if equally_long(loop) and not may_exit(loop):
+        return seqs
     trips = loop.outputs[1]
-    return [_cut(seq, trips, extra, loop) for seq in seqs], True
-
-
-def _derived(loop: For) -> bool:
-    """Whether the sequences of a loop end together because a transform made it."""
-    return loop.half == "derived"
+    return [_cut(seq, trips, extra, loop) for seq in seqs]
 
 
 def _cut(seq: Arg, trips: Value, extra: list[Op], loop: Loop) -> Arg:
@@ -266,9 +285,3 @@ def _append(
     result = Value(like.type if like is not None else TupleOf(()))
     extra.append(Call(target=target, args=args, result=result, where=loop.where, half="reverse"))
     return result
-
-
-def _all_own(seqs: list[Arg], lists: list[Value], reverse: For) -> bool:
-    """Whether every sequence has exactly one item per trip."""
-    return all(seq in lists or seq in reverse.seqs for seq in seqs)
-

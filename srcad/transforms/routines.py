@@ -143,9 +143,7 @@ def _install(pair: Pair, parts: Halves, count: int) -> None:
     body = substituted_block(parts.adjoint.block, mapping)
     seeds = parts.adjoint.params[len(parts.saved) :]
     block = Block((), (*unpack.ops, *body.ops), body.results)
-    pair.adjoint.function = Function(
-        pair.adjoint.name, (given, *seeds), block, parts.adjoint.where
-    )
+    pair.adjoint.function = Function(pair.adjoint.name, (given, *seeds), block, parts.adjoint.where)
 
 
 def with_primal_calls(function: Function, sweep: Sweep) -> Function:

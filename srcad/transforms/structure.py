@@ -130,9 +130,7 @@ def _add_to_slice(scope: Scope, items: Value, index: Arg, bars: Atom) -> None:
     bar = Value(cotangent_type(items.type.item, tree))
     total = Value(cotangent_type(items.type, tree))
     old = inner.call(operator.getitem, total, place)
-    new = inner.call(
-        primitives.replaced, total, place, inner.plus(items.type.item, tree, old, bar)
-    )
+    new = inner.call(primitives.replaced, total, place, inner.plus(items.type.item, tree, old, bar))
     body = inside.finish(Const(0), new, params=(place, bar, total))
     scope.replace((items, ()), scope.builder.for_((indices, bars), (init,), body)[2])
 
@@ -201,9 +199,7 @@ def _undo_tuple_read(scope: Scope, container: Value, index: Arg, op: Call, bars:
         _contribute_if(scope, chosen, container, (k,), op.result, bars)
 
 
-def _undo_display_read(
-    scope: Scope, container: Display, index: Arg, op: Call, bars: Bars
-) -> None:
+def _undo_display_read(scope: Scope, container: Display, index: Arg, op: Call, bars: Bars) -> None:
     """Add to the item of a written-out sequence that was read."""
     for k, arg in enumerate(container.items):
         if isinstance(arg, Value) and scope.is_active((arg, ())):

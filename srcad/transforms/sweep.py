@@ -11,11 +11,8 @@ import numpy as np
 from srcad.analysis.activity import Activity, Facts, part
 from srcad.ir.builder import Builder
 from srcad.ir.core import (
-    Arg,
     Block,
     Call,
-    Const,
-    Display,
     For,
     Function,
     Routine,
@@ -65,7 +62,6 @@ class Sweep:
                 self.made[op.result] = op
             elif isinstance(op, For | While):
                 self.collected.update(collected_outputs(op))
-
 
 
 # ------------------------------------------------------------------------------- types
@@ -128,24 +124,3 @@ def homes_of(function: Function) -> dict[Value, Block]:
             homes.update(dict.fromkeys(op.results, block))
             pending.extend(op.blocks)
     return homes
-
-
-# ------------------------------------------------------------------------------- loops
-def may_exit(loop: Any) -> bool:
-    """Whether a trip of a loop can be its last by `break` or `return`."""
-    tag = loop.body.results[0]
-    return not (isinstance(tag, Const) and tag.value < 2)
-
-
-def is_range(seq: Arg) -> bool:
-    """Whether a sequence is a range display."""
-    return isinstance(seq, Display) and seq.kind == "range"
-
-
-def counts_from_zero(seq: Arg) -> bool:
-    """Whether a sequence is ``range(n)``."""
-    if not isinstance(seq, Display) or seq.kind != "range":
-        return False
-    start, _, step = seq.items
-    return start == Const(0) and step == Const(1)
-

@@ -115,7 +115,10 @@ class Arrays(Expressions):
         if len(shape) == 2:
             forms += ["({0}).T[::-1].T", "({0})[:, ::-1]", "({0}).reshape(-1).reshape" + str(shape)]
             forms += ["np.transpose(({0}).T)", "np.swapaxes(np.swapaxes({0}, 0, 1), 1, 0)"]
-            forms += ["({0})[np.arange(" + str(n) + ")]", "({0})[" + ", ".join("::" * 1 for _ in shape) + "]"]
+            forms += [
+                "({0})[np.arange(" + str(n) + ")]",
+                "({0})[" + ", ".join("::" * 1 for _ in shape) + "]",
+            ]
         else:
             forms += ["({0}).reshape(1, -1)[0]", "np.expand_dims({0}, 0)[0]", "({0})[None][0]"]
             forms += ["np.cumsum({0}) * 0.4", "np.squeeze(({0})[:, None])"]
@@ -140,7 +143,13 @@ class Arrays(Expressions):
         rows, length = self.module.rows, self.module.length
         if shape == (rows,):
             m, v = self.array((rows, length), d), self.array((length,), d)
-            form = self.random.choice(("({0} @ {1}) * 0.4", "np.dot({0}, {1}) * 0.4", "np.einsum('ij,j->i', {0}, {1}) * 0.4"))
+            form = self.random.choice(
+                (
+                    "({0} @ {1}) * 0.4",
+                    "np.dot({0}, {1}) * 0.4",
+                    "np.einsum('ij,j->i', {0}, {1}) * 0.4",
+                )
+            )
             return Text(f"({form.format(m.code, v.code)})", 0.4 * length * m.bound * v.bound)
         if shape == (length,):
             v, m = self.array((rows,), d), self.array((rows, length), d)

@@ -43,7 +43,9 @@ def leaves(tree: Any) -> list[Any]:
 
 def direction(tree: Any, rng: np.random.Generator) -> Any:
     """A random direction in the space of a structure."""
-    return mapped(lambda x: rng.normal(size=np.shape(x)) if np.ndim(x) else float(rng.normal()), tree)
+    return mapped(
+        lambda x: rng.normal(size=np.shape(x)) if np.ndim(x) else float(rng.normal()), tree
+    )
 
 
 def moved(tree: Any, along: Any, step: complex) -> Any:

@@ -164,7 +164,9 @@ class Expressions:
         var = self.named("tuple")
         if var is None:
             return None
-        return Text(f"{var.name}[{self.random.randrange(-len(var.keys), len(var.keys))}]", var.bound)
+        return Text(
+            f"{var.name}[{self.random.randrange(-len(var.keys), len(var.keys))}]", var.bound
+        )
 
     def dict_part(self) -> Text | None:
         var = self.named("dict")
@@ -405,7 +407,9 @@ class Expressions:
 
     def reduction(self, d: int) -> Text | None:
         """A number from an array."""
-        shape: Shape = self.random.choice(((self.module.length,), (self.module.rows, self.module.length)))
+        shape: Shape = self.random.choice(
+            ((self.module.length,), (self.module.rows, self.module.length))
+        )
         x = self.tame(self.array(shape, d), 3.0)
         size = shape[0] if len(shape) == 1 else shape[0] * shape[1]
         forms = [
@@ -421,7 +425,11 @@ class Expressions:
         ]
         if len(shape) == 1:
             mask = f"np.sum(({{0}})[np.arange({size}) > {self.random.randrange(2)}])"
-            forms += [(mask, size), ("np.dot({0}, {0}) * 0.3", size * x.bound), ("(({0}) @ ({0})[::-1]) * 0.3", size * x.bound)]
+            forms += [
+                (mask, size),
+                ("np.dot({0}, {0}) * 0.3", size * x.bound),
+                ("(({0}) @ ({0})[::-1]) * 0.3", size * x.bound),
+            ]
         if not self.module.analytic:
             forms += [
                 ("np.max({})", 1.0),

@@ -97,7 +97,9 @@ _NODES: dict[type[ast.AST], str] = {
 def features(program: Program) -> set[str]:
     """The names of the features that occur in the program's functions."""
     tree = ast.parse(program.text)
-    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name != "make_arguments"]
+    functions = [
+        n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name != "make_arguments"
+    ]
     helpers = {f.name: f for f in functions}
     found = set(program.marks)
     for function in functions:
@@ -122,7 +124,11 @@ def _of_function(function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef])
             yield "comparison chain"
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
             yield "unpacking" if isinstance(node.targets[0], ast.Tuple) else "tuple"
-        if isinstance(node, ast.If) and len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+        if (
+            isinstance(node, ast.If)
+            and len(node.orelse) == 1
+            and isinstance(node.orelse[0], ast.If)
+        ):
             yield "elif"
         if isinstance(node, ast.For | ast.While):
             yield from _of_loop(node)
@@ -154,7 +160,9 @@ def _of_loop(node: ast.For | ast.While) -> Iterator[str]:
                 yield "loop-carried swap"
 
 
-def _of_call(node: ast.Call, function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -> Iterator[str]:
+def _of_call(
+    node: ast.Call, function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]
+) -> Iterator[str]:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if name in _CALLS:
         yield _CALLS[name]

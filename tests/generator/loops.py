@@ -59,7 +59,9 @@ class Loops(Statements):
         var = self.named("float", ())
         if var:
             value = self.value((), 1.0).code
-            form = self.random.choice(("{0} = 0.6 * {0} + 0.4 * ({1})", "{0} = np.tanh({0} + 0.5 * ({1}))", "{0} = {1}"))
+            form = self.random.choice(
+                ("{0} = 0.6 * {0} + 0.4 * ({1})", "{0} = np.tanh({0} + 0.5 * ({1}))", "{0} = {1}")
+            )
             self.emit(form.format(var.name, value))
 
     def reassign(self, items: tuple[Var, ...]) -> None:
@@ -141,9 +143,17 @@ class Loops(Statements):
             return self.range_loop()
         if matrix and self.chance(0.5):
             row = Var(k, shape=(n,), bound=matrix.bound)
-            self.body(f"for {e}, {k} in zip({vector.name}, {matrix.name}):", Var(e, bound=vector.bound), row)
+            self.body(
+                f"for {e}, {k} in zip({vector.name}, {matrix.name}):",
+                Var(e, bound=vector.bound),
+                row,
+            )
         elif self.chance(0.5):
-            self.body(f"for {e}, {k} in zip({vector.name}, range(3)):", Var(e, bound=vector.bound), Var(k, "int"))
+            self.body(
+                f"for {e}, {k} in zip({vector.name}, range(3)):",
+                Var(e, bound=vector.bound),
+                Var(k, "int"),
+            )
         else:
             self.body(
                 f"for {e}, {k} in zip({vector.name}[1:], {vector.name}[:-1]):",
@@ -153,12 +163,20 @@ class Loops(Statements):
         return None
 
     def enumerate_loop(self) -> None:
-        items = self.named("float", (self.module.length,)) or self.named("tuple") or self.named("floats")
+        items = (
+            self.named("float", (self.module.length,))
+            or self.named("tuple")
+            or self.named("floats")
+        )
         i, e = self.fresh("i"), self.fresh("e")
         if items is None:
             return self.range_loop()
         start = self.random.choice(("", "", ", 1", ", start=2"))
-        self.body(f"for {i}, {e} in enumerate({items.name}{start}):", Var(i, "int"), Var(e, bound=items.bound))
+        self.body(
+            f"for {i}, {e} in enumerate({items.name}{start}):",
+            Var(i, "int"),
+            Var(e, bound=items.bound),
+        )
         return None
 
     def reversed_loop(self) -> None:
@@ -207,9 +225,18 @@ class Loops(Statements):
         self.loops -= 1
         result = self.new_name()
         if shape:
-            form = self.random.choice(("np.sum(np.stack({}), axis=0)", "sum({})", "np.mean(np.array({}), axis=0)", "{}[-1]"))
+            form = self.random.choice(
+                (
+                    "np.sum(np.stack({}), axis=0)",
+                    "sum({})",
+                    "np.mean(np.array({}), axis=0)",
+                    "{}[-1]",
+                )
+            )
         else:
-            form = self.random.choice(("sum({})", "np.sum(np.array({}))", "{}[-1]", "np.mean(np.stack({}))"))
+            form = self.random.choice(
+                ("sum({})", "np.sum(np.array({}))", "{}[-1]", "np.mean(np.stack({}))")
+            )
         self.emit(f"{result} = {form.format(items)}")
         self.bind(Var(result, shape=shape, bound=9.0))
         self.bind(Var(items, "arrays" if shape else "floats", shape, 3.0))

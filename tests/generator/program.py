@@ -75,14 +75,18 @@ def _helper(random: Random, module: Module, name: str) -> str:
         writer.bind(Var(param.name, kind, param.shape, 2.0))
     writer.statements(random.choice((0, 1, 2)))
     pair = random.random() < 0.25
-    result_shape: Shape = random.choice(((), (), (module.length,))) if not pair and not writer.returned else ()
+    result_shape: Shape = (
+        random.choice(((), (), (module.length,))) if not pair and not writer.returned else ()
+    )
     value = writer.value(result_shape, 2.0)
     if pair and not writer.returned:
         writer.emit(f"return {value.code}, {writer.value((), 2.0).code}")
     else:
         pair = False
         mean = f"0.3 * np.mean({params[0].name})"
-        writer.emit(f"return {value.code} + {mean}" if random.random() < 0.7 else f"return {value.code}")
+        writer.emit(
+            f"return {value.code} + {mean}" if random.random() < 0.7 else f"return {value.code}"
+        )
     module.helpers.append(Helper(name, tuple(params), 3.0, 2 if pair else 1, result_shape))
     return _definition(name, params, writer.lines)
 
@@ -137,7 +141,9 @@ def _main(random: Random, module: Module) -> tuple[str, list[str], tuple[int, ..
     writer.exits = random.choice((0, 0, 1, 2))
     writer.limit = (10, 18, 26)[module.size - 1]
     names, arguments = _parameters(random, module, writer)
-    wrt = tuple(k for k, n in enumerate(names) if not writer.vars[n].kind.startswith(("count", "flag")))
+    wrt = tuple(
+        k for k, n in enumerate(names) if not writer.vars[n].kind.startswith(("count", "flag"))
+    )
     before = _unpacked(random, module, writer)
     writer.straight = random.random() < 0.1
     writer.statements(random.choice(((2, 3), (3, 4, 5), (5, 6, 8))[module.size - 1]))
@@ -174,7 +180,11 @@ def _parameters(random: Random, module: Module, writer: Writer) -> tuple[list[st
         shape = (module.rows, module.length)
         add("m", f"np.array({array(shape)})", Var("m", "float", shape, 1.5))
     if random.random() < 0.2:
-        add("params", f"{{'p': {number()}, 'q': {number()}}}", Var("params", "dict", bound=1.5, keys=("p", "q")))
+        add(
+            "params",
+            f"{{'p': {number()}, 'q': {number()}}}",
+            Var("params", "dict", bound=1.5, keys=("p", "q")),
+        )
         module.marks.add("container argument")
     elif random.random() < 0.2:
         add("pair", f"({number()}, {number()})", Var("pair", "tuple", bound=1.5, keys=("0", "1")))
@@ -183,7 +193,11 @@ def _parameters(random: Random, module: Module, writer: Writer) -> tuple[list[st
         add("values", f"[{number()}, {number()}, {number()}]", Var("values", "floats", bound=1.5))
         module.marks.add("container argument")
     if "named tuple" in module.marks:
-        add("record", f"Pair({number()}, {number()})", Var("record", "record", bound=1.5, keys=("p", "q")))
+        add(
+            "record",
+            f"Pair({number()}, {number()})",
+            Var("record", "record", bound=1.5, keys=("p", "q")),
+        )
     if random.random() < 0.45:
         count = random.randrange(4)
         add("n", str(count), Var("n", "count", bound=count))

@@ -21,7 +21,7 @@ os.environ.setdefault("SRCAD_VERIFY", "1")
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-from tests.generator.checker import Outcome, check  # noqa: E402: after the environment is set
+from tests.generator.checker import Outcome, check  # noqa: E402 - after the environment is set
 from tests.generator.features import REQUIRED, features  # noqa: E402
 from tests.generator.program import Program, program  # noqa: E402
 from tests.generator.shrink import shrunk  # noqa: E402
@@ -34,7 +34,7 @@ def _expire(number: int, frame: FrameType | None) -> None:
 
 
 def one(seed: int, folder: Path) -> tuple[int, Outcome, set[str]]:
-    """Check the program of a seed, under a time limit; every sixth to second order."""
+    """Check the program of a seed, under a time limit."""
     made = program(seed)
     return seed, limited(made, folder), features(made)
 
@@ -44,7 +44,7 @@ def limited(made: Program, folder: Path) -> Outcome:
     signal.signal(signal.SIGALRM, _expire)
     signal.alarm(LIMIT)
     try:
-        return check(made, folder, second=made.seed % 6 == 0)
+        return check(made, folder)
     except TimeoutError as error:
         return Outcome("failed", "raises TimeoutError", str(error))
     finally:
@@ -71,7 +71,9 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--folder", type=Path, help="where failing programs are written")
     parser.add_argument("--small", action="store_true", help="only the small programs")
-    parser.add_argument("--show", type=int, metavar="SEED", help="print one program and its outcome")
+    parser.add_argument(
+        "--show", type=int, metavar="SEED", help="print one program and its outcome"
+    )
     parser.add_argument("--shrink", type=int, default=2, help="how many failures are shrunk")
     parser.add_argument("--seconds", type=float, default=30.0, help="the time for each shrinking")
     return parser.parse_args(argv)
@@ -92,7 +94,9 @@ def main(argv: list[str]) -> int:
     seen: Counter[str] = Counter()
     failures: list[tuple[int, Outcome]] = []
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        for seed, outcome, found in pool.imap_unordered(partial(one, folder=folder), seeds, chunksize=4):
+        for seed, outcome, found in pool.imap_unordered(
+            partial(one, folder=folder), seeds, chunksize=4
+        ):
             counts[outcome.status] += 1
             seen.update(found)
             if outcome.status == "failed":
@@ -105,7 +109,10 @@ def main(argv: list[str]) -> int:
 
 
 def report(
-    options: argparse.Namespace, folder: Path, seen: Counter[str], failures: list[tuple[int, Outcome]]
+    options: argparse.Namespace,
+    folder: Path,
+    seen: Counter[str],
+    failures: list[tuple[int, Outcome]],
 ) -> None:
     """Print the features, the failures by kind and the smallest failing programs."""
     if not options.small:
@@ -114,7 +121,9 @@ def report(
             print(f"{share:6.1f} %  {name}{'   <-- below 5 %' if share < 5 else ''}")
     kinds = Counter((o.kind, " ".join(o.message.split())[:100]) for _, o in failures)
     for (kind, message), number in kinds.most_common(25):
-        first = min(s for s, o in failures if (o.kind, " ".join(o.message.split())[:100]) == (kind, message))
+        first = min(
+            s for s, o in failures if (o.kind, " ".join(o.message.split())[:100]) == (kind, message)
+        )
         print(f"{number:5d} x {kind}: {message}   (seed {first})")
     if failures:
         print(f"failing programs: {folder}")

@@ -140,7 +140,9 @@ class Statements(Arrays):
         form = self.random.randrange(5)
         if form == 0:
             c = Var(self.new_name(), bound=3.0)
-            self.emit(f"({a.name}, {b.name}), {c.name} = ({first.code}, {second.code}), {third.code}")
+            self.emit(
+                f"({a.name}, {b.name}), {c.name} = ({first.code}, {second.code}), {third.code}"
+            )
             self.bind(c)
         elif form == 1:
             rest = Var(self.new_name(), "floats", bound=3.0)
@@ -187,14 +189,18 @@ class Statements(Arrays):
         if self.chance(0.25):
             shape = (self.module.length,)
             name = self.new_name()
-            fresh = self.random.choice((f"np.zeros({self.module.length})", f"{self.value(shape).code} * 1.5"))
+            fresh = self.random.choice(
+                (f"np.zeros({self.module.length})", f"{self.value(shape).code} * 1.5")
+            )
             self.emit(f"{name} = {fresh}")
             self.vars[name] = Var(name, "owned", shape, 3.0)
             return
         var = self.named("float", ())
         if var is None:
             return
-        form = self.random.choice(("{} += 0.5 * {}", "{} -= 0.3 * {}", "{} *= np.sin({})", "{} /= 2.0 + np.cos({})"))
+        form = self.random.choice(
+            ("{} += 0.5 * {}", "{} -= 0.3 * {}", "{} *= np.sin({})", "{} /= 2.0 + np.cos({})")
+        )
         self.emit(form.format(var.name, f"({self.value((), 1.0).code})"))
         self.emit(f"{var.name} = {self.tame(Text(var.name, 9.0), var.bound).code}")
 
@@ -288,13 +294,17 @@ class Statements(Arrays):
         outer = self.named("float", ())
         number = outer.name if outer else "0.7"
         bound = max(outer.bound if outer else 1.0, 1.0)
-        found = [h for h in self.module.helpers if h.results == 1 and not h.shape and len(h.params) == 2]
+        found = [
+            h for h in self.module.helpers if h.results == 1 and not h.shape and len(h.params) == 2
+        ]
         plain = [h for h in found if all(p.kind == "float" and not p.shape for p in h.params)]
         form = self.random.randrange(4)
         if form == 0 and plain:
             helper = self.random.choice(plain)
             last = helper.params[1].name
-            self.emit(f"{name} = functools.partial({helper.name}, {last}={self.value((), 2.0).code})")
+            self.emit(
+                f"{name} = functools.partial({helper.name}, {last}={self.value((), 2.0).code})"
+            )
             self.bind(Var(name, "function", bound=helper.bound))
             return
         if form == 1:
@@ -302,7 +312,9 @@ class Statements(Arrays):
         else:
             with self.block(f"def {name}({s}, scale={self.constant()}):"):
                 if self.chance(0.5):
-                    with self.block(f"if {s} > 0.2:" if not self.module.analytic else "if scale > 0.0:"):
+                    with self.block(
+                        f"if {s} > 0.2:" if not self.module.analytic else "if scale > 0.0:"
+                    ):
                         self.emit(f"return np.sin({s}) * {number}")
                 self.emit(f"return scale * np.tanh({s} + {number})")
             bound = max(bound, 1.5)
@@ -347,7 +359,7 @@ class Statements(Arrays):
             with self.block(f"if {var.name} > 1e9:"):
                 self.emit(f"raise ValueError(f'too large: {{{var.name}}}')")
         elif form == 3:
-            self.emit(f"'''A note, with \"quotes\" and {{braces}}.'''")
+            self.emit("'''A note, with \"quotes\" and {braces}.'''")
         elif form == 4 and var:
             unused = self.new_name()
             self.emit(f"{unused} = {var.name} * 3.0")

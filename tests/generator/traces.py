@@ -41,11 +41,15 @@ class Instrument(ast.NodeTransformer):
         self.generic_visit(node)
         text = ast.unparse(node.func)
         if text in _KINKED:
-            return ast.Call(_name("kink_"), [ast.Constant(text), node.func, *node.args], node.keywords)
+            return ast.Call(
+                _name("kink_"), [ast.Constant(text), node.func, *node.args], node.keywords
+            )
         if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
             target = ast.parse(f"np.{node.func.attr}", mode="eval").body
             name = ast.Constant(f"np.{node.func.attr}")
-            return ast.Call(_name("kink_"), [name, target, node.func.value, *node.args], node.keywords)
+            return ast.Call(
+                _name("kink_"), [name, target, node.func.value, *node.args], node.keywords
+            )
         return node
 
 
@@ -86,7 +90,7 @@ def instrumented(text: str, name: str) -> tuple[Callable[..., Any], Trace]:
     tree = ast.fix_missing_locations(Instrument().visit(ast.parse(text)))
     module = types.ModuleType(name)
     module.__dict__.update(record_=record_, decide_=decide_, kink_=kink_)
-    exec(compile(tree, f"<instrumented {name}>", "exec"), module.__dict__)  # noqa: S102
+    exec(compile(tree, f"<instrumented {name}>", "exec"), module.__dict__)
     return module.f, trace
 
 

@@ -51,7 +51,9 @@ def shown(f: Callable[..., Any], *args: Any, wrt: Sequence[int] | None = None) -
     return "\n".join(line.split("  # line")[0] for line in lines)
 
 
-def gradient(f: Callable[..., Any], *args: Any, wrt: Sequence[int] | None = None) -> tuple[Any, ...]:
+def gradient(
+    f: Callable[..., Any], *args: Any, wrt: Sequence[int] | None = None
+) -> tuple[Any, ...]:
     """The gradients, by the evaluator."""
     found, arguments = lowered(f, *args)
     function = gradients_of(found.function, range(len(args)) if wrt is None else wrt)

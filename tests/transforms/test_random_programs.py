@@ -17,7 +17,8 @@ PER_TEST = 5
 def test_derivatives_of_random_programs_agree_with_differences(first, tmp_path):
     wrong = []
     for seed in range(first, first + PER_TEST):
-        with loaded(program(seed).text, tmp_path, f"program_{seed}") as module, np.errstate(all="ignore"):
+        text = program(seed).text
+        with loaded(text, tmp_path, f"program_{seed}") as module, np.errstate(all="ignore"):
             args = module.make_arguments()
             found, arguments = lowered(module.f, *args)
             wrt = [k for k in smooth(args) if k in module.WRT]

@@ -29,7 +29,7 @@ class Traced:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name == "ndim" and isinstance(self.value.type, Numeric) and self.value.type.shape is not None:
+        if name == "ndim":
             return len(self.value.type.shape)
         if name == "T":
             return call(self.builder, np.transpose, self)

@@ -1,0 +1,82 @@
+"""Stores as statements: ``u[i] = v``, ``x_bar[i] += g``, ``items.append(v)``."""
+
+from __future__ import annotations
+
+import ast
+from typing import Protocol
+
+from srcad.backends.coalesce import Webs
+from srcad.backends.expressions import Nesting
+from srcad.backends.names import Globals, attribute
+from srcad.backends.spelling import BINARY, index_expression
+from srcad.ir.core import Arg, Call, Display, Value
+from srcad.ir.primitives import (
+    add_at,
+    add_at_repeated,
+    append,
+    replaced,
+    updated,
+    without_last,
+)
+
+
+class StoreWriter(Protocol):
+    """What a store needs of the writer."""
+
+    webs: Webs
+    nesting: Nesting
+    space: Globals
+
+    def expr(self, arg: Arg) -> ast.expr:
+        """The expression for an argument."""
+
+    def name(self, value: Value) -> ast.Name:
+        """A variable that is written."""
+
+    def assign(self, value: Value, node: ast.expr) -> ast.stmt:
+        """An assignment."""
+
+
+def mutation(writer: StoreWriter, op: Call, result: Value) -> list[ast.stmt]:
+    """Write into the first argument's storage, or into a copy of it."""
+    first = op.args[0]
+    atom = first if isinstance(first, Display) else writer.nesting.resolve(first)
+    statements: list[ast.stmt] = []
+    if not op.in_place:
+        statements.append(writer.assign(result, _copied(writer, op)))
+    elif not isinstance(atom, Value) or not writer.webs.same(atom, result):
+        statements.append(writer.assign(result, writer.expr(first)))
+    statements.append(_store(writer, op, result))
+    return statements
+
+
+def _copied(writer: StoreWriter, op: Call) -> ast.expr:
+    source = writer.expr(op.args[0])
+    if op.target is replaced:
+        return ast.List([ast.Starred(source, ast.Load())], ast.Load())
+    return ast.Call(attribute(source, "copy"), [], [])
+
+
+def _store(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:
+    target, args = op.target, op.args
+    if target is append:
+        return _call(attribute(writer.expr(result), "append"), writer.expr(args[1]))
+    if target is without_last:
+        return _call(attribute(writer.expr(result), "pop"))
+    if target is add_at_repeated:
+        add = attribute(attribute(writer.space.numpy(), "add"), "at")
+        return _call(add, writer.expr(result), *map(writer.expr, args[1:]))
+    if target in (updated, replaced, add_at):
+        index = index_expression(writer, args[1])
+        place = ast.Subscript(writer.expr(result), index, ast.Store())
+        value = writer.expr(args[2])
+        if target is add_at:
+            return ast.AugAssign(place, ast.Add(), value)
+        return ast.Assign([place], value)
+    if target in BINARY:
+        return ast.AugAssign(writer.name(result), BINARY[target](), writer.expr(args[1]))
+    raise TypeError(f"no way to write {target!r} in place")
+
+
+def _call(function: ast.expr, *args: ast.expr) -> ast.stmt:
+    return ast.Expr(ast.Call(function, list(args), []))

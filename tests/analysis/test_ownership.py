@@ -1,0 +1,206 @@
+"""Stores reuse storage exactly where nobody can tell."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from srcad.analysis.ownership import fresh_results, in_place
+from srcad.ir.builder import Builder
+from srcad.ir.core import Block, Call, Const, Display, Function, Value, walk
+from srcad.ir.primitives import add_at, append, build_dict, build_list, build_tuple, updated
+from srcad.types import FLOAT, INT, array_type, fresh_extent
+from tests.backends.check import assert_means_the_same, written
+
+N = fresh_extent()
+VECTOR = array_type(float, (N,))
+GO_ON = Const(0)
+
+
+def stores(function: Function) -> list[bool]:
+    """Whether each store is in place, in order."""
+    kinds = (updated, add_at, append, operator.add)
+    calls = (op for op in walk(function.block) if isinstance(op, Call) and op.target in kinds)
+    return [op.in_place for op in calls]
+
+
+def zeros(b: Builder, like: Value, hint: str) -> Value:
+    return b.call(np.zeros_like, like, hint=hint)
+
+
+def test_a_chain_of_stores_into_an_own_array_is_in_place() -> None:
+    b, v = Builder(), Value(VECTOR, "v")
+    u = zeros(b, v, "u")
+    for k in range(3):
+        u = b.call(updated, u, Const(k), Const(1.0), hint="u")
+    function = Function("f", (v,), b.finish(u))
+
+    marked = in_place(function)
+
+    assert stores(marked) == [True] * 3
+    assert "    u[2] = 1.0\n    return u\n" in written(marked)
+    assert_means_the_same(marked, np.ones(3), pure=function)
+
+
+def test_a_parameter_is_never_written_into() -> None:
+    b, v = Builder(), Value(VECTOR, "v")
+    u = b.call(updated, v, Const(0), Const(1.0), hint="u")
+    function = Function("f", (v,), b.finish(u))
+
+    assert stores(in_place(function)) == [False]
+    assert_means_the_same(in_place(function), np.zeros(2), pure=function)
+
+
+def test_an_old_version_that_is_read_later_stays() -> None:
+    b, v = Builder(), Value(VECTOR, "v")
+    u = zeros(b, v, "u")
+    w = b.call(updated, u, Const(0), Const(1.0), hint="u")
+    function = Function("f", (v,), b.finish(b.call(operator.sub, w, u)))
+
+    assert_means_the_same(in_place(function), np.zeros(2), pure=function)
+
+
+def test_a_view_that_is_read_later_is_copied_where_it_is_taken() -> None:
+    b, v = Builder(), Value(VECTOR, "v")
+    u = b.call(operator.mul, v, Const(2.0), hint="u")
+    head = b.call(operator.getitem, u, Display("slice", (Const(0), Const(2), Const(None))),
+                  hint="head")  # fmt: skip
+    w = b.call(updated, u, Const(0), Const(9.0), hint="u")
+    function = Function("f", (v,), b.finish(w, head))
+
+    marked = in_place(function)
+
+    assert stores(marked) == [True]
+    assert "head = u[0:2].copy()" in written(marked)
+    assert_means_the_same(marked, np.ones(3), pure=function)
+
+
+def accumulation(start: str) -> Function:
+    """A loop that adds into one buffer, as an adjoint does."""
+    b, v, n = Builder(half="reverse"), Value(VECTOR, "v"), Value(INT, "n")
+    init = zeros(b, v, "x_bar") if start == "zeros" else v
+    i, buffer = Value(INT, "i"), Value(VECTOR, "x_bar")
+    with b.block() as inside:
+        grown = inside.call(add_at, buffer, i, Const(1.0), hint="x_bar")
+        more = inside.call(operator.add, grown, v, hint="x_bar")
+        body = inside.finish(GO_ON, more, params=(i, buffer))
+    outs = b.for_((Display("range", (Const(0), n, Const(1))),), (init,), body)
+    return Function("f", (v, n), b.finish(outs[2]))
+
+
+def test_a_buffer_is_accumulated_in_place() -> None:
+    function = accumulation("zeros")
+
+    marked = in_place(function)
+
+    assert stores(marked) == [True, True]
+    assert "        x_bar[i] += 1.0\n        x_bar += v\n" in written(marked)
+    assert_means_the_same(marked, np.ones(4), 3, pure=function)
+
+
+def test_a_foreign_start_is_copied_once_before_the_loop() -> None:
+    function = accumulation("argument")
+
+    marked = in_place(function)
+
+    assert stores(marked) == [True, True]
+    assert "x_bar = v.copy()\n    for i" in written(marked)
+    assert_means_the_same(marked, np.ones(4), 3, pure=function)
+
+
+def test_an_array_that_a_trip_saves_is_copied() -> None:
+    b, v, n = Builder(), Value(VECTOR, "v"), Value(INT, "n")
+    start = b.call(np.copy, v, hint="u")
+    i, u = Value(INT, "i"), Value(VECTOR, "u")
+    with b.block() as inside:
+        w = inside.call(updated, u, i, Const(7.0), hint="u")
+        body = inside.finish(GO_ON, w, u, params=(i, u))
+    outs = b.for_((Display("range", (Const(0), n, Const(1))),), (start,), body)
+    function = Function("f", (v, n), b.finish(outs[2], outs[3]))
+
+    marked = in_place(function)
+
+    assert_means_the_same(marked, np.zeros(3), 3, pure=function)
+    assert stores(marked) == [True]
+
+
+def test_a_swap_of_two_buffers_keeps_them_apart() -> None:
+    b, v, n = Builder(), Value(VECTOR, "v"), Value(INT, "n")
+    first, second = zeros(b, v, "a"), b.call(np.ones_like, v, hint="c")
+    i, a, c = Value(INT, "i"), Value(VECTOR, "a"), Value(VECTOR, "c")
+    with b.block() as inside:
+        w = inside.call(updated, a, i, Const(7.0), hint="a")
+        body = inside.finish(GO_ON, c, w, params=(i, a, c))
+    outs = b.for_((Display("range", (Const(0), n, Const(1))),), (first, second), body)
+    function = Function("f", (v, n), b.finish(outs[2], outs[3]))
+
+    assert_means_the_same(in_place(function), np.zeros(4), 3, pure=function)
+
+
+def test_a_store_in_one_arm_only() -> None:
+    b, v, x = Builder(), Value(VECTOR, "v"), Value(FLOAT, "x")
+    u = zeros(b, v, "u")
+    test = b.call(operator.gt, x, Const(0.0))
+    with b.block() as arm:
+        then = arm.finish(arm.call(updated, u, Const(0), x, hint="u"))
+    (w,) = b.if_(test, then, Block((), (), (u,)))
+    function = Function("f", (v, x), b.finish(w))
+
+    marked = in_place(function)
+
+    assert stores(marked) == [True]
+    for value in (-1.0, 1.0):
+        assert_means_the_same(marked, np.zeros(2), value, pure=function)
+
+
+def test_an_append_to_an_own_list_is_in_place() -> None:
+    b, n = Builder(), Value(INT, "n")
+    empty = b.call(build_list, hint="items")
+    i, items = Value(INT, "i"), empty
+    carried = Value(b.call(append, empty, Const(1)).type, "items")
+    b.ops.pop()
+    with b.block() as inside:
+        longer = inside.call(append, carried, i, hint="items")
+        body = inside.finish(GO_ON, longer, params=(i, carried))
+    outs = b.for_((Display("range", (Const(0), n, Const(1))),), (items,), body)
+    function = Function("f", (n,), b.finish(outs[2]))
+
+    marked = in_place(function)
+
+    assert "        items.append(i)\n" in written(marked)
+    assert_means_the_same(marked, 4, pure=function)
+
+
+# --------------------------------------------------------------------------- fresh results
+def test_a_gradient_that_is_an_argument_is_copied() -> None:
+    v = Value(VECTOR, "v")
+    function = Function("f", (v,), Builder().finish(Const(1.0), v))
+
+    assert "return 1.0, v.copy()" in written(fresh_results(function, (1,)))
+
+
+def test_two_gradients_never_share() -> None:
+    b, v = Builder(half="reverse"), Value(VECTOR, "v")
+    g = b.call(operator.mul, v, Const(2.0), hint="g")
+    both = b.call(build_tuple, g, b.call(build_dict, Const(("w",)), g))
+    function = fresh_results(Function("f", (v,), b.finish(both)), (0,))
+
+    text = written(function)
+
+    assert text.count(".copy()") == 1
+    assert_means_the_same(function, np.ones(2))
+
+
+def test_a_new_array_is_returned_as_it_is() -> None:
+    b, v = Builder(half="reverse"), Value(VECTOR, "v")
+    g = b.call(operator.mul, v, Const(2.0))
+
+    assert ".copy()" not in written(fresh_results(Function("f", (v,), b.finish(g)), (0,)))
+
+
+def test_a_broadcast_gradient_is_made_writable() -> None:
+    b, v = Builder(half="reverse"), Value(VECTOR, "v")
+    g = b.call(np.broadcast_to, Const(1.0), b.call(np.shape, v), type=VECTOR)
+
+    assert ".copy()" in written(fresh_results(Function("f", (v,), b.finish(g)), (0,)))

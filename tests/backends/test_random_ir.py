@@ -1,0 +1,84 @@
+"""Random IR, written and run: the same values and the same effects, in the same order."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+from srcad.analysis.ownership import in_place
+from srcad.backends.python import emit, load
+from srcad.ir.core import Call, Function, walk
+from srcad.ir.evaluate import evaluate
+from srcad.ir.verify import verify
+from srcad.passes.fuse import fuse
+from tests.backends.check import same
+from tests.backends.random_ir import LOG, Generator
+
+ARGUMENTS = (
+    (0.3, -0.7, np.array([0.1, 0.2, 0.3]), 3),
+    (1.5, 0.2, np.array([-1.0, 2.0, 0.5]), 0),
+    (-0.4, 0.9, np.array([-0.3, 0.2, 0.5]), 5),
+)
+CHUNK = 20
+
+
+def outcomes(run: object, pure: Function, args: tuple[object, ...]) -> None:
+    """Compare results, effects and arguments of one call."""
+    assert callable(run)
+    LOG.clear()
+    want = evaluate(pure, *copy.deepcopy(args))
+    effects = list(LOG)
+    LOG.clear()
+    given = copy.deepcopy(args)
+
+    got = run(*given)
+
+    assert same(want, got), (want, got)
+    assert same(effects, list(LOG))
+    assert same(given, args)
+
+
+@pytest.mark.parametrize("chunk", range(8))
+def test_written_code_means_what_the_ir_means(chunk: int) -> None:
+    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+        function = verify(Generator(seed, depth=1).function())
+        run = load(emit(function))
+
+        for args in ARGUMENTS:
+            outcomes(run, function, args)
+
+
+@pytest.mark.parametrize("chunk", range(8))
+def test_writing_in_place_changes_no_value(chunk: int) -> None:
+    for seed in range(1000 + chunk * CHUNK, 1000 + (chunk + 1) * CHUNK):
+        function = Generator(seed, depth=1).function()
+        run = load(emit(verify(in_place(function))))
+
+        for args in ARGUMENTS:
+            outcomes(run, function, args)
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_fusing_conditionals_changes_no_value(chunk: int) -> None:
+    for seed in range(2000 + chunk * CHUNK, 2000 + (chunk + 1) * CHUNK):
+        function = Generator(seed, depth=1).function()
+        run = load(emit(verify(fuse(function))))
+
+        for args in ARGUMENTS:
+            outcomes(run, function, args)
+
+
+def test_some_random_stores_are_in_place() -> None:
+    functions = (in_place(Generator(seed, depth=1).function()) for seed in range(40))
+
+    stores = [op for f in functions for op in walk(f.block) if isinstance(op, Call)]
+
+    assert sum(op.in_place for op in stores) > 5
+
+
+def test_the_text_is_the_same_every_time() -> None:
+    texts = {emit(Generator(5, depth=1).function()).text for _ in range(3)}
+
+    assert len(texts) == 1

@@ -1,0 +1,122 @@
+"""Layout, comments, and the files that tracebacks show."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import inspect
+import linecache
+import operator
+import traceback
+
+import numpy as np
+
+from srcad.backends.python import emit, load
+from srcad.backends.text import Comment, render, same_tree
+from srcad.ir.builder import Builder
+from srcad.ir.core import Const, Function, Location, Value
+from srcad.types import FLOAT
+
+
+def function(line: int = 14, text: str = "y = np.log(x)") -> Function:
+    """A function with one statement in each half."""
+    b, x = Builder(), Value(FLOAT, "x")
+    b.where = Location("/home/me/model.py", line)
+    y = b.call(np.log, x, hint="y")
+    b.half = "reverse"
+    g = b.call(operator.truediv, y, x)
+    product = b.call(operator.mul, g, g)
+    return Function("loss", (x,), b.finish(product), Location("/home/me/model.py", 13))
+
+
+def test_the_header_names_function_file_and_line() -> None:
+    text = emit(function()).text
+
+    assert text.startswith("# loss  (model.py:13)\ndef loss(x):\n")
+
+
+def test_reverse_statements_carry_the_line_that_they_undo() -> None:
+    text = emit(function(), source_line=lambda where: "y = np.log(x)").text
+
+    assert "    # y = np.log(x)  (model.py:14)\n    g = y / x\n" in text
+
+
+def test_a_comment_is_one_line_of_plain_text() -> None:
+    text = emit(function(), source_line=lambda where: "y = 1\nimport os  # \x00 'quote\"").text
+
+    assert "# y = 1 import os #   'quote\"  (model.py:14)" in text
+
+
+def test_long_comments_are_cut() -> None:
+    text = emit(function(), source_line=lambda where: "y = " + "x + " * 60).text
+
+    assert max(map(len, text.splitlines())) <= 88
+
+
+def test_long_lines_are_broken_at_commas_or_operators() -> None:
+    b = Builder()
+    names = [Value(FLOAT, f"a_long_parameter_name_{k}") for k in range(9)]
+    total = names[0]
+    for name in names[1:]:
+        total = b.call(operator.add, total, name)
+    text = emit(Function("f", tuple(names), b.finish(total))).text
+
+    assert max(map(len, text.splitlines())) <= 88
+    assert len(text.splitlines()) > 3
+
+
+def test_what_does_not_parse_back_is_printed_without_comments() -> None:
+    node = ast.Constant(-2.0)
+    wrong = ast.Expr(ast.BinOp(node, ast.Pow(), ast.Constant(2)))
+    tree = ast.Module([Comment("gone"), wrong], [])
+
+    text, parsed = render(tree)
+
+    assert "#" not in text
+    assert same_tree(parsed, ast.parse(text))
+
+
+def test_the_line_map_leads_to_the_users_lines() -> None:
+    emitted = emit(function(), source_line=lambda where: "y = np.log(x)")
+    lines = emitted.text.splitlines()
+
+    mapped = {lines[k - 1].strip(): where.line for k, where in emitted.line_map.items()}
+
+    assert mapped == {"y = np.log(x)": 14, "g = y / x": 14}
+
+
+def test_tracebacks_and_inspect_show_the_text() -> None:
+    emitted = emit(function())
+    run = load(emitted, "model.loss")
+
+    try:
+        run("no number")
+    except TypeError as error:
+        shown = "".join(traceback.format_exception(error))
+
+    assert "y = np.log(x)" in shown
+    assert "<srcad model.loss" in shown
+    assert inspect.getsource(run) in emitted.text
+
+
+def test_linecache_forgets_a_function_that_died() -> None:
+    emitted = emit(function())
+    first, second = load(emitted, "model.gone"), load(emitted, "model.gone")
+    file = first.__code__.co_filename
+
+    del first
+    gc.collect()
+    kept = file in linecache.cache
+    del second
+    gc.collect()
+
+    assert kept
+    assert file not in linecache.cache
+
+
+def test_a_constant_string_cannot_leave_its_quotes() -> None:
+    b, x = Builder(), Value(FLOAT, "x")
+    nasty = "\"'\n\\\x00\u2028" + "a" * 200
+    emitted = emit(Function("f", (x,), b.finish(Const(nasty))))
+
+    assert load(emitted)(1.0) == nasty

@@ -1,0 +1,170 @@
+"""The rewrites, each on a line of its own; and that the primal is left alone."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from srcad import runtime
+from srcad.ir.builder import Builder
+from srcad.ir.core import Const, Function, Value
+from srcad.ir.evaluate import evaluate
+from srcad.ir.primitives import add_at, build_tuple, item
+from srcad.ir.text import text
+from srcad.ir.verify import verify
+from srcad.passes.simplify import simplify
+from srcad.signature import describe
+from srcad.types import FLOAT, INT, Facts
+from tests.transforms.tracing import Traced, as_arg
+
+A = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+X = np.array([1.0, 2.0, 3.0])
+
+
+def built(f, args, half="reverse") -> Function:
+    """A straight-line function as IR, all of it in one half."""
+    facts = Facts()
+    builder = Builder(half=half)
+    names = inspect.signature(f).parameters
+    params = tuple(
+        Value(describe(a, (("param", n),), facts), n) for n, a in zip(names, args, strict=True)
+    )
+    result = as_arg(f(*[Traced(builder, p) for p in params]))
+    return Function("f", params, builder.finish(result))
+
+
+def simplified(f, *args) -> str:
+    """What is left of the one expression of a function, nested again."""
+    function = built(f, args)
+    found = verify(simplify(function))
+    np.testing.assert_allclose(evaluate(found, *args), evaluate(function, *args), rtol=1e-14)
+    lines = [line.strip() for line in text(found).splitlines()[1:]]
+    names: dict[str, str] = {}
+    for line in lines[:-1]:
+        name, _, made = line.partition(" = ")
+        for known in sorted(names, key=len, reverse=True):
+            made = made.replace(known, names[known])
+        names[name] = made
+    result = lines[-1].removeprefix("return ")
+    return names.get(result, result)
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (lambda x: 1.0 * x, "x"),
+        (lambda x: x * 1, "x"),
+        (lambda x: 0.0 + x, "x"),
+        (lambda x: x - 0.0, "x"),
+        (lambda x: x / 1, "x"),
+        (lambda x: -(-x), "x"),
+        (lambda x: -1.0 * x, "neg(x)"),
+        (lambda x: x * 2, "mul(2, x)"),
+        (lambda x: 2 + x, "add(x, 2)"),
+        (lambda x: 2 * (0.5 * x), "x"),
+        (lambda x: 2 * (3 * x), "mul(6, x)"),
+        (lambda x: x + x, "mul(2, x)"),
+        (lambda x: 3 * x - x, "mul(2, x)"),
+        (lambda x: (x * 2 + x) + x, "mul(4, x)"),
+        (lambda x: x**1, "x"),
+        (lambda x: x**2, "mul(x, x)"),
+        (lambda x: x**3, "mul(mul(x, x), x)"),
+        (lambda x: (2 * x) / 2, "x"),
+    ],
+)
+def test_rewrites_of_one_number(f, expected):
+    assert simplified(f, 1.5) == expected
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (lambda x, y: x + (-y), "sub(x, y)"),
+        (lambda x, y: x - (-y), "add(x, y)"),
+        (lambda x, y: (-x) + y, "sub(y, x)"),
+        (lambda x, y: (-x) * y, "neg(mul(x, y))"),
+        (lambda x, y: (-x) * (-y), "mul(x, y)"),
+        (lambda x, y: -(x - y), "sub(y, x)"),
+        (lambda x, y: x * (1 / y), "truediv(x, y)"),
+        (lambda x, y: 2 * (3 / y) + x, "add(truediv(6, y), x)"),
+        (lambda x, y: x * (2 * y), "mul(mul(2, x), y)"),
+        (lambda x, y: x * y + y * x, "mul(mul(2, x), y)"),
+        (lambda x, y: x - 2 * y * (-1), "add(x, mul(2, y))"),
+        (lambda x, y: np.sin(x) * y + np.sin(x) * y, "mul(mul(2, sin(x)), y)"),
+    ],
+)
+def test_rewrites_of_two_numbers(f, expected):
+    assert simplified(f, 1.5, -0.7) == expected
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "expected"),
+    [
+        (lambda s, a: np.broadcast_to(s, a.shape) * a, (2.0, A), "mul(s, a)"),
+        (lambda s, a: -np.broadcast_to(s, a.shape) * a, (2.0, A), "neg(mul(s, a))"),
+        (lambda s, a: a - np.broadcast_to(s, a.shape), (2.0, A), "sub(a, s)"),
+        (lambda a: a.T.T, (A,), "a"),
+        (lambda a: a.reshape(a.shape), (A,), "a"),
+        (lambda a: np.zeros_like(a) + np.sin(a), (A,), "sin(a)"),
+        (lambda a: np.size(np.sin(a) + a), (A,), "size(a)"),
+    ],
+)
+def test_rewrites_of_arrays(f, args, expected):
+    function = built(f, args)
+
+    found = simplify(function)
+
+    np.testing.assert_allclose(evaluate(found, *args), evaluate(function, *args))
+    assert expected.split("(")[0] in text(found)
+    assert "broadcast_to" not in text(found)
+    assert len(found.block.ops) == expected.count("(")
+
+
+def test_parts_of_what_was_just_built():
+    x = Value(FLOAT, "x")
+    builder = Builder(half="reverse")
+    pair = builder.call(build_tuple, x, Const(2.0))
+    part = builder.call(item, pair, Const(0))
+
+    found = simplify(Function("f", (x,), builder.finish(part)))
+
+    assert found.block.results == (x,)
+    assert found.block.ops == ()
+
+
+def test_two_contributions_to_one_place_are_one():
+    x, i = Value(describe(X, (("param", "x"),), Facts()), "x"), Value(INT, "i")
+    builder = Builder(half="reverse")
+    zeros = builder.call(np.zeros_like, x)
+    once = builder.call(add_at, zeros, i, Const(1.5))
+    twice = builder.call(add_at, once, i, Const(2.0))
+    function = Function("f", (x, i), builder.finish(twice))
+
+    found = simplify(function)
+
+    assert text(found).count("add_at") == 1
+    assert evaluate(found, X, 1).tolist() == [0.0, 3.5, 0.0]
+
+
+def test_a_run_time_helper_goes_where_types_decide():
+    x = Value(describe(X, (("param", "x"),), Facts()), "x")
+    builder = Builder(half="reverse")
+    g = builder.call(np.sin, x)
+    g = builder.call(runtime.unbroadcast, g, x)
+    g = builder.call(runtime.like, g, x)
+
+    assert text(simplify(Function("f", (x,), builder.finish(g)))).count("=") == 1
+
+
+def test_equal_calls_of_the_reverse_half_are_one():
+    found = text(simplify(built(lambda x: np.sin(x) * np.cos(x) + np.sin(x), (1.5,))))
+
+    assert found.count("sin(") == 1
+
+
+def test_the_primal_is_left_alone():
+    function = built(lambda x: 1.0 * x + 0.0 + x**2, (1.5,), half="primal")
+
+    assert text(simplify(function)) == text(function)

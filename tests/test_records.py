@@ -1,0 +1,96 @@
+"""Data classes that are cheap to define behave as those of the standard library."""
+
+import copy
+import dataclasses
+import pickle
+
+import pytest
+
+from srcad.records import dataclass
+
+
+@dataclass(frozen=True)
+class Base:
+    a: int
+    b: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named(Base):
+    c: list = dataclasses.field(default_factory=list)
+    d: int = dataclasses.field(default=7, compare=False, repr=False)
+
+
+@dataclass(eq=False)
+class Loose:
+    x: int
+    y: dict = dataclasses.field(default_factory=dict)
+    z: int = dataclasses.field(init=False, default=5)
+
+    def __post_init__(self):
+        self.x += 1
+
+
+@dataclass(frozen=True)
+class Own:
+    x: object
+
+    def __hash__(self):
+        return 1
+
+    def __eq__(self, other):
+        return True
+
+    def __repr__(self):
+        return "own"
+
+
+def test_values_and_defaults():
+    assert (Base(1).a, Base(1).b, Base(a=1, b=3).b) == (1, 2, 3)
+    assert Named(1, c=[1]).c == [1]
+    assert Named(1).c is not Named(1).c
+    assert (Loose(1).x, Loose(1).z) == (2, 5)
+
+
+@pytest.mark.parametrize("call", [lambda: Base(), lambda: Base(1, 2, 3), lambda: Named(1, 2, [3])])
+def test_wrong_calls_raise(call):
+    with pytest.raises(TypeError, match="__init__"):
+        call()
+
+
+def test_equality_hash_and_repr():
+    assert Base(1) == Base(1, 2) != Base(2)
+    assert hash(Base(1)) == hash(Base(1, 2))
+    assert Base(1) != Named(1)
+    assert Named(1, d=8) == Named(1)
+    assert repr(Named(1)) == "Named(a=1, b=2, c=[])"
+    assert Loose(1) != Loose(1)
+    assert len({Loose(1), Loose(1)}) == 2
+
+
+def test_what_a_class_defines_itself_stays():
+    assert (repr(Own(1)), hash(Own(1)), Own(1) == Own(2)) == ("own", 1, True)
+
+
+def test_frozen_means_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Base(1).a = 2
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        del Base(1).a
+    Loose(1).x = 3
+
+
+def test_the_tools_of_dataclasses_work():
+    assert dataclasses.replace(Named(1), b=9) == Named(1, 9)
+    assert [f.name for f in dataclasses.fields(Named)] == ["a", "b", "c", "d"]
+    assert dataclasses.is_dataclass(Base)
+    assert dataclasses.asdict(Base(1)) == {"a": 1, "b": 2}
+    assert Base.__match_args__ == ("a", "b")
+    match Base(1):
+        case Base(a, b):
+            assert (a, b) == (1, 2)
+
+
+def test_copying_and_pickling():
+    assert pickle.loads(pickle.dumps(Base(1, 5))) == Base(1, 5)
+    assert copy.deepcopy(Base(1)) == Base(1)

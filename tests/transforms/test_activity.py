@@ -1,0 +1,106 @@
+"""What carries a derivative, leaf by leaf; what may be unbound; how many trips a loop makes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from srcad.analysis.activity import activity, both, candidates, either
+from srcad.analysis.binding import possibly_undefined
+from srcad.analysis.trips import equally_long, may_exit
+from srcad.ir.core import For, walk
+from srcad.types import BOOL, FLOAT, ListOf, TupleOf
+from tests.transforms.checking import lowered
+
+
+def active_names(f, *args) -> set[str]:
+    function = lowered(f, *args)[0].function
+    facts = activity(function, {p: candidates(p.type) for p in function.params}, [True])
+    values = [*function.params, *(v for op in walk(function.block) for v in op.results)]
+    return {v.hint for v in values if v.hint and facts.active(v) is not False}
+
+
+def loop_of(f, *args) -> For:
+    function = lowered(f, *args)[0].function
+    return next(op for op in walk(function.block) if isinstance(op, For))
+
+
+def test_activities_of_structures_meet_leaf_by_leaf():
+    pair = candidates(TupleOf((FLOAT, BOOL, ListOf(FLOAT))))
+
+    assert pair == (True, False, True)
+    assert both(pair, (False, True, True)) == (False, False, True)
+    assert either((False, False, True), pair) == pair
+    assert both(pair, (False, True, False)) is False
+
+
+def test_only_what_depends_on_the_input_and_reaches_the_result_is_active():
+    def f(x, n):
+        y = np.sin(x)
+        idle = np.cos(x)
+        count = n + 1
+        if idle > 0:
+            y = y * 2.0
+        return y * np.ones(count)[0]
+
+    assert active_names(f, 1.5, 3) == {"x", "y"}
+
+
+def test_an_index_a_count_and_a_shape_are_no_path():
+    def f(x, n):
+        return x[n] * np.ones(n + 1)[0] * x.shape[0]
+
+    assert active_names(f, np.ones(3), 1) == {"x"}
+
+
+def test_a_swap_makes_both_names_active():
+    def f(a, b, n):
+        for _ in range(n):
+            a, b = b, a
+        return a
+
+    assert {"a", "b"} <= active_names(f, 1.0, 2.0, 3)
+
+
+def test_a_name_bound_on_one_path_may_be_unbound():
+    def f(x):
+        if x > 0:
+            y = x * 2.0
+        if x > 0:
+            x = x + y
+        return x
+
+    function = lowered(f, 1.0)[0].function
+
+    assert any(v.hint == "y" for v in possibly_undefined(function.block))
+
+
+def test_a_tag_that_only_continues_is_no_exit():
+    def f(x):
+        s = 0.0
+        for v in x:
+            if v < 0:
+                continue
+            s = s + v
+        return s
+
+    def g(x):
+        s = 0.0
+        for v in x:
+            if v < 0:
+                break
+            s = s + v
+        return s
+
+    assert not may_exit(loop_of(f, np.ones(3)))
+    assert may_exit(loop_of(g, np.ones(3)))
+
+
+def test_enumerate_and_arrays_of_one_length_end_together():
+    def f(x, y):
+        s = 0.0
+        for i, (v, w) in enumerate(zip(x, y)):
+            s = s + i * v * w
+        return s
+
+    assert equally_long(loop_of(f, np.ones(3), np.ones(3)))
+    assert not equally_long(loop_of(f, np.ones(3), np.ones(4)))
