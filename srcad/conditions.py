@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -56,6 +56,7 @@ class Conditions:
         self.functions: list[str] = []
         self.setup: list[str] = []
         self.risky = False
+        self.shapes: list[tuple[str, int]] | None = None
         self._counter = 0
         self._known: dict[int, str] = {}
 
@@ -228,6 +229,29 @@ class Conditions:
         else:
             self.add(self.relation(assumption, {s: self._symbol(s) for s in symbols}))
 
+    def shapes_at_once(self, assumptions: Sequence[Assumption]) -> list[Assumption]:
+        """Test all shapes in one condition, which holds at once where they are those last seen.
+
+        Only if `shapes` was set to a list, so that the arrays met since then are in it.  Returns
+        the assumptions that are about more than these shapes.
+        """
+        if not self.shapes:
+            return list(assumptions)
+        p = self.prefix
+        tests = [f"{p}len({p}shapes[{k}]) == {rank}" for k, (_, rank) in enumerate(self.shapes)]
+        left = []
+        for assumption in assumptions:
+            symbols = [s for side in (assumption.left, assumption.right) for s, _ in side.terms]
+            if all((*self.source(s)[:-1], ("shape",)) in self.names for s in symbols):
+                tests.append(self.relation(assumption, {s: self._symbol(s) for s in symbols}))
+            else:
+                left.append(assumption)
+        now = ", ".join(expression for expression, _ in self.shapes)
+        self.add(f"(({p}shapes := ({now},)) == {p}seen or ({' and '.join(tests)} "
+                 f"and ({p}seen := {p}shapes) is not None))")  # fmt: skip
+        self.setup.append(f"{p}seen = None")
+        return left
+
     def _assume_each(self, assumption: Assumption, symbols: list[Symbol]) -> None:
         distinct = list(dict.fromkeys(symbols))
         repeated = [s for s in distinct if EACH in self.source(s)]
@@ -313,7 +337,12 @@ def _array(c: Conditions, type_: Numeric, first: str, name: str, path: Path) -> 
     else:
         dtype = c.constant(type_.dtype)
         c.add(f"({name}.dtype is {dtype} or {name}.dtype == {dtype})")
-    if type_.shape is not None:
+    if type_.shape is None:
+        return
+    if c.shapes is not None:
+        c.names[(*path, ("shape",))] = f"{p}shapes[{len(c.shapes)}]"
+        c.shapes.append((f"{name}.shape", len(type_.shape)))
+    else:
         shape = c.names[(*path, ("shape",))] = c.fresh("s")
         c.add(f"{p}len({shape} := {name}.shape) == {len(type_.shape)}")
 

@@ -113,6 +113,8 @@ def binder(
         if g.kind == "code"
     }
     c = Conditions(names, function, codes)
+    if len(pattern.assumptions) > 1:
+        c.shapes = []
     for name, type_ in zip(names, pattern.types, strict=True):
         c.check(type_, name, (("param", name),))
     if rules is not None:
@@ -120,9 +122,10 @@ def binder(
         c.add(f"{c.prefix}rules._version == {rules}")
     for path, type_ in pattern.captures:
         c.check(type_, c.expression(path), path)
+    assumptions = c.shapes_at_once(pattern.assumptions)
     for guard in pattern.guards:
         c.guard(guard.path, guard.kind, guard.expected)
-    for assumption in pattern.assumptions:
+    for assumption in assumptions:
         c.assume(assumption)
     inputs = ", ".join([*names, *(c.names[path] for path, _ in pattern.captures)])
     text = _text(c, parameters, inputs, _name_of(function), head=head)
@@ -167,6 +170,8 @@ def _text(
             f"    return {p}bound({p}run, {inputs})" if inputs else f"    return {p}run",
             f"return {p}next({names})",
         ]
+    if c.shapes:
+        body.insert(0, f"nonlocal {p}seen")
     lines = [
         *c.functions,
         f"def bind({p}function, {p}run, {p}next):",

@@ -227,13 +227,11 @@ def type_of_constant(value: object) -> Type:
         return array_type(value.dtype, tuple(constant_extent(n) for n in value.shape))
     if isinstance(value, tuple):
         return TupleOf(tuple(type_of_constant(v) for v in value))
-    if isinstance(value, list) and value:
-        item = type_of_constant(value[0])
-        for v in value[1:]:
+    if isinstance(value, list):
+        item: Type = UNDEFINED
+        for v in value:
             item = join(item, type_of_constant(v))
         return ListOf(item)
-    if isinstance(value, list):
-        return ListOf(UNDEFINED)
     return Opaque(type(value))
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 import numpy as np
 import pytest
 
 os.environ.setdefault("SRCAD_VERIFY", "1")
+LIMIT = 60  # seconds for one test
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
@@ -30,3 +34,22 @@ def rng() -> np.random.Generator:
 def update_golden(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are rewritten."""
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(autouse=True)
+def time_limit() -> Iterator[None]:
+    """Stop a test that hangs: a defect of the compiler must not stop the run."""
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _expired)
+    signal.alarm(LIMIT)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _expired(number: int, frame: FrameType | None) -> None:
+    raise TimeoutError(f"the test did not end within {LIMIT} seconds")

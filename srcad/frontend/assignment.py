@@ -1,7 +1,7 @@
 """Binding targets, and the writes that are read as new versions.
 
-A list that grows is a new list, bound wherever the old one was reachable; ``op=`` on an array is a new
-array, if nobody else can see the old one.  Any other write is refused.
+A list that grows is a new list, bound wherever the old one was reachable; ``op=`` on an array is
+a new array, if nobody else can see the old one.  Any other write is refused.
 """
 
 from __future__ import annotations

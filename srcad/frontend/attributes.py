@@ -12,13 +12,17 @@ from srcad import errors
 from srcad.frontend.boxes import (
     BoundBox,
     Box,
+    Conflict,
     DictBox,
     FunctionBox,
+    IterBox,
     ListBox,
     MethodBox,
     RecordBox,
+    SliceBox,
     Static,
     TupleBox,
+    Unbound,
 )
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_constant_object
 from srcad.frontend.scope import Session
@@ -85,6 +89,13 @@ ARRAY_METHODS = frozenset(
 
 def attribute(s: Session, box: Box, name: str) -> Box:
     """Read an attribute."""
+    if isinstance(box, SliceBox | MethodBox | IterBox | Conflict | Unbound):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot read the attribute {name!r} of this",
+            why="it is not an array, a structure or an object.",
+            help=("read it before the differentiated function",),
+        )
     match box:
         case Static():
             return _of_object(s, box, name)
@@ -99,17 +110,17 @@ def attribute(s: Session, box: Box, name: str) -> Box:
             return result if box not in s.active else MethodBox(box, name)
         case BoundBox():
             return MethodBox(box, name)
-        case _:
-            s.refuse(
-                errors.UnsupportedSyntaxError,
-                f"cannot read the attribute {name!r} of this",
-                why="it is not an array, a structure or an object.",
-                help=("read it before the differentiated function",),
-            )
 
 
 def _of_number(s: Session, box: Value, name: str) -> Box:
     assert isinstance(box.type, Numeric)
+    if name in REFUSED_ATTRIBUTES:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot differentiate through '.{name}'",
+            why="it shows the memory of the array, not its value.",
+            help=(REFUSED_ATTRIBUTES[name] or "compute it outside the function",),
+        )
     rank = None if box.type.shape is None else len(box.type.shape)
     match name:
         case "shape":
@@ -134,13 +145,6 @@ def _of_number(s: Session, box: Value, name: str) -> Box:
             return s.emit(np.real if name == "real" else np.imag, box)
         case "itemsize" | "nbytes":
             return s.emit(primitives.field, box, Const(name), type=INT)
-        case _ if name in REFUSED_ATTRIBUTES:
-            s.refuse(
-                errors.UnsupportedSyntaxError,
-                f"cannot differentiate through '.{name}'",
-                why="it shows the memory of the array, not its value.",
-                help=(REFUSED_ATTRIBUTES[name] or "compute it outside the function",),
-            )
         case _:
             return MethodBox(box, name)
 

@@ -180,30 +180,30 @@ def same_structure(a: Box, b: Box) -> bool:
 
 def values_of(box: Box) -> list[Value]:
     """The values inside a box."""
-    found: list[Value] = []
+    match box:
+        case Value():
+            return [box]
+        case Static(atom=atom):
+            return [] if atom is None else [atom]
+        case _:
+            return [value for part in _parts(box) for value in values_of(part)]
 
-    def visit(b: Box) -> None:
-        if isinstance(b, Value):
-            found.append(b)
-        elif isinstance(b, Structure):
-            for item in b.items:
-                visit(item)
-        elif isinstance(b, SliceBox):
-            for item in (b.start, b.stop, b.step):
-                visit(item)
-        elif isinstance(b, BoundBox):
-            for item in (b.function, *b.args, *b.kwargs.values()):
-                visit(item)
-        elif isinstance(b, IterBox):
-            for item in b.parts:
-                visit(item)
-        elif isinstance(b, MethodBox):
-            visit(b.receiver)
-        elif isinstance(b, Static) and b.atom is not None:
-            found.append(b.atom)
 
-    visit(box)
-    return found
+def _parts(box: Box) -> tuple[Box, ...]:
+    """The boxes that a box is made of."""
+    match box:
+        case TupleBox() | ListBox() | DictBox() | RecordBox():
+            return box.items
+        case SliceBox(start, stop, step):
+            return (start, stop, step)
+        case BoundBox(function, args, kwargs):
+            return (function, *args, *kwargs.values())
+        case IterBox():
+            return box.parts
+        case MethodBox():
+            return (box.receiver,)
+        case _:
+            return ()
 
 
 def mapped(box: Box, change: Callable[[Box], Box | None]) -> Box:

@@ -22,14 +22,14 @@ from srcad.frontend.boxes import (
     Box,
     DictBox,
     FunctionBox,
-    ListBox,
     MethodBox,
+    Path,
     RecordBox,
     Static,
-    TupleBox,
     values_of,
 )
 from srcad.frontend.comprehensions import comprehension
+from srcad.frontend.folding import all_known, folded
 from srcad.frontend.forms import lower, lowers
 from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline
 from srcad.frontend.known import spread
@@ -146,26 +146,16 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
         result = special(s, args, kwargs)
         if result is not None:
             return result
-    if isinstance(function, functools.partial):
-        return _partial(s, callee, args, kwargs)
-    if isinstance(function, types.MethodType):
-        self_path = None if callee.path is None else (*callee.path, ("attr", "__self__"))
-        func_path = None if callee.path is None else (*callee.path, ("attr", "__func__"))
-        receiver = Static(function.__self__, self_path)
-        return invoke_static(s, Static(function.__func__, func_path), (receiver, *args), kwargs)
-    if isinstance(function, functools._lru_cache_wrapper):
-        path = None if callee.path is None else (*callee.path, ("attr", "__wrapped__"))
-        return invoke_static(s, Static(function.__wrapped__, path), args, kwargs)
+    if isinstance(function, functools.partial | types.MethodType | functools._lru_cache_wrapper):
+        return _wrapped(s, callee, args, kwargs)
     if s.transforms is not None:
         made = s.transforms(s, callee, args, kwargs)
         if made is not None:
             return made
     if isinstance(function, type) and _has_fields(function):
         return _record(s, function, args, kwargs)
-    if registry.is_static(function) and _all_known(args, kwargs):
-        return s.box(
-            Const(function(*map(_plain, args), **{k: _plain(b) for k, b in kwargs.items()}))
-        )
+    if registry.is_static(function) and all_known(args, kwargs):
+        return folded(s, function, args, kwargs)
     if isinstance(function, type) and issubclass(function, BaseException):
         return s.emit(function, *args, kwargs=kwargs, effect=True, type=Opaque(function))
     rule = registry.lookup(function) if is_hashable(function) else None
@@ -174,43 +164,31 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     return _without_rule(s, callee, args, kwargs)
 
 
+def _wrapped(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """Call what holds another function: a partial, a bound method, a cache."""
+    function, path = callee.value, callee.path
+    if isinstance(function, functools.partial):
+        return _partial(s, callee, args, kwargs)
+    if isinstance(function, types.MethodType):
+        receiver = Static(function.__self__, _below(path, ("attr", "__self__")))
+        inner = Static(function.__func__, _below(path, ("attr", "__func__")))
+        return invoke_static(s, inner, (receiver, *args), kwargs)
+    inner = Static(function.__wrapped__, _below(path, ("attr", "__wrapped__")))
+    return invoke_static(s, inner, args, kwargs)
+
+
+def _below(path: Path | None, *steps: tuple[Any, ...]) -> Path | None:
+    """The path of a part of what `path` reaches."""
+    return None if path is None else (*path, *steps)
+
+
 def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    if is_nondifferentiable(function) and _all_known(args, kwargs):
+    if is_nondifferentiable(function) and all_known(args, kwargs):
         try:
-            return s.box(
-                Const(function(*map(_plain, args), **{k: _plain(b) for k, b in kwargs.items()}))
-            )
+            return folded(s, function, args, kwargs)
         except Exception:
             pass
     return s.box(s.emit(function, *args, kwargs=kwargs))
-
-
-def _all_known(args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:
-    """Whether every input is a constant whose folding is exact and short (no floats, no arrays)."""
-    return all(_is_plain_constant(b) for b in (*args, *kwargs.values())) and bool(args)
-
-
-def _is_plain_constant(box: Box) -> bool:
-    if isinstance(box, TupleBox | ListBox):
-        return all(_is_plain_constant(item) for item in box.items)
-    if not isinstance(box, Static) or box.atom is not None or box.path is not None:
-        return False
-    return _is_exact(box.value)
-
-
-def _is_exact(value: Any) -> bool:
-    if isinstance(value, tuple | list):
-        return all(_is_exact(v) for v in value)
-    return isinstance(value, int | str | type | np.dtype | type(None))
-
-
-def _plain(box: Box) -> Any:
-    if isinstance(box, TupleBox):
-        return tuple(_plain(item) for item in box.items)
-    if isinstance(box, ListBox):
-        return [_plain(item) for item in box.items]
-    assert isinstance(box, Static)
-    return box.value
 
 
 def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
@@ -223,13 +201,9 @@ def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
         return opaque_call(s, callee, args, kwargs)
     if python and not is_library(function):
         return _inline(s, callee_of(s, function, callee.path), args, kwargs)
-    call_method = getattr(type(function), "__call__", None)
+    call_method = type(function).__call__
     if isinstance(call_method, types.FunctionType) and not isinstance(function, type):
-        path = (
-            None
-            if callee.path is None
-            else (*callee.path, ("attr", "__call__"), ("attr", "__func__"))
-        )
+        path = _below(callee.path, ("attr", "__call__"), ("attr", "__func__"))
         return _inline(s, callee_of(s, call_method, path), (callee, *args), kwargs)
     return missing_rule(s, function, args, kwargs)
 
@@ -313,16 +287,13 @@ def only_counts(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> bo
 
 def _partial(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
     function, path = callee.value, callee.path
-
-    def at(*steps: tuple[str, Any]) -> Any:
-        return None if path is None else (*path, *steps)
-
-    inner = box_of_object(s, function.func, at(("attr", "func")))
+    inner = box_of_object(s, function.func, _below(path, ("attr", "func")))
     first = [
-        box_of_object(s, a, at(("attr", "args"), ("item", k))) for k, a in enumerate(function.args)
+        box_of_object(s, a, _below(path, ("attr", "args"), ("item", k)))
+        for k, a in enumerate(function.args)
     ]
     named = {
-        k: box_of_object(s, a, at(("attr", "keywords"), ("item", k)))
+        k: box_of_object(s, a, _below(path, ("attr", "keywords"), ("item", k)))
         for k, a in function.keywords.items()
     }
     return invoke(s, inner, (*first, *args), {**named, **kwargs})

@@ -76,7 +76,7 @@ def _run(s: Session, node: ast.expr, body: ast.stmt, result: str, empty: Box) ->
 
 
 def _locate(node: ast.AST, like: ast.expr) -> None:
-    """Give the statements made here the place of the comprehension; the user's nodes keep theirs."""
+    """Give the statements made here the comprehension's place; the user's nodes keep theirs."""
     for part in ast.walk(node):
         if isinstance(part, ast.expr | ast.stmt) and not hasattr(part, "lineno"):
             ast.copy_location(part, like)

@@ -1,4 +1,4 @@
-"""Conditionals and early exits: arms are read apart and meet again; what follows an exit is guarded.
+"""Conditionals and early exits: arms are read apart and meet; what follows an exit is guarded.
 
 A statement list ends with an *exit tag* (`Frame.exit`): 0 falls through, 1 continue, 2 break,
 3 return; `DEAD` raises.  If one arm of an ``if`` surely leaves and the other falls through, the

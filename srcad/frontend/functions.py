@@ -116,29 +116,8 @@ def bind_parameters(
     """The parameters' boxes, as Python binds them; wrong calls raise Python's TypeError."""
     parameters = callee.parameters
     positional = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
-    only_positional = {a.arg for a in parameters.posonlyargs}
-    bound: dict[str, Box] = dict(zip(positional, args, strict=False))
-    extra = args[len(positional) :]
-    if parameters.vararg is not None:
-        bound[parameters.vararg.arg] = TupleBox(tuple(extra))
-    elif extra:
-        raise TypeError(
-            f"{callee.frame.name}() takes {len(positional)} positional arguments "
-            f"but {len(args)} were given"
-        )
-    names = {*positional, *(a.arg for a in parameters.kwonlyargs)} - only_positional
-    others: dict[str, Box] = {}
-    for name, box in kwargs.items():
-        if name in names and name not in bound:
-            bound[name] = box
-        elif name in names and name in bound:
-            raise TypeError(f"{callee.frame.name}() got multiple values for argument {name!r}")
-        elif parameters.kwarg is not None:
-            others[name] = box
-        else:
-            raise TypeError(f"{callee.frame.name}() got an unexpected keyword argument {name!r}")
-    if parameters.kwarg is not None:
-        bound[parameters.kwarg.arg] = DictBox(tuple(others), tuple(others.values()))
+    bound = _bound_by_position(callee, positional, args)
+    _bind_keywords(callee, bound, kwargs)
     for name, box in zip(positional[::-1], callee.defaults[::-1], strict=False):
         bound.setdefault(name, box)
     for name, box in callee.kw_defaults.items():
@@ -147,6 +126,38 @@ def bind_parameters(
     if missing:
         raise TypeError(f"{callee.frame.name}() missing required arguments: {', '.join(missing)}")
     return bound
+
+
+def _bound_by_position(
+    callee: Callee, positional: list[str], args: tuple[Box, ...]
+) -> dict[str, Box]:
+    bound: dict[str, Box] = dict(zip(positional, args, strict=False))
+    extra = args[len(positional) :]
+    if callee.parameters.vararg is not None:
+        bound[callee.parameters.vararg.arg] = TupleBox(tuple(extra))
+    elif extra:
+        raise TypeError(
+            f"{callee.frame.name}() takes {len(positional)} positional arguments "
+            f"but {len(args)} were given"
+        )
+    return bound
+
+
+def _bind_keywords(callee: Callee, bound: dict[str, Box], kwargs: dict[str, Box]) -> None:
+    parameters = callee.parameters
+    names = {a.arg for a in (*parameters.args, *parameters.kwonlyargs)}
+    others: dict[str, Box] = {}
+    for name, box in kwargs.items():
+        if name in names and name not in bound:
+            bound[name] = box
+        elif name in names:
+            raise TypeError(f"{callee.frame.name}() got multiple values for argument {name!r}")
+        elif parameters.kwarg is not None:
+            others[name] = box
+        else:
+            raise TypeError(f"{callee.frame.name}() got an unexpected keyword argument {name!r}")
+    if parameters.kwarg is not None:
+        bound[parameters.kwarg.arg] = DictBox(tuple(others), tuple(others.values()))
 
 
 def inline(s: Session, callee: Callee, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:

@@ -111,12 +111,12 @@ def covers(s: Session, known: Box, end: Box) -> bool:
             return False
         return type_covers(known.type, box_type(end))
     if isinstance(known, Static) and isinstance(end, Static):
-        same = known.value is end.value or (
+        return known.value is end.value or (
             type(known.value) is type(end.value) and repr(known.value) == repr(end.value)
         )
-        return same
     if same_structure(known, end):
-        assert isinstance(known, Structure) and isinstance(end, Structure)
+        assert isinstance(known, Structure)
+        assert isinstance(end, Structure)
         return all(covers(s, a, b) for a, b in zip(known.items, end.items, strict=True))
     if isinstance(known, FunctionBox) and isinstance(end, FunctionBox):
         return known.node is end.node
@@ -195,7 +195,8 @@ def widened(s: Session, known: Box, end: Box, name: str | None = None) -> Box:
     if isinstance(known, Unbound):
         return _first_binding(s, end, name)
     if same_structure(known, end):
-        assert isinstance(known, Structure) and isinstance(end, Structure)
+        assert isinstance(known, Structure)
+        assert isinstance(end, Structure)
         pairs = zip(known.items, end.items, strict=True)
         return rebuilt(known, tuple(widened(s, a, b) for a, b in pairs))
     if not can_be_atom(known) or not can_be_atom(end):
@@ -220,7 +221,8 @@ def loosened(a: Type, b: Type) -> Type:
     result = join(a, b)
     if not isinstance(result, Numeric) or result.shape is None:
         return result
-    assert isinstance(a, Numeric | Undefined) and isinstance(b, Numeric | Undefined)
+    assert isinstance(a, Numeric | Undefined)
+    assert isinstance(b, Numeric | Undefined)
     shapes = [t.shape for t in (a, b) if isinstance(t, Numeric) and t.shape is not None]
     extents = tuple(_loosened([shape[k] for shape in shapes]) for k in range(len(result.shape)))
     return Numeric(result.dtype, extents, result.form)
@@ -312,8 +314,6 @@ def _is_empty_list(init: Atom) -> bool:
 
 
 # ---------------------------------------------------------------------------- names
-
-
 def assigned_names(node: ast.For | ast.While, frame: Frame) -> list[str]:
     """The names that a trip binds, but for those that live within one trip."""
     names = [name for name in stored_names(node) if name in frame.local]

@@ -53,9 +53,13 @@ def getitem(s: Session, box: Box, index: Box) -> Box:
             if box.path is None
             else attribute_item(s, box, index.value)
         )
-    if isinstance(box, Static) and box.path is None and box.atom is None:
-        if box.value in (np.r_, np.c_, np.s_, np.ix_):
-            return s.box(s.emit(operator.getitem, box, index))
+    if (
+        isinstance(box, Static)
+        and box.path is None
+        and box.atom is None
+        and box.value in (np.r_, np.c_, np.s_, np.ix_)
+    ):
+        return s.box(s.emit(operator.getitem, box, index))
     result = s.emit(operator.getitem, box, index)
     if isinstance(box, Value) and _is_view(index):
         s.bases[result] = s.bases.get(box, box)

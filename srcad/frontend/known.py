@@ -60,8 +60,19 @@ def known(s: Session, box: Box, what: str, node: ast.AST | None = None) -> Any:
 
 def spread(s: Session, box: Box, node: ast.AST | None = None) -> tuple[Box, ...]:
     """The items of a sequence whose length is known."""
-    if isinstance(box, Value):
-        box = s.box(box)
+    items = _items(s, s.box(box) if isinstance(box, Value) else box)
+    if items is None:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot spread a sequence of unknown length",
+            why="the number of its items is not known before the call.",
+            help=("index it, or loop over it",),
+            node=node,
+        )
+    return items
+
+
+def _items(s: Session, box: Box) -> tuple[Box, ...] | None:
     if isinstance(box, TupleBox | ListBox):
         return box.items
     if isinstance(box, DictBox):
@@ -69,20 +80,12 @@ def spread(s: Session, box: Box, node: ast.AST | None = None) -> tuple[Box, ...]
     if isinstance(box, Static) and isinstance(box.value, tuple | list | str | range):
         return tuple(Static(v) for v in box.value)
     if isinstance(box, IterBox):
-        from_iter = static_items(s, box)
-        if from_iter is not None:
-            return from_iter
+        return static_items(s, box)
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.shape:
         count = static_value(box.type.shape[0])
         if count is not None:
             return tuple(s.box(s.emit(operator.getitem, box, Const(k))) for k in range(count))
-    s.refuse(
-        errors.UnsupportedSyntaxError,
-        "cannot spread a sequence of unknown length",
-        why="the number of its items is not known before the call.",
-        help=("index it, or loop over it",),
-        node=node,
-    )
+    return None
 
 
 def static_items(s: Session, box: IterBox) -> tuple[Box, ...] | None:

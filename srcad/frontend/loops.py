@@ -2,9 +2,9 @@
 
 The names that a trip changes are carried.  A *header* says what each carried name is at the start
 of a trip: a box whose values become the parameters of the body.  The body is read with a first
-guess (what the names are before the loop); where a trip leaves something else, the header is widened
-and the body read again.  A name that is not bound before the loop starts as nothing, and reading it
-ends the path: so a second reading sees what an earlier trip has left.
+guess (what the names are before the loop); where a trip leaves something else, the header is
+widened and the body read again.  A name that is not bound before the loop starts as nothing, and
+reading it ends the path: so a second reading sees what an earlier trip has left.
 """
 
 from __future__ import annotations
@@ -19,11 +19,7 @@ from srcad.frontend.assignment import assign
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
-    DictBox,
     IterBox,
-    ListBox,
-    Static,
-    TupleBox,
     Unbound,
 )
 from srcad.frontend.control import (
@@ -31,7 +27,6 @@ from srcad.frontend.control import (
     choice,
     on_tag,
     settle_continue,
-    without_continue,
 )
 from srcad.frontend.forms import lower, lowers_statement
 from srcad.frontend.headers import (
@@ -48,6 +43,7 @@ from srcad.frontend.known import static_items, truth
 from srcad.frontend.scope import DEAD, Diverges, NeedsStatic, Session
 from srcad.frontend.sequences import Sequences, sequences
 from srcad.frontend.statements import lower_statements
+from srcad.frontend.unrolling import UNROLL_LIMIT, unroll, unrolled_items
 from srcad.ir.builder import Builder
 from srcad.ir.core import (
     BREAK,
@@ -62,8 +58,6 @@ from srcad.ir.core import (
 )
 from srcad.ir.rewrite import substitute
 
-UNROLL_LIMIT = 16
-FEW = 8  # a comprehension over a range of so few items is written out
 MOST_READINGS = 12
 Key = tuple[int, str]
 
@@ -93,53 +87,6 @@ def for_(s: Session, node: ast.For) -> None:
         s.builder.where = where
         s.frame.exit = NONE
         unroll(s, node, known_items)
-
-
-def unrolled_items(s: Session, box: Box) -> tuple[Box, ...] | None:
-    """The items of a sequence of few things that are known one by one."""
-    if isinstance(box, TupleBox | ListBox | DictBox):
-        items = box.items if not isinstance(box, DictBox) else tuple(Static(k) for k in box.keys)
-        alike = bool(items) and all(
-            isinstance(i, Value) and i.type == getattr(items[0], "type", None) for i in items
-        )
-        return None if alike and len(items) > UNROLL_LIMIT else items
-    if isinstance(box, IterBox) and box.kind != "range":
-        only_range = all(isinstance(p, IterBox) and p.kind == "range" for p in box.parts)
-        if not only_range or s.in_comprehension:
-            items = static_items(s, box)
-            return items if not only_range or len(items or ()) <= FEW else None
-        return None
-    if isinstance(box, IterBox) and s.in_comprehension:
-        items = static_items(s, box)
-        return items if items is not None and len(items) <= FEW else None
-    if isinstance(box, Static) and isinstance(box.value, tuple | str | dict | list | frozenset):
-        return tuple(Static(v) for v in box.value)
-    return None
-
-
-def unroll(s: Session, node: ast.For, items: tuple[Box, ...]) -> None:
-    """Read the body once per item."""
-    frame = s.frame
-
-    def trips(index: int) -> None:
-        if index == len(items):
-            lower_statements(s, node.orelse)
-            return
-        assign(s, node.target, items[index])
-        lower_statements(s, node.body)
-        if isinstance(frame.exit, int):
-            if frame.exit <= 1 and frame.exit != DEAD:
-                frame.ends(NONE)
-                trips(index + 1)
-            return
-        if 1 in frame.tags:
-            frame.exit = without_continue(s, frame.exit)
-            frame.tags = (frame.tags - {1}) | {NONE}
-        if NONE in frame.tags:
-            on_tag(s, frame.exit, NONE, lambda: trips(index + 1))
-
-    trips(0)
-    after_break(s)
 
 
 # ---------------------------------------------------------------------- dynamic loops
@@ -178,14 +125,16 @@ class LoopReader:
         for _ in range(MOST_READINGS):
             reading = self._once()
             if self._stable(reading, names):
-                return reading
-        s.refuse(
-            errors.UnsupportedTypeError,
-            "the types in this loop do not settle",
-            node=self.node,
-            why="every further trip makes another kind of value.",
-            help=("give the loop's variables one kind before the loop",),
-        )
+                break
+        else:
+            s.refuse(
+                errors.UnsupportedTypeError,
+                "the types in this loop do not settle",
+                node=self.node,
+                why="every further trip makes another kind of value.",
+                help=("give the loop's variables one kind before the loop",),
+            )
+        return reading
 
     def _once(self) -> Reading:
         s, frame = self.s, self.s.frame

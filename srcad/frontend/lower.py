@@ -35,7 +35,7 @@ from srcad.frontend.guards import Capture, Guard
 from srcad.frontend.recursion import call_routine, is_recursive
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
 from srcad.ir.builder import Builder
-from srcad.ir.core import Arg, Block, Const, Display, Function, Location, Value
+from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Value
 from srcad.types import Facts, Fixed, Opaque, Type
 
 FORMS = (
@@ -110,20 +110,11 @@ def lower(
     )
     callee = callee_of(session, function, path)
     params = {name: Value(type_, name) for name, type_ in types.items()}
-    boxes: dict[str, Box] = {}
+    session.active.update(value for name, value in params.items() if name in active)
+    session.paths.update((value, (("param", name),)) for name, value in params.items())
     given = arguments or {}
-    for name, value in params.items():
-        if name in active:
-            session.active.add(value)
-        session.paths[value] = (("param", name),)
-        boxes[name] = _argument(session, value, given.get(name))
-    try:
-        result = _read(session, callee, boxes)
-        atom = session.atom(result)
-    except Diverges:
-        atom = Const(None)
-    except NeedsStatic as problem:
-        raise problem.error from None
+    boxes = {name: _argument(session, value, given.get(name)) for name, value in params.items()}
+    atom = _result(session, callee, boxes)
     params_in_order = (*params.values(), *(c.value for c in session.captures))
     block = Block((), tuple(session.builder.ops), (atom,))
     where = Location(callee.frame.file, callee.node.lineno, function=function.__name__)
@@ -137,6 +128,16 @@ def _argument(s: Session, value: Value, given: Any) -> Box:
     if isinstance(value.type, Fixed):
         return Static(value.type.value, s.paths[value], atom=None)
     return s.box(value)
+
+
+def _result(s: Session, callee: Callee, boxes: dict[str, Box]) -> Atom:
+    """What the function returns; None where every path raises."""
+    try:
+        return s.atom(_read(s, callee, boxes))
+    except Diverges:
+        return Const(None)
+    except NeedsStatic as problem:
+        raise problem.error from None
 
 
 def _read(s: Session, callee: Callee, boxes: dict[str, Box]) -> Box:

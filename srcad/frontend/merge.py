@@ -65,7 +65,8 @@ class Meeting:
         if isinstance(a, FunctionBox) and isinstance(b, FunctionBox) and a.node is b.node:
             return a  # its free names are looked up when it is called
         if same_structure(a, b):
-            assert isinstance(a, Structure) and isinstance(b, Structure)
+            assert isinstance(a, Structure)
+            assert isinstance(b, Structure)
             pairs = zip(a.items, b.items, strict=True)
             return rebuilt(a, tuple(self.box(x, y, None) for x, y in pairs))
         if isinstance(a, Unbound):

@@ -265,5 +265,5 @@ METHODS: tuple[tuple[Callable[[Box], bool], dict[str, Method]], ...] = (
     (is_list, LIST),
     (lambda box: isinstance(box, TupleBox), {"index": _index, "count": _count}),
     (lambda box: isinstance(box, DictBox), DICT),
-    (lambda box: type(box).__name__ == "RecordBox", RECORD),
+    (lambda box: isinstance(box, RecordBox), RECORD),
 )

@@ -24,7 +24,7 @@ from srcad.frontend.merge import Path, meet
 from srcad.frontend.scope import DEAD, Diverges, Session
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Value
-from srcad.types import Numeric, Opaque
+from srcad.types import Numeric, Opaque, same
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -104,7 +104,7 @@ def _other(box: Box, left: Box, right: Box) -> Box:
 
 
 def _structured_operand(s: Session, target: Any, left: Box, right: Box) -> Box:
-    """An operator whose operand is a tuple, list or dict: a dunder method of Python's, or NumPy's."""
+    """An operator whose operand is a tuple, list or dict: a method of Python's, or NumPy's."""
     if target is operator.mod and isinstance(left, Static) and isinstance(left.value, str):
         return s.box(s.emit(target, left, right))
     if target is operator.or_ and isinstance(left, DictBox) and isinstance(right, DictBox):
@@ -126,9 +126,13 @@ def _sequence_operation(target: Any, left: Box, right: Box) -> Box | None:
             return kind((*left.items, *right.items))
     if target is operator.mul:
         sequence, count = (left, right) if isinstance(right, Static) else (right, left)
-        if isinstance(sequence, TupleBox | ListBox) and isinstance(count, Static):
-            if isinstance(count.value, int) and count.value * len(sequence.items) <= 256:
-                return type(sequence)(sequence.items * count.value)
+        if (
+            isinstance(sequence, TupleBox | ListBox)
+            and isinstance(count, Static)
+            and isinstance(count.value, int)
+            and count.value * len(sequence.items) <= 256
+        ):
+            return type(sequence)(sequence.items * count.value)
     return None
 
 
@@ -251,7 +255,22 @@ def compare(s: Session, op: ast.cmpop, left: Box, right: Box) -> Box:
         other = right if isinstance(left, Static) else left
         if isinstance(other, Value) and isinstance(other.type, Numeric):
             return Static(target is operator.ne)
+    if s.frame.trusted and target is operator.eq:
+        decided = _same_lengths(left, right)
+        if decided is not None:
+            return Static(decided)
     return s.emit(target, left, right)
+
+
+def _same_lengths(left: Box, right: Box) -> bool | None:
+    """Whether two lengths are equal, as far as a rule may take for granted."""
+    values = [
+        b.type.value if isinstance(b, Value) and isinstance(b.type, Numeric) else None
+        for b in (left, right)
+    ]
+    if values[0] is None or values[1] is None:
+        return None
+    return same(values[0], values[1])
 
 
 def _compared_tuples(s: Session, target: Any, left: TupleBox, right: TupleBox) -> Box:

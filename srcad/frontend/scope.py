@@ -15,15 +15,19 @@ from typing import Any, NoReturn
 from srcad import errors
 from srcad.frontend.boxes import (
     UNBOUND,
+    BoundBox,
     Box,
     Conflict,
     DictBox,
+    FunctionBox,
     IterBox,
     ListBox,
+    MethodBox,
     Path,
     RecordBox,
     SliceBox,
     Static,
+    Structure,
     TupleBox,
     Unbound,
     mapped,
@@ -39,6 +43,8 @@ from srcad.types import Facts, Fixed, Numeric, TupleOf, Type
 
 RETURN_NAME = "%return"
 Env = dict[str, Box]
+# The nodes that stand at a place of their own.
+Placed = ast.stmt | ast.expr | ast.excepthandler | ast.arg | ast.keyword | ast.alias | ast.pattern
 
 
 class Diverges(Exception):  # noqa: N818 - control flow of the reader, not an error
@@ -115,16 +121,16 @@ class Session:
     def location(self, node: ast.AST) -> Location | None:
         """Where a node stands in the user's text."""
         frame = self.frame
-        if frame.trusted or not hasattr(node, "lineno"):
+        if frame.trusted or not isinstance(node, Placed) or not hasattr(node, "lineno"):
             return self.builder.where
         current = self.builder.where
         return Location(
             frame.file,
             node.lineno,
             node.col_offset,
-            node.end_lineno or node.lineno,  # type: ignore[attr-defined]
+            node.end_lineno or node.lineno,
             node.end_col_offset or 0,
-            frame.name,  # type: ignore[attr-defined]
+            frame.name,
             current.errstate if current else (),
         )
 
@@ -242,48 +248,35 @@ class Session:
 
     def atom(self, box: Box | Atom) -> Atom:
         """The box as one value or constant (a structure is built)."""
+        if isinstance(box, Conflict | FunctionBox | MethodBox | BoundBox) or (
+            isinstance(box, IterBox) and box.kind != "range"
+        ):
+            _refuse_to_hold(self, box)
         match box:
             case Value() | Const():
                 return box
             case Static():
                 return self.constant(box)
-            case TupleBox(items, source) | ListBox(items, source):
-                if source is not None:
-                    return source
-                build = (
-                    primitives.build_tuple if isinstance(box, TupleBox) else primitives.build_list
-                )
-                return self.emit(build, *[self.atom(b) for b in items])
-            case DictBox(keys, items, source):
-                if source is not None:
-                    return source
-                return self.emit(primitives.build_dict, Const(keys), *[self.atom(b) for b in items])
-            case RecordBox(cls, keys, items, source):
-                if source is not None:
-                    return source
-                parts = [self.atom(b) for b in items]
-                return self.emit(primitives.build_record, Const(cls), Const(keys), *parts)
+            case TupleBox() | ListBox() | DictBox() | RecordBox():
+                return box.source if box.source is not None else self._built(box)
             case SliceBox():
                 return self.emit(slice, box.start, box.stop, box.step)
             case Unbound():
                 return UNDEF
-            case Conflict(left, right):
-                self.refuse(
-                    errors.UnsupportedTypeError,
-                    f"a value is {describe_box(left)} on one path and "
-                    f"{describe_box(right)} on another",
-                    why="the two cannot be held by one name in the derivative.",
-                    help=("give the two paths names of their own",),
-                )
-            case IterBox(kind="range", parts=parts):
-                return self.emit(range, *parts)
-            case _:
-                self.refuse(
-                    errors.UnsupportedTypeError,
-                    f"cannot keep {describe_box(box)} as a value",
-                    why="srcad reads it where it is called or iterated over.",
-                    help=("use it where it is made",),
-                )
+            case IterBox():
+                return self.emit(range, *box.parts)
+
+    def _built(self, box: Structure) -> Value:
+        parts = [self.atom(item) for item in box.items]
+        match box:
+            case TupleBox():
+                return self.emit(primitives.build_tuple, *parts)
+            case ListBox():
+                return self.emit(primitives.build_list, *parts)
+            case DictBox(keys):
+                return self.emit(primitives.build_dict, Const(keys), *parts)
+            case RecordBox(cls, keys):
+                return self.emit(primitives.build_record, Const(cls), Const(keys), *parts)
 
     def constant(self, box: Static) -> Atom:
         """A constant, or the value that holds a user's object at the call."""
@@ -372,3 +365,21 @@ class Session:
     def is_active(self, *boxes: Box) -> bool:
         """Whether a derivative may flow through any of these."""
         return any(v in self.active for box in boxes for v in values_of(box))
+
+
+def _refuse_to_hold(s: Session, box: Box) -> NoReturn:
+    """No one value can hold this box."""
+    if isinstance(box, Conflict):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"a value is {describe_box(box.left)} on one path and "
+            f"{describe_box(box.right)} on another",
+            why="the two cannot be held by one name in the derivative.",
+            help=("give the two paths names of their own",),
+        )
+    s.refuse(
+        errors.UnsupportedTypeError,
+        f"cannot keep {describe_box(box)} as a value",
+        why="srcad reads it where it is called or iterated over.",
+        help=("use it where it is made",),
+    )

@@ -53,20 +53,19 @@ def sequences(s: Session, box: Box, node: ast.AST | None = None) -> Sequences:
     if isinstance(box, Static):
         value = s.atom(box)
         return _one(s, value, OPAQUE, False)
-    if isinstance(box, Value):
-        item = _item_type(s, box)
-        if item is not None:
-            result = _one(s, box, item, box in s.active)
-            if isinstance(box.type, Numeric):
-                s.bases[result.items[0]] = s.bases.get(box, box)
-            return result
-    s.refuse(
-        errors.UnsupportedTypeError,
-        f"cannot loop over {describe_box(box)}",
-        node=node,
-        why="srcad does not know what its items are.",
-        help=("loop over a range, an array, a list or a tuple",),
-    )
+    item = _item_type(s, box) if isinstance(box, Value) else None
+    if not isinstance(box, Value) or item is None:
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot loop over {describe_box(box)}",
+            node=node,
+            why="srcad does not know what its items are.",
+            help=("loop over a range, an array, a list or a tuple",),
+        )
+    result = _one(s, box, item, box in s.active)
+    if isinstance(box.type, Numeric):
+        s.bases[result.items[0]] = s.bases.get(box, box)
+    return result
 
 
 def _one(s: Session, arg: Arg, item: Type, active: bool) -> Sequences:
@@ -125,8 +124,7 @@ def _forward(s: Session, box: Box) -> Box:
     if isinstance(inner, TupleBox | ListBox):
         return type(inner)(inner.items[::-1])
     whole = SliceBox(Static(None), Static(None), Static(-1))
-    result = s.emit(operator.getitem, inner, whole)
-    return result
+    return s.emit(operator.getitem, inner, whole)
 
 
 def length(s: Session, box: Box) -> Box:

@@ -121,10 +121,6 @@ def delete(s: Session, node: ast.Delete) -> None:
 @lowers_statement(ast.Global, ast.Nonlocal)
 def outside_names(s: Session, node: ast.Global | ast.Nonlocal) -> None:
     """``global`` and ``nonlocal``: names outside may be read, not bound."""
-    stored = {
-        n.id for n in ast.walk(ast.Module(body=[], type_ignores=[])) if isinstance(n, ast.Name)
-    }
-    del stored
     s.refuse(
         errors.MutationError,
         f"cannot bind {', '.join(map(repr, node.names))}",
@@ -192,16 +188,19 @@ def with_(s: Session, node: ast.With) -> None:
 
 def _errstate(s: Session, item: ast.withitem) -> dict[str, str]:
     call = item.context_expr
-    if isinstance(call, ast.Call) and item.optional_vars is None and not call.args:
-        callee = lower(s, call.func)
-        if isinstance(callee, Static) and callee.value is np.errstate:
-            return {
-                str(k.arg): known(s, lower(s, k.value), "a setting", k.value) for k in call.keywords
-            }
-    s.refuse(
-        errors.UnsupportedSyntaxError,
-        "cannot differentiate through this 'with'",
-        why="only 'with np.errstate(...)' is supported so far.",
-        node=item.context_expr,
-        help=("enter the context manager around the differentiated call",),
-    )
+    if not isinstance(call, ast.Call) or not _is_errstate(s, item, call):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot differentiate through this 'with'",
+            why="only 'with np.errstate(...)' is supported so far.",
+            node=item.context_expr,
+            help=("enter the context manager around the differentiated call",),
+        )
+    return {str(k.arg): known(s, lower(s, k.value), "a setting", k.value) for k in call.keywords}
+
+
+def _is_errstate(s: Session, item: ast.withitem, call: ast.Call) -> bool:
+    if item.optional_vars is not None or call.args:
+        return False
+    callee = lower(s, call.func)
+    return isinstance(callee, Static) and callee.value is np.errstate

@@ -147,10 +147,12 @@ class Call(Op):
 
     @property
     def results(self) -> tuple[Value, ...]:
+        """The one result."""
         return (self.result,)
 
     @property
     def operands(self) -> Iterator[Value]:
+        """The values among the arguments."""
         for arg in self.args:
             yield from values_in(arg)
         for _, arg in self.kwargs:
@@ -168,14 +170,17 @@ class If(Op):
 
     @property
     def results(self) -> tuple[Value, ...]:
+        """The outputs."""
         return self.outputs
 
     @property
     def operands(self) -> Iterator[Value]:
+        """The test, unless it is a constant."""
         yield from values_in(self.test)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
+        """The two arms."""
         return (self.then, self.orelse)
 
 
@@ -199,10 +204,12 @@ class For(Op):
 
     @property
     def results(self) -> tuple[Value, ...]:
+        """The outputs."""
         return self.outputs
 
     @property
     def operands(self) -> Iterator[Value]:
+        """The values among the sequences, what enters, and the count."""
         for arg in (*self.seqs, *self.inits):
             yield from values_in(arg)
         if self.count is not None:
@@ -210,6 +217,7 @@ class For(Op):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
+        """The body."""
         return (self.body,)
 
     @property
@@ -238,15 +246,18 @@ class While(Op):
 
     @property
     def results(self) -> tuple[Value, ...]:
+        """The outputs."""
         return self.outputs
 
     @property
     def operands(self) -> Iterator[Value]:
+        """The values among what enters."""
         for arg in self.inits:
             yield from values_in(arg)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
+        """The test and the body."""
         return (self.test, self.body)
 
     @property

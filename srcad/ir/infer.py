@@ -196,7 +196,8 @@ def _one(arg: Arg, type_: Type) -> Any:
     """The argument itself if constant, else a stand-in with one entry."""
     if isinstance(arg, Const):
         return arg.value if not isinstance(arg.value, np.ndarray) else arg.value.ravel()[:1]
-    assert isinstance(type_, Numeric) and type_.shape is not None
+    assert isinstance(type_, Numeric)
+    assert type_.shape is not None
     return filled(type_, (1,) * len(type_.shape), 0)
 
 
@@ -276,7 +277,7 @@ def _matmul_type(args: tuple[Arg, ...]) -> Type | None:
     assert batch is not None
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
     known = a.dtype is not None and b.dtype is not None
-    dtype = np.result_type(a.dtype, b.dtype) if known else None  # type: ignore[arg-type]
+    dtype = np.result_type(a.dtype, b.dtype) if known else None
     if dtype is not None and dtype.kind == "b":
         return None
     shape_ = (*batch, *rows, *columns)
@@ -297,7 +298,8 @@ def _dict_type(args: tuple[Arg, ...]) -> Type | None:
 
 def _record_type(args: tuple[Arg, ...]) -> Type | None:
     cls, keys = args[0], args[1]
-    assert isinstance(cls, Const) and isinstance(keys, Const)
+    assert isinstance(cls, Const)
+    assert isinstance(keys, Const)
     return TupleOf(tuple(argument_type(a) for a in args[2:]), tuple(keys.value), cls.value)
 
 

@@ -37,8 +37,12 @@ def substitute_op(op: Op, names: Names) -> Op:
                 count=None if op.count is None else _atom(op.count, names),
             )
         case While():
-            return replace(op, inits=tuple(_atom(a, names) for a in op.inits),
-                           test=substitute(op.test, names), body=substitute(op.body, names))  # fmt: skip
+            return replace(
+                op,
+                inits=tuple(_atom(a, names) for a in op.inits),
+                test=substitute(op.test, names),
+                body=substitute(op.body, names),
+            )
     raise TypeError(type(op).__name__)
 
 

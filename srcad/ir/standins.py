@@ -1,9 +1,9 @@
 """The type of a call's result, from two runs on small stand-ins.
 
-The stand-ins of the two runs differ in their lengths and contents.  What comes back in both tells the
-result's form and dtype, and every length that is explained in both runs by the same expression of the
-operands' extents is that expression.  A result whose shape depends on data disagrees between the
-runs and stays unknown.
+The stand-ins of the two runs differ in their lengths and contents.  What comes back in both tells
+the result's form and dtype, and every length that is explained in both runs by the same expression
+of the operands' extents is that expression.  A result whose shape depends on data disagrees between
+the runs and stays unknown.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from srcad.types import (
 )
 
 Sizes = dict[Symbol, int]
-# In opposite order, so that the smaller of two lengths (a diagonal) is never explained as one of them.
+# In opposite order, so that the smaller of two lengths (a diagonal) is never explained as one of
+# them.
 _FIRST = (7, 11, 13, 17, 19, 23, 29, 31)
 _SECOND = (33, 29, 26, 23, 20, 18, 15, 12)
 
@@ -57,6 +58,7 @@ def argument_type(arg: Arg) -> Type:
 
 
 def fallback(target: Any) -> Type:
+    """What is known of a result when the function cannot be run: its room says a little."""
     if getattr(target, "__module__", None) == "math":
         return FLOAT
     module = getattr(target, "__module__", None) or ""
@@ -65,6 +67,7 @@ def fallback(target: Any) -> Type:
 
 
 def is_known(type_: Type) -> bool:
+    """Whether enough is known of a type to make a stand-in."""
     match type_:
         case Numeric():
             return type_.dtype is not None and type_.shape is not None and type_.form != "any"
@@ -77,6 +80,7 @@ def is_known(type_: Type) -> bool:
 
 
 def filled(type_: Numeric, lengths: tuple[int, ...], run: int) -> Any:
+    """A number or array of this type; what it holds differs between the runs."""
     dtype = type_.dtype
     assert dtype is not None
     if dtype.kind == "b":
@@ -187,7 +191,9 @@ def _lengths(base: tuple[int, ...], count: int) -> list[int]:
 
 def _settle_ones(symbols: list[Symbol]) -> bool:
     """Take lengths for 1 that are 1 in the example (an axis that broadcasts)."""
-    return any([s.example == 1 and same(Extent(((s, 1),)), constant_extent(1)) for s in symbols])
+    one = constant_extent(1)
+    settled = [s.example == 1 and same(Extent(((s, 1),)), one) for s in symbols]  # all of them
+    return any(settled)
 
 
 def _merge_one_pair(symbols: list[Symbol]) -> bool:
@@ -223,7 +229,7 @@ def _explained(first: Any, second: Any, extents: list[Extent], runs: list[Sizes]
 
 
 def _explain(m: int, n: int, extents: list[Extent], runs: list[Sizes]) -> Extent:
-    """The expression of the operands' extents that is `m` in the first run and `n` in the second."""
+    """The expression of the operands' extents that is `m` in the first run, `n` in the second."""
     if m == n:
         return constant_extent(m)
     known = [(e, _evaluated(e, runs[0]), _evaluated(e, runs[1])) for e in dict.fromkeys(extents)]

@@ -156,6 +156,8 @@ def on_diagonal(a, y_bar, offset):
 def diag(y_bar, v, k=0):
     if np.ndim(v) == 1:
         return np.diagonal(y_bar) if k == 0 else np.diagonal(y_bar, k)
+    if k == 0 and v.shape[0] == v.shape[1]:
+        return np.diag(y_bar)
     return on_diagonal(v, y_bar, k)
 
 

@@ -101,7 +101,7 @@ class Plan:
                 if _is_number(operand):
                     found.add(operand)
                     continue
-                if call.target in _READS and not _is_number(value):
+                if call.target in _READS and _is_view(value, operand):
                     found.add(operand)
                     continue
                 return None
@@ -166,6 +166,12 @@ def _has_list(display: Display) -> bool:
 
 def _is_python(type_: Any) -> bool:
     return isinstance(type_, Numeric) and type_.form == "python"
+
+
+def _is_view(value: Value, whole: Value) -> bool:
+    """Whether a part of an array is an array, so that keeping the whole costs no more."""
+    both = isinstance(value.type, Numeric) and isinstance(whole.type, Numeric)
+    return both and not _is_number(value)
 
 
 def _is_int(value: Value) -> bool:

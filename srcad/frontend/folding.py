@@ -1,0 +1,44 @@
+"""Calls of constants that are made now: what is exact and short is folded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcad.frontend.boxes import Box, ListBox, Static, TupleBox
+from srcad.frontend.scope import Session
+from srcad.ir.core import Const
+
+
+def folded(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """The constant that a call of constants is."""
+    return s.box(Const(function(*map(_plain, args), **{k: _plain(b) for k, b in kwargs.items()})))
+
+
+def all_known(args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:
+    """Whether every input is a constant whose folding is exact and short (no floats, no arrays)."""
+    return all(_is_plain_constant(b) for b in (*args, *kwargs.values())) and bool(args)
+
+
+def _is_plain_constant(box: Box) -> bool:
+    if isinstance(box, TupleBox | ListBox):
+        return all(_is_plain_constant(item) for item in box.items)
+    if not isinstance(box, Static) or box.atom is not None or box.path is not None:
+        return False
+    return _is_exact(box.value)
+
+
+def _is_exact(value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return all(_is_exact(v) for v in value)
+    return isinstance(value, int | str | type | np.dtype | type(None))
+
+
+def _plain(box: Box) -> Any:
+    if isinstance(box, TupleBox):
+        return tuple(_plain(item) for item in box.items)
+    if isinstance(box, ListBox):
+        return [_plain(item) for item in box.items]
+    assert isinstance(box, Static)
+    return box.value
