@@ -198,7 +198,8 @@ class Family:
                     ready = entry.ready(function, arguments)
                     if ready is not None:
                         return entry, ready
-            entry = self.compile(self, function, arguments)
+            with _COMPILING:
+                entry = self.compile(self, function, arguments)
             self.entries = [entry, *self.entries][:MOST_ENTRIES]
             self.version += 1
             self.compilations += 1
@@ -272,6 +273,7 @@ class Record:
 
 _RECORDS: OrderedDict[int, tuple[Callable[[], Any], Record]] = OrderedDict()
 _LOCK = RLock()
+_COMPILING = RLock()  # the compiler itself is used by one thread at a time
 
 
 def record_of(function: Any) -> tuple[Record, Any]:

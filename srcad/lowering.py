@@ -9,7 +9,7 @@ from typing import Any
 from srcad.frontend import calls
 from srcad.frontend.boxes import Box, Static
 from srcad.frontend.known import spread
-from srcad.frontend.lower import Lowered, lower
+from srcad.frontend.lower import Lowered, lower, session_for
 from srcad.frontend.scope import Diverges, Frame, NeedsStatic, Session
 from srcad.ir.core import Block, Const, Function, Value
 from srcad.request import Parameter, name_of
@@ -54,7 +54,7 @@ def lower_callable(
     if isinstance(function, FunctionType) and registry.lookup(function) is None:
         return lower(function, types, facts, active=active, arguments=arguments,
                      transforms=transforms)  # fmt: skip
-    session = Session(facts, invoke=calls.invoke, transforms=transforms, root=function)
+    session = session_for(facts, transforms=transforms, root=function)
     name = name_of(function)
     session.frames.append(Frame(name=name, file="", globals={}, path=()))
     values = {key: Value(type_, key) for key, type_ in types.items()}

@@ -20,7 +20,7 @@ from srcad.derivatives import (
     with_zeros_for_stopped,
 )
 from srcad.dispatch import Pattern, default_now
-from srcad.errors import SrcadError, WrtError
+from srcad.errors import SrcadError, UnsupportedTypeError, WrtError
 from srcad.finishing import checked, finished
 from srcad.frontend.guards import Guard
 from srcad.frontend.lower import Lowered
@@ -35,7 +35,7 @@ from srcad.product import Product
 from srcad.request import Parameter, Place, Request, code_of, module_of, name_of, parameters_of
 from srcad.signature import describe, generic
 from srcad.transforms.split import split
-from srcad.types import Facts, Fixed, Numeric, Type, array_type
+from srcad.types import Facts, Fixed, Numeric, Opaque, Type, array_type
 
 
 def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> Entry:
@@ -81,6 +81,9 @@ def _compiled(
     active = tuple(parameters[k].name for k in wrt)
     lowered = lower_callable(function, parameters, types, facts, active=active,
                              arguments=arguments, transforms=transforms)  # fmt: skip
+    if lowered.raises:
+        product = Product(name_of(function), module_of(function), lowered=lowered.function)
+        return lowered, product, _raising(product, lowered.function, request)
     refuse_complex(checked(lowered.function), lowered.active)
     made = checked(derived(lowered.function, request, wrt))
     made = with_zeros_for_stopped(made, lowered.function, wrt)
@@ -106,6 +109,14 @@ def refuse_inert(
             continue
         name = parameters[position].name
         type_ = types[name]
+        if isinstance(type_, Opaque):
+            kind = type_.cls.__name__ if type_.cls else "object"
+            raise UnsupportedTypeError(
+                f"argument {name!r} of {made.name!r} is a {kind}, which has no derivative",
+                where=made.where,
+                why="srcad differentiates by numbers, arrays of numbers and containers of these.",
+                help="pass its numbers as an array:  np.asarray(x, float)",
+            )
         if isinstance(type_, Fixed):
             why = f"it is {type_.value!r}, which is no number."
         elif isinstance(type_, Numeric) and type_.kind in "iu":
@@ -118,6 +129,13 @@ def refuse_inert(
             why=why,
             help="name another argument in wrt, or use srcad.gradient, which returns None for it",
         )
+
+
+def _raising(product: Product, function: Function, request: Request) -> Callable[..., Any]:
+    """A function whose every path raises: it does so as the plain call does."""
+    emitted = emit(finished(function, ()), name=_name(product, request))
+    product.text = product.primal_text = product.adjoint_text = emitted.text
+    return loaded(emitted, product)
 
 
 # --------------------------------------------------------------------------- joined: grad

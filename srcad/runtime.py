@@ -5,7 +5,7 @@ They are used only where types do not decide before the call what they decide at
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -76,7 +76,9 @@ def like(g: Any, x: Any) -> Any:
     """
     if isinstance(x, np.ndarray):
         dtype = np.float64 if x.dtype.kind in "iub" else x.dtype
-        order = "F" if x.flags.f_contiguous and not x.flags.c_contiguous else "C"
+        order: Literal["C", "F"] = "C"
+        if x.flags.f_contiguous and not x.flags.c_contiguous:
+            order = "F"
         result = np.empty(x.shape, dtype, order=order)
         result[...] = g
         return result

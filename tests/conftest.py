@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 os.environ.setdefault("SRCAD_VERIFY", "1")
-LIMIT = 60  # seconds for one test
+LIMIT = 240  # seconds for one test
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))

@@ -147,15 +147,12 @@ def _copies(
 
 
 def _may_share(webs: Webs, target: Value, source: Value) -> bool:
-    """A parameter keeps its name to itself: ``x = a`` before a loop stays to be read."""
-    web = webs.web.get(source)
-    other = webs.web.get(target)
+    """Two names that mean something stay two: ``x = a`` before a loop is there to be read."""
+    web, other = webs.web.get(source), webs.web.get(target)
     if web is None or other is None:
         return False
-    for one, two in ((web, other), (other, web)):
-        if one.param is not None and two.hint is not None and two.hint[1] != one.param:
-            return False
-    return True
+    names = {w.param or (w.hint[1] if w.hint is not None else None) for w in (web, other)}
+    return len(names - {None}) < 2
 
 
 def _origins(statements: list[Statement]) -> dict[Value, Do]:

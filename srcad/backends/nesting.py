@@ -51,6 +51,7 @@ from srcad.types import Numeric
 _STRUCTURES = frozenset({build_tuple, build_dict, build_record, build_list})
 _CHEAP = frozenset({len, shape, np.size, np.ndim, np.transpose})
 _PARTS = frozenset({item, operator.getitem})
+_OURS = frozenset({"saved", "trips", "tag"})
 _MAX_DEPTH = 40
 _MAX_OPS = {"primal": 60, "reverse": 24}
 _MAX_OPS_ACROSS_LINES = 5
@@ -313,8 +314,8 @@ def _only_converts(origin: Do | Branch, value: Value) -> bool:
 
 
 def _is_users(hint: str | None) -> bool:
-    """Whether a name in the primal half is the user's (and not one for what is saved)."""
-    return hint is not None and hint != "saved" and not hint.endswith("_saved")
+    """Whether a name in the primal half is the user's, and not one for what a loop counts or saves."""
+    return hint is not None and hint not in _OURS and not hint.endswith("_saved")
 
 
 def _half(statement: Statement) -> str:

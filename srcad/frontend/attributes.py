@@ -177,13 +177,9 @@ def _of_object(s: Session, box: Static, name: str) -> Box:
         return box_of_object(s, found, None if box.path is None else (*box.path, ("attr", name)))
     if box.path is None and box.atom is None:
         return _of_plain(value, name)
-    found_static = inspect.getattr_static(type(value), name, None)
-    if isinstance(found_static, types.FunctionType):
-        function_path = (*(box.path or ()), ("attr", name), ("attr", "__func__"))
-        s.guard(function_path, "code", found_static)
-        return BoundBox(Static(found_static, function_path), (box,))
-    if isinstance(found_static, property) and isinstance(found_static.fget, types.FunctionType):
-        return MethodBox(BoundBox(Static(found_static.fget), (box,)), "__property__")
+    of_class = _of_class(s, box, name)
+    if of_class is not None:
+        return of_class
     path = (*(box.path or ()), ("attr", name))
     found = getattr(value, name)
     if isinstance(found, types.MethodType) or (
@@ -197,6 +193,23 @@ def _of_object(s: Session, box: Static, name: str) -> Box:
     if isinstance(found, types.BuiltinFunctionType):
         return MethodBox(box, name)
     return box_of_object(s, found, path)
+
+
+def _of_class(s: Session, box: Static, name: str) -> Box | None:
+    """A method or property that the class of an object defines in Python."""
+    value = box.value
+    found_static = inspect.getattr_static(type(value), name, None)
+    if isinstance(found_static, types.FunctionType):
+        function_path = (*(box.path or ()), ("attr", name), ("attr", "__func__"))
+        s.guard(function_path, "code", found_static)
+        return BoundBox(Static(found_static, function_path), (box,))
+    if isinstance(found_static, classmethod):
+        return BoundBox(Static(found_static.__func__), (Static(type(value)),))
+    if isinstance(found_static, staticmethod):
+        return Static(found_static.__func__)
+    if isinstance(found_static, property) and isinstance(found_static.fget, types.FunctionType):
+        return MethodBox(BoundBox(Static(found_static.fget), (box,)), "__property__")
+    return None
 
 
 def _of_plain(value: Any, name: str) -> Box:

@@ -158,6 +158,7 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
         return folded(s, function, args, kwargs)
     if isinstance(function, type) and issubclass(function, BaseException):
         return s.emit(function, *args, kwargs=kwargs, effect=True, type=Opaque(function))
+    refuse_out(s, function, args, kwargs)
     rule = registry.lookup(function) if is_hashable(function) else None
     if rule is not None:
         return _ruled(s, function, args, kwargs)
@@ -180,6 +181,21 @@ def _wrapped(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str
 def _below(path: Path | None, *steps: tuple[Any, ...]) -> Path | None:
     """The path of a part of what `path` reaches."""
     return None if path is None else (*path, *steps)
+
+
+def refuse_out(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> None:
+    """Refuse a call that writes its result into an array of the user's."""
+    given = kwargs.get("out")
+    positional = isinstance(function, np.ufunc) and len(args) > function.nin
+    if positional or (
+        given is not None and not (isinstance(given, Static) and given.value is None)
+    ):
+        s.refuse(
+            errors.MutationError,
+            f"cannot call {function.__name__!r} with 'out'",
+            why="it writes into an array that others may hold.",
+            help=("bind the result instead:  y = np.add(a, b)",),
+        )
 
 
 def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:

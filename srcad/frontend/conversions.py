@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import builtins
 import operator
+import sys
 
 import numpy as np
 
+from srcad import errors
 from srcad.frontend.attributes import attribute
 from srcad.frontend.boxes import (
     BoundBox,
@@ -125,6 +127,24 @@ def type_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``type(x)``."""
     found = class_of(args[0]) if len(args) == 1 else None
     return Static(found) if found is not None else None
+
+
+@meaning(locals, globals, vars, eval, exec, compile, dir, super)
+def looks_inside(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """What reads or runs a program by its text or its names has no one meaning here."""
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot differentiate through a builtin that looks at the program itself",
+        why="it reads names or runs text that the compiler cannot see.",
+        help=("name the values that it needs",),
+    )
+
+
+@meaning(__import__)
+def import_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``__import__(name)`` of a module that is there already."""
+    name = args[0].value if len(args) == 1 and isinstance(args[0], Static) else None
+    return Static(sys.modules[name]) if name in sys.modules else None
 
 
 @meaning(callable)

@@ -45,13 +45,13 @@ class Callee:
 
 def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
     """A function object of the user, found in its file."""
-    trusted = function.__module__.startswith(TRUSTED_PREFIX) and path is None
+    trusted = str(function.__module__).startswith(TRUSTED_PREFIX) and path is None
     source = definition(function)
     node = source.tree
     if not isinstance(node, ast.FunctionDef | ast.Lambda) or is_generator(node):
-        s.refuse(
-            errors.UnsupportedSyntaxError,
+        raise errors.UnsupportedSyntaxError(
             f"cannot differentiate through {function.__name__!r}",
+            where=source.location(node),
             why="it is a generator or a coroutine: it has no one result.",
             help=("return a list or an array",),
         )

@@ -73,6 +73,8 @@ def spread(s: Session, box: Box, node: ast.AST | None = None) -> tuple[Box, ...]
 
 
 def _items(s: Session, box: Box) -> tuple[Box, ...] | None:
+    if isinstance(box, RecordBox) and issubclass(box.cls, tuple):
+        return box.items
     if isinstance(box, TupleBox | ListBox):
         return box.items
     if isinstance(box, DictBox):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from srcad import errors
@@ -71,6 +71,7 @@ def for_(s: Session, node: ast.For) -> None:
     items = unrolled_items(s, iterable)
     if items is not None:
         unroll(s, node, items)
+        refuse_growing(s, node, [b for b in looped_over(iterable) if b in s.written])
         return
     before, count = s.snapshot(), len(s.builder.ops)
     where = s.builder.where
@@ -87,6 +88,25 @@ def for_(s: Session, node: ast.For) -> None:
         s.builder.where = where
         s.frame.exit = NONE
         unroll(s, node, known_items)
+
+
+def looped_over(box: Box) -> list[Box]:
+    """The sequences behind an iterable."""
+    if isinstance(box, IterBox):
+        return [inner for part in box.parts for inner in looped_over(part)]
+    return [box]
+
+
+def refuse_growing(s: Session, node: ast.For, written: Sequence[object]) -> None:
+    """Refuse a loop over a list that its own body writes into."""
+    if written:
+        s.refuse(
+            errors.MutationError,
+            "cannot write into a list while looping over it",
+            node=node.iter,
+            why="the number of trips would change under way.",
+            help=("loop over a copy:  for item in list(items):",),
+        )
 
 
 # ---------------------------------------------------------------------- dynamic loops
@@ -209,6 +229,10 @@ def dynamic_for(s: Session, node: ast.For, iterable: Box) -> None:
 
     reader = LoopReader(s, node, read)
     reading = reader.settle()
+    over_boxes = looped_over(iterable)
+    starts = {key: reader.before[key[0]].get(key[1], UNBOUND) for key in reader.headers}
+    written = [k for k, b in starts.items() if b in over_boxes and reader.headers[k] in s.written]
+    refuse_growing(s, node, written)
     outputs = finish(s, reader, reading, seqs)
     after_loop(s, node.orelse, outputs[0], reading.tags, endless=False)
 

@@ -30,6 +30,7 @@ from srcad.frontend.boxes import (
     Structure,
     TupleBox,
 )
+from srcad.frontend.closures import runtime_function
 from srcad.frontend.functions import Callee, callee_of, inline, read_body
 from srcad.frontend.guards import Capture, Guard
 from srcad.frontend.recursion import call_routine, is_recursive
@@ -57,13 +58,20 @@ class Lowered:
     """A function as IR.
 
     The parameters of `function` are the user's parameters in the order of the signature (``*args``
-    is one tuple, ``**kwargs`` one dict), then one per capture.  It has one result.
+    is one tuple, ``**kwargs`` one dict), then one per capture.  It has one result.  `raises` says
+    that every path raises.
     """
 
     function: Function
     captures: tuple[Capture, ...]
     guards: tuple[Guard, ...]
     active: frozenset[Value]
+    raises: bool = False
+
+
+def session_for(facts: Facts, **given: Any) -> Session:
+    """A session with all the forms of the language."""
+    return Session(facts, invoke=calls.invoke, read_body=read_body, hold=runtime_function, **given)
 
 
 def lower(
@@ -105,21 +113,21 @@ def lower(
     SrcadError
         Something in the function cannot be read or differentiated.
     """
-    session = Session(
-        facts, invoke=calls.invoke, read_body=read_body, transforms=transforms, root=function
-    )
+    session = session_for(facts, transforms=transforms, root=function)
     callee = callee_of(session, function, path)
     params = {name: Value(type_, name) for name, type_ in types.items()}
     session.active.update(value for name, value in params.items() if name in active)
     session.paths.update((value, (("param", name),)) for name, value in params.items())
     given = arguments or {}
     boxes = {name: _argument(session, value, given.get(name)) for name, value in params.items()}
-    atom = _result(session, callee, boxes)
+    result = _result(session, callee, boxes)
+    raises, atom = result is None, Const(None) if result is None else result
     params_in_order = (*params.values(), *(c.value for c in session.captures))
     block = Block((), tuple(session.builder.ops), (atom,))
     where = Location(callee.frame.file, callee.node.lineno, function=function.__name__)
     made = Function(function.__name__, params_in_order, block, where)
-    return Lowered(made, tuple(session.captures), tuple(session.guards), frozenset(session.active))
+    captures, guards = tuple(session.captures), tuple(session.guards)
+    return Lowered(made, captures, guards, frozenset(session.active), raises)
 
 
 def _argument(s: Session, value: Value, given: Any) -> Box:
@@ -130,12 +138,12 @@ def _argument(s: Session, value: Value, given: Any) -> Box:
     return s.box(value)
 
 
-def _result(s: Session, callee: Callee, boxes: dict[str, Box]) -> Atom:
+def _result(s: Session, callee: Callee, boxes: dict[str, Box]) -> Atom | None:
     """What the function returns; None where every path raises."""
     try:
         return s.atom(_read(s, callee, boxes))
     except Diverges:
-        return Const(None)
+        return None
     except NeedsStatic as problem:
         raise problem.error from None
 
@@ -169,7 +177,7 @@ def lower_inline(
     object
         What the rule returns: an atom, None, or nested tuples, lists and dicts of these.
     """
-    session = Session(Facts(), builder=builder, invoke=calls.invoke, read_body=read_body)
+    session = session_for(Facts(), builder=builder)
     boxes = tuple(box_of_arg(session, a) for a in args)
     named = {k: box_of_arg(session, a) for k, a in (kwargs or {}).items()}
     where = builder.where

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.boxes import Box, Structure
 from srcad.frontend.headers import box_type, covers, header, widened
 from srcad.frontend.scope import Diverges, Frame, Session
 from srcad.frontend.syntax import calls_itself
-from srcad.ir.core import Atom, Block, Call, Const, Function, Routine, Value, free_values, walk
+from srcad.ir.core import (
+    NONE,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Function,
+    Routine,
+    Value,
+    free_values,
+    walk,
+)
 from srcad.ir.primitives import item
 from srcad.ir.rewrite import substitute
 from srcad.types import TupleOf
@@ -22,36 +34,48 @@ def is_recursive(s: Session, callee: Any) -> bool:
     return callee.key in s.routines or callee.key in s.inlining or calls_itself(callee.node)
 
 
+@dataclass(eq=False)
+class Variant:
+    """A recursive function for one kind of arguments.
+
+    While it is being read it is `running`: calls of it inside itself (or inside functions that it
+    calls) use what is known of its result so far, and what they find may widen `headers`.
+    `extra` are values of the surroundings that it reads; every call hands them on.
+    """
+
+    headers: dict[str, Box]
+    routine: Routine
+    result: Box | None = None
+    running: bool = True
+    changed: bool = False
+    extra: list[Value] = field(default_factory=list)
+
+    def fits(self, s: Session, bound: dict[str, Box]) -> bool:
+        """Whether it serves these arguments."""
+        if self.extra and not self.running:
+            return False  # what it reads of its surroundings may be another value by now
+        names = self.headers.keys() == bound.keys()
+        return names and all(covers(s, self.headers[n], bound[n]) for n in self.headers)
+
+
 def call_routine(s: Session, callee: Any, bound: dict[str, Box]) -> Box:
     """Call a recursive function by reference."""
-    variants: list[dict[str, Any]] = s.routines.setdefault(callee.key, [])
+    variants: list[Variant] = s.routines.setdefault(callee.key, [])
     for variant in variants:
-        if _fits(s, variant["headers"], bound):
+        if variant.fits(s, bound):
             return _call(s, variant, bound)
     if len(variants) >= MOST_READINGS:
-        s.refuse(
-            errors.UnsupportedTypeError,
-            f"the arguments of the recursive {callee.frame.name!r} do not settle",
-            why="every call of it has another kind of arguments.",
-            help=("give them one kind",),
-        )
-    running = next((v for v in variants if v["running"]), None)
-    headers = {name: header(s, box) for name, box in bound.items()}
+        refuse_unsettled(s, callee)
+    running = next((v for v in variants if v.running), None)
     if running is not None:
-        running["headers"] = {
+        running.headers = {
             name: box if covers(s, box, bound[name]) else widened(s, box, bound[name])
-            for name, box in running["headers"].items()
+            for name, box in running.headers.items()
         }
-        running["changed"] = True
+        running.changed = True
         raise Diverges
-    variant = {
-        "headers": headers,
-        "routine": Routine(callee.frame.name),
-        "result": None,
-        "running": True,
-        "changed": False,
-        "extra": [],
-    }
+    headers = {name: header(s, box) for name, box in bound.items()}
+    variant = Variant(headers, Routine(callee.frame.name))
     variants.append(variant)
     try:
         _settle(s, callee, variant)
@@ -61,56 +85,60 @@ def call_routine(s: Session, callee: Any, bound: dict[str, Box]) -> Box:
     return _call(s, variant, bound)
 
 
-def _fits(s: Session, headers: dict[str, Box], bound: dict[str, Box]) -> bool:
-    return headers.keys() == bound.keys() and all(covers(s, headers[n], bound[n]) for n in headers)
+def refuse_unsettled(s: Session, callee: Any) -> NoReturn:
+    """Refuse a recursion whose every call has another kind of arguments or result."""
+    s.refuse(
+        errors.UnsupportedTypeError,
+        f"the kinds of values in the recursive {callee.frame.name!r} do not settle",
+        why="every call of it has another kind of arguments or result.",
+        help=("give them one kind",),
+    )
 
 
-def _settle(s: Session, callee: Any, variant: dict[str, Any]) -> None:
+def _settle(s: Session, callee: Any, variant: Variant) -> None:
+    """Read the function until its parameters and result cover every call inside it.
+
+    Functions that were read meanwhile relied on what was known then: they are forgotten whenever
+    it has to be read again.
+    """
     for _ in range(MOST_READINGS):
-        variant["changed"] = False
-        frame = Frame(
-            **{
-                f: getattr(callee.frame, f)
-                for f in (
-                    "name",
-                    "file",
-                    "globals",
-                    "cells",
-                    "local",
-                    "path",
-                    "outer",
-                    "trusted",
-                    "node",
-                )
-            }
-        )
-        frame.env = dict(variant["headers"])
+        variant.changed = False
+        earlier = {key: list(known) for key, known in s.routines.items()}
         before = s.snapshot()
         with s.block() as builder:
-            result = s.read_body(s, callee.node, frame)
-            known = variant["result"]
-            if known is None:
-                known = variant["result"] = header(s, result)
-                variant["changed"] = True
-            elif not covers(s, known, result):
-                variant["result"] = widened(s, known, result)
-                variant["changed"] = True
+            result = s.read_body(s, callee.node, _frame_for(callee.frame, variant.headers))
+            if variant.result is None:
+                variant.result, variant.changed = header(s, result), True
+            elif not covers(s, variant.result, result):
+                variant.result, variant.changed = widened(s, variant.result, result), True
             atom = s.atom(result)
         s.restore(before)
-        if not variant["changed"]:
+        if not variant.changed:
             break
-    variant["running"] = False
-    params = tuple(v for box in variant["headers"].values() for v in _leaves(box))
-    body = Block((), tuple(builder.ops), (atom,))
+        for key, known in s.routines.items():
+            known[:] = [v for v in known if v in earlier.get(key, ())]
+    else:
+        refuse_unsettled(s, callee)
+    _close(s, variant, Block((), tuple(builder.ops), (atom,)))
+
+
+def _frame_for(frame: Frame, headers: dict[str, Box]) -> Frame:
+    return replace(frame, env=dict(headers), exit=NONE, tags=frozenset())
+
+
+def _close(s: Session, variant: Variant, body: Block) -> None:
+    """Make what the function reads from outside parameters of its own."""
+    variant.running = False
+    params = tuple(v for box in variant.headers.values() for v in _leaves(box))
     free = [v for v in free_values(body) if v not in params]
     copies = {v: Value(v.type, v.hint) for v in free}
     for value, copy in copies.items():
         if value in s.active:
             s.active.add(copy)
     body = substitute(body, copies)
-    routine: Routine = variant["routine"]
+    routine = variant.routine
     _pass_on(body, routine, tuple(copies.values()))
-    variant["extra"] = free
+    variant.extra = free
     routine.function = Function(routine.name, (*params, *copies.values()), body, s.builder.where)
 
 
@@ -140,15 +168,13 @@ def _arguments(s: Session, known: Box, given: Box) -> list[Atom]:
     return []
 
 
-def _call(s: Session, variant: dict[str, Any], bound: dict[str, Box]) -> Box:
-    result: Box | None = variant["result"]
+def _call(s: Session, variant: Variant, bound: dict[str, Box]) -> Box:
+    result = variant.result
     if result is None:
         raise Diverges
-    args = [
-        a for name, known in variant["headers"].items() for a in _arguments(s, known, bound[name])
-    ]
+    args = [a for name, known in variant.headers.items() for a in _arguments(s, known, bound[name])]
     shape = box_type(result)
-    value = s.emit(variant["routine"], *args, *variant["extra"], type=TupleOf((shape,)))
+    value = s.emit(variant.routine, *args, *variant.extra, type=TupleOf((shape,)))
     active = any(v in s.active for v in _leaves(result)) or value in s.active
     if active:
         s.active.add(value)

@@ -39,7 +39,7 @@ from srcad.ir import primitives
 from srcad.ir.builder import Builder
 from srcad.ir.core import NONE, UNDEF, Arg, Atom, Const, Display, Location, Value, values_in
 from srcad.signature import describe
-from srcad.types import Facts, Fixed, Numeric, TupleOf, Type
+from srcad.types import OPAQUE, Facts, Fixed, Numeric, TupleOf, Type
 
 RETURN_NAME = "%return"
 Env = dict[str, Box]
@@ -106,10 +106,12 @@ class Session:
     arguments: dict[str, Any] = field(default_factory=dict)
     invoke: Callable[..., Box] = field(default=lambda *_: UNBOUND)
     read_body: Callable[..., Box] = field(default=lambda *_: UNBOUND)
+    hold: Callable[..., Value] = field(default=lambda s, box: _refuse_to_hold(s, box))
     transforms: Callable[..., Box] | None = None
     routines: dict[Any, Any] = field(default_factory=dict)
     inlining: list[Any] = field(default_factory=list)
     in_comprehension: bool = False
+    written: list[Box] = field(default_factory=list)
     returns: dict[Value, Value] = field(default_factory=dict)
 
     @property
@@ -184,6 +186,7 @@ class Session:
 
     def replace_everywhere(self, old: Box, new: Box) -> None:
         """Bind `new` wherever `old` is reachable: the object was written into."""
+        self.written.append(old)
 
         def change(box: Box) -> Box | None:
             return new if box is old else None
@@ -210,6 +213,8 @@ class Session:
         """Append a call and keep track of activity and of views."""
         arguments = tuple(self.arg(a) for a in args)
         keywords = tuple((k, self.arg(a)) for k, a in (kwargs or {}).items())
+        if effect and type is None:
+            type = OPAQUE  # asking for its type must not run it
         result = self.builder.call(
             target, *arguments, kwargs=keywords, effect=effect, type=type, hint=hint
         )
@@ -248,7 +253,9 @@ class Session:
 
     def atom(self, box: Box | Atom) -> Atom:
         """The box as one value or constant (a structure is built)."""
-        if isinstance(box, Conflict | FunctionBox | MethodBox | BoundBox) or (
+        if isinstance(box, FunctionBox):
+            return self.hold(self, box)
+        if isinstance(box, Conflict | MethodBox | BoundBox) or (
             isinstance(box, IterBox) and box.kind != "range"
         ):
             _refuse_to_hold(self, box)

@@ -56,7 +56,7 @@ def power(a, b, *, y):
     respect to the exponent is nan.
     """
     log_a = np.log(a + ((a == 0) & (b >= 0)))
-    if isinstance(a, (int, float)):
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         log_a = float(log_a)
     return b * a ** (b - (b != 0)), y * log_a
 

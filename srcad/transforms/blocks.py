@@ -42,6 +42,7 @@ from srcad.transforms.sweep import (
     bar_hint,
     cotangent_type,
     is_scalar,
+    item_type,
     leaf_paths,
     type_at,
 )
@@ -194,7 +195,7 @@ class _LoopReversal:
             return
         assert isinstance(output.type, ListOf)
         tree = self.scope.sweep.facts.active(output)
-        item = Value(cotangent_type(output.type.item, tree), _item_hint(result))
+        item = Value(item_type(atom_type(bar), output.type.item, tree), _item_hint(result))
         if output in self.scope.sweep.undefined:
             self.scope.sweep.lazy.add(item)
         self.seqs.append(self.scope.filled(bar, output))

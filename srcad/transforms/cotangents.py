@@ -29,6 +29,7 @@ from srcad.transforms.sweep import (
     bar_hint,
     cotangent_type,
     is_scalar,
+    item_type,
     leaf_paths,
     type_at,
 )
@@ -216,7 +217,7 @@ class Scope:
     def each(self, lists: tuple[Atom, Atom], item: Type, activity: Activity) -> Value:
         """The sums of the items of two lists."""
         inside = Builder(where=self.builder.where, half=self.builder.half)
-        left, right = (Value(cotangent_type(item, activity)) for _ in lists)
+        left, right = (Value(item_type(atom_type(bars), item, activity)) for bars in lists)
         body = Scope(self.sweep, Block(), inside)
         result = body.plus(item, activity, left, right)
         block = inside.finish(Const(0), result, params=(left, right))

@@ -17,6 +17,7 @@ from srcad.transforms.sweep import (
     Slot,
     bar_hint,
     cotangent_type,
+    item_type,
     leaf_paths,
     type_at,
 )
@@ -81,8 +82,7 @@ def _list_gradient(
     if bar is None:
         result = _item(inner, type_.item, False, item, None)
         return scope.builder.for_((value,), (), inside.finish(Const(0), result, params=(item,)))[2]
-    found = atom_type(bar)
-    known = Value(found.item if isinstance(found, ListOf) else cotangent_type(type_.item, tree))
+    known = Value(item_type(atom_type(bar), type_.item, tree))
     result = _item(inner, type_.item, tree, item, known)
     body = inside.finish(Const(0), result, params=(item, known))
     return scope.builder.for_((value, bar), (), body)[2]

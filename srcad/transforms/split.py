@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from srcad.analysis.binding import possibly_undefined
 from srcad.ir import primitives
 from srcad.ir.core import (
     UNDEF,
@@ -70,10 +71,10 @@ def halves(
     results, gradients = function.block.results[:count], function.block.results[count:]
     before = [op for op in function.block.ops if op.half != "reverse"]
     after = [op for op in function.block.ops if op.half == "reverse"]
-    reverse, measured = _shapes_only(Block((), tuple(after), gradients), before, params)
+    reverse = _shapes_only(Block((), tuple(after), gradients), before, params)
     reverse = dce(Function(function.name, (), reverse)).block
     saved = tuple(value for value in free_values(reverse) if value not in seeds)
-    forward = Block((), tuple(_bound(before, {*saved, *measured})), (*results, *saved))
+    forward = Block((), tuple(_bound(before, set(saved))), (*results, *saved))
     primal = dce(Function(f"{function.name}_primal", params, forward, function.where))
     adjoint = Function(f"{function.name}_adjoint", (*saved, *seeds), reverse, function.where)
     return Halves(primal, adjoint, saved)
@@ -106,12 +107,10 @@ def _bound_if(op: If, saved: set[Value]) -> If:
 
 
 # ------------------------------------------------------------------------------- shapes
-def _shapes_only(
-    reverse: Block, before: list[Op], params: tuple[Value, ...]
-) -> tuple[Block, list[Value]]:
+def _shapes_only(reverse: Block, before: list[Op], params: tuple[Value, ...]) -> Block:
     """Keep the shape of an array that is needed for nothing else, not the array.
 
-    Also returns the values whose shapes the primal now reads.
+    Values that may be unbound have no shape to read.
     """
     readers: dict[Value, list[Call]] = {}
     others: set[Value] = {atom for atom in reverse.results if isinstance(atom, Value)}
@@ -124,7 +123,8 @@ def _shapes_only(
             assert isinstance(op, Call)
             readers.setdefault(value, []).append(op)
     made = {result for op in before for result in op.results} | set(params)
-    chosen = [v for v in readers if v in made and v not in others]
+    unbound = possibly_undefined(Block((), tuple(before))) if readers else set()
+    chosen = [v for v in readers if v in made and v not in others and v not in unbound]
     mapping: dict[Value, Atom] = {}
     ops: list[Op] = []
     for value in chosen:
@@ -132,7 +132,7 @@ def _shapes_only(
     if mapping:
         block = Block((), (*ops, *reverse.ops), reverse.results)
         reverse = substituted_block(block, mapping)
-    return reverse, chosen
+    return reverse
 
 
 def shape_reader_of(op: Op) -> Value | None:

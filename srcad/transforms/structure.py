@@ -11,11 +11,11 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.activity import candidates, position
 from srcad.ir import primitives
-from srcad.ir.builder import Builder
+from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
 from srcad.ir.standins import argument_type
 from srcad.transforms.cotangents import Scope
-from srcad.transforms.sweep import Path, cotangent_type
+from srcad.transforms.sweep import Path, cotangent_type, item_type
 from srcad.types import INT, ListOf, Numeric, TupleOf, is_one, same
 
 Bars = dict[Path, Atom]
@@ -127,7 +127,7 @@ def _add_to_slice(scope: Scope, items: Value, index: Arg, bars: Atom) -> None:
     inside = Builder(where=scope.builder.where, half=scope.builder.half)
     inner = Scope(scope.sweep, Block(), inside)
     place = Value(INT)
-    bar = Value(cotangent_type(items.type.item, tree))
+    bar = Value(item_type(atom_type(bars), items.type.item, tree))
     total = Value(cotangent_type(items.type, tree))
     old = inner.call(operator.getitem, total, place)
     new = inner.call(primitives.replaced, total, place, inner.plus(items.type.item, tree, old, bar))

@@ -108,6 +108,16 @@ def cotangent_type(type_: Type, activity: Activity = True) -> Type:
     return type_ if activity is not False else _NOTHING
 
 
+def item_type(bars: Type, item: Type, activity: Activity) -> Type:
+    """The type of one cotangent in a list of them, or of a row where an array holds them."""
+    if isinstance(bars, ListOf) and not isinstance(bars.item, Opaque):
+        return bars.item
+    if isinstance(bars, Numeric) and bars.shape:
+        rest = bars.shape[1:]
+        return Numeric(bars.dtype, rest, "array" if rest else "numpy")
+    return cotangent_type(item, activity)
+
+
 def bar_hint(value: Value) -> str | None:
     """The name of the cotangent of a value."""
     return f"{value.hint}_bar" if value.hint else None

@@ -274,7 +274,7 @@ def test_warnings_of_the_users_text_are_not_repeated(module, recwarn):
 
 
 def test_lambdas_of_two_statements_on_one_line_are_told_apart():
-    first = [lambda x: x * 5.0]; second = [lambda x: x * 7.0]  # noqa: E702
+    first = [lambda x: x * 5.0]; second = [lambda x: x * 7.0]  # noqa: E702  # fmt: skip
 
     assert "5.0" in ast.unparse(definition(first[0]).tree)
     assert "7.0" in ast.unparse(definition(second[0]).tree)

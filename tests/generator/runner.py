@@ -94,14 +94,16 @@ def main(argv: list[str]) -> int:
     seen: Counter[str] = Counter()
     failures: list[tuple[int, Outcome]] = []
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        for seed, outcome, found in pool.imap_unordered(
-            partial(one, folder=folder), seeds, chunksize=4
-        ):
+        check_one = partial(one, folder=folder)
+        for seed, outcome, found in pool.imap_unordered(check_one, seeds, chunksize=4):
             counts[outcome.status] += 1
             seen.update(found)
             if outcome.status == "failed":
                 failures.append((seed, outcome))
                 (folder / f"failing_{seed}.py").write_text(program(seed).text)
+                print(f"seed {seed}: {outcome.kind}: {outcome.message}"[:200], flush=True)
+            if sum(counts.values()) % 500 == 0:
+                print(f"{sum(counts.values())} of {len(seeds)}: {dict(counts)}", flush=True)
     report(options, folder, seen, failures)
     total = f"{counts['passed']} passed, {counts['failed']} failed, {counts['dropped']} dropped"
     print(total)

@@ -52,3 +52,32 @@ def test_what_an_arm_that_was_not_taken_would_have_saved_is_none():
 
     assert None in saved
     assert evaluate(verify(parts.adjoint), *saved, 1.0) == (0.0, 4.0)
+
+
+def test_the_shape_of_what_was_never_bound_is_not_read():
+    def f(a, b):
+        if a > 1.0:
+            y = np.sum(np.linspace(0.7, 1.4, 3) * b)
+        else:
+            y = np.tanh(b)
+        return y
+
+    parts = halves(f, 0.5, 2.0)
+    _, *saved = evaluate(verify(parts.primal), 0.5, 2.0)
+
+    np.testing.assert_allclose(evaluate(parts.adjoint, *saved, 1.0)[1], 1 - np.tanh(2.0) ** 2)
+
+
+def test_a_counter_of_a_while_loop_is_not_saved():
+    def f(x, n):
+        s, i = 1.0, 0
+        while i < n:
+            s = s * x[i]
+            i += 1
+        return s
+
+    parts = halves(f, np.array([2.0, 3.0, 5.0]), 3)
+    _, *saved = evaluate(parts.primal, np.array([2.0, 3.0, 5.0]), 3)
+
+    assert [1.0, 2.0, 6.0] in [s for s in saved if isinstance(s, list)]
+    assert [0, 1, 2] not in [s for s in saved if isinstance(s, list)]

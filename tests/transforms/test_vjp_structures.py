@@ -158,3 +158,13 @@ def test_an_infinite_slope_is_no_error():
 
     with np.errstate(all="ignore"):
         assert gradient(f, 0.0) == (np.inf,)
+
+
+def test_a_list_of_floats_gets_floats_however_it_is_used():
+    def f(values):
+        return np.sum(np.array(values) ** 2) + np.sum(np.array(values)) + values[0]
+
+    (found,) = gradient(f, [1.0, 2.0])
+
+    assert found == [4.0, 5.0]
+    assert [type(g) for g in found] == [float, float]

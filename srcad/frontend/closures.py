@@ -1,0 +1,71 @@
+"""Local functions that leave the reader: they become functions of Python again.
+
+A lambda that is handed to code which runs as it stands (a key for ``sorted``) is compiled from the
+user's own syntax tree, inside a factory whose parameters are the names that it reads of its
+surroundings; the call of the factory is an op like any other.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.boxes import Box, FunctionBox, Unbound
+from srcad.frontend.names import lookup
+from srcad.frontend.scope import Frame, Session
+from srcad.frontend.syntax import bound_names, read_counts
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.types import Opaque
+
+
+def runtime_function(s: Session, box: FunctionBox) -> Value:
+    """The value of a local function that nothing differentiates."""
+    surroundings = {name: read for name in _free_names(box) if (read := _read(s, box, name))}
+    if s.is_active(*surroundings.values(), *box.defaults):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot hand the local function {box.name!r} to code that srcad does not read",
+            why="it depends on the differentiated arguments.",
+            help=("call it where srcad can read the call",),
+        )
+    factory = _factory(box, tuple(surroundings))
+    values = [s.atom(b) for b in surroundings.values()]
+    return s.emit(primitives.apply, Const(factory), *values, effect=True, type=Opaque())
+
+
+def _free_names(box: FunctionBox) -> list[str]:
+    """The names of enclosing functions that a local function reads."""
+    own = bound_names(box.node)
+    frame: Frame | None = box.frame
+    around: set[str] = set()
+    while frame is not None:
+        around |= frame.local | set(frame.cells) | set(frame.env)
+        frame = frame.outer
+    return [name for name in read_counts(box.node) if name in around and name not in own]
+
+
+def _read(s: Session, box: FunctionBox, name: str) -> Box | None:
+    s.frames.append(box.frame)
+    try:
+        found = lookup(s, name)
+    finally:
+        s.frames.pop()
+    return None if isinstance(found, Unbound) else found
+
+
+def _factory(box: FunctionBox, names: tuple[str, ...]) -> Any:
+    """A function of the surroundings that returns the local function."""
+    arguments = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
+    if isinstance(box.node, ast.Lambda):
+        body: list[ast.stmt] = [ast.Return(box.node)]
+    else:
+        body = [box.node, ast.Return(ast.Name(box.node.name, ast.Load()))]
+    made = ast.FunctionDef("factory", arguments, body, [])
+    if "type_params" in made._fields:
+        setattr(made, "type_params", [])  # noqa: B010 - a field since Python 3.12
+    tree = ast.fix_missing_locations(ast.Module([made], []))
+    space: dict[str, Any] = {}
+    exec(compile(tree, box.frame.file or "<srcad>", "exec"), box.frame.globals, space)
+    return space["factory"]
