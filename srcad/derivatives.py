@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
+from srcad import runtime
 from srcad.frontend.lower import lower_inline
 from srcad.ir import primitives
 from srcad.ir.builder import Builder
-from srcad.ir.core import Atom, Block, Call, Const, Function, walk
+from srcad.ir.core import Atom, Block, Call, Const, Function, Value, walk
 from srcad.outputs import aux_of, scalar_output, summed_output, with_results
 from srcad.request import Place, Request
 from srcad.transforms.vjp import vjp
@@ -39,6 +40,19 @@ def is_inert(gradient: Atom, block: Block) -> bool:
         return False
     parts = made.args[_BUILDERS[made.target] :]
     return all(not hasattr(p, "items") and is_inert(p, block) for p in parts)
+
+
+def with_layouts(made: Function, wrt: Sequence[int], odd: Container[int]) -> Function:
+    """Bring gradients into the memory order that is promised, where arguments have another."""
+    y, *gradients = made.block.results
+    builder = Builder(ops=list(made.block.ops), where=made.where, half="reverse")
+    for k, position in enumerate(wrt):
+        gradient = gradients[k]
+        if position in odd and isinstance(gradient, Value):
+            gradients[k] = builder.call(runtime.laid_out, gradient, made.params[position],
+                                        type=gradient.type, hint=gradient.hint)  # fmt: skip
+    block = Block((), tuple(builder.ops), (y, *gradients))
+    return Function(made.name, made.params, block, made.where)
 
 
 def with_zeros_for_stopped(made: Function, lowered: Function, wrt: Sequence[int]) -> Function:

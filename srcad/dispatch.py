@@ -35,6 +35,7 @@ from typing import Any
 
 from srcad.conditions import Conditions, guarded_code
 from srcad.frontend.guards import Guard
+from srcad.kinds import check
 from srcad.notes import add_note
 from srcad.paths import Path
 from srcad.records import dataclass
@@ -66,13 +67,15 @@ class Pattern:
     """What one compiled function takes for granted.
 
     `types` are those of the parameters in order; `captures` are the values that are read besides
-    the arguments and passed after them.
+    the arguments and passed after them; `ordered` are the parameters all of whose arrays lie in
+    memory in C order.
     """
 
     types: tuple[Type, ...]
     assumptions: tuple[Assumption, ...] = ()
     captures: tuple[tuple[Path, Type], ...] = ()
     guards: tuple[Guard, ...] = ()
+    ordered: tuple[str, ...] = ()
 
 
 def binder(
@@ -113,15 +116,16 @@ def binder(
         if g.kind == "code"
     }
     c = Conditions(names, function, codes)
+    c.ordered = frozenset(("param", name) for name in pattern.ordered)
     if len(pattern.assumptions) > 1:
         c.shapes = []
     for name, type_ in zip(names, pattern.types, strict=True):
-        c.check(type_, name, (("param", name),))
+        check(c, type_, name, (("param", name),))
     if rules is not None:
         c.constants[f"{c.prefix}rules"] = registry
         c.add(f"{c.prefix}rules._version == {rules}")
     for path, type_ in pattern.captures:
-        c.check(type_, c.expression(path), path)
+        check(c, type_, c.expression(path), path)
     assumptions = c.shapes_at_once(pattern.assumptions)
     for guard in pattern.guards:
         c.guard(guard.path, guard.kind, guard.expected)

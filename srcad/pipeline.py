@@ -16,6 +16,7 @@ from srcad.conditions import guarded_code
 from srcad.derivatives import (
     derived,
     is_inert,
+    with_layouts,
     with_requested_results,
     with_zeros_for_stopped,
 )
@@ -33,7 +34,7 @@ from srcad.notes import register
 from srcad.outputs import refuse_complex
 from srcad.product import Product
 from srcad.request import Parameter, Place, Request, code_of, module_of, name_of, parameters_of
-from srcad.signature import describe, generic
+from srcad.signature import describe, generic, is_in_c_order
 from srcad.transforms.split import split
 from srcad.types import Facts, Fixed, Numeric, Opaque, Type, array_type
 
@@ -53,8 +54,16 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
         tuple(facts.assumptions),
         tuple((c.path, c.value.type) for c in lowered.captures),
         tuple(_light(guard, code_of(function)) for guard in lowered.guards),
+        ordered=_ordered(family, function, arguments),
     )
     return Entry(pattern, run, product, family.parameters, why=_reason(family, function, arguments))
+
+
+def _ordered(family: Family, function: Any, arguments: Sequence[Any]) -> tuple[str, ...]:
+    """The differentiated parameters whose arrays all lie in C order: what was compiled needs it."""
+    places = family.request.places(function, family.parameters)
+    chosen = dict.fromkeys(p.parameter for p in places)
+    return tuple(family.parameters[k].name for k in chosen if is_in_c_order(arguments[k]))
 
 
 def _light(guard: Guard, own: Any) -> Guard:
@@ -87,8 +96,10 @@ def _compiled(
     refuse_complex(checked(lowered.function), lowered.active)
     made = checked(derived(lowered.function, request, wrt))
     made = with_zeros_for_stopped(made, lowered.function, wrt)
+    odd = [k for k in wrt if not is_in_c_order(arguments.get(parameters[k].name))]
     if not request.lenient:
         refuse_inert(made, parameters, wrt, types)
+    made = with_layouts(made, wrt, odd) if odd else made
     names = frozenset(v.hint for v in lowered.active if v.hint)
     product = Product(
         name_of(function), module_of(function), lowered=lowered.function, active=names

@@ -94,6 +94,23 @@ def owned(x: Any) -> Any:
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
+def laid_out(g: Any, x: Any) -> Any:
+    """A copy of a gradient in C order, or in Fortran order where the argument has that."""
+    if isinstance(g, np.ndarray) and isinstance(x, np.ndarray):
+        fortran = x.flags.f_contiguous and not x.flags.c_contiguous
+        return np.array(g, order="F" if fortran else "C")
+    if isinstance(g, dict):
+        return {key: laid_out(g[key], x[key]) for key in g}
+    if isinstance(g, list):
+        return [laid_out(a, b) for a, b in zip(g, x, strict=True)]
+    if isinstance(g, tuple):
+        return tuple.__new__(type(g), [laid_out(a, b) for a, b in zip(g, x, strict=True)])
+    if hasattr(g, "__dataclass_fields__"):
+        for name in g.__dataclass_fields__:
+            object.__setattr__(g, name, laid_out(getattr(g, name), getattr(x, name)))
+    return g
+
+
 def real_scalar(y: Any, name: str) -> None:
     """Refuse a result that is not one real number."""
     if isinstance(y, bool | np.bool_) or not isinstance(y, int | float | np.generic | np.ndarray):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import FunctionType
 from typing import Any, cast
 
@@ -263,6 +263,21 @@ def fields_of(cls: type) -> tuple[str, ...] | None:
     if issubclass(cls, np.ndarray | dict | list) or not dataclasses.is_dataclass(cls):
         return None
     return tuple(field.name for field in dataclasses.fields(cls))
+
+
+def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """The arrays inside a value."""
+    if isinstance(value, np.ndarray):
+        yield value
+        return
+    parts = parts_of(value)
+    for item in value if type(value) is list else () if parts is None else parts[1]:
+        yield from arrays_in(item)
+
+
+def is_in_c_order(value: Any) -> bool:
+    """Whether all arrays inside a value lie in memory in C order."""
+    return all(a.ndim < 2 or a.flags.c_contiguous for a in arrays_in(value))
 
 
 # --------------------------------------------------------------------------------- generic form

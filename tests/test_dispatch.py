@@ -191,8 +191,12 @@ def make(array):
 
 
 def test_captures_are_read_when_called(monkeypatch):
-    paths = [(("global", "SCALE"),), (("cell", "array"), ("item", 0)),
-             (("global", "helper"), ("global", "SCALE")), (("global", "helper"), ("default", 0))]  # fmt: skip
+    paths = [
+        (("global", "SCALE"),),
+        (("cell", "array"), ("item", 0)),
+        (("global", "helper"), ("global", "SCALE")),
+        (("global", "helper"), ("default", 0)),
+    ]
     values = [2.0, 5.0, 2.0, 1.0]
     function = make([5.0])
     dispatch = dispatcher(function, 1.0, captures=zip(paths, values, strict=True))

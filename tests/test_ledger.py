@@ -431,7 +431,8 @@ def test_S33_an_inactive_operand_gets_no_line() -> None:
     found = srcad.inspect(three_times, 2.0)
 
     assert len(_reverse_statements(found.adjoint_source, "x_bar")) <= 1
-    assert found.adjoint_source.count("* 3.0") + found.adjoint_source.count("3.0 *") == 1
+    code = ast.unparse(ast.parse(found.adjoint_source))  # without the comments
+    assert code.count("* 3.0") + code.count("3.0 *") == 1
 
 
 def test_S34_which_rule() -> None:

@@ -330,7 +330,7 @@ def test_a_seed_takes_the_dtype_of_the_value():
     assert back(np.array([1, 2]))[0].dtype == np.float32
 
 
-# --------------------------------------------------------------------------- arguments of many kinds
+# --------------------------------------------------------------------- many kinds of arguments
 def test_starred_arguments():
     def f(x, *rest, **named):
         return x * rest[0] * rest[1] * named["k"]

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from srcad import runtime
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -339,7 +340,9 @@ def makes_fresh(op: Call) -> bool:
         return all(name != "out" for name, _ in op.kwargs)
     if isinstance(target, Routine):
         return False
-    if _is_one_of(target, _OPERATORS) or _module(target) == "math":
+    if target in (runtime.like, runtime.laid_out):
+        return True
+    if _is_one_of(target, _OPERATORS) or _module(target) == "math" or target is runtime.like:
         return True
     if target is np.astype:
         return not op.kwargs

@@ -6,7 +6,7 @@ Every node is made afresh where it stands: the printer keeps precedence on the n
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,9 +39,13 @@ from srcad.backends.statements import (
     place_of,
 )
 from srcad.backends.text import Comment
-from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, For, Location, Value
-from srcad.ir.primitives import raise_
+from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, For, Location, Value, values_in
+from srcad.ir.primitives import build_dict, build_list, build_record, build_tuple, identity, raise_
+from srcad.runtime import like
 
+_PACKING = frozenset(
+    {build_tuple, build_list, build_dict, build_record, identity, like, float, np.copy, np.float64}
+)
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -181,12 +185,27 @@ class Writer:
         return [ast.Assign([targets], ast.Tuple(parts, ast.Load()))]
 
     def _origin(self, statement: Statement) -> Statement | None:
-        """The statement itself, or the first of those that moved into an assignment."""
+        """The statement itself, or the first of those that moved into it."""
+        if isinstance(statement, Return):
+            return self._computed(statement.values)
         if not isinstance(statement, Copy):
             return statement
         atoms = [self.nesting.resolve(s) for s in statement.sources]
         nested = self.nesting.nested
         return next((nested[a] for a in atoms if isinstance(a, Value) and a in nested), None)
+
+    def _computed(self, values: Iterable[Arg]) -> Do | None:
+        """The first computation that moved into a ``return``, below what only packs it."""
+        for arg in values:
+            for value in values_in(arg):
+                atom = self.nesting.resolve(value)
+                inner = self.nesting.nested.get(atom) if isinstance(atom, Value) else None
+                if isinstance(inner, Do):
+                    packs = inner.op.target in _PACKING
+                    found = self._computed(inner.op.args) if packs else inner
+                    if found is not None:
+                        return found
+        return None
 
     def statement(self, statement: Statement) -> list[ast.stmt]:
         """The lines of one statement."""

@@ -42,6 +42,7 @@ class Meeting:
     """The pairs of atoms that the two arms yield, and the values in which they meet."""
 
     session: Session
+    test: Atom
     left: Path
     right: Path
     yields: list[tuple[Atom, Atom]] = field(default_factory=list)
@@ -82,7 +83,10 @@ class Meeting:
             return rebuilt(box, tuple(self._half_bound(b, None, left=left) for b in box.items))
         if not isinstance(box, Value):
             return Conflict(box, UNBOUND) if values_of(box) else box
-        return self.atom(box, UNDEF, hint) if left else self.atom(UNDEF, box, hint)
+        output = self.atom(box, UNDEF, hint) if left else self.atom(UNDEF, box, hint)
+        if (self.right if left else self.left).exit == NONE:
+            self.session.unbound_if[output] = (self.test, not left)
+        return output
 
     def _inside(self, path: Path, box: Box) -> Atom:
         """Build a structure inside the arm that yields it."""
@@ -130,7 +134,7 @@ def can_be_atom(box: Box) -> bool:
 
 def meet(session: Session, test: Atom, left: Path, right: Path) -> None:
     """Append the conditional that joins two arms, and bind every name to what it is afterwards."""
-    meeting = Meeting(session, left, right)
+    meeting = Meeting(session, test, left, right)
     frame = session.frame
     if DEAD in (left.exit, right.exit) and left.exit != right.exit:
         exit_, tags = (right.exit, right.tags) if left.exit == DEAD else (left.exit, left.tags)
