@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import CodeType
 from typing import Any
 
@@ -47,6 +47,7 @@ class Conditions:
         self.functions: list[str] = []
         self.setup: list[str] = []
         self.risky = False
+        self.assumptions: list[Assumption] = []
         self.shapes: list[tuple[str, int]] | None = None
         self.ordered: frozenset[tuple[str, str]] = frozenset()
         self._counter = 0
@@ -204,26 +205,37 @@ class Conditions:
 
     def assume(self, assumption: Assumption) -> None:
         """An assumption about lengths and integers holds."""
-        symbols = [s for side in (assumption.left, assumption.right) for s, _ in side.terms]
+        symbols = _symbols(assumption)
         repeated = [s for s in symbols if EACH in self.source(s)]
         if repeated:
             self._assume_each(assumption, symbols)
         else:
             self.add(self.relation(assumption, {s: self._symbol(s) for s in symbols}))
 
-    def shapes_at_once(self, assumptions: Sequence[Assumption]) -> list[Assumption]:
+    def take_assumptions_of_items(self, items: Conditions, path: Path) -> None:
+        """Let conditions about each item of one list test the assumptions that are only theirs."""
+        left = []
+        for assumption in self.assumptions:
+            sources = [self.source(s) for s in _symbols(assumption)]
+            if all(s[: len(path)] == path and EACH not in s[len(path) :] for s in sources):
+                values = {s: items._symbol(s) for s in _symbols(assumption)}
+                items.add(self.relation(assumption, values))
+            else:
+                left.append(assumption)
+        self.assumptions = left
+
+    def shapes_at_once(self) -> None:
         """Test all shapes in one condition, which holds at once where they are those last seen.
 
-        Only if `shapes` was set to a list, so that the arrays met since then are in it.  Returns
-        the assumptions that are about more than these shapes.
+        Only if `shapes` was set to a list, so that the arrays met since then are in it.
         """
         if not self.shapes:
-            return list(assumptions)
+            return
         p = self.prefix
         tests = [f"{p}len({p}shapes[{k}]) == {rank}" for k, (_, rank) in enumerate(self.shapes)]
         left = []
-        for assumption in assumptions:
-            symbols = [s for side in (assumption.left, assumption.right) for s, _ in side.terms]
+        for assumption in self.assumptions:
+            symbols = _symbols(assumption)
             if all((*self.source(s)[:-1], ("shape",)) in self.names for s in symbols):
                 tests.append(self.relation(assumption, {s: self._symbol(s) for s in symbols}))
             else:
@@ -232,7 +244,7 @@ class Conditions:
         self.add(f"(({p}shapes := ({now},)) == {p}seen or ({' and '.join(tests)} "
                  f"and ({p}seen := {p}shapes) is not None))")  # fmt: skip
         self.setup.append(f"{p}seen = None")
-        return left
+        self.assumptions = left
 
     def _assume_each(self, assumption: Assumption, symbols: list[Symbol]) -> None:
         distinct = list(dict.fromkeys(symbols))
@@ -262,6 +274,10 @@ class Conditions:
         """An assumption as a comparison."""
         left = _sum(assumption.left, values)
         return f"{left} {assumption.relation} {_sum(assumption.right, values)}"
+
+
+def _symbols(assumption: Assumption) -> list[Symbol]:
+    return [symbol for side in (assumption.left, assumption.right) for symbol, _ in side.terms]
 
 
 def _sum(extent: Extent, values: dict[Symbol, str]) -> str:

@@ -110,12 +110,25 @@ def binder(
         result; the others what is to be called.
     """
     names = [p.name for p in parameters]
+    c = _conditions(pattern, names, function, rules)
+    inputs = ", ".join([*names, *(c.names[path] for path, _ in pattern.captures)])
+    text = _text(c, parameters, inputs, _name_of(function), head=head)
+    own = {f"{c.prefix}{key}": value for key, value in _BOUND.items()}
+    space: dict[str, Any] = {**c.constants, **own, "__name__": "srcad"}
+    exec(compile(text, f"<srcad dispatch {_name_of(function)}>", "exec"), space)
+    bind: Bind = space["bind"]
+    return bind
+
+
+def _conditions(pattern: Pattern, names: list[str], function: Any, rules: int | None) -> Conditions:
+    """Everything that a pattern takes for granted, the quickest to fail first."""
     codes = {
         g.path: None if g.expected is None else guarded_code(g.expected)
         for g in pattern.guards
         if g.kind == "code"
     }
     c = Conditions(names, function, codes)
+    c.assumptions = list(pattern.assumptions)
     c.ordered = frozenset(("param", name) for name in pattern.ordered)
     if len(pattern.assumptions) > 1:
         c.shapes = []
@@ -126,18 +139,12 @@ def binder(
         c.add(f"{c.prefix}rules._version == {rules}")
     for path, type_ in pattern.captures:
         check(c, type_, c.expression(path), path)
-    assumptions = c.shapes_at_once(pattern.assumptions)
+    c.shapes_at_once()
     for guard in pattern.guards:
         c.guard(guard.path, guard.kind, guard.expected)
-    for assumption in assumptions:
+    for assumption in c.assumptions:
         c.assume(assumption)
-    inputs = ", ".join([*names, *(c.names[path] for path, _ in pattern.captures)])
-    text = _text(c, parameters, inputs, _name_of(function), head=head)
-    own = {f"{c.prefix}{key}": value for key, value in _BOUND.items()}
-    space: dict[str, Any] = {**c.constants, **own, "__name__": "srcad"}
-    exec(compile(text, f"<srcad dispatch {_name_of(function)}>", "exec"), space)
-    bind: Bind = space["bind"]
-    return bind
+    return c
 
 
 def _text(

@@ -101,6 +101,7 @@ def _list(c: Conditions, type_: Any, first: str, name: str, path: Path) -> None:
     c.risky = True
     items, item = c.inner(), f"{c.prefix}item"
     check(items, type_.item, item, (*path, EACH))
+    c.take_assumptions_of_items(items, (*path, EACH))
     c._counter = items._counter
     checker = c.fresh("each")
     test = " and ".join(items.conditions) or "True"

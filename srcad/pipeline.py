@@ -44,11 +44,18 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
     facts = Facts()
     named = dict(zip((p.name for p in family.parameters), arguments, strict=True))
     types = {name: describe(value, (("param", name),), facts) for name, value in named.items()}
+    parameters, request = family.parameters, family.request
     if family.is_full:
-        types = {name: generic(type_) for name, type_ in types.items()}
-    lowered, product, run = _compiled(
-        function, family.parameters, family.request, types, facts, named
-    )
+        try:
+            loose = {name: generic(type_) for name, type_ in types.items()}
+            made = _compiled(function, parameters, request, loose, facts, named)
+            types = loose
+        except SrcadError:  # a rule that needs to know the ranks: one more pattern after all
+            facts.assumptions.clear()
+            made = _compiled(function, parameters, request, types, facts, named)
+    else:
+        made = _compiled(function, parameters, request, types, facts, named)
+    lowered, product, run = made
     pattern = Pattern(
         tuple(types.values()),
         tuple(facts.assumptions),

@@ -21,8 +21,8 @@ FLOORS = [
     {"transforms"},
     {"backends"},
     {
-        "cache", "conditions", "derivatives", "dispatch", "finishing", "guesses", "kinds", "lowering",
-        "nested",
+        "cache", "conditions", "derivatives", "dispatch", "finishing", "guesses", "kinds",
+        "lowering", "nested",
         "notes", "outputs", "pipeline", "product", "request", "seeds",
     },
     {"inspection", "compiled"},

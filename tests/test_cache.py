@@ -248,7 +248,7 @@ def test_what_was_compiled_dies_with_the_code(text):
     g(1.5)
     code = weakref.ref(f.__code__)
     generated = [name for name in linecache.cache if name.startswith("<srcad fresh.f")]
-    records = len(cache._RECORDS)
+    record = weakref.ref(cache.record_of(f)[0])
     assert generated
 
     del f, g
@@ -256,7 +256,7 @@ def test_what_was_compiled_dies_with_the_code(text):
     gc.collect()  # what the record held
 
     assert code() is None
-    assert len(cache._RECORDS) == records - 1
+    assert record() is None
     assert not [name for name in linecache.cache if name.startswith("<srcad fresh.f")]
 
 

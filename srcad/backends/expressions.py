@@ -22,6 +22,20 @@ class Nesting:
 
     alias: dict[Value, Atom]
     nested: Nested = field(default_factory=dict)
+    known_reads: dict[Do, list[Value]] = field(default_factory=dict)
+
+    def reads(self, statement: Statement) -> list[Value]:
+        """The values that a statement names, each as often as it does."""
+        if not isinstance(statement, Do):
+            return self._values(read_atoms(statement))
+        found = self.known_reads.get(statement)
+        if found is None:
+            found = self.known_reads[statement] = self._values(head_atoms(statement))
+        return found
+
+    def _values(self, atoms: Iterable[Atom]) -> list[Value]:
+        resolved = [self.resolve(atom) for atom in atoms]
+        return [atom for atom in resolved if isinstance(atom, Value)]
 
     def resolve(self, atom: Atom) -> Atom:
         """The atom that a value is another name of."""
@@ -31,16 +45,20 @@ class Nesting:
 
     def leaves(self, atoms: Iterable[Atom]) -> Iterator[Value]:
         """The variables that are read where these atoms are written."""
-        todo = [self.resolve(a) for a in atoms]
+        return self._leaves(self._values(atoms))
+
+    def leaves_of(self, statement: Statement) -> Iterator[Value]:
+        """The variables that are read where a statement is written."""
+        return self._leaves(self.reads(statement)[:])
+
+    def _leaves(self, todo: list[Value]) -> Iterator[Value]:
         while todo:
-            atom = todo.pop()
-            if not isinstance(atom, Value):
-                continue
-            origin = self.nested.get(atom)
+            value = todo.pop()
+            origin = self.nested.get(value)
             if origin is None:
-                yield atom
+                yield value
             else:
-                todo += [self.resolve(a) for a in read_atoms(origin)]
+                todo += self.reads(origin)
 
 
 def read_atoms(statement: Statement) -> Iterator[Atom]:

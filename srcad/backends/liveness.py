@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from srcad.backends.expressions import Nesting, read_atoms, writes_in_place
+from srcad.backends.expressions import Nesting, writes_in_place
 from srcad.backends.statements import (
     Branch,
     Do,
@@ -102,7 +102,7 @@ class Liveness:
         for statement in statements:
             if is_nested(statement, self.nesting):
                 continue
-            read.update(dict.fromkeys(self.nesting.leaves(read_atoms(statement))))
+            read.update(dict.fromkeys(self.nesting.leaves_of(statement)))
             written.update(defined(statement))
             if isinstance(statement, Loop):
                 read.update(self.inside[statement])
@@ -156,7 +156,7 @@ class Liveness:
                     self.use(self._read_late(statement), point + 1)
                     for value in defined(statement):
                         self.define(value, point)
-                    self.use(self.nesting.leaves(read_atoms(statement)), point)
+                    self.use(self.nesting.leaves_of(statement), point)
 
     def _read_late(self, statement: Statement) -> Iterator[Value]:
         """What is read once the result has its name: ``u = v.copy()``, then ``u[i] = x``."""
@@ -190,4 +190,4 @@ class Liveness:
         for value in defined(loop):
             self.define(value, head)
         self.use(again, head)
-        self.use(self.nesting.leaves(read_atoms(loop)), head)
+        self.use(self.nesting.leaves_of(loop), head)

@@ -19,7 +19,6 @@ from srcad.backends.expressions import (
     Nesting,
     is_one_of,
     is_point,
-    read_atoms,
     writes_in_place,
 )
 from srcad.backends.statements import (
@@ -32,7 +31,6 @@ from srcad.backends.statements import (
     Return,
     Statement,
     errstate_of,
-    head_atoms,
     inner_lists,
     place_of,
 )
@@ -58,9 +56,16 @@ _MAX_OPS_ACROSS_LINES = 5
 _MAX_ARM = 8
 
 
-def nest(structured: Structured, into_copies: frozenset[Value] = frozenset()) -> Nesting:
+def nest(
+    structured: Structured,
+    into_copies: frozenset[Value] = frozenset(),
+    before: Nesting | None = None,
+) -> Nesting:
     """Decide; values in `into_copies` may also move into the assignment that ends their block."""
-    nester = Nester(Nesting(structured.alias), into_copies)
+    nesting = Nesting(structured.alias)
+    if before is not None:
+        nesting.known_reads = before.known_reads
+    nester = Nester(nesting, into_copies)
     nester.count(structured.body)
     nester.block(structured.body)
     return nester.nesting
@@ -80,14 +85,17 @@ class Nester:
     def count(self, statements: list[Statement]) -> None:
         """Count how often each value is written."""
         for statement in statements:
-            atoms = list(head_atoms(statement))
+            if isinstance(statement, Branch):
+                statement.choice = None
+            for value in self.nesting.reads(statement):
+                self.uses[value] += 1
+            if isinstance(statement, Do):
+                continue
             if isinstance(statement, Loop):
-                atoms.append(statement.test)
                 self.carried.update(statement.carried)
-            for atom in atoms:
-                resolved = self.nesting.resolve(atom)
-                if isinstance(resolved, Value):
-                    self.uses[resolved] += 1
+                tested = self.nesting.resolve(statement.test)
+                if isinstance(tested, Value):
+                    self.uses[tested] += 1
             for inner in inner_lists(statement):
                 self.count(inner)
             if isinstance(statement, Branch):
@@ -133,7 +141,7 @@ class Nester:
             return
         here: Counter[Atom] = Counter()
         for statement in statements:
-            here.update(self.nesting.resolve(a) for a in head_atoms(statement))
+            here.update(self.nesting.reads(statement))
         if tail is not None:
             here[self.nesting.resolve(tail)] += 1
         for do in cheap:
@@ -189,10 +197,7 @@ class Nester:
     ) -> set[Value]:
         depth = ops = 0
         consumed: set[Value] = set()
-        for atom in read_atoms(reader):
-            value = self.nesting.resolve(atom)
-            if not isinstance(value, Value):
-                continue
+        for value in self.nesting.reads(reader) if waiting else ():
             if value not in waiting:
                 continue
             inner_depth, inner_ops = self.size[value]
@@ -249,7 +254,7 @@ class Nester:
 
     def _stop(self, waiting: dict[Value, Do | Branch], touched: Callable[[Value], bool]) -> None:
         for value in list(waiting):
-            if any(touched(leaf) for leaf in self.nesting.leaves(read_atoms(waiting[value]))):
+            if any(touched(leaf) for leaf in self.nesting.leaves_of(waiting[value])):
                 del waiting[value]
 
     # ----------------------------------------------------------------------- candidates
@@ -314,7 +319,7 @@ def _only_converts(origin: Do | Branch, value: Value) -> bool:
 
 
 def _is_users(hint: str | None) -> bool:
-    """Whether a name in the primal half is the user's, and not one for what a loop counts or saves."""
+    """Whether a name in the primal half is the user's, not one for what a loop counts."""
     return hint is not None and hint not in _OURS and not hint.endswith("_saved")
 
 

@@ -139,7 +139,7 @@ def _draft(function: Function) -> _Draft:
         if more == moving:
             break
         moving = more
-        nesting = nest(structured, moving)
+        nesting = nest(structured, moving, nesting)
         webs = coalesce(function.params, structured.body, nesting, structured.facts)
     return _Draft(function, structured, nesting, webs)
 

@@ -116,7 +116,12 @@ def same_tree(left: ast.AST, right: ast.AST) -> bool:
             if a != b or (kind is not str and repr(a) != repr(b)):
                 return False
         else:
-            todo += [(getattr(a, name, None), getattr(b, name, None)) for name in _fields(kind)]
+            for name in _fields(kind):
+                x, y = getattr(a, name, None), getattr(b, name, None)
+                if type(x) is str and x == y:
+                    continue
+                if x is not y:
+                    todo.append((x, y))
     return True
 
 

@@ -29,7 +29,7 @@ from srcad.frontend.boxes import (
     values_of,
 )
 from srcad.frontend.comprehensions import comprehension
-from srcad.frontend.folding import all_known, folded
+from srcad.frontend.folding import all_known, called, folded
 from srcad.frontend.forms import lower, lowers
 from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline
 from srcad.frontend.known import spread
@@ -155,7 +155,7 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     if isinstance(function, type) and _has_fields(function):
         return _record(s, function, args, kwargs)
     if registry.is_static(function) and all_known(args, kwargs):
-        return folded(s, function, args, kwargs)
+        return s.box(Const(called(function, args, kwargs)))
     if isinstance(function, type) and issubclass(function, BaseException):
         return s.emit(function, *args, kwargs=kwargs, effect=True, type=Opaque(function))
     refuse_out(s, function, args, kwargs)
@@ -201,9 +201,11 @@ def refuse_out(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[st
 def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
     if is_nondifferentiable(function) and all_known(args, kwargs):
         try:
-            return folded(s, function, args, kwargs)
+            constant = folded(s, function, args, kwargs)
         except Exception:
-            pass
+            constant = None  # it fails at run time, as in the plain call
+        if constant is not None:
+            return constant
     return s.box(s.emit(function, *args, kwargs=kwargs))
 
 

@@ -11,9 +11,18 @@ from srcad.frontend.scope import Session
 from srcad.ir.core import Const
 
 
-def folded(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    """The constant that a call of constants is."""
-    return s.box(Const(function(*map(_plain, args), **{k: _plain(b) for k, b in kwargs.items()})))
+def folded(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box | None:
+    """The constant that a call of constants is; None if it is an array or a float.
+
+    An array is made anew by every call of the user's function, and may be written into.
+    """
+    found = called(function, args, kwargs)
+    return s.box(Const(found)) if _is_exact(found) else None
+
+
+def called(function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Any:
+    """What a function returns for these constants."""
+    return function(*map(_plain, args), **{k: _plain(b) for k, b in kwargs.items()})
 
 
 def all_known(args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:

@@ -80,7 +80,7 @@ def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
         name: box_of_object(s, value, None if path is None else (*path, ("kwdefault", name)))
         for name, value in (function.__kwdefaults__ or {}).items()
     }
-    return Callee(node, frame, defaults, kw_defaults, function.__code__)
+    return Callee(node, frame, defaults, kw_defaults, id(function.__code__))
 
 
 def _filled(cell: Any) -> bool:

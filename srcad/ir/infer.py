@@ -179,6 +179,9 @@ def _elementwise(
     except Exception:
         return NUMBER
     found = type_of_constant(sample)
+    if isinstance(found, TupleOf):
+        parts = [t for t in found.items if isinstance(t, Numeric)]
+        return TupleOf(tuple(Numeric(t.dtype, shape_, t.form) for t in parts))
     if not isinstance(found, Numeric):
         return NUMBER
     value = _int_value(target, args) if found.form == "python" and found.kind == "i" else None

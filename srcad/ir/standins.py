@@ -41,6 +41,9 @@ Sizes = dict[Symbol, int]
 # them.
 _FIRST = (7, 11, 13, 17, 19, 23, 29, 31)
 _SECOND = (33, 29, 26, 23, 20, 18, 15, 12)
+_FEW = 3  # with more lengths than these the stand-ins stay small by smaller ones
+_SMALL_FIRST = (2, 3, 4, 5, 6, 7, 8, 9)
+_SMALL_SECOND = (9, 8, 7, 6, 4, 3, 5, 2)
 
 
 def argument_type(arg: Arg) -> Type:
@@ -57,10 +60,17 @@ def argument_type(arg: Arg) -> Type:
     return arg.type
 
 
+def is_pair(target: Any) -> bool:
+    """Whether a function returns two results, whatever its arguments."""
+    return any(target is f for f in (np.linalg.slogdet, np.linalg.eigh, np.divmod, np.modf, divmod))
+
+
 def fallback(target: Any) -> Type:
     """What is known of a result when the function cannot be run: its room says a little."""
     if getattr(target, "__module__", None) == "math":
         return FLOAT
+    if is_pair(target):
+        return TupleOf((NUMBER, NUMBER))
     module = getattr(target, "__module__", None) or ""
     known = isinstance(target, np.ufunc) or module.startswith("numpy") or module == "_operator"
     return NUMBER if known else OPAQUE
@@ -169,7 +179,7 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
         extents = [e for a in (*args, *(a for _, a in kwargs)) for e in _extents_in(a)]
         symbols = list(dict.fromkeys(s for e in extents for s, _ in e.terms))
         runs = [dict(zip(symbols, _lengths(base, len(symbols)), strict=True))
-                for base in (_FIRST, _SECOND)]  # fmt: skip
+                for base in _bases(len(symbols))]  # fmt: skip
         try:
             with np.errstate(all="ignore"):
                 first, second = (
@@ -183,6 +193,11 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
             continue
         return _explained(first, second, extents, runs)
     return fallback(target)
+
+
+def _bases(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The lengths of the two runs."""
+    return (_FIRST, _SECOND) if count <= _FEW else (_SMALL_FIRST, _SMALL_SECOND)
 
 
 def _lengths(base: tuple[int, ...], count: int) -> list[int]:

@@ -253,7 +253,9 @@ class Expressions:
                 "np.maximum({0}, 0.0) + {1}",
             )
         )
-        return Text(f"({form.format(a.code, b.code)})", a.bound + b.bound)
+        # Of two numbers, `where` makes an array without axes, which an augmented assignment changes.
+        number = " * 1.0" if form.startswith("np.where") else ""
+        return Text(f"({form.format(a.code, b.code)}{number})", a.bound + b.bound)
 
     def ternary(self, d: int) -> Text:
         a, b = self.scalar(d), self.scalar(d)
@@ -434,7 +436,7 @@ class Expressions:
             forms += [
                 ("np.max({})", 1.0),
                 ("np.min({})", 1.0),
-                ("np.std({})", 1.0),
+                (f"np.std({{}} + np.arange({shape[-1]}) * 9.0)", 12.0),
                 ("np.var({})", x.bound),
                 ("np.linalg.norm({} + 0.1)", size),
                 ("np.sum(({0})[({0}) > 0.1]) * 0.3", size),
