@@ -10,8 +10,10 @@ of ``x[mask]``) decides nothing: the answer is then `None`, and code must not de
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from srcad.records import dataclass
 
 Relation = Literal["==", "!=", ">="]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -44,6 +43,7 @@ from srcad.extents import (
 from srcad.extents import (
     symbol_extent as symbol_extent,
 )
+from srcad.records import dataclass
 
 Form = Literal["python", "numpy", "array", "any"]
 

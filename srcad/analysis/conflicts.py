@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from srcad.analysis.sharing import LIST_STORES, STORES, Sharing, has_storage
@@ -24,6 +24,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.primitives import add_at_repeated
+from srcad.records import dataclass
 from srcad.types import Numeric
 
 _ACCUMULATE = frozenset({operator.add, operator.sub})

@@ -10,7 +10,7 @@ copies the array that it updates.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
+from srcad.records import dataclass
 from srcad.runtime import owned
 from srcad.types import ListOf, Numeric, TupleOf
 

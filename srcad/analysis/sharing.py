@@ -12,7 +12,7 @@ import builtins
 import math
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ from srcad.ir.primitives import (
     without_last,
 )
 from srcad.ir.primitives import field as field_of
+from srcad.records import dataclass
 from srcad.types import Fixed, ListOf, Numeric, TupleOf
 
 STORES = frozenset({updated, add_at, add_at_repeated})

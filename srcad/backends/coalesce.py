@@ -8,7 +8,7 @@ assignments that leaving SSA form would need disappear.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from srcad.backends.expressions import Nesting
 from srcad.backends.facts import Facts, collected_atom
@@ -17,6 +17,7 @@ from srcad.backends.liveness import is_nested, live_segments, visible_lists
 from srcad.backends.names import fresh, identifier, parameter_name
 from srcad.backends.statements import Copy, Do, Loop, Statement
 from srcad.ir.core import Call, Op, Value
+from srcad.records import dataclass
 from srcad.types import Numeric
 
 _TRIES = 4

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from srcad.backends.facts import Facts, leaf_tags, tag_is_exact
@@ -30,6 +29,7 @@ from srcad.ir.core import (
     Value,
     While,
 )
+from srcad.records import dataclass
 from srcad.types import BOOL
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from srcad.backends.statements import Branch, Copy, Do, Statement, head_atoms
 from srcad.ir.core import Atom, Value
 from srcad.ir.primitives import add_at, add_at_repeated, replaced, updated
+from srcad.records import dataclass
 from srcad.types import Numeric
 
 # Written as statements of their own.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from srcad.backends.expressions import Nesting, writes_in_place
 from srcad.backends.statements import (
@@ -25,6 +25,7 @@ from srcad.backends.statements import (
     jumps,
 )
 from srcad.ir.core import Value
+from srcad.records import dataclass
 
 Segments = dict[Value, list[tuple[int, int]]]
 

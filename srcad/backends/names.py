@@ -9,12 +9,13 @@ import math
 import re
 import unicodedata
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from srcad.ir.core import Routine
+from srcad.records import dataclass
 
 _NOT_WORD = re.compile(r"\W+")
 _NUMPY_ROOMS = ("linalg", "fft", "random")

@@ -24,7 +24,6 @@ import linecache
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -38,6 +37,7 @@ from srcad.backends.text import Comment, render
 from srcad.backends.weak import moving_copies, weakly_read
 from srcad.backends.writer import Writer
 from srcad.ir.core import Call, Function, Location, Routine, Value, walk
+from srcad.records import dataclass
 
 _ROUNDS = 3
 SourceLine = Callable[[Location], str | None]

@@ -8,10 +8,11 @@ share a variable; `writer` prints.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from srcad.ir.core import Arg, Atom, Call, Display, For, Location, Value, While
+from srcad.records import dataclass
 
 
 @dataclass(eq=False)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from srcad.ir.core import Value
+from srcad.records import dataclass
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Frame

@@ -9,7 +9,7 @@ import ast
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType
 from typing import Any
 
@@ -23,6 +23,7 @@ from srcad.frontend.statements import lower_statements, set_return
 from srcad.frontend.syntax import bound_names, is_generator
 from srcad.ir.core import NONE, RETURN, Const, Value
 from srcad.ir.primitives import raise_
+from srcad.records import dataclass
 
 TRUSTED_PREFIX = "srcad."
 

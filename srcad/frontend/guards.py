@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from srcad.frontend.boxes import Path
 from srcad.ir.core import Value
+from srcad.records import dataclass
 
 GuardKind = Literal["is", "code", "equals", "class"]
 

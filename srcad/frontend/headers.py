@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from srcad.frontend.boxes import (
@@ -33,6 +32,7 @@ from srcad.frontend.syntax import (
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import NONE, UNDEF, Atom, Call, Const, Value, free_values, values_in
 from srcad.ir.primitives import append
+from srcad.records import dataclass
 from srcad.types import (
     Extent,
     ListOf,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from srcad import errors
 from srcad.frontend.assignment import assign
@@ -57,6 +57,7 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.rewrite import substitute
+from srcad.records import dataclass
 
 MOST_READINGS = 12
 Key = tuple[int, str]

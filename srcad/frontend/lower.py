@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -37,6 +36,7 @@ from srcad.frontend.recursion import call_routine, is_recursive
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Value
+from srcad.records import dataclass
 from srcad.types import Facts, Fixed, Opaque, Type
 
 FORMS = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
 from srcad import errors
@@ -38,6 +38,7 @@ from srcad.frontend.questions import describe_box, is_nondifferentiable, is_plai
 from srcad.ir import primitives
 from srcad.ir.builder import Builder
 from srcad.ir.core import NONE, UNDEF, Arg, Atom, Const, Display, Location, Value, values_in
+from srcad.records import dataclass
 from srcad.signature import describe
 from srcad.types import OPAQUE, Facts, Fixed, Numeric, TupleOf, Type
 

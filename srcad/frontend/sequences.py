@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from srcad.frontend.questions import describe_box
 from srcad.frontend.scope import Session
 from srcad.ir.core import Arg, Const, Value
 from srcad.ir.infer import result_type
+from srcad.records import dataclass
 from srcad.types import INT, OPAQUE, ListOf, Numeric, Opaque, Type, freshened
 
 Make = Callable[[list[Box]], Box]

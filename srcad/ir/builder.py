@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from srcad.ir.core import (
@@ -32,6 +32,7 @@ from srcad.ir.core import (
     While,
 )
 from srcad.ir.infer import result_type
+from srcad.records import dataclass
 from srcad.types import INT, ListOf, Numeric, TupleOf, Type, Undefined, fresh_extent, join
 
 

@@ -6,13 +6,13 @@ import ast
 import linecache
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from srcad.errors import RuleError
+from srcad.records import dataclass
 
 Definition = ast.FunctionDef | ast.Lambda
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from srcad.records import dataclass
 from srcad.rules.formulas import Place, returned_formulas
 
 Kind = Literal["derivative", "linear", "adjoint", "nondifferentiable"]

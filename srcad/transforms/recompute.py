@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from srcad.ir import primitives
 from srcad.ir.builder import atom_type
 from srcad.ir.core import Atom, Call, Display, Op, Value, values_in
 from srcad.passes.substitute import substituted_call
+from srcad.records import dataclass
 from srcad.types import Numeric
 
 # Reading these again costs nothing worth a place in a list.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from srcad.ir.core import (
     collected_outputs,
     walk,
 )
+from srcad.records import dataclass
 from srcad.types import FLOAT, ListOf, Numeric, Opaque, TupleOf, Type
 
 Path = tuple[int, ...]

@@ -7,11 +7,11 @@ change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value
+from srcad.records import dataclass
 from srcad.rules.registry import Rule
 from srcad.transforms.sweep import Inline
 from srcad.types import Numeric
