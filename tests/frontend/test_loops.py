@@ -26,8 +26,8 @@ def read_a_trip_later(xs):
     total = 0.0
     for i, v in enumerate(xs):
         if i > 0:
-            total = total + last * v
-        last = v
+            total = total + last * v  # noqa: F821 - an earlier trip has bound it
+        last = v  # noqa: F841
     return total
 
 

@@ -91,7 +91,9 @@ def _place(error: Exception) -> str:
     """Where inside srcad an exception came from, as far as that tells two failures apart."""
     frames = traceback.extract_tb(error.__traceback__)
     inside = [f for f in frames if "/srcad/" in f.filename]
-    if not inside or isinstance(error, srcad.errors.SrcadError):
+    if isinstance(error, srcad.errors.SrcadError):
+        return f" ({error.sentence})"
+    if not inside:
         return ""
     return f" in {Path(inside[-1].filename).name}:{inside[-1].name}"
 

@@ -253,7 +253,7 @@ class Expressions:
                 "np.maximum({0}, 0.0) + {1}",
             )
         )
-        # Of two numbers, `where` makes an array without axes, which an augmented assignment changes.
+        # Of two numbers, `where` makes an array without axes, which ``op=`` changes in place.
         number = " * 1.0" if form.startswith("np.where") else ""
         return Text(f"({form.format(a.code, b.code)}{number})", a.bound + b.bound)
 
