@@ -198,7 +198,7 @@ class _Cures:
                 assert isinstance(saved, Value)
                 kept = Value(saved.type)
                 results[place] = kept
-                ops.insert(_behind(saved, body, ops), _copy(saved, kept, op))
+                ops.insert(_behind(saved, body, ops), _kept_copy(saved, kept, op))
         body = replace(body, ops=tuple(ops), results=tuple(results))
         if isinstance(op, While):
             test = self.applied(op.test)
@@ -228,6 +228,17 @@ def _copy(source: Atom, result: Value, near: Op) -> Call:
     elif isinstance(type_, Numeric) and type_.form == "array":
         target = np.copy
     return Call(target=target, args=(source,), result=result, where=near.where, half=near.half)
+
+
+def _kept_copy(saved: Value, kept: Value, loop: Loop) -> Call:
+    """A copy of what a trip saves, which may be nothing on a path that has not made it."""
+    call = _copy(saved, kept, loop)
+    maker = next((op for op in loop.body.ops if saved in op.results), None)
+    if isinstance(maker, If):
+        place = maker.outputs.index(saved)
+        if any(isinstance(arm.results[place], Const) for arm in maker.blocks):
+            return replace(call, target=owned)
+    return call
 
 
 def _marked(block: Block, stores: set[Call]) -> Block:
