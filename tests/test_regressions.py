@@ -21,3 +21,14 @@ def test_a_trip_that_has_nothing_to_save_saves_nothing() -> None:
 
     testing.check_grads(nothing_saved_on_one_path, (0.992, m), wrt=1, order=1)
     assert srcad.grad(nothing_saved_on_one_path, wrt=1)(0.992, m).shape == m.shape
+
+
+def mean_of_a_list(values):
+    return np.mean(values)
+
+
+def test_the_gradient_of_a_list_of_floats_holds_floats() -> None:
+    found = srcad.grad(mean_of_a_list)([0.458, 0.506, 1.23])
+
+    assert [type(g) for g in found] == [float] * 3
+    np.testing.assert_allclose(found, 1 / 3)

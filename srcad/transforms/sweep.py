@@ -116,6 +116,8 @@ def item_type(bars: Type, item: Type, activity: Activity) -> Type:
     if isinstance(bars, Numeric) and bars.shape:
         rest = bars.shape[1:]
         return Numeric(bars.dtype, rest, "array" if rest else "numpy")
+    if isinstance(item, Numeric):
+        return Numeric()  # nothing is known of the rows
     return cotangent_type(item, activity)
 
 

@@ -35,7 +35,11 @@ from tests.generator.traces import instrumented, traced
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the check of one program ended: ``passed``, ``failed`` or ``dropped``."""
+    """How the check of one program ended: ``passed``, ``failed``, ``dropped`` or ``refused``.
+
+    What is refused in these programs is an in-place change of a number whose kind is not known
+    (it might be an array that others hold), and a loop whose kinds do not settle.
+    """
 
     status: str
     kind: str = ""
@@ -82,6 +86,8 @@ def check(program: Program, folder: Path) -> Outcome:
         return Outcome("failed", error.args[0], str(error.args[1]))
     except Dropped:
         return Outcome("dropped")
+    except (srcad.errors.MutationError, srcad.errors.UnsupportedTypeError) as error:
+        return Outcome("refused", error.sentence, str(error))
     except Exception as error:
         return Outcome("failed", f"raises {type(error).__name__}{_place(error)}", str(error))
     return Outcome("passed")
