@@ -90,7 +90,13 @@ def like(g: Any, x: Any) -> Any:
 
 
 def owned(x: Any) -> Any:
-    """A copy of an array; a number is nobody's."""
+    """A copy of an array, also inside lists, tuples and dicts; a number is nobody's."""
+    if isinstance(x, list):
+        return [owned(item) for item in x]
+    if isinstance(x, dict):
+        return {key: owned(item) for key, item in x.items()}
+    if isinstance(x, tuple):
+        return tuple.__new__(type(x), [owned(item) for item in x])
     return x.copy() if isinstance(x, np.ndarray) else x
 
 

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
+import numpy as np
+
 from srcad.analysis.sharing import LIST_STORES, STORES, Sharing, has_storage
 from srcad.ir.core import (
+    Atom,
     Block,
     Call,
     For,
@@ -25,7 +28,8 @@ from srcad.ir.core import (
 )
 from srcad.ir.primitives import add_at_repeated
 from srcad.records import dataclass
-from srcad.types import Numeric
+from srcad.runtime import owned
+from srcad.types import ListOf, Numeric
 
 _ACCUMULATE = frozenset({operator.add, operator.sub})
 
@@ -151,3 +155,14 @@ class Conflicts:
             return
         node = self.sharing.own(first)
         self.alive[op] = [v for v in live if self.sharing.shares(node, v)]
+
+
+def copy_of(source: Atom, result: Value, near: Op) -> Call:
+    """A copy of an array, of a list (not of its items), or of what may be either a number."""
+    type_ = result.type
+    target: Any = owned
+    if isinstance(type_, ListOf):
+        target = list
+    elif isinstance(type_, Numeric) and type_.form == "array":
+        target = np.copy
+    return Call(target=target, args=(source,), result=result, where=near.where, half=near.half)

@@ -9,27 +9,22 @@ copies the array that it updates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import field, replace
-from typing import Any
 
 import numpy as np
 
-from srcad.analysis.conflicts import Conflicts, candidates
+from srcad.analysis.conflicts import Conflicts, candidates, copy_of
+from srcad.analysis.freshness import fresh_results
 from srcad.analysis.sharing import (
-    BUILDERS,
-    Sharing,
-    has_storage,
+    STORES,
     makes_fresh,
     sharing,
 )
 from srcad.ir.core import (
     Arg,
-    Atom,
     Block,
     Call,
     Const,
-    Display,
     For,
     Function,
     If,
@@ -39,14 +34,15 @@ from srcad.ir.core import (
     While,
     carried_outputs,
     collected_outputs,
-    values_in,
     walk,
 )
 from srcad.records import dataclass
 from srcad.runtime import owned
-from srcad.types import ListOf, Numeric, TupleOf
+from srcad.types import ListOf, Numeric
 
-_ROUNDS = 3
+__all__ = ["fresh_results", "in_place"]
+
+_ROUNDS = 5
 
 
 def in_place(function: Function) -> Function:
@@ -78,7 +74,7 @@ class _Cures:
     views: set[Value] = field(default_factory=set)
     inits: set[tuple[Loop, int]] = field(default_factory=set)
     yields: set[tuple[Loop, int]] = field(default_factory=set)
-
+    bases: set[Call] = field(default_factory=set)
     collects: dict[Value, list[tuple[Loop, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,7 +90,7 @@ class _Cures:
     @property
     def found(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self.views or self.inits or self.yields)
+        return bool(self.views or self.inits or self.yields or self.bases)
 
     def _cure(self, op: Call) -> None:
         first = op.args[0]
@@ -115,10 +111,21 @@ class _Cures:
         start = self._start(first)
         if others or self.facts.sharing.is_foreign(first):
             if start is None:
+                self._copy_base(op, first)
                 return
             self.inits.add(start)
         self.views |= views
         self.yields |= yields
+
+    def _copy_base(self, op: Call, first: Value) -> None:
+        """Copy the array itself, before the first store of a chain: the others may follow it."""
+        made, _ = self.facts.definition.get(first, (None, None))
+        if isinstance(made, Call):
+            follows = made in self.facts.stores and not self.facts.is_free(made)
+            if follows or made.target is np.copy:
+                return
+        if _is_array(first) and op.target in STORES:
+            self.bases.add(op)
 
     def _collected(self, value: Value, first: Value) -> tuple[Loop, int] | None:
         """The place where an array goes into a list that a loop fills."""
@@ -176,10 +183,15 @@ class _Cures:
         return replace(block, ops=tuple(ops))
 
     def _call(self, op: Call) -> list[Op]:
+        if op in self.bases:
+            first = op.args[0]
+            assert isinstance(first, Value)
+            base = Value(first.type, op.result.hint)
+            return [copy_of(first, base, op), replace(op, args=(base, *op.args[1:]))]
         if op.result not in self.views:
             return [op]
         taken = Value(op.result.type)
-        return [replace(op, result=taken), _copy(taken, op.result, op)]
+        return [replace(op, result=taken), copy_of(taken, op.result, op)]
 
     def _loop(self, op: Loop) -> list[Op]:
         before: list[Op] = []
@@ -187,7 +199,7 @@ class _Cures:
         for k, init in enumerate(inits):
             if (op, k) in self.inits:
                 copied = Value(op.carried[k].type, op.carried[k].hint)
-                before.append(_copy(init, copied, op))
+                before.append(copy_of(init, copied, op))
                 inits[k] = copied
         body = self.applied(op.body)
         results, ops = list(body.results), list(body.ops)
@@ -214,25 +226,16 @@ def _behind(value: Value, body: Block, ops: list[Op]) -> int:
 
 
 def _is_copyable(value: Value) -> bool:
-    return isinstance(value.type, ListOf) or (
-        isinstance(value.type, Numeric) and value.type.form == "array"
-    )
+    return isinstance(value.type, ListOf) or _is_array(value)
 
 
-def _copy(source: Atom, result: Value, near: Op) -> Call:
-    """A copy of an array, of a list (not of its items), or of what may be either a number."""
-    type_ = result.type
-    target: Any = owned
-    if isinstance(type_, ListOf):
-        target = list
-    elif isinstance(type_, Numeric) and type_.form == "array":
-        target = np.copy
-    return Call(target=target, args=(source,), result=result, where=near.where, half=near.half)
+def _is_array(value: Value) -> bool:
+    return isinstance(value.type, Numeric) and value.type.form == "array"
 
 
 def _kept_copy(saved: Value, kept: Value, loop: Loop) -> Call:
     """A copy of what a trip saves, which may be nothing on a path that has not made it."""
-    call = _copy(saved, kept, loop)
+    call = copy_of(saved, kept, loop)
     maker = next((op for op in loop.body.ops if saved in op.results), None)
     if isinstance(maker, If):
         place = maker.outputs.index(saved)
@@ -256,96 +259,3 @@ def _marked(block: Block, stores: set[Call]) -> Block:
                 test, body = _marked(op.test, stores), _marked(op.body, stores)
                 ops.append(replace(op, test=test, body=body))
     return replace(block, ops=tuple(ops))
-
-
-# ---------------------------------------------------------------------------- fresh results
-def fresh_results(function: Function, own: Iterable[int]) -> Function:
-    """Copy what may share memory with an argument, a constant or another result.
-
-    Parameters
-    ----------
-    function : Function
-        Any function.
-    own : iterable of int
-        The positions of the results that must belong to the caller alone (the gradients).
-
-    Returns
-    -------
-    Function
-        The same function, with copies at its end where they are needed.
-    """
-    found = sharing(function, candidates(function))
-    positions = set(own)
-    builders = {
-        op.result: op for op in function.block.ops if isinstance(op, Call) and op.target in BUILDERS
-    }
-    seen: list[Value] = []
-    for k, atom in enumerate(function.block.results):
-        if k not in positions:
-            seen += [v for v in values_in(atom) if has_storage(v)]
-    fresh = _Fresh(found, builders, seen)
-    results = [
-        fresh.atom(atom) if k in positions else atom
-        for k, atom in enumerate(function.block.results)
-    ]
-    if not fresh.ops:
-        return function
-    ops = [op for op in function.block.ops if op not in fresh.replaced]
-    block = replace(function.block, ops=(*ops, *fresh.ops), results=tuple(results))
-    return replace(function, block=block)
-
-
-@dataclass(eq=False)
-class _Fresh:
-    """Rebuilds results leaf by leaf."""
-
-    sharing: Sharing
-    builders: dict[Value, Call]
-    seen: list[Value]
-    ops: list[Op] = field(default_factory=list)
-    replaced: set[Op] = field(default_factory=set)
-
-    def atom(self, atom: Atom) -> Atom:
-        """The atom itself if it is the first of its class, else a copy."""
-        if isinstance(atom, Const):
-            return self._constant(atom)
-        if not has_storage(atom):
-            return atom
-        builder = self.builders.get(atom)
-        if builder is not None:
-            return self._rebuilt(atom, builder)
-        if isinstance(atom.type, ListOf | TupleOf) or not self._must_copy(atom):
-            self.seen.append(atom)
-            return atom
-        copied = Value(atom.type, atom.hint)
-        self.ops.append(_copy(atom, copied, Op(half="reverse")))
-        return copied
-
-    def _constant(self, atom: Const) -> Atom:
-        if not isinstance(atom.value, np.ndarray):
-            return atom
-        copied = Value(atom.type)
-        self.ops.append(Call(target=np.copy, args=(atom,), result=copied, half="reverse"))
-        return copied
-
-    def _must_copy(self, value: Value) -> bool:
-        node = self.sharing.own(value)
-        return self.sharing.is_foreign(value) or any(
-            self.sharing.shares(node, other) for other in self.seen
-        )
-
-    def _rebuilt(self, atom: Value, builder: Call) -> Atom:
-        before = len(self.ops)
-        args = tuple(self._arg(arg) for arg in builder.args)
-        if len(self.ops) == before:
-            return atom
-        result = Value(atom.type, atom.hint)
-        self.ops.append(replace(builder, args=args, result=result))
-        if atom in self.sharing.handed_out:
-            self.replaced.add(builder)
-        return result
-
-    def _arg(self, arg: Arg) -> Arg:
-        if isinstance(arg, Display):
-            return replace(arg, items=tuple(self._arg(part) for part in arg.items))
-        return self.atom(arg)

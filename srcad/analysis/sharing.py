@@ -65,8 +65,12 @@ _OPERATORS = frozenset(
      operator.pow, operator.neg, operator.invert, operator.abs, operator.matmul, operator.and_,
      operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le,
      operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len, builtins.float,
-     builtins.int, builtins.bool, builtins.round, builtins.range}
+     builtins.int, builtins.bool, builtins.round, builtins.range, runtime.like, runtime.laid_out}
 )  # fmt: skip
+# Helpers that return their first argument, or something new.
+_FIRST_ONLY = frozenset({runtime.unbroadcast, runtime.or_zeros})
+_HELPERS = runtime.__name__
+_COPIES = frozenset({runtime.owned, runtime.zeros_like})
 _NUMBERS = frozenset({float, int, bool, complex, len, str})
 # NumPy functions whose result is always new memory.
 _FRESH_NAMES = (
@@ -210,7 +214,7 @@ def _handed_out(function: Function) -> frozenset[Value]:
         for inner in op.blocks:
             for value in block_values(inner):
                 readers.setdefault(value, []).append(op)
-        if isinstance(op, Call) and _is_one_of(op.target, BUILDERS):
+        if isinstance(op, Call) and is_one_of(op.target, BUILDERS):
             makers[op.result] = op
     found: set[Value] = set()
     todo = list(block_values(function.block))
@@ -275,18 +279,33 @@ def _part(result: Value, container: Value, found: Sharing) -> None:
 
 def _call(op: Call, found: Sharing) -> None:
     result, target = op.result, op.target
-    if not has_storage(result) or result in found.handed_out or _is_one_of(target, _NUMBERS):
+    if not has_storage(result) or result in found.handed_out or is_one_of(target, _NUMBERS):
         return
     if op in found.candidates:
         _store(op, found)
-    elif _is_one_of(target, BUILDERS):
+    elif is_one_of(target, BUILDERS):
         for arg in op.args:
             _hold_all(result, arg, found)
-    elif _is_one_of(target, PARTS) or target is operator.getitem:
+    elif is_one_of(target, PARTS) or target is operator.getitem:
         if target is not operator.getitem or not _copies(op):
             _item(result, op.args[0], found)
-    elif not makes_fresh(op):
+    elif is_one_of(target, LIST_STORES) or target is list:
+        _new_list(op, found)
+    elif not makes_fresh(op) and not is_one_of(target, STORES) and not is_one_of(target, _COPIES):
         _anything(op, found)
+
+
+def _new_list(op: Call, found: Sharing) -> None:
+    """A list of its own that holds what another one held, and perhaps one item more."""
+    first = op.args[0]
+    if isinstance(first, Value):
+        found.join((op.result, "parts"), (first, "parts"))
+        if not isinstance(first.type, ListOf):
+            found.join((op.result, "parts"), (first, "own"))
+    else:
+        _hold_all(op.result, first, found)
+    for added in op.args[-1:] if op.target in (append, replaced) else ():
+        _hold_all(op.result, added, found)
 
 
 def _store(op: Call, found: Sharing) -> None:
@@ -295,7 +314,7 @@ def _store(op: Call, found: Sharing) -> None:
         _hold_all(op.result, first, found)
     else:
         found.same(op.result, first)
-    if _is_one_of(op.target, LIST_STORES) and len(op.args) > 1:
+    if is_one_of(op.target, LIST_STORES) and len(op.args) > 1:
         _hold_all(op.result, op.args[-1], found)
 
 
@@ -308,10 +327,11 @@ def _hold_all(container: Value, arg: Arg, found: Sharing) -> None:
 
 
 def _anything(op: Call, found: Sharing) -> None:
-    for value in op.operands:
+    operands = values_in(op.args[0]) if is_one_of(op.target, _FIRST_ONLY) else op.operands
+    for value in operands:
         if has_storage(value):
             found.all_of(op.result, value)
-    known = isinstance(op.target, np.ufunc) or _module(op.target).startswith("numpy")
+    known = isinstance(op.target, np.ufunc) or _module(op.target).startswith(("numpy", _HELPERS))
     if not known or op.target is np.broadcast_to:
         found.foreign_nodes += [(op.result, "own"), (op.result, "parts")]
     for arg in op.args:
@@ -341,9 +361,7 @@ def makes_fresh(op: Call) -> bool:
         return all(name != "out" for name, _ in op.kwargs)
     if isinstance(target, Routine):
         return False
-    if target in (runtime.like, runtime.laid_out):
-        return True
-    if _is_one_of(target, _OPERATORS) or _module(target) == "math" or target is runtime.like:
+    if is_one_of(target, _OPERATORS) or _module(target) == "math":
         return True
     if target is np.astype:
         return not op.kwargs
@@ -359,7 +377,8 @@ def _module(target: Any) -> str:
     return str(getattr(target, "__module__", None) or "")
 
 
-def _is_one_of(target: Any, targets: frozenset[Any]) -> bool:
+def is_one_of(target: Any, targets: frozenset[Any]) -> bool:
+    """Membership, also for targets that cannot be hashed."""
     try:
         return target in targets
     except TypeError:

@@ -114,6 +114,29 @@ class Mapped:
 
 
 @dataclass(eq=False)
+class Away:
+    """The end of a path that leaves before a guard: `first` yields, the guard passes it by."""
+
+    inner: End
+    first: Sequence[Value]
+    guard: If
+    results: Sequence[Atom]
+    leaves = True
+
+    def finish(self, atoms: Sequence[Atom]) -> list[Statement]:
+        """End as the outer block does, with what is known on this path."""
+        known = dict(zip(self.first, atoms, strict=True))
+        passed = [known.get(r, r) if isinstance(r, Value) else r for r in self.guard.orelse.results]
+        known.update(zip(self.guard.outputs, passed, strict=True))
+        ending = [known.get(r, r) if isinstance(r, Value) else r for r in self.results]
+        return self.inner.finish(ending)
+
+    def takes(self, results: Sequence[Atom], op: If) -> bool:
+        """Never: it is asked of the guard itself."""
+        return False
+
+
+@dataclass(eq=False)
 class GuardEnd:
     """Paths whose tag is 0 go on behind the conditional; the others leave at once."""
 

@@ -7,7 +7,7 @@ import operator
 from srcad.backends.expressions import Nesting
 from srcad.ir.core import Call, Value
 from srcad.ir.primitives import append, build_dict, build_list, build_tuple, field, item, shape
-from srcad.types import Numeric
+from srcad.types import ListOf, Numeric, TupleOf
 
 _BY_TARGET: dict[object, str] = {
     operator.add: "total",
@@ -58,7 +58,7 @@ def derived_name(op: Call, nesting: Nesting) -> str:
         return known
     if op.target in _TESTS:
         return "test"
-    if op.half != "primal" and isinstance(op.result.type, Numeric):
+    if op.half != "primal" and not isinstance(op.result.type, ListOf | TupleOf):
         return "g"
     name = getattr(op.target, "__name__", None)
     if type(name) is not str or not name.isidentifier():

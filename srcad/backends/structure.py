@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from dataclasses import field
 
-from srcad.backends.ends import End, FunctionEnd, GuardEnd, Join, LoopEnd, Mapped
+from srcad.backends.ends import Away, End, FunctionEnd, GuardEnd, Join, LoopEnd, Mapped
 from srcad.backends.facts import (
     Facts,
     facts_of,
@@ -142,14 +142,18 @@ class Structurer:
             return None
         if not isinstance(tag, Value) or leaf_tags(tag, self.facts) is None:
             return None
-        elsewhere = [r for r in self.facts.readers[tag] if r is not None and r is not test]
-        inside = tag in guard.then.results
-        return None if elsewhere or inside else (op.outputs.index(tag), guard)
+        readers = self.facts.readers[tag]
+        known = guard.orelse.results.count(tag) + block.results.count(tag)
+        if any(r is not None and r is not test for r in readers) or readers.count(None) != known:
+            return None
+        return (op.outputs.index(tag), guard)
 
     def _guarded(self, op: If, guard: tuple[int, If], block: Block, end: End) -> list[Statement]:
         index, rest = guard
-        behind = Mapped(end, rest.outputs, block.results)
-        away = Mapped(behind, op.outputs, rest.orelse.results)
+        tag = op.outputs[index]
+        results = [Const(NONE) if atom is tag else atom for atom in block.results]
+        behind = Mapped(end, rest.outputs, results)
+        away = Away(end, op.outputs, rest, block.results)
         leaving = self._both_arms(op, GuardEnd(op.outputs, index, away, self))
         return leaving + self.block(rest.then, behind)
 

@@ -209,12 +209,26 @@ def _filled(tokens: list[str], indent: int) -> str | None:
 
 
 def _parenthesised(tokens: list[str]) -> list[str]:
-    """Parentheses around the value of an assignment or ``return``, so that it may be broken."""
+    """Parentheses around the value of an assignment or ``return``, so that it may be broken.
+
+    Around the targets of a loop or an assignment too, where they alone fill a line.
+    """
     for k, token in enumerate(tokens):
         if token == " = " or (token.startswith(" ") and token.endswith("= ")):
-            return [*tokens[: k + 1], "(", *tokens[k + 1 :], ")"]
+            return [*_enclosed(tokens[:k]), token, "(", *tokens[k + 1 :], ")"]
+        if token == "for ":
+            end = tokens.index(" in ", k)
+            return [*tokens[: k + 1], *_enclosed(tokens[k + 1 : end]), *tokens[end:]]
         if token.strip() == "return":
             rest = tokens[k + 1 :]
             space, rest = (rest[0], rest[1:]) if rest and rest[0] == " " else ("", rest)
             return [*tokens[: k + 1], space, "(", *rest, ")"]
     return tokens
+
+
+def _enclosed(targets: list[str]) -> list[str]:
+    """Targets in parentheses if they are too long for one line."""
+    if ", " not in targets or len("".join(targets)) < WIDTH // 2:
+        return targets
+    indent = targets[:1] if not targets[0].strip() else []
+    return [*indent, "(", *targets[len(indent) :], ")"]

@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 from srcad.analysis.ownership import fresh_results, in_place
+from srcad.backends.python import emit, load
 from srcad.ir.builder import Builder
 from srcad.ir.core import Block, Call, Const, Display, Function, Value, walk
 from srcad.ir.primitives import add_at, append, build_dict, build_list, build_tuple, updated
@@ -48,7 +49,7 @@ def test_a_parameter_is_never_written_into() -> None:
     u = b.call(updated, v, Const(0), Const(1.0), hint="u")
     function = Function("f", (v,), b.finish(u))
 
-    assert stores(in_place(function)) == [False]
+    assert "u = v.copy()\n    u[0] = 1.0" in written(in_place(function))
     assert_means_the_same(in_place(function), np.zeros(2), pure=function)
 
 
@@ -204,3 +205,40 @@ def test_a_broadcast_gradient_is_made_writable() -> None:
     g = b.call(np.broadcast_to, Const(1.0), b.call(np.shape, v), type=VECTOR)
 
     assert ".copy()" in written(fresh_results(Function("f", (v,), b.finish(g)), (0,)))
+
+
+def collected(each: str) -> Function:
+    """A list of gradients: new arrays, or the same one over and over."""
+    b, v, n = Builder(half="reverse"), Value(VECTOR, "v"), Value(INT, "n")
+    outside = b.call(operator.mul, v, Const(2.0))
+    with b.block() as inside:
+        g = inside.call(operator.mul, v, Const(3.0)) if each == "new" else outside
+        body = inside.finish(GO_ON, g, params=(Value(INT),))
+    outs = b.for_((Display("range", (Const(0), n, Const(1))),), (), body)
+    return fresh_results(Function("f", (v, n), b.finish(outs[2])), (0,))
+
+
+def test_a_list_of_new_arrays_is_returned_as_it_is() -> None:
+    assert "owned" not in written(collected("new"))
+
+
+def test_a_list_that_holds_one_array_twice_is_copied() -> None:
+    function = collected("same")
+
+    first, second = load(emit(function))(np.ones(2), 2)
+
+    assert not np.shares_memory(first, second)
+
+
+def test_a_chain_of_stores_into_a_foreign_array_copies_it_once() -> None:
+    b, v = Builder(), Value(VECTOR, "v")
+    u = v
+    for k in range(3):
+        u = b.call(updated, u, Const(k), Const(1.0), hint="u")
+    function = Function("f", (v,), b.finish(u))
+
+    marked = in_place(function)
+
+    assert stores(marked) == [True] * 3
+    assert written(marked).count(".copy()") == 1
+    assert_means_the_same(marked, np.zeros(3), pure=function)

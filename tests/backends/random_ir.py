@@ -298,7 +298,12 @@ class Generator:
             later = rest.finish(Const(NONE), *self.yields(mine, kinds, params, collected))
         with inside.block() as gone:
             done = gone.finish(*outs)
-        return list(inside.if_(goes_on, later, done))
+        joined = list(inside.if_(goes_on, later, done))
+        past = [self.random.random() < 0.3 for _ in joined[1:]]
+        return [
+            joined[0],
+            *(a if p else b for p, a, b in zip(past, outs[1:], joined[1:], strict=True)),
+        ]
 
     def bind(self, builder, scope, outs, kinds) -> None:
         tag, trips, *rest = outs

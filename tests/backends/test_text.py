@@ -120,3 +120,17 @@ def test_a_constant_string_cannot_leave_its_quotes() -> None:
     emitted = emit(Function("f", (x,), b.finish(Const(nasty))))
 
     assert load(emitted)(1.0) == nasty
+
+
+def test_a_loop_over_very_many_lists_stays_narrow() -> None:
+    names = [f"a_rather_long_name_{k}" for k in range(9)]
+    target = ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())
+    lists = [ast.Name(f"{n}_saved", ast.Load()) for n in names]
+    iterable = ast.Call(ast.Name("zip", ast.Load()), lists, [])
+    loop = ast.For(target, iterable, [ast.Pass()], [])
+    left = ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())
+    right = ast.Tuple([ast.Name(n, ast.Load()) for n in names], ast.Load())
+
+    text, _ = render(ast.Module([loop, ast.Assign([left], right)], []))
+
+    assert max(map(len, text.splitlines())) <= 88

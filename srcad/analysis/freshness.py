@@ -1,0 +1,230 @@
+"""Results that belong to the caller: sharing memory with no argument, constant or other result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import field, replace
+
+import numpy as np
+
+from srcad.analysis.conflicts import copy_of
+from srcad.analysis.sharing import (
+    BUILDERS,
+    LIST_STORES,
+    STORES,
+    Sharing,
+    has_storage,
+    is_one_of,
+    makes_fresh,
+    sharing,
+)
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    Function,
+    If,
+    Loop,
+    Op,
+    Value,
+    While,
+    carried_outputs,
+    collected_outputs,
+    values_in,
+    walk,
+)
+from srcad.ir.primitives import append, replaced
+from srcad.records import dataclass
+from srcad.runtime import owned
+from srcad.types import ListOf, TupleOf
+
+
+def fresh_results(function: Function, own: Iterable[int]) -> Function:
+    """Copy what may share memory with an argument, a constant or another result.
+
+    Parameters
+    ----------
+    function : Function
+        Any function.
+    own : iterable of int
+        The positions of the results that must belong to the caller alone (the gradients).
+
+    Returns
+    -------
+    Function
+        The same function, with copies at its end where they are needed.
+    """
+    # A store makes a new array, unless it is in place already; `in_place` never adds sharing that
+    # somebody outside could see.
+    stores = (op for op in walk(function.block) if isinstance(op, Call) and op.in_place)
+    found = sharing(function, stores)
+    positions = set(own)
+    builders = {
+        op.result: op for op in function.block.ops if isinstance(op, Call) and op.target in BUILDERS
+    }
+    seen: list[Value] = []
+    for k, atom in enumerate(function.block.results):
+        if k not in positions:
+            seen += [v for v in values_in(atom) if has_storage(v)]
+    fresh = _Fresh(found, builders, seen, _Items(function))
+    results = [
+        fresh.atom(atom) if k in positions else atom
+        for k, atom in enumerate(function.block.results)
+    ]
+    if not fresh.ops:
+        return function
+    ops = [op for op in function.block.ops if op not in fresh.replaced]
+    block = replace(function.block, ops=(*ops, *fresh.ops), results=tuple(results))
+    return replace(function, block=block)
+
+
+@dataclass(eq=False)
+class _Fresh:
+    """Rebuilds results leaf by leaf."""
+
+    sharing: Sharing
+    builders: dict[Value, Call]
+    seen: list[Value]
+    items: _Items
+    ops: list[Op] = field(default_factory=list)
+    replaced: set[Op] = field(default_factory=set)
+
+    def atom(self, atom: Atom) -> Atom:
+        """The atom itself if it is the first of its class, else a copy."""
+        if isinstance(atom, Const):
+            return self._constant(atom)
+        if not has_storage(atom):
+            return atom
+        builder = self.builders.get(atom)
+        if builder is not None:
+            return self._rebuilt(atom, builder)
+        structured = isinstance(atom.type, ListOf | TupleOf)
+        if not self._must_copy(atom) and (not structured or self.items.are_fresh(atom)):
+            self.seen.append(atom)
+            return atom
+        copied = Value(atom.type, atom.hint)
+        if structured:
+            self.ops.append(Call(target=owned, args=(atom,), result=copied, half="reverse"))
+        else:
+            self.ops.append(copy_of(atom, copied, Op(half="reverse")))
+        return copied
+
+    def _constant(self, atom: Const) -> Atom:
+        if not isinstance(atom.value, np.ndarray):
+            return atom
+        copied = Value(atom.type)
+        self.ops.append(Call(target=np.copy, args=(atom,), result=copied, half="reverse"))
+        return copied
+
+    def _must_copy(self, value: Value) -> bool:
+        storages = {self.sharing.own(value)}
+        if isinstance(value.type, ListOf | TupleOf):
+            storages.add(self.sharing.parts(value))
+        if not storages.isdisjoint(self.sharing.foreign):
+            return True
+        return any(self.sharing.shares(node, other) for node in storages for other in self.seen)
+
+    def _rebuilt(self, atom: Value, builder: Call) -> Atom:
+        before = len(self.ops)
+        args = tuple(self._arg(arg) for arg in builder.args)
+        if len(self.ops) == before:
+            return atom
+        result = Value(atom.type, atom.hint)
+        self.ops.append(replace(builder, args=args, result=result))
+        if atom in self.sharing.handed_out:
+            self.replaced.add(builder)
+        return result
+
+    def _arg(self, arg: Arg) -> Arg:
+        if isinstance(arg, Display):
+            return replace(arg, items=tuple(self._arg(part) for part in arg.items))
+        return self.atom(arg)
+
+
+class _Items:
+    """Whether the arrays in a list or tuple are all different, each made for its place.
+
+    An array that a loop makes and saves once per trip is; one from outside the loop would be saved
+    again and again.  Where that is not plain to see the answer is no.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.made: dict[Value, tuple[Op, Loop | None]] = {}
+        self.kept: Counter[Value] = Counter()
+        self._note(function.block, None)
+
+    def _note(self, block: Block, loop: Loop | None) -> None:
+        for op in block.ops:
+            self.made.update(dict.fromkeys(op.results, (op, loop)))
+            if isinstance(op, Call) and (
+                is_one_of(op.target, BUILDERS) or is_one_of(op.target, LIST_STORES)
+            ):
+                self.kept.update(op.operands)
+            inside = op if isinstance(op, For | While) else loop
+            for inner in op.blocks:
+                self.made.update(dict.fromkeys(inner.params, (op, inside)))
+                self._note(inner, inside)
+            if isinstance(op, For | While):
+                collected = op.body.results[1 + len(op.inits) :]
+                self.kept.update(v for atom in collected for v in values_in(atom))
+
+    def are_fresh(self, container: Value) -> bool:
+        """The answer for a container that is returned."""
+        _, loop = self.made.get(container, (None, None))
+        return self._holds(container, loop, set())
+
+    def _holds(self, atom: Arg, loop: Loop | None, seen: set[Value]) -> bool:
+        """Whether what stands in a loop is made in it, with everything that it holds."""
+        if isinstance(atom, Display):
+            return all(self._holds(part, loop, seen) for part in atom.items)
+        if not has_storage(atom):
+            return True
+        if isinstance(atom, Const):
+            return False
+        if atom in seen:
+            return True
+        seen.add(atom)
+        op, home = self.made.get(atom, (None, None))
+        if isinstance(op, For | While):
+            return self._from_loop(op, atom, loop, home, seen)
+        if home is not loop or self.kept[atom] > 1:
+            return False
+        if isinstance(op, If):
+            k = op.outputs.index(atom)
+            return all(self._holds(arm.results[k], loop, seen) for arm in op.blocks)
+        return isinstance(op, Call) and self._from_call(op, loop, seen)
+
+    def _from_call(self, op: Call, loop: Loop | None, seen: set[Value]) -> bool:
+        if makes_fresh(op) or op.target is owned:
+            return True
+        if is_one_of(op.target, STORES) or is_one_of(op.target, LIST_STORES):
+            added = op.args[-1:] if op.target in (append, replaced) else ()
+            return all(self._holds(arg, loop, seen) for arg in (op.args[0], *added))
+        if is_one_of(op.target, BUILDERS):
+            parts = [arg for arg in op.args if not isinstance(arg, Const)]
+            return all(self._holds(arg, loop, seen) for arg in parts)
+        return False
+
+    def _from_loop(
+        self, op: Loop, atom: Value, loop: Loop | None, home: Loop | None, seen: set[Value]
+    ) -> bool:
+        """What a loop carries comes from before it or from a trip; what it collects, from trips."""
+        width = len(op.inits)
+        if atom in collected_outputs(op):
+            k = collected_outputs(op).index(atom)
+            return home is loop and self._holds(op.body.results[1 + width + k], op, seen)
+        outside = self.made[op.outputs[0]][1]
+        if atom in carried_outputs(op) and outside is loop:
+            k = carried_outputs(op).index(atom)
+        elif atom in op.carried and isinstance(atom.type, ListOf):
+            k = op.carried.index(atom)
+        else:
+            return False
+        return self._holds(op.inits[k], outside, seen) and self._holds(
+            op.body.results[1 + k], op, seen
+        )
