@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable
 from typing import Any
@@ -218,22 +219,20 @@ def test_static_questions_are_folded() -> None:
     assert_gradient(gradient, f, M)
 
 
-def test_reading_elements_in_a_loop_is_linear() -> None:
-    import time
-
+def test_reading_elements_in_a_loop_adds_into_one_buffer() -> None:
     def f(x):
         s = 0.0
         for i in range(len(x)):
             s += math.sin(x[i]) * x[i]
         return s
 
-    def seconds(n: int) -> float:
-        x = np.linspace(0.0, 1.0, n)
-        start = time.perf_counter()
-        g(x)
-        return time.perf_counter() - start
-
     g = grad(f)
     g(np.ones(5))
+    loops = [n for n in ast.walk(ast.parse(g.source)) if isinstance(n, ast.For)]
+    calls = {
+        ast.unparse(n.func) for loop in loops for n in ast.walk(loop) if isinstance(n, ast.Call)
+    }
+    writes = [n for loop in loops for n in ast.walk(loop) if isinstance(n, ast.AugAssign)]
 
-    assert min(seconds(20_000) for _ in range(3)) < 5 * min(seconds(5_000) for _ in range(3)) + 0.01
+    assert any(isinstance(w.target, ast.Subscript) for w in writes)
+    assert not [name for name in calls if "copy" in name or "zeros" in name]
