@@ -3,6 +3,7 @@
 import linecache
 import pickle
 import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,7 +126,8 @@ def frames(error):
 
 
 def ours(error):
-    return [f for f in frames(error) if "srcad/" in f.filename.replace("\\", "/")]
+    package = str(Path(srcad.__file__).parent)
+    return [f for f in frames(error) if f.filename.startswith(package)]
 
 
 @pytest.mark.parametrize("times", [1, 2])
