@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.analysis.sharing import LIST_STORES, STORES, Sharing, has_storage
+from srcad.analysis.sharing import LIST_STORES, STORES, Sharing
 from srcad.ir.core import (
     Atom,
     Block,
@@ -26,6 +26,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
+from srcad.ir.memory import has_storage
 from srcad.ir.primitives import add_at_repeated
 from srcad.records import dataclass
 from srcad.runtime import owned

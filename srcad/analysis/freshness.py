@@ -14,8 +14,6 @@ from srcad.analysis.sharing import (
     LIST_STORES,
     STORES,
     Sharing,
-    has_storage,
-    is_one_of,
     makes_fresh,
     sharing,
 )
@@ -38,6 +36,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
+from srcad.ir.memory import has_storage, is_one_of
 from srcad.ir.primitives import append, replaced
 from srcad.records import dataclass
 from srcad.runtime import owned

@@ -8,8 +8,6 @@ of its operands.  So the classes may be too large, never too small.
 
 from __future__ import annotations
 
-import builtins
-import math
 import operator
 from collections.abc import Iterable
 from dataclasses import field
@@ -30,7 +28,6 @@ from srcad.ir.core import (
     If,
     Loop,
     Op,
-    Routine,
     Value,
     While,
     carried_outputs,
@@ -38,6 +35,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
+from srcad.ir.memory import has_storage, is_one_of, makes_new_array, module_of, reads_a_copy
 from srcad.ir.primitives import (
     add_at,
     add_at_repeated,
@@ -53,38 +51,18 @@ from srcad.ir.primitives import (
 )
 from srcad.ir.primitives import field as field_of
 from srcad.records import dataclass
-from srcad.types import Fixed, ListOf, Numeric, TupleOf
+from srcad.types import ListOf, Numeric, TupleOf
 
 STORES = frozenset({updated, add_at, add_at_repeated})
 LIST_STORES = frozenset({append, replaced, without_last})
 BUILDERS = frozenset({build_tuple, build_list, build_dict, build_record})
 PARTS = frozenset({item, field_of})
 
-_OPERATORS = frozenset(
-    {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
-     operator.pow, operator.neg, operator.invert, operator.abs, operator.matmul, operator.and_,
-     operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le,
-     operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len, builtins.float,
-     builtins.int, builtins.bool, builtins.round, builtins.range, runtime.like, runtime.laid_out}
-)  # fmt: skip
 # Helpers that return their first argument, or something new.
 _FIRST_ONLY = frozenset({runtime.unbroadcast, runtime.or_zeros})
 _HELPERS = runtime.__name__
 _COPIES = frozenset({runtime.owned, runtime.zeros_like})
 _NUMBERS = frozenset({float, int, bool, complex, len, str})
-# NumPy functions whose result is always new memory.
-_FRESH_NAMES = (
-    "all any argmax argmin argsort array_equal bincount clip concatenate copy convolve "
-    "correlate count_nonzero cov cross cumprod cumsum diff dot empty empty_like eye full "
-    "full_like histogram hstack identity inner interp isclose kron linspace logspace max mean "
-    "median min nan_to_num nanmax nanmean nanmin nanprod nanstd nansum nanvar nonzero norm ones "
-    "ones_like outer pad prod ptp repeat roll searchsorted sort stack std sum take "
-    "take_along_axis tensordot tile trace trapezoid tri tril triu vander var vdot vstack where "
-    "zeros zeros_like arange amax amin append column_stack sinc i0 round around angle delete "
-    "insert unwrap allclose cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power "
-    "matrix_rank multi_dot pinv qr slogdet solve svd fft ifft rfft irfft fft2 ifft2 fftn ifftn"
-)
-_FRESH = frozenset(_FRESH_NAMES.split(" "))
 Node = tuple[Any, str]
 
 
@@ -166,18 +144,6 @@ def _has_axes(node: Node) -> bool:
 
 def _node(atom: Atom, kind: str) -> Node:
     return (atom if isinstance(atom, Value) else id(atom.value), kind)
-
-
-def has_storage(atom: Atom) -> bool:
-    """Whether an atom may be something that can be changed in place."""
-    if isinstance(atom, Const):
-        if isinstance(atom.value, tuple):
-            return any(has_storage(Const(part)) for part in atom.value)
-        return isinstance(atom.value, np.ndarray | list | dict)
-    type_ = atom.type
-    if isinstance(type_, Numeric):
-        return type_.form in ("array", "any")
-    return not isinstance(type_, Fixed)
 
 
 def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
@@ -331,7 +297,7 @@ def _anything(op: Call, found: Sharing) -> None:
     for value in operands:
         if has_storage(value):
             found.all_of(op.result, value)
-    known = isinstance(op.target, np.ufunc) or _module(op.target).startswith(("numpy", _HELPERS))
+    known = isinstance(op.target, np.ufunc) or module_of(op.target).startswith(("numpy", _HELPERS))
     if not known or op.target is np.broadcast_to:
         found.foreign_nodes += [(op.result, "own"), (op.result, "parts")]
     for arg in op.args:
@@ -341,48 +307,14 @@ def _anything(op: Call, found: Sharing) -> None:
 
 def _copies(op: Call) -> bool:
     """Whether an index certainly reads into new memory: one that has an array in it."""
-    index = op.args[1]
-    parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
     container = op.args[0]
     is_array = isinstance(container, Value) and isinstance(container.type, Numeric)
-    return is_array and any(
-        isinstance(part, Value) and isinstance(part.type, Numeric) and part.type.form == "array"
-        and bool(part.type.shape)
-        for part in parts
-    )  # fmt: skip
+    return is_array and reads_a_copy(op.args[1])
 
 
 def makes_fresh(op: Call) -> bool:
     """Whether the result of a call is certainly new memory (if it is an array of numbers)."""
-    target = op.target
-    if not isinstance(op.result.type, Numeric):
-        return False
-    if isinstance(target, np.ufunc):
-        return all(name != "out" for name, _ in op.kwargs)
-    if isinstance(target, Routine):
-        return False
-    if is_one_of(target, _OPERATORS) or _module(target) == "math":
-        return True
-    if target is np.astype:
-        return not op.kwargs
-    if target is np.array:
-        return all(name == "dtype" for name, _ in op.kwargs)
-    name = getattr(target, "__name__", None)
-    return _module(target).startswith("numpy") and name in _FRESH
-
-
-def _module(target: Any) -> str:
-    if getattr(math, str(getattr(target, "__name__", "")), None) is target:
-        return "math"
-    return str(getattr(target, "__module__", None) or "")
-
-
-def is_one_of(target: Any, targets: frozenset[Any]) -> bool:
-    """Membership, also for targets that cannot be hashed."""
-    try:
-        return target in targets
-    except TypeError:
-        return False
+    return makes_new_array(op.target, op.result.type, op.kwargs)
 
 
 def block_values(block: Block) -> Iterable[Value]:

@@ -1,0 +1,116 @@
+"""What operations do with memory: which make new arrays, which return views of an operand."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from srcad import runtime
+from srcad.ir.core import Arg, Atom, Const, Display, Routine, Value
+from srcad.types import Fixed, Numeric, Type
+
+_OPERATORS = frozenset(
+    {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+     operator.pow, operator.neg, operator.invert, operator.abs, operator.matmul, operator.and_,
+     operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le,
+     operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len, builtins.float,
+     builtins.int, builtins.bool, builtins.round, builtins.range, runtime.like, runtime.laid_out}
+)  # fmt: skip
+# NumPy functions whose result is always new memory.
+_FRESH_NAMES = (
+    "all any argmax argmin argsort array_equal bincount clip concatenate copy convolve "
+    "correlate count_nonzero cov cross cumprod cumsum diff dot empty empty_like eye full "
+    "full_like histogram hstack identity inner interp isclose kron linspace logspace max mean "
+    "median min nan_to_num nanmax nanmean nanmin nanprod nanstd nansum nanvar nonzero norm ones "
+    "ones_like outer pad prod ptp repeat roll searchsorted sort stack std sum take "
+    "take_along_axis tensordot tile trace trapezoid tri tril triu vander var vdot vstack where "
+    "zeros zeros_like arange amax amin append column_stack sinc i0 round around angle delete "
+    "insert unwrap allclose cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power "
+    "matrix_rank multi_dot pinv qr slogdet solve svd fft ifft rfft irfft fft2 ifft2 fftn ifftn"
+)
+_FRESH = frozenset(_FRESH_NAMES.split(" "))
+# NumPy functions whose result always is a view of their first argument, if that is an array ...
+ALWAYS_VIEWS = frozenset(
+    {np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.flip,
+     np.matrix_transpose, np.atleast_1d, np.real}
+)  # fmt: skip
+# ... and those whose result is one unless the memory would have to be arranged anew.
+LAYOUT_VIEWS = frozenset({np.reshape, np.ravel})
+
+
+def has_storage(atom: Atom) -> bool:
+    """Whether an atom may be something that can be changed in place."""
+    if isinstance(atom, Const):
+        if isinstance(atom.value, tuple):
+            return any(has_storage(Const(part)) for part in atom.value)
+        return isinstance(atom.value, np.ndarray | list | dict)
+    type_ = atom.type
+    if isinstance(type_, Numeric):
+        return type_.form in ("array", "any")
+    return not isinstance(type_, Fixed)
+
+
+def makes_new_array(target: Any, result: Type, kwargs: Iterable[tuple[str, Arg]] = ()) -> bool:
+    """Whether the result of a call is certainly new memory (if it is an array of numbers)."""
+    if not isinstance(result, Numeric):
+        return False
+    names = [name for name, _ in kwargs]
+    if isinstance(target, np.ufunc):
+        return "out" not in names
+    if isinstance(target, Routine):
+        return False
+    if is_one_of(target, _OPERATORS) or module_of(target) == "math":
+        return True
+    if target is np.astype:
+        return not names
+    if target is np.array:
+        return all(name == "dtype" for name in names)
+    name = getattr(target, "__name__", None)
+    return module_of(target).startswith("numpy") and name in _FRESH
+
+
+def reads_a_copy(index: Arg) -> bool:
+    """Whether reading an array at an index certainly copies: the index has an array in it."""
+    return any(
+        isinstance(part, Value) and isinstance(part.type, Numeric) and part.type.form == "array"
+        and bool(part.type.shape)
+        for part in index_parts(index)
+    )  # fmt: skip
+
+
+def reads_a_view(index: Arg) -> bool:
+    """Whether reading an array at an index certainly is a view (or a number)."""
+    return all(_is_basic(part) for part in index_parts(index))
+
+
+def _is_basic(part: Arg) -> bool:
+    if isinstance(part, Display):
+        return part.kind == "slice"
+    if isinstance(part, Const):
+        return not isinstance(part.value, bool | list | np.ndarray | tuple)
+    return isinstance(part.type, Numeric) and part.type.is_scalar and part.type.kind in "iu"
+
+
+def index_parts(index: Arg) -> tuple[Arg, ...]:
+    """What stands between the brackets, one by one."""
+    return index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
+
+
+def module_of(target: Any) -> str:
+    """The module that a function belongs to."""
+    if getattr(math, str(getattr(target, "__name__", "")), None) is target:
+        return "math"
+    return str(getattr(target, "__module__", None) or "")
+
+
+def is_one_of(target: Any, targets: frozenset[Any]) -> bool:
+    """Membership, also for targets that cannot be hashed."""
+    try:
+        return target in targets
+    except TypeError:
+        return False
