@@ -26,6 +26,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.names import box_of_object
 from srcad.frontend.scope import Session
+from srcad.frontend.storage import Origin, origin
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Call, Function, Op, Value, free_values
 from srcad.passes.substitute import substituted_block
@@ -136,7 +137,7 @@ def _constant_of(s: Session, box: Box) -> Box:
     if not isinstance(box, Value) or box not in s.active:
         return box
     result = s.builder.call(primitives.stop, box, type=box.type, hint=box.hint)
-    s.bases[result] = s.bases.get(box, box)
+    s.origins[result] = Origin(origin(s, box).everything, None)
     return result
 
 

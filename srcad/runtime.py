@@ -117,6 +117,22 @@ def laid_out(g: Any, x: Any) -> Any:
     return g
 
 
+def stays(array: Any, index: Any) -> Any:
+    """Which values of ``array[index] = values`` stay: not those that a later one overwrites."""
+    places = np.arange(array.size).reshape(array.shape)[index]
+    order = np.arange(places.size)
+    last = np.empty(array.size, dtype=int)
+    last[places.ravel()] = order
+    return (last[places.ravel()] == order).reshape(places.shape)
+
+
+def shuffled(generator: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    """A shuffled copy of an array: one draw of the user's generator."""
+    result = x.copy()
+    generator.shuffle(result, *args, **kwargs)
+    return result
+
+
 def real_scalar(y: Any, name: str) -> None:
     """Refuse a result that is not one real number."""
     if isinstance(y, bool | np.bool_) or not isinstance(y, int | float | np.generic | np.ndarray):

@@ -1,18 +1,17 @@
 """Binding targets, and the writes that are read as new versions.
 
-A list that grows is a new list, bound wherever the old one was reachable; ``op=`` on an array is
-a new array, if nobody else can see the old one.  Any other write is refused.
+A list that grows is a new list, bound wherever the old one was reachable; a write into an array is
+a new version of it (`stores`).  Any other write is refused.
 """
 
 from __future__ import annotations
 
 import ast
 import operator
-from typing import NoReturn
-
-import numpy as np
+from typing import Any, NoReturn
 
 from srcad import errors
+from srcad.frontend import stores
 from srcad.frontend.boxes import (
     Box,
     DictBox,
@@ -21,16 +20,16 @@ from srcad.frontend.boxes import (
     Static,
     Structure,
     rebuilt,
-    values_of,
 )
-from srcad.frontend.forms import bind, lower, lowers_statement
+from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import known, spread
 from srcad.frontend.operators import BINARY, choose, operate
 from srcad.frontend.scope import Diverges, Session
+from srcad.frontend.storage import is_array, is_number, origin
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import ListOf, Numeric, Opaque, same_dtype
+from srcad.types import ListOf, Numeric, Opaque
 
 
 @lowers_statement(ast.Assign)
@@ -136,9 +135,18 @@ def _items_to_unpack(
 
 
 def store(s: Session, target: ast.Subscript, box: Box) -> None:
-    """``container[key] = value``, for the containers whose parts are known."""
-    container = lower(s, target.value)
-    index = lower(s, target.slice)
+    """``container[index] = value``."""
+    box, container = lower_next(s, box, target.value)
+    container, index = lower_next(s, container, target.slice)
+    store_item(s, container, index, box, target)
+
+
+def store_item(s: Session, container: Box, index: Box, box: Box, target: ast.Subscript) -> None:
+    """Write an item of an array, or of a container whose parts are known."""
+    if is_array(container):
+        assert isinstance(container, Value)
+        stores.store(s, container, s.arg(index), box)
+        return
     if isinstance(container, DictBox) and container.source is None:
         key = known(s, index, "a dict key", target.slice)
         entries = dict(zip(container.keys, container.items, strict=True))
@@ -166,82 +174,47 @@ def refuse_write(s: Session, node: ast.AST, what: str) -> NoReturn:
 
 @lowers_statement(ast.AugAssign)
 def augmented(s: Session, node: ast.AugAssign) -> None:
-    """``name op= value``: rebinding for numbers, a new version of an array that has one name."""
+    """``target op= value``: rebinding for numbers, a write into arrays."""
     target = node.target
     operation = BINARY[type(node.op)]
     if isinstance(target, ast.Subscript):
-        container, index = lower(s, target.value), lower(s, target.slice)
-        if not isinstance(container, DictBox | ListBox) or container.source is not None:
-            refuse_write(s, target, "write into an array or container")
-        box = operate(s, operation, getitem(s, container, index), lower(s, node.value))
-        store(s, target, box)
+        _augmented_item(s, target, operation, node.value)
         return
     if not isinstance(target, ast.Name):
         refuse_write(s, target, "write to an attribute")
         return
     old = lower(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
-    value = lower(s, node.value)
+    old, value = lower_next(s, old, node.value)
     if isinstance(old, ListBox) or (isinstance(old, Value) and isinstance(old.type, ListOf)):
         extend(s, old, value, node)
+    elif is_array(old) and not is_number(old):
+        assert isinstance(old, Value)
+        bind(s, target.id, stores.augment_name(s, old, operation, value))
+    else:
+        bind(s, target.id, operate(s, operation, old, value))
+
+
+def _augmented_item(s: Session, target: ast.Subscript, operation: Any, node: ast.expr) -> None:
+    container, index = lower_next(s, lower(s, target.value), target.slice)
+    container, value = lower_next(s, container, node)
+    if is_array(container):
+        assert isinstance(container, Value)
+        stores.augment_item(s, container, s.arg(index), operation, value)
         return
-    new = operate(s, operation, old, value)
-    if (
-        isinstance(old, Value)
-        and isinstance(old.type, Numeric)
-        and old.type.form in ("array", "any")
-    ):
-        if (old.type.form == "array" and not old.type.is_scalar) or old.type.shape is None:
-            require_single_owner(s, old, node)
-        new = _kept_type(s, old, new)
-    bind(s, target.id, new)
-
-
-def _kept_type(s: Session, old: Value, new: Box) -> Box:
-    """An array keeps its dtype and shape under ``op=``."""
-    if (
-        not isinstance(new, Value)
-        or not isinstance(old.type, Numeric)
-        or not isinstance(new.type, Numeric)
-    ):
-        return new
-    if (
-        old.type.form != "array"
-        or old.type.dtype is None
-        or same_dtype(old.type.dtype, new.type.dtype)
-    ):
-        return new
-    if new.type.dtype is not None and not np.can_cast(new.type.dtype, old.type.dtype, "same_kind"):
-        s.refuse(
-            errors.MutationError,
-            f"cannot store {new.type.dtype} into an array of {old.type.dtype}",
-            why="NumPy raises here.",
-            help=("make the array float first: x = x.astype(float)",),
-        )
-    return s.emit(np.astype, new, Const(old.type.dtype))
-
-
-def require_single_owner(s: Session, old: Value, node: ast.AST) -> None:
-    """Refuse to write into an array that an argument, a view or another name shares."""
-    base = s.bases.get(old)
-    names = [n for n, box in s.reachable() if _shares(s, box, old)]
-    outside = old in {c.value for c in s.captures} or old in s.paths
-    if base is None and not outside and len(set(names)) <= 1:
+    if not isinstance(container, DictBox | ListBox) or container.source is not None:
+        refuse_write(s, target, "write into an array or container")
+    old = getitem(s, container, index)
+    if is_array(old) and not is_number(old):
+        assert isinstance(old, Value)
+        stores.augment_name(s, old, operation, value)
         return
-    shared = (
-        f"it is shared with {names[0]!r}" if len(set(names)) > 1 else "it belongs to the caller"
-    )
-    s.refuse(
-        errors.MutationError,
-        "cannot change this array in place",
-        node=node,
-        why=f"{shared}: others would see the change.",
-        help=("rebind the name instead:  x = x + v",),
-    )
+    store_item(s, container, index, operate(s, operation, old, value), target)
 
 
-def _shares(s: Session, box: Box, old: Value) -> bool:
-    root = s.bases.get(old, old)
-    return any(v is old or s.bases.get(v, v) is root for v in values_of(box))
+def _is_local(s: Session, old: Value) -> bool:
+    """Whether a list was made in the function and is no part of anything else."""
+    found = origin(s, old)
+    return found.steps == () and not any(o in s.paths for o in found.objects)
 
 
 def extend(s: Session, old: Box, value: Box, node: ast.AST | None = None) -> None:
@@ -250,7 +223,7 @@ def extend(s: Session, old: Box, value: Box, node: ast.AST | None = None) -> Non
         more = spread(s, value, node)
         s.replace_everywhere(old, ListBox((*old.items, *more)))
         return
-    if isinstance(old, Value) and s.bases.get(old) is None and old not in s.paths:
+    if isinstance(old, Value) and _is_local(s, old):
         s.replace_everywhere(old, s.emit(operator.add, old, value, type=old.type))
         return
     refuse_write(s, node or ast.Pass(), "extend a list of the caller's")
@@ -261,7 +234,7 @@ def append(s: Session, old: Box, value: Box, node: ast.AST | None = None) -> Non
     if isinstance(old, ListBox) and old.source is None:
         s.replace_everywhere(old, ListBox((*old.items, value)))
         return
-    if isinstance(old, Value) and s.bases.get(old) is None and old not in s.paths:
+    if isinstance(old, Value) and _is_local(s, old):
         s.replace_everywhere(old, s.emit(primitives.append, old, s.atom(value), hint=old.hint))
         return
     refuse_write(s, node or ast.Pass(), "append to a list of the caller's")

@@ -20,7 +20,9 @@ from srcad.frontend.boxes import (
     MethodBox,
     RecordBox,
     SliceBox,
+    Stale,
     Static,
+    Taken,
     TupleBox,
     Unbound,
 )
@@ -31,7 +33,6 @@ from srcad.ir.core import Const, Value
 from srcad.types import INT, ListOf, Numeric
 
 REFUSED_ATTRIBUTES = {
-    "flat": "use np.ravel(x)",
     "base": "",
     "data": "",
     "ctypes": "",
@@ -89,7 +90,7 @@ ARRAY_METHODS = frozenset(
 
 def attribute(s: Session, box: Box, name: str) -> Box:
     """Read an attribute."""
-    if isinstance(box, SliceBox | MethodBox | IterBox | Conflict | Unbound):
+    if isinstance(box, SliceBox | MethodBox | IterBox | Conflict | Stale | Taken | Unbound):
         s.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot read the attribute {name!r} of this",
@@ -136,17 +137,21 @@ def _of_number(s: Session, box: Value, name: str) -> Box:
                 else s.emit(primitives.field, box, Const(name))
             )
         case "T":
-            result = s.emit(np.transpose, box)
-            s.bases[result] = s.bases.get(box, box)
-            return result
+            return s.emit(np.transpose, box)
         case "mT":
             return s.emit(np.matrix_transpose, box)
-        case "real" | "imag":
-            return s.emit(np.real if name == "real" else np.imag, box)
+        case "real" | "imag" | "flat":
+            return _part_of_number(s, box, name)
         case "itemsize" | "nbytes":
             return s.emit(primitives.field, box, Const(name), type=INT)
         case _:
             return MethodBox(box, name)
+
+
+def _part_of_number(s: Session, box: Value, name: str) -> Box:
+    if name == "flat":
+        return s.emit(np.reshape, box, Static(-1))
+    return s.emit(np.real if name == "real" else np.imag, box)
 
 
 def _of_record(s: Session, box: RecordBox, name: str) -> Box:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from srcad.ir.core import Value
+from srcad.ir.core import Location, Value
 from srcad.records import dataclass
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class BoundBox:
 class IterBox:
     """Something to iterate over: ``range``, ``zip``, ``enumerate``, ``reversed``, views of dicts.
 
-    `kind` is one of ``range zip reversed``; `parts` are the arguments.
+    `kind` is one of ``range zip reversed rows``; `parts` are the arguments.
     """
 
     kind: str
@@ -129,6 +129,31 @@ class Conflict:
 
     left: Box
     right: Box
+
+
+@dataclass(frozen=True, eq=False)
+class Stale:
+    """A name for memory that was written through another name: what it shows now is not known.
+
+    `where` is the place of the write.
+    """
+
+    value: Value
+    where: Location | None
+
+
+@dataclass(eq=False)
+class Taken:
+    """A view that is taken anew at the start of every trip of a loop (in headers only).
+
+    `root` is the array before the loop, `start` the view; `now` is whose memory it is in the trip
+    that is being read.
+    """
+
+    root: Value
+    steps: tuple[Any, ...]
+    start: Value
+    now: frozenset[Value] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +176,8 @@ Box = (
     | BoundBox
     | IterBox
     | Conflict
+    | Stale
+    | Taken
     | Unbound
 )
 Structure = TupleBox | ListBox | DictBox | RecordBox
@@ -187,10 +214,10 @@ def values_of(box: Box) -> list[Value]:
         case Static(atom=atom):
             return [] if atom is None else [atom]
         case _:
-            return [value for part in _parts(box) for value in values_of(part)]
+            return [value for part in inner_boxes(box) for value in values_of(part)]
 
 
-def _parts(box: Box) -> tuple[Box, ...]:
+def inner_boxes(box: Box) -> tuple[Box, ...]:
     """The boxes that a box is made of."""
     match box:
         case TupleBox() | ListBox() | DictBox() | RecordBox():
@@ -203,6 +230,8 @@ def _parts(box: Box) -> tuple[Box, ...]:
             return box.parts
         case MethodBox():
             return (box.receiver,)
+        case FunctionBox():
+            return (*box.defaults, *(d for d in box.kw_defaults if d is not None))
         case _:
             return ()
 
@@ -212,12 +241,34 @@ def mapped(box: Box, change: Callable[[Box], Box | None]) -> Box:
     new = change(box)
     if new is not None:
         return new
-    if isinstance(box, Structure):
-        items = tuple(mapped(item, change) for item in box.items)
-        if all(a is b for a, b in zip(items, box.items, strict=True)):
+    parts = inner_boxes(box)
+    items = tuple(mapped(item, change) for item in parts)
+    if all(a is b for a, b in zip(items, parts, strict=True)):
+        return box
+    return _with_parts(box, items)
+
+
+def _with_parts(box: Box, parts: tuple[Box, ...]) -> Box:
+    """A box like this one that is made of other boxes, in the order of `inner_boxes`."""
+    match box:
+        case TupleBox() | ListBox() | DictBox() | RecordBox():
+            return rebuilt(box, parts)
+        case SliceBox():
+            return SliceBox(*parts)
+        case BoundBox(args=args, kwargs=kwargs):
+            width = 1 + len(args)
+            named = dict(zip(kwargs, parts[width:], strict=True))
+            return BoundBox(parts[0], parts[1:width], named)
+        case IterBox(kind=kind):
+            return IterBox(kind, parts)
+        case MethodBox(name=name):
+            return MethodBox(parts[0], name)
+        case FunctionBox(node, frame, defaults, kw_defaults):
+            rest = iter(parts[len(defaults) :])
+            kw = tuple(None if d is None else next(rest) for d in kw_defaults)
+            return FunctionBox(node, frame, parts[: len(defaults)], kw)
+        case _:
             return box
-        return rebuilt(box, items)
-    return box
 
 
 def is_static_number(box: Box) -> bool:

@@ -28,9 +28,8 @@ from srcad.frontend.boxes import (
     Static,
     values_of,
 )
-from srcad.frontend.comprehensions import comprehension
 from srcad.frontend.folding import all_known, called, folded
-from srcad.frontend.forms import lower, lowers
+from srcad.frontend.forms import lower_each, lowers
 from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline
 from srcad.frontend.known import spread
 from srcad.frontend.methods import METHODS
@@ -63,18 +62,13 @@ def meaning(*targets: Any) -> Callable[[Special], Special]:
 @lowers(ast.Call)
 def call(s: Session, node: ast.Call) -> Box:
     """``callee(*args, **kwargs)``."""
-    callee = lower(s, node.func)
-    args: list[Box] = []
-    for arg in node.args:
-        if isinstance(arg, ast.Starred):
-            args.extend(spread(s, lower(s, arg.value), arg))
-        elif isinstance(arg, ast.GeneratorExp):
-            args.append(comprehension(s, arg))
-        else:
-            args.append(lower(s, arg))
+    parts = [a.value if isinstance(a, ast.Starred) else a for a in node.args]
+    read = lower_each(s, (node.func, *parts, *(k.value for k in node.keywords)))
+    callee, args = read[0], list[Box]()
+    for arg, box in zip(node.args, read[1:], strict=False):
+        args.extend(spread(s, box, arg) if isinstance(arg, ast.Starred) else (box,))
     kwargs: dict[str, Box] = {}
-    for keyword in node.keywords:
-        box = lower(s, keyword.value)
+    for keyword, box in zip(node.keywords, read[1 + len(parts) :], strict=True):
         if keyword.arg is not None:
             kwargs[keyword.arg] = box
             continue
@@ -141,11 +135,12 @@ def _inline(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Bo
 def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
     """Call an object that is known now."""
     function = callee.value
+    result = _write(s, callee, args, kwargs)
     special = BUILTINS.get(function) if is_hashable(function) else None
-    if special is not None:
+    if result is None and special is not None:
         result = special(s, args, kwargs)
-        if result is not None:
-            return result
+    if result is not None:
+        return result
     if isinstance(function, functools.partial | types.MethodType | functools._lru_cache_wrapper):
         return _wrapped(s, callee, args, kwargs)
     if s.transforms is not None:
@@ -158,11 +153,21 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
         return s.box(Const(called(function, args, kwargs)))
     if isinstance(function, type) and issubclass(function, BaseException):
         return s.emit(function, *args, kwargs=kwargs, effect=True, type=Opaque(function))
-    refuse_out(s, function, args, kwargs)
     rule = registry.lookup(function) if is_hashable(function) else None
     if rule is not None:
         return _ruled(s, function, args, kwargs)
     return _without_rule(s, callee, args, kwargs)
+
+
+def _write(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box | None:
+    """A call that writes into an array: with ``out=``, or ``np.add.at`` and the like."""
+    function = callee.value
+    if "out" in kwargs or (isinstance(function, np.ufunc) and len(args) > function.nin):
+        return s.into(s, callee, args, kwargs)
+    holder = getattr(function, "__self__", None)
+    if isinstance(holder, np.ufunc) and function.__name__ == "at":
+        return s.add_at(s, holder, args)
+    return None
 
 
 def _wrapped(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
@@ -181,21 +186,6 @@ def _wrapped(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str
 def _below(path: Path | None, *steps: tuple[Any, ...]) -> Path | None:
     """The path of a part of what `path` reaches."""
     return None if path is None else (*path, *steps)
-
-
-def refuse_out(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> None:
-    """Refuse a call that writes its result into an array of the user's."""
-    given = kwargs.get("out")
-    positional = isinstance(function, np.ufunc) and len(args) > function.nin
-    if positional or (
-        given is not None and not (isinstance(given, Static) and given.value is None)
-    ):
-        s.refuse(
-            errors.MutationError,
-            f"cannot call {function.__name__!r} with 'out'",
-            why="it writes into an array that others may hold.",
-            help=("bind the result instead:  y = np.add(a, b)",),
-        )
 
 
 def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
@@ -367,6 +357,8 @@ def invoke_method(
     for kind, methods in METHODS:
         if kind(receiver) and name in methods:
             return methods[name](s, receiver, args, kwargs)
+    if name == "shuffle" and args and isinstance(args[0], Value):
+        return s.shuffle(s, receiver, args, kwargs)
     if isinstance(receiver, Value | Static) and not s.is_active(receiver, *args, *kwargs.values()):
         holder = s.atom(receiver)
         method = s.emit(primitives.field, holder, Const(name), type=Opaque())

@@ -11,7 +11,7 @@ from typing import Any
 from srcad import errors
 from srcad.frontend.attributes import attribute
 from srcad.frontend.boxes import Box, DictBox, FunctionBox, ListBox, MethodBox, Static, TupleBox
-from srcad.frontend.forms import bind, lower, lowers
+from srcad.frontend.forms import bind, lower, lower_each, lowers
 from srcad.frontend.known import known, spread
 from srcad.frontend.names import lookup, unbound
 from srcad.frontend.operators import choose
@@ -70,13 +70,11 @@ def walrus(s: Session, node: ast.NamedExpr) -> Box:
 
 
 def starred(s: Session, nodes: list[ast.expr]) -> tuple[Box, ...]:
-    """The items of a display, stars spread."""
+    """The boxes of a display's items, ``*more`` spread."""
+    read = lower_each(s, [n.value if isinstance(n, ast.Starred) else n for n in nodes])
     items: list[Box] = []
-    for node in nodes:
-        if isinstance(node, ast.Starred):
-            items.extend(spread(s, lower(s, node.value), node))
-        else:
-            items.append(lower(s, node))
+    for node, box in zip(nodes, read, strict=True):
+        items.extend(spread(s, box, node) if isinstance(node, ast.Starred) else (box,))
     return tuple(items)
 
 
@@ -105,8 +103,7 @@ def set_display(s: Session, node: ast.Set) -> Box:
 def dict_display(s: Session, node: ast.Dict) -> Box:
     """``{key: value, **other}``."""
     entries: dict[Any, Box] = {}
-    for key, value in zip(node.keys, node.values, strict=True):
-        box = lower(s, value)
+    for key, value, box in zip(node.keys, node.values, lower_each(s, node.values), strict=True):
         if key is None:
             if not isinstance(box, DictBox):
                 s.refuse(

@@ -7,13 +7,14 @@ name in it is looked up: the registry is the allow-list.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.boxes import Box
+from srcad.frontend.boxes import Box, TupleBox, values_of
 from srcad.frontend.scope import Session
 from srcad.ir.core import Value
+from srcad.ir.memory import has_storage
 
 ExpressionHandler = Callable[[Session, Any], Box]
 StatementHandler = Callable[[Session, Any], None]
@@ -56,6 +57,34 @@ def lower(s: Session, node: ast.expr) -> Box:
         return handler(s, node)
     finally:
         builder.where = before
+
+
+def lower_next(s: Session, held: Box, node: ast.expr) -> tuple[Box, Box]:
+    """Read an expression after another one, whose result it may write into."""
+    if not calls_something(node) or not any(map(has_storage, values_of(held))):
+        return held, lower(s, node)
+    with s.kept(held) as kept:
+        box = lower(s, node)
+    return kept.box, box
+
+
+def lower_each(s: Session, nodes: Iterable[ast.expr]) -> list[Box]:
+    """Read expressions in order; a later one may write into what an earlier one has read."""
+    read = TupleBox(())
+    for node in nodes:
+        before, box = lower_next(s, read, node)
+        assert isinstance(before, TupleBox)
+        read = TupleBox((*before.items, box))
+    return list(read.items)
+
+
+def calls_something(node: ast.expr) -> bool:
+    """Whether an expression calls anything."""
+    known = getattr(node, "_calls", None)
+    if known is None:
+        known = any(isinstance(inner, ast.Call) for inner in ast.walk(node))
+        node._calls = known  # type: ignore[attr-defined]
+    return bool(known)
 
 
 def lower_statement(s: Session, node: ast.stmt) -> None:

@@ -14,13 +14,16 @@ from srcad.frontend.boxes import (
     FunctionBox,
     ListBox,
     RecordBox,
+    Stale,
     Static,
     Structure,
+    Taken,
     TupleBox,
     Unbound,
     rebuilt,
     same_structure,
 )
+from srcad.frontend.carried import Memory
 from srcad.frontend.merge import can_be_atom
 from srcad.frontend.scope import Frame, Session
 from srcad.frontend.syntax import (
@@ -67,8 +70,17 @@ class Loose(Symbol):
 
 
 # ------------------------------------------------------------------------------ headers
-def header(s: Session, start: Box, hint: str | None = None) -> Box:
+def header(s: Session, start: Box, hint: str | None = None, memory: Memory | None = None) -> Box:
     """The first guess: what the name is before the loop."""
+    found = memory.header(start) if memory is not None else None
+    if found is None:
+        found = _header(s, start, hint, memory)
+        if memory is not None:
+            memory.note(start, found)
+    return found
+
+
+def _header(s: Session, start: Box, hint: str | None, memory: Memory | None) -> Box:
     if isinstance(start, Value):
         return _param(s, start.type, hint or start.hint, start in s.active)
     if isinstance(start, Static):
@@ -77,10 +89,8 @@ def header(s: Session, start: Box, hint: str | None = None) -> Box:
         if type(start.value) in (int, float):
             return _param(s, atom_type(Const(start.value)), hint, False)
         return start
-    if isinstance(start, Structure) and not isinstance(start, ListBox):
-        return rebuilt(start, tuple(header(s, item) for item in start.items))
-    if isinstance(start, ListBox):
-        return ListBox(tuple(header(s, item) for item in start.items))
+    if isinstance(start, Structure):
+        return rebuilt(start, tuple(header(s, item, None, memory) for item in start.items))
     return start
 
 
@@ -100,16 +110,12 @@ def without_value(type_: Type) -> Type:
 
 def covers(s: Session, known: Box, end: Box) -> bool:
     """Whether a header holds for what a trip leaves."""
-    if known is end:
+    if known is end or isinstance(known, Stale | Taken):
         return True
+    if isinstance(end, Stale):
+        return False
     if isinstance(known, Value):
-        if isinstance(end, Unbound):
-            return True
-        if not can_be_atom(end) and not isinstance(end, Structure):
-            return True
-        if any(v in s.active for v in _values(end)) and known not in s.active:
-            return False
-        return type_covers(known.type, box_type(end))
+        return _value_covers(s, known, end)
     if isinstance(known, Static) and isinstance(end, Static):
         return known.value is end.value or (
             type(known.value) is type(end.value) and repr(known.value) == repr(end.value)
@@ -123,6 +129,14 @@ def covers(s: Session, known: Box, end: Box) -> bool:
     if isinstance(known, Unbound):
         return not (can_be_atom(end) or isinstance(end, FunctionBox | Structure))
     return isinstance(known, Conflict) or isinstance(end, Unbound)
+
+
+def _value_covers(s: Session, known: Value, end: Box) -> bool:
+    if isinstance(end, Unbound) or (not can_be_atom(end) and not isinstance(end, Structure)):
+        return True
+    if any(v in s.active for v in _values(end)) and known not in s.active:
+        return False
+    return type_covers(known.type, box_type(end))
 
 
 def _values(box: Box) -> Iterator[Value]:
@@ -188,8 +202,10 @@ def _is_loose(extent: Extent) -> bool:
 
 def widened(s: Session, known: Box, end: Box, name: str | None = None) -> Box:
     """A header that holds for both."""
-    if known is end:
+    if known is end or isinstance(known, Stale):
         return known
+    if isinstance(end, Stale):
+        return end
     if isinstance(known, FunctionBox) or isinstance(end, FunctionBox):
         return end if isinstance(end, FunctionBox) else known
     if isinstance(known, Unbound):
@@ -270,12 +286,12 @@ def _leaving(s: Session, box: Box, body: Builder) -> Atom:
         s.builder = outer
 
 
-def over(known: Box, exits: Iterator[Slot], leave: Callable[[Slot], Box]) -> Box:
-    """The box with every carried value of a header replaced, in the order of `slots`."""
-    if isinstance(known, Value):
-        return leave(next(exits))
+def over(known: Box, leave: Callable[[Value | Taken], Box]) -> Box:
+    """The box with every carried value of a header replaced."""
+    if isinstance(known, Value | Taken):
+        return leave(known)
     if isinstance(known, Structure):
-        return rebuilt(known, tuple(over(item, exits, leave) for item in known.items))
+        return rebuilt(known, tuple(over(item, leave) for item in known.items))
     return known
 
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
-from srcad.frontend.forms import lower, lowers
+from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import known
 from srcad.frontend.names import box_of_object
 from srcad.frontend.scope import Diverges, Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import Numeric
 
 
 @lowers(ast.Slice)
@@ -30,7 +29,8 @@ def slice_(s: Session, node: ast.Slice) -> Box:
 @lowers(ast.Subscript)
 def subscript(s: Session, node: ast.Subscript) -> Box:
     """``value[index]``."""
-    return getitem(s, lower(s, node.value), lower(s, node.slice))
+    box, index = lower_next(s, lower(s, node.value), node.slice)
+    return getitem(s, box, index)
 
 
 def getitem(s: Session, box: Box, index: Box) -> Box:
@@ -60,24 +60,13 @@ def getitem(s: Session, box: Box, index: Box) -> Box:
         and any(box.value is maker for maker in (np.r_, np.c_, np.s_))
     ):
         return s.box(s.emit(operator.getitem, box, index))
-    result = s.emit(operator.getitem, box, index)
-    if isinstance(box, Value) and _is_view(index):
-        s.bases[result] = s.bases.get(box, box)
-    return s.box(result)
+    return s.box(s.emit(operator.getitem, box, index))
 
 
 def attribute_item(s: Session, box: Static, key: Any) -> Box:
     """An item of a container of the user's, reached by its path."""
     from_path = (*(box.path or ()), ("item", key))
     return box_of_object(s, box.value[key], from_path)
-
-
-def _is_view(index: Box) -> bool:
-    if isinstance(index, TupleBox):
-        return all(_is_view(item) for item in index.items)
-    if isinstance(index, Value):
-        return isinstance(index.type, Numeric) and index.type.is_scalar
-    return isinstance(index, Static | SliceBox)
 
 
 def _dict_item(s: Session, box: DictBox, key: Any) -> Box:

@@ -17,6 +17,7 @@ from srcad.frontend import (
     indexing,
     loops,
     operators,
+    writing,
 )
 from srcad.frontend.boxes import (
     Box,
@@ -49,6 +50,7 @@ FORMS = (
     indexing,
     loops,
     operators,
+    writing,
 )  # importing them registers their handlers
 Transforms = Callable[..., Box]
 
@@ -71,7 +73,16 @@ class Lowered:
 
 def session_for(facts: Facts, **given: Any) -> Session:
     """A session with all the forms of the language."""
-    return Session(facts, invoke=calls.invoke, read_body=read_body, hold=runtime_function, **given)
+    return Session(
+        facts,
+        invoke=calls.invoke,
+        read_body=read_body,
+        hold=runtime_function,
+        into=writing.into,
+        add_at=writing.at,
+        shuffle=writing.shuffle,
+        **given,
+    )
 
 
 def lower(

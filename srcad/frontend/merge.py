@@ -12,6 +12,7 @@ from srcad.frontend.boxes import (
     FunctionBox,
     ListBox,
     RecordBox,
+    Stale,
     Static,
     Structure,
     TupleBox,
@@ -22,6 +23,13 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.questions import is_plain
 from srcad.frontend.scope import DEAD, RETURN_NAME, Env, Session
+from srcad.frontend.storage import (
+    current,
+    note_container,
+    note_meeting,
+    origin,
+    realised,
+)
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Value
 from srcad.records import dataclass
@@ -50,6 +58,10 @@ class Meeting:
     outputs: list[Value] = field(default_factory=list)
     known: dict[tuple[int, int], Box] = field(default_factory=dict)
     kept: list[tuple[Box, Box]] = field(default_factory=list)
+    after: Builder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.after = Builder(where=self.session.builder.where, half=self.session.builder.half)
 
     def box(self, a: Box, b: Box, hint: str | None) -> Box:
         """What a name is after the meeting."""
@@ -60,12 +72,10 @@ class Meeting:
         return self.known[key]
 
     def _box(self, a: Box, b: Box, hint: str | None) -> Box:
-        if a is b:
+        if isinstance(b, Stale):
+            return b
+        if isinstance(a, Stale) or _is_same(a, b):
             return a
-        if isinstance(a, Static) and isinstance(b, Static) and _same_static(a, b):
-            return a
-        if isinstance(a, FunctionBox) and isinstance(b, FunctionBox) and a.node is b.node:
-            return a  # its free names are looked up when it is called
         if same_structure(a, b):
             assert isinstance(a, Structure)
             assert isinstance(b, Structure)
@@ -77,7 +87,31 @@ class Meeting:
             return self._half_bound(a, hint, left=True)
         if not can_be_atom(a) or not can_be_atom(b):
             return Conflict(a, b)
-        return self.atom(self._inside(self.left, a), self._inside(self.right, b), hint)
+        if isinstance(a, Value) and isinstance(b, Value):
+            view = self._view(a, b, hint)
+            if view is not None:
+                return view
+        output = self.atom(self._inside(self.left, a), self._inside(self.right, b), hint)
+        if isinstance(a, Structure) and isinstance(b, Structure):
+            note_container(self.session, output)  # one list, longer on one path than on the other
+        return output
+
+    def _view(self, a: Value, b: Value, hint: str | None) -> Box | None:
+        """A view of one array on both paths is taken anew of what the array is afterwards."""
+        s, found = self.session, origin(self.session, a)
+        if not found.steps or not found.is_exact or found != origin(s, b):
+            return None
+        (object_,) = found.objects
+        roots = [current(s, object_, path.envs) for path in (self.left, self.right)]
+        if roots[0] is None or roots[1] is None:
+            return None
+        root = self.box(roots[0], roots[1], roots[0].hint)
+        assert isinstance(root, Value)
+        before, s.builder = s.builder, self.after
+        try:
+            return realised(s, root, found.steps, hint or a.hint)
+        finally:
+            s.builder = before
 
     def _half_bound(self, box: Box, hint: str | None, *, left: bool) -> Box:
         if isinstance(box, Structure):
@@ -104,6 +138,7 @@ class Meeting:
         self.outputs.append(output)
         if any(isinstance(x, Value) and x in self.session.active for x in (a, b)):
             self.session.active.add(output)
+        note_meeting(self.session, a, b, output)
         return output
 
 
@@ -114,6 +149,12 @@ def type_of_atom(atom: Atom) -> Type:
 
 def _hint(a: Atom, b: Atom) -> str | None:
     return next((x.hint for x in (a, b) if isinstance(x, Value) and x.hint), None)
+
+
+def _is_same(a: Box, b: Box) -> bool:
+    if isinstance(a, FunctionBox) and isinstance(b, FunctionBox) and a.node is b.node:
+        return True  # its free names are looked up when it is called
+    return a is b or (isinstance(a, Static) and isinstance(b, Static) and _same_static(a, b))
 
 
 def _same_static(a: Static, b: Static) -> bool:
@@ -163,6 +204,7 @@ def meet(session: Session, test: Atom, left: Path, right: Path) -> None:
                 half=session.builder.half,
             )
         )
+    session.builder.ops += meeting.after.ops
     session.restore(envs)
     assert not isinstance(merged, Const)
     frame.exit, frame.tags = merged, tags

@@ -54,13 +54,15 @@ SAME_SIGNATURE = {
         "choose",
     ]
 } | {"conjugate": np.conj, "ptp": np.ptp}
-WRITING = frozenset(
-    ["fill", "sort", "partition", "put", "resize", "setfield", "setflags", "itemset", "byteswap"]
-)
+WRITING = frozenset(["partition", "resize", "setfield", "setflags", "itemset", "byteswap"])
 
 
 def _function(function: Any) -> Method:
     def method(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+        if "out" in kwargs:
+            stored = s.into(s, Static(function), (receiver, *args), kwargs)
+            if stored is not None:
+                return stored
         return s.box(s.emit(function, receiver, *args, kwargs=kwargs))
 
     return method

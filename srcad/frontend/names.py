@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from srcad.frontend.boxes import UNBOUND, Box, Path, Static, Unbound
+from srcad.frontend.boxes import UNBOUND, Box, Path, Stale, Static, Unbound
 from srcad.frontend.scope import Diverges, Frame, Session
+from srcad.frontend.storage import refuse_stale
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 
@@ -25,6 +26,8 @@ def lookup(s: Session, name: str) -> Box:
     frame: Frame | None = s.frame
     while frame is not None:
         box = frame.env.get(name, UNBOUND)
+        if isinstance(box, Stale):
+            refuse_stale(s, box)
         if not isinstance(box, Unbound):
             return box
         if name in frame.local:

@@ -18,7 +18,7 @@ from srcad.frontend.boxes import (
     TupleBox,
     is_static_number,
 )
-from srcad.frontend.forms import lower, lowers
+from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import truth
 from srcad.frontend.merge import Path, meet
 from srcad.frontend.scope import DEAD, Diverges, Session
@@ -68,7 +68,7 @@ def binary(s: Session, node: ast.BinOp) -> Box:
         chain.append(chain[-1].left)
     box = lower(s, chain[-1].left)
     for part in reversed(chain):
-        right = lower(s, part.right)
+        box, right = lower_next(s, box, part.right)
         with s.at(part):
             box = operate(s, BINARY[type(part.op)], box, right)
     return box
@@ -220,7 +220,7 @@ def comparison(s: Session, node: ast.Compare) -> Box:
 
 
 def _compared(s: Session, left: Box, ops: list[ast.cmpop], others: list[ast.expr]) -> Box:
-    right = lower(s, others[0])
+    left, right = lower_next(s, left, others[0])
     first = compare(s, ops[0], left, right)
     if len(ops) == 1:
         return first

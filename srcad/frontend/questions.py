@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from srcad.frontend.boxes import (
     BoundBox,
     Box,
@@ -15,6 +13,7 @@ from srcad.frontend.boxes import (
     ListBox,
     MethodBox,
     RecordBox,
+    Stale,
     Static,
     TupleBox,
 )
@@ -23,28 +22,6 @@ from srcad.ir.core import Value
 from srcad.rules import registry
 from srcad.types import ListOf, Opaque, Undefined
 
-VIEWS = frozenset(
-    {
-        np.transpose,
-        np.reshape,
-        np.ravel,
-        np.squeeze,
-        np.swapaxes,
-        np.moveaxis,
-        np.expand_dims,
-        np.broadcast_to,
-        np.asarray,
-        np.diagonal,
-        np.flip,
-        np.real,
-        np.imag,
-        np.atleast_1d,
-        np.atleast_2d,
-        np.ascontiguousarray,
-        primitives.identity,
-        primitives.item,
-    }
-)
 CUTS = frozenset(
     {primitives.shape, primitives.is_, primitives.not_, primitives.contains, len, slice, range}
 )
@@ -60,11 +37,6 @@ def is_plain(value: Any) -> bool:
     stable = {"numpy", "math", "builtins", "_operator", "operator"}
     described = callable(value) or type(value).__name__.endswith("DType")
     return str(module).partition(".")[0] in stable and described
-
-
-def is_view(target: Any) -> bool:
-    """Whether a function's result may share the memory of its first argument."""
-    return is_hashable(target) and target in VIEWS
 
 
 def is_hashable(value: Any) -> bool:
@@ -108,7 +80,7 @@ def describe_box(box: Box) -> str:
             return f"a {box.cls.__name__}"
         case FunctionBox() | BoundBox() | MethodBox():
             return "a function"
-        case IterBox():
-            return "an iterator"
+        case IterBox() | Stale():
+            return "an iterator" if isinstance(box, IterBox) else "an array that was written into"
         case _:
             return "nothing"

@@ -7,7 +7,7 @@ has a `Frame`; branches and loops run on copies of all frames' names, which are 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, NoReturn
@@ -26,69 +26,38 @@ from srcad.frontend.boxes import (
     Path,
     RecordBox,
     SliceBox,
+    Stale,
     Static,
     Structure,
+    Taken,
     TupleBox,
     Unbound,
     mapped,
     values_of,
 )
+from srcad.frontend.frames import (
+    DEAD,
+    RETURN_NAME,
+    Diverges,
+    Env,
+    Frame,
+    Kept,
+    NeedsStatic,
+    Placed,
+)
 from srcad.frontend.guards import Capture, Guard, GuardKind
-from srcad.frontend.questions import describe_box, is_nondifferentiable, is_plain, is_view
+from srcad.frontend.questions import describe_box, is_nondifferentiable, is_plain
+from srcad.frontend.storage import Origin, note, note_part, refuse_stale
 from srcad.ir import primitives
 from srcad.ir.builder import Builder
-from srcad.ir.core import NONE, UNDEF, Arg, Atom, Const, Display, Location, Value, values_in
+from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Value, values_in
 from srcad.records import dataclass
 from srcad.signature import describe
 from srcad.types import OPAQUE, Facts, Fixed, Numeric, TupleOf, Type
 
-RETURN_NAME = "%return"
-Env = dict[str, Box]
-# The nodes that stand at a place of their own.
-Placed = ast.stmt | ast.expr | ast.excepthandler | ast.arg | ast.keyword | ast.alias | ast.pattern
-
-
-class Diverges(Exception):  # noqa: N818 - control flow of the reader, not an error
-    """The path being read ends here: it raises, or nothing is known yet of what it reads."""
-
-
-class NeedsStatic(Exception):  # noqa: N818 - control flow of the reader, not an error
-    """A value had to be known now; a loop over few items may be unrolled instead."""
-
-    def __init__(self, error: errors.SrcadError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-@dataclass(eq=False)
-class Frame:
-    """One function while it is read.
-
-    `exit` is how the statements read so far end: a tag that is known, or a value that holds it;
-    `tags` are the tags that are possible.  `local` are the names that the function binds.
-    """
-
-    name: str
-    file: str
-    globals: dict[str, Any]
-    env: Env = field(default_factory=dict)
-    cells: dict[str, Any] = field(default_factory=dict)
-    local: frozenset[str] = frozenset()
-    path: Path | None = None
-    outer: Frame | None = None
-    trusted: bool = False
-    exit: int | Value = NONE
-    tags: frozenset[int] = frozenset()
-    node: ast.AST | None = None
-    hidden: frozenset[str] = frozenset()
-
-    def ends(self, tag: int) -> None:
-        """The statements read so far certainly end with this tag."""
-        self.exit = tag
-        self.tags = frozenset({tag})
-
-
-DEAD = -1  # the tag of a path that raises
+__all__ = [
+    "DEAD", "RETURN_NAME", "Diverges", "Env", "Frame", "Kept", "NeedsStatic", "Placed", "Session",
+]  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -101,13 +70,19 @@ class Session:
     guards: list[Guard] = field(default_factory=list)
     captures: list[Capture] = field(default_factory=list)
     active: set[Value] = field(default_factory=set)
-    bases: dict[Value, Value] = field(default_factory=dict)
+    origins: dict[Value, Origin] = field(default_factory=dict)
+    compact: set[Value] = field(default_factory=set)
+    parts: dict[tuple[Value, Any], Value] = field(default_factory=dict)
+    written_objects: list[Value] = field(default_factory=list)
     paths: dict[Value, Path] = field(default_factory=dict)
     root: Any = None
     arguments: dict[str, Any] = field(default_factory=dict)
     invoke: Callable[..., Box] = field(default=lambda *_: UNBOUND)
     read_body: Callable[..., Box] = field(default=lambda *_: UNBOUND)
     hold: Callable[..., Value] = field(default=lambda s, box: _refuse_to_hold(s, box))
+    into: Callable[..., Box | None] = field(default=lambda *_: None)
+    add_at: Callable[..., Box] = field(default=lambda *_: UNBOUND)
+    shuffle: Callable[..., Box] = field(default=lambda *_: UNBOUND)
     transforms: Callable[..., Box] | None = None
     routines: dict[Any, Any] = field(default_factory=dict)
     inlining: list[Any] = field(default_factory=list)
@@ -187,6 +162,15 @@ class Session:
         for frame, env in zip(self.frames, envs, strict=True):
             frame.env = dict(env)
 
+    @contextmanager
+    def kept(self, box: Box) -> Iterator[Kept]:
+        """Hold what was read while something else is read that may write into it."""
+        kept = Kept(box)
+        name = f"%kept{id(kept)}"
+        self.frame.env[name] = box
+        yield kept
+        kept.box = self.frame.env.pop(name)
+
     def replace_everywhere(self, old: Box, new: Box) -> None:
         """Bind `new` wherever `old` is reachable: the object was written into."""
         self.written.append(old)
@@ -208,7 +192,7 @@ class Session:
         self,
         target: Any,
         *args: Box | Arg,
-        kwargs: dict[str, Box] | None = None,
+        kwargs: Mapping[str, Box | Arg] | None = None,
         effect: bool = False,
         type: Type | None = None,
         hint: str | None = None,
@@ -222,8 +206,7 @@ class Session:
             target, *arguments, kwargs=keywords, effect=effect, type=type, hint=hint
         )
         values = [v for a in (*arguments, *(a for _, a in keywords)) for v in values_in(a)]
-        if is_view(target) and arguments and isinstance(arguments[0], Value):
-            self.bases[result] = self.bases.get(arguments[0], arguments[0])
+        note(self, target, arguments, keywords, result)
         if self.carries(target, values, result):
             self.active.add(result)
         return result
@@ -258,7 +241,9 @@ class Session:
         """The box as one value or constant (a structure is built)."""
         if isinstance(box, FunctionBox):
             return self.hold(self, box)
-        if isinstance(box, Conflict | MethodBox | BoundBox) or (
+        if isinstance(box, Stale):
+            refuse_stale(self, box)
+        if isinstance(box, Conflict | MethodBox | BoundBox | Taken) or (
             isinstance(box, IterBox) and box.kind != "range"
         ):
             _refuse_to_hold(self, box)
@@ -340,7 +325,7 @@ class Session:
         )
         if value in self.active:
             self.active.add(part)
-        self.bases[part] = self.bases.get(value, value)
+        note_part(self, value, key, part)
         path = self._part_path(value, read is primitives.field, key)
         if path is not None:
             self.paths[part] = path

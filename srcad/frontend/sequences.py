@@ -11,10 +11,13 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.boxes import Box, DictBox, IterBox, ListBox, SliceBox, Static, TupleBox
+from srcad.frontend.indexing import getitem
 from srcad.frontend.questions import describe_box
 from srcad.frontend.scope import Session
-from srcad.ir.core import Arg, Const, Value
+from srcad.frontend.storage import Origin, origin
+from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.infer import result_type
+from srcad.ir.memory import has_storage
 from srcad.records import dataclass
 from srcad.types import INT, OPAQUE, ListOf, Numeric, Opaque, Type, freshened
 
@@ -45,6 +48,8 @@ def sequences(s: Session, box: Box, node: ast.AST | None = None) -> Sequences:
     if isinstance(box, IterBox) and box.kind == "range":
         arg = s.arg(box)
         return _one(s, arg, INT, False)
+    if isinstance(box, IterBox) and box.kind == "rows":
+        return _rows(s, box)
     if isinstance(box, TupleBox | ListBox):
         value = s.atom(box)
         assert isinstance(value, Value)
@@ -64,9 +69,21 @@ def sequences(s: Session, box: Box, node: ast.AST | None = None) -> Sequences:
             help=("loop over a range, an array, a list or a tuple",),
         )
     result = _one(s, box, item, box in s.active)
-    if isinstance(box.type, Numeric):
-        s.bases[result.items[0]] = s.bases.get(box, box)
+    if has_storage(result.items[0]):
+        s.origins[result.items[0]] = Origin(origin(s, box).everything, None)
     return result
+
+
+def _rows(s: Session, box: IterBox) -> Sequences:
+    """The rows of an array as it is when their trip starts; it is bound to a name of ours."""
+    array, name = box.parts
+    assert isinstance(name, Static)
+    every = Display("range", (Const(0), s.atom(length(s, array)), Const(1)))
+
+    def make(boxes: list[Box]) -> Box:
+        return getitem(s, s.frame.env[name.value], boxes[0])
+
+    return Sequences((every,), (Value(INT),), make)
 
 
 def _one(s: Session, arg: Arg, item: Type, active: bool) -> Sequences:

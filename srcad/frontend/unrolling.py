@@ -44,12 +44,16 @@ def _unrolled_iterator(s: Session, box: IterBox) -> tuple[Box, ...] | None:
 def unroll(s: Session, node: ast.For, items: tuple[Box, ...]) -> None:
     """Read the body once per item."""
     frame = s.frame
+    name = f"%unrolled{len(frame.env)}"
+    frame.env[name] = TupleBox(items)  # a trip may write into an item of a later one
 
     def trips(index: int) -> None:
         if index == len(items):
             lower_statements(s, node.orelse)
             return
-        assign(s, node.target, items[index])
+        held = frame.env[name]
+        assert isinstance(held, TupleBox)
+        assign(s, node.target, held.items[index])
         lower_statements(s, node.body)
         if isinstance(frame.exit, int):
             if frame.exit <= 1 and frame.exit != DEAD:
@@ -63,4 +67,5 @@ def unroll(s: Session, node: ast.For, items: tuple[Box, ...]) -> None:
             on_tag(s, frame.exit, NONE, lambda: trips(index + 1))
 
     trips(0)
+    frame.env.pop(name, None)
     after_break(s)

@@ -18,8 +18,9 @@ from typing import Any, Literal
 from srcad.records import dataclass
 from srcad.types import Type, type_of_constant
 
-# "derived" marks the reverse half of an earlier transform: no longer reversed, but not the user's.
-Half = Literal["primal", "reverse", "derived"]
+# "derived" marks the reverse half of an earlier transform: no longer reversed, but not the user's;
+# "repeated" a view that the user took once and that is taken again of a later version.
+Half = Literal["primal", "reverse", "derived", "repeated"]
 
 # Exit tags: how a trip of a loop ended (section "loops" of docs/design/ir.md).
 NONE, CONTINUE, BREAK, RETURN = 0, 1, 2, 3

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.ir.core import Arg, Atom, Const, Display, Routine, Value
+from srcad.ir.core import Arg, Atom, Const, Display, Routine
 from srcad.types import Fixed, Numeric, Type
 
 _OPERATORS = frozenset(
@@ -76,11 +76,15 @@ def makes_new_array(target: Any, result: Type, kwargs: Iterable[tuple[str, Arg]]
 
 def reads_a_copy(index: Arg) -> bool:
     """Whether reading an array at an index certainly copies: the index has an array in it."""
-    return any(
-        isinstance(part, Value) and isinstance(part.type, Numeric) and part.type.form == "array"
-        and bool(part.type.shape)
-        for part in index_parts(index)
-    )  # fmt: skip
+    return any(_is_advanced(part) for part in index_parts(index))
+
+
+def _is_advanced(part: Arg) -> bool:
+    if isinstance(part, Display):
+        return part.kind == "list"
+    if isinstance(part, Const):
+        return isinstance(part.value, list | np.ndarray)
+    return isinstance(part.type, Numeric) and part.type.form == "array" and bool(part.type.shape)
 
 
 def reads_a_view(index: Arg) -> bool:

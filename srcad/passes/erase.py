@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from srcad.ir import primitives
-from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While
+from srcad.ir.core import Atom, Block, Call, For, Function, Half, If, Op, Value, While
 from srcad.passes.substitute import substituted_block
 
 
@@ -32,8 +32,11 @@ def _erased(block: Block) -> Block:
     return substituted_block(left, names) if names else left
 
 
+_FINAL: dict[Half, Half] = {"derived": "reverse", "repeated": "primal"}
+
+
 def _marked(op: Op) -> Op:
-    half = "reverse" if op.half == "derived" else op.half
+    half = _FINAL.get(op.half, op.half)
     match op:
         case If():
             return replace(op, half=half, then=_erased(op.then), orelse=_erased(op.orelse))

@@ -10,8 +10,8 @@ import operator
 import numpy as np
 
 from srcad.ir.primitives import add_at, add_at_repeated, updated
-from srcad.rules.registry import linear, static
-from srcad.runtime import unbroadcast
+from srcad.rules.registry import linear, nondifferentiable, static
+from srcad.runtime import stays, unbroadcast
 from srcad.types import ListOf, Numeric, TupleOf
 
 
@@ -55,7 +55,13 @@ def getitem(y_bar, a, index):
 @linear(updated)
 def updated_(y_bar, array, index, value):
     """``array[index] = value``: what was overwritten gets no cotangent."""
-    return updated(y_bar, index, 0.0), None, unbroadcast(y_bar[index], value)
+    value_bar = y_bar[index]
+    if names_places_twice(index):
+        value_bar = value_bar * stays(y_bar, index)
+    return updated(y_bar, index, 0.0), None, unbroadcast(value_bar, value)
+
+
+nondifferentiable(stays)
 
 
 @linear(add_at, add_at_repeated)

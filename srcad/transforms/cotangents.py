@@ -34,7 +34,7 @@ from srcad.transforms.sweep import (
     leaf_paths,
     type_at,
 )
-from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type
+from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type, same_dtype
 
 
 @dataclass(eq=False)
@@ -88,11 +88,22 @@ class Scope:
 
     def add(self, slot: Slot, bar: Atom) -> None:
         """Add one contribution to a slot."""
-        bar = self.ready(bar, *slot)
+        bar = self._cast(self.ready(bar, *slot), type_at(slot[0].type, slot[1]))
         self._known(slot).append(bar)
         self.places[slot] = self.builder.where
         if slot in self.outer:
             self.total(slot)
+
+    def _cast(self, bar: Atom, type_: Type) -> Atom:
+        """A cotangent in the dtype of the array that it belongs to."""
+        given = atom_type(bar)
+        if not isinstance(type_, Numeric) or not isinstance(given, Numeric):
+            return bar
+        if type_.form != "array" or given.form != "array" or type_.kind != "f":
+            return bar
+        if given.kind != "f" or same_dtype(type_.dtype, given.dtype):
+            return bar
+        return self.call(np.astype, bar, Const(type_.dtype))
 
     def replace(self, slot: Slot, bar: Atom) -> None:
         """Set the sum of a slot: `bar` was made from what `total` gave."""

@@ -233,7 +233,9 @@ def _undo_updated(scope: Scope, op: Call, bars: Bars) -> None:
     array, index, value = op.args
     bar = bars[()]
     if isinstance(value, Value) and scope.is_active((value, ())):
-        read = scope.call(np.copy, scope.call(operator.getitem, bar, index))
+        read = scope.call(operator.getitem, bar, index)
+        if may_repeat(index):
+            read = scope.call(operator.mul, read, scope.call(runtime.stays, bar, index))
         scope.contribute(value, (), narrowed(scope, read, value))
     scope.contribute(array, (), scope.call(primitives.updated, bar, index, Const(0.0)))
 

@@ -1,0 +1,67 @@
+"""The functions being read: their names, how their statements end, what ends a path."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import field
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.boxes import Box, Path
+from srcad.ir.core import NONE, Value
+from srcad.records import dataclass
+
+RETURN_NAME = "%return"
+Env = dict[str, Box]
+# The nodes that stand at a place of their own.
+Placed = ast.stmt | ast.expr | ast.excepthandler | ast.arg | ast.keyword | ast.alias | ast.pattern
+
+
+class Diverges(Exception):  # noqa: N818 - control flow of the reader, not an error
+    """The path being read ends here: it raises, or nothing is known yet of what it reads."""
+
+
+class NeedsStatic(Exception):  # noqa: N818 - control flow of the reader, not an error
+    """A value had to be known now; a loop over few items may be unrolled instead."""
+
+    def __init__(self, error: errors.SrcadError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@dataclass(eq=False)
+class Frame:
+    """One function while it is read.
+
+    `exit` is how the statements read so far end: a tag that is known, or a value that holds it;
+    `tags` are the tags that are possible.  `local` are the names that the function binds.
+    """
+
+    name: str
+    file: str
+    globals: dict[str, Any]
+    env: Env = field(default_factory=dict)
+    cells: dict[str, Any] = field(default_factory=dict)
+    local: frozenset[str] = frozenset()
+    path: Path | None = None
+    outer: Frame | None = None
+    trusted: bool = False
+    exit: int | Value = NONE
+    tags: frozenset[int] = frozenset()
+    node: ast.AST | None = None
+    hidden: frozenset[str] = frozenset()
+
+    def ends(self, tag: int) -> None:
+        """The statements read so far certainly end with this tag."""
+        self.exit = tag
+        self.tags = frozenset({tag})
+
+
+@dataclass(eq=False)
+class Kept:
+    """Something that was read; what it is after what was read meanwhile."""
+
+    box: Box
+
+
+DEAD = -1  # the tag of a path that raises

@@ -1,0 +1,261 @@
+"""Reading a loop's body until what it carries has settled, and writing the loop down.
+
+The names that a trip changes are carried.  A *header* says what each carried name is at the start
+of a trip: a box whose values become the parameters of the body.  The body is read with a first
+guess (what the names are before the loop); where a trip leaves something else, the header is
+widened and the body read again.  A name that is not bound before the loop starts as nothing, and
+reading it ends the path: so a second reading sees what an earlier trip has left.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import field
+
+from srcad import errors
+from srcad.frontend.boxes import (
+    UNBOUND,
+    Box,
+    Taken,
+    Unbound,
+)
+from srcad.frontend.carried import Key, Memory, leaves
+from srcad.frontend.control import (
+    settle_continue,
+)
+from srcad.frontend.forms import lower
+from srcad.frontend.headers import (
+    Slot,
+    assigned_names,
+    collectable,
+    covers,
+    header,
+    over,
+    slots,
+    widened,
+)
+from srcad.frontend.scope import DEAD, Diverges, Session
+from srcad.frontend.sequences import Sequences
+from srcad.ir.builder import Builder
+from srcad.ir.core import (
+    NONE,
+    Atom,
+    Block,
+    Value,
+    carried_outputs,
+    collected_outputs,
+)
+from srcad.ir.rewrite import substitute
+from srcad.records import dataclass
+
+MOST_READINGS = 12
+
+
+@dataclass(eq=False)
+class Reading:
+    """One reading of a loop body."""
+
+    builder: Builder
+    finals: list[dict[str, Box]]
+    tag: Atom
+    tags: frozenset[int]
+    test: Block | None = None
+
+
+@dataclass(eq=False)
+class LoopReader:
+    """Reads one loop until what it carries has settled."""
+
+    s: Session
+    node: ast.For | ast.While
+    read: Callable[[], None]
+    test: ast.expr | None = None
+    headers: dict[Key, Box] = field(default_factory=dict)
+    before: list[dict[str, Box]] = field(default_factory=list)
+    memory: Memory = field(init=False)
+
+    def settle(self) -> Reading:
+        """Read the body until the headers cover what every trip leaves."""
+        s = self.s
+        self.before = s.snapshot()
+        self.memory = Memory(s, self.before)
+        level = len(s.frames) - 1
+        names = assigned_names(self.node, s.frame)
+        for name in names:
+            self._carry((level, name))
+        for _ in range(MOST_READINGS):
+            reading = self._once()
+            if self._stable(reading, names):
+                break
+        else:
+            s.refuse(
+                errors.UnsupportedTypeError,
+                "the types in this loop do not settle",
+                node=self.node,
+                why="every further trip makes another kind of value.",
+                help=("give the loop's variables one kind before the loop",),
+            )
+        return reading
+
+    def _carry(self, key: Key) -> None:
+        """Make a name one that is carried: its header is what it is before the loop."""
+        level, name = key
+        start = self.before[level].get(name, UNBOUND)
+        self.headers[key] = header(self.s, start, user_name(name), self.memory)
+
+    def _open(self) -> None:
+        """Bind the names as they are at the start of a trip."""
+        s = self.s
+        s.restore(self.before)
+        roots = self.memory.carried_roots(self.headers)
+        for (level, name), box in self.headers.items():
+            s.frames[level].env[name] = self.memory.opened(box, roots)
+            if isinstance(box, Unbound):
+                s.frames[level].env.pop(name)
+
+    def _once(self) -> Reading:
+        s, frame = self.s, self.s.frame
+        test = self._test() if self.test is not None else None
+        exit_, tags = frame.exit, frame.tags
+        frame.exit, frame.tags = NONE, frozenset({NONE})
+        with s.block() as builder:
+            self._open()
+            try:
+                self.read()
+            except Diverges:
+                frame.ends(DEAD)
+            tag = settle_continue(s)
+        found = frozenset({frame.exit}) if isinstance(frame.exit, int) else frame.tags
+        finals = s.snapshot()
+        s.restore(self.before)
+        frame.exit, frame.tags = exit_, tags
+        return Reading(builder, finals, tag, found, test)
+
+    def _test(self) -> Block:
+        assert self.test is not None
+        with self.s.block() as builder, self.s.at(self.test):
+            self._open()
+            condition = self.s.atom(lower(self.s, self.test))
+        return builder.finish(condition)
+
+    def _stable(self, reading: Reading, names: list[str]) -> bool:
+        """Whether the headers cover the reading; if not, widen them."""
+        s, stable = self.s, True
+        dead = reading.tags == {DEAD}
+        for level, final in enumerate(reading.finals):
+            for name in dict.fromkeys([*self.before[level], *final]):
+                key = (level, name)
+                start = self.headers.get(key, self.before[level].get(name, UNBOUND))
+                end = final.get(name, UNBOUND)
+                if end is start or dead:
+                    continue
+                if key not in self.headers:
+                    local = level == len(reading.finals) - 1 and name not in names
+                    if local and isinstance(start, Unbound) and not name.startswith("%"):
+                        continue
+                    self._carry(key)
+                    stable = False
+                known = self.headers[key]
+                if not covers(s, known, end):
+                    self.headers[key] = widened(s, known, end, user_name(name))
+                    self.memory.renewed(known, self.headers[key], end)
+                    stable = False
+        return stable and (dead or self._memory_holds(reading))
+
+    def _memory_holds(self, reading: Reading) -> bool:
+        """Whether a trip leaves the names in the memory that was guessed; if not, guess less."""
+        wrong = self.memory.wrong(self.headers, reading.finals)
+        for key, box in self.headers.items():
+            if any(leaf in wrong for leaf in leaves(box)):
+                end = reading.finals[key[0]].get(key[1], UNBOUND)
+                self.headers[key] = self.memory.weakened(key, box, end, wrong)
+        return not wrong
+
+    def carried(self, reading: Reading) -> Iterator[tuple[Key, list[Slot]]]:
+        """The slots of every carried name, with what enters and what a trip leaves."""
+        for (level, name), box in self.headers.items():
+            start = self.before[level].get(name, UNBOUND)
+            end = reading.finals[level].get(name, UNBOUND)
+            yield (level, name), slots(self.s, box, start, end, reading.builder)
+
+
+def user_name(name: str) -> str | None:
+    """The name as a hint, unless it is one of the reader's own."""
+    return None if name.startswith("%") else name
+
+
+def finish(
+    s: Session, reader: LoopReader, reading: Reading, seqs: Sequences | None
+) -> tuple[Value, ...]:
+    """Append the loop and bind the carried names to what it leaves."""
+    groups = list(reader.carried(reading))
+    every = list({slot.param: slot for _, group in groups for slot in group}.values())
+    gathered = [
+        slot
+        for slot in every
+        if seqs is not None
+        and not seqs.backward
+        and collectable(slot, reading.builder, every, reading.tag)
+    ]
+    carried = [slot for slot in every if slot not in gathered]
+    for slot in gathered:
+        assert isinstance(slot.final, Value)
+        slot.collected = reading.builder.ops[slot.position].args[1]  # type: ignore[attr-defined]
+        reading.builder.ops[slot.position] = None  # type: ignore[call-overload]
+    reading.builder.ops[:] = [op for op in reading.builder.ops if op is not None]
+    params = tuple(slot.param for slot in carried)
+    results = (
+        reading.tag,
+        *(slot.final for slot in carried),
+        *(slot.collected for slot in gathered),
+    )
+    inits = tuple(slot.init for slot in carried)
+    if seqs is not None:
+        body = Block((*seqs.items, *params), tuple(reading.builder.ops), results)
+        outputs = s.builder.for_(seqs.args, inits, body, backward=seqs.backward)
+    else:
+        assert reading.test is not None
+        copies = {p: Value(p.type, p.hint) for p in params}
+        test = renamed(reading.test, copies)
+        body = Block(params, tuple(reading.builder.ops), results)
+        outputs = s.builder.while_(
+            inits, Block(tuple(copies.values()), test.ops, test.results), body
+        )
+    loop = s.builder.ops[-1]
+    for slot, output in zip(carried, carried_outputs(loop), strict=True):  # type: ignore[arg-type]
+        slot.output = output
+    for slot, output in zip(gathered, collected_outputs(loop), strict=True):  # type: ignore[arg-type]
+        output.hint = slot.param.hint
+        slot.output = output
+    _bind_outputs(s, reader, every)
+    return outputs
+
+
+def _bind_outputs(s: Session, reader: LoopReader, every: list[Slot]) -> None:
+    s.restore(reader.before)
+    outputs = {slot.param: slot.output for slot in every if slot.output is not None}
+    for param, output in outputs.items():
+        if param in s.active:
+            s.active.add(output)
+    memory = reader.memory
+    memory.after(outputs)
+    roots = {start: outputs.get(p, p) for start, p in memory.carried_roots(reader.headers).items()}
+
+    def leave(leaf: Value | Taken) -> Box:
+        return memory.opened(leaf, roots) if isinstance(leaf, Taken) else s.box(outputs[leaf])
+
+    known: dict[int, Box] = {}
+    for (level, name), header_ in reader.headers.items():
+        if id(header_) not in known:
+            known[id(header_)] = over(header_, leave)
+        box = known[id(header_)]
+        if isinstance(box, Unbound):
+            s.frames[level].env.pop(name, None)
+        else:
+            s.frames[level].env[name] = box
+
+
+def renamed(block: Block, names: dict[Value, Value]) -> Block:
+    """The block with free values replaced."""
+    return substitute(block, names)

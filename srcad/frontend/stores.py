@@ -1,0 +1,235 @@
+"""Writing into arrays: ``y[i] = v``, ``y[i] += v``, ``y *= v``, ``np.add(a, b, out=y)``.
+
+Every write becomes a new version of the array whose memory it goes to (`storage`): a write through
+a view is composed with the view's index where that is plain, or put back view by view.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.boxes import Box, Static
+from srcad.frontend.operators import operate
+from srcad.frontend.places import Step, parts_of
+from srcad.frontend.scope import Session
+from srcad.frontend.storage import (
+    READ_ONLY,
+    current,
+    origin,
+    overwritten,
+    realised,
+    rewritten,
+)
+from srcad.ir import primitives
+from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.memory import is_one_of, reads_a_copy
+from srcad.types import Numeric, same, same_dtype
+
+EVERYTHING = Const(Ellipsis)
+_WHOLE = Display("slice", (Const(None), Const(None), Const(None)))
+
+
+# ------------------------------------------------------------------------------ the write
+def store(
+    s: Session, array: Value, index: Arg, value: Box, target: Any = primitives.updated
+) -> Value:
+    """Write ``array[index] = value`` (or add it there) and return the array's new version."""
+    _check_kind(s, array, value)
+    return _written(s, array, index, value, target)
+
+
+def replace_all(s: Session, array: Value, value: Value) -> Value:
+    """Write a value of the array's own shape and dtype over the whole array."""
+    return _written(s, array, None, value, primitives.updated)
+
+
+def _written(s: Session, array: Value, index: Arg | None, value: Box, target: Any) -> Value:
+    where = origin(s, array)
+    root = None
+    if where.is_exact:
+        (object_,) = where.objects
+        root = array if where.steps == () else current(s, object_)
+    if root is None:
+        new = _new_version(s, array, index, value, target)
+        overwritten(s, array, new)
+        return new
+    steps = where.steps or ()
+    _check_writable(s, steps)
+    new_root = _put(s, root, steps, index, value, target)
+    place = steps if index is None else (*steps, Step(operator.getitem, (index,)))
+    rewritten(s, root, new_root, place)
+    return new_root if not steps else realised(s, new_root, steps, array.hint)
+
+
+def _new_version(s: Session, array: Value, index: Arg | None, value: Box, target: Any) -> Value:
+    if index is None:
+        assert isinstance(value, Value)
+        return value
+    return s.emit(target, array, index, value, hint=array.hint)
+
+
+def _put(
+    s: Session, root: Value, steps: Sequence[Step], index: Arg | None, value: Box, target: Any
+) -> Value:
+    """The new version of an array after a write through a chain of views."""
+    if not steps:
+        return _new_version(s, root, index, value, target)
+    outer, last = steps[:-1], steps[-1]
+    if last.target is operator.getitem:
+        joined = last.args[0] if index is None else composed(last.args[0], index)
+        if joined is not None:
+            return _put(s, root, outer, joined, value, target)
+        view = realised(s, root, steps)
+        new = _new_version(s, view, index, value, target)
+        return _put(s, root, outer, last.args[0], new, primitives.updated)
+    view = realised(s, root, steps)
+    # What is turned back must have the view's own shape: a broadcast value is stored first.
+    new = _new_version(s, view, EVERYTHING if index is None else index, value, target)
+    turned = turned_back(s, last, new, realised(s, root, outer))
+    return _put(s, root, outer, None if not outer else EVERYTHING, turned, primitives.updated)
+
+
+def composed(first: Arg, second: Arg) -> Arg | None:
+    """The one index that reads ``x[first][second]``, where numbers and ``:`` tell it."""
+    rest = list(parts_of(second))
+    if reads_a_copy(second) or any(isinstance(part, Const) and part.value is None for part in rest):
+        return None
+    result: list[Arg] = []
+    for part in parts_of(first):
+        if part == _WHOLE:
+            if any(_is_ellipsis(p) for p in rest):
+                return None
+            result.append(rest.pop(0) if rest else _WHOLE)
+        elif _is_number(part):
+            result.append(part)
+        else:
+            return None
+    return (
+        Display("tuple", (*result, *rest)) if len(result) + len(rest) > 1 else (*result, *rest)[0]
+    )
+
+
+def _is_ellipsis(part: Arg) -> bool:
+    return isinstance(part, Const) and part.value is Ellipsis
+
+
+def _is_number(part: Arg) -> bool:
+    if isinstance(part, Const):
+        return type(part.value) is int
+    return isinstance(part, Value) and isinstance(part.type, Numeric) and part.type.is_scalar
+
+
+def turned_back(s: Session, step: Step, new: Value, parent: Value) -> Value:
+    """The array of which ``step`` shows `new`."""
+    target, args, kwargs = step.target, step.args, step.keywords
+    if target is np.transpose and not args and not kwargs:
+        return s.emit(np.transpose, new, hint=parent.hint)
+    if target in (np.swapaxes, np.flip, np.matrix_transpose):
+        return s.emit(target, new, *args, kwargs=kwargs, hint=parent.hint)
+    if target is np.moveaxis and len(args) == 2:
+        return s.emit(target, new, args[1], args[0], hint=parent.hint)
+    if target is np.transpose and not kwargs and len(args) == 1:
+        axes = [p.value for p in parts_of(args[0]) if isinstance(p, Const)]
+        if len(axes) == len(parts_of(args[0])) and min(axes) >= 0:
+            back = tuple(Const(int(k)) for k in np.argsort(axes))
+            return s.emit(target, new, Display("tuple", back), hint=parent.hint)
+    if target is np.real:
+        return new
+    return s.emit(np.reshape, new, s.emit(primitives.shape, parent), hint=parent.hint)
+
+
+# ------------------------------------------------------------------------------ in place
+def augment_item(s: Session, array: Value, index: Arg, operation: Any, value: Box) -> Value:
+    """``array[index] op= value``."""
+    adds = operation in (operator.add, operator.sub)
+    floating = isinstance(array.type, Numeric) and array.type.kind in "fc"
+    if adds and floating and not reads_a_copy(index):
+        added = value if operation is operator.add else negated(s, value)
+        return store(s, array, index, added, primitives.add_at)
+    old = s.emit(operator.getitem, array, index)
+    return store(s, array, index, operate(s, operation, old, value))
+
+
+def negated(s: Session, value: Box) -> Box:
+    """``-value``."""
+    if isinstance(value, Static) and isinstance(value.value, int | float):
+        return Static(-value.value)
+    return s.box(s.emit(operator.neg, value))
+
+
+def augment_name(s: Session, array: Value, operation: Any, value: Box) -> Value:
+    """``array op= value`` of an array: dtype and shape stay, every name of it sees the change."""
+    new = operate(s, operation, array, value)
+    assert isinstance(array.type, Numeric)
+    if array.type.form != "array":  # a number perhaps, which others keep as it was
+        return _rebound(s, array, new)
+    if not isinstance(new, Value) or not isinstance(new.type, Numeric):
+        return store(s, array, EVERYTHING, new)
+    if array.type.dtype is None or not _same_shape(array.type, new.type):
+        return store(s, array, EVERYTHING, new)
+    if not same_dtype(array.type.dtype, new.type.dtype):
+        check_cast(s, array, new)
+        new = s.emit(np.astype, new, Const(array.type.dtype))
+    assert isinstance(new, Value)
+    if new.hint is None:
+        new.hint = array.hint
+    return replace_all(s, array, new)
+
+
+def _rebound(s: Session, array: Value, new: Box) -> Value:
+    value = s.atom(new)
+    assert isinstance(value, Value)
+    overwritten(s, array, value)
+    return value
+
+
+def _same_shape(a: Numeric, b: Numeric) -> bool:
+    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+        return False
+    return all(same(m, n) is True for m, n in zip(a.shape, b.shape, strict=True))
+
+
+# ------------------------------------------------------------------------------ refusals
+def _check_writable(s: Session, steps: Sequence[Step]) -> None:
+    for step in steps:
+        if is_one_of(step.target, READ_ONLY):
+            s.refuse(
+                errors.MutationError,
+                "cannot write into this array",
+                why=f"what {step.target.__name__!r} returns is read-only.",
+                help=("write into a copy:  y = y.copy()",),
+            )
+
+
+def check_cast(s: Session, array: Value, new: Box) -> None:
+    """Refuse ``op=`` and ``out=`` where NumPy does: the result does not fit into the array."""
+    if not isinstance(array.type, Numeric) or not isinstance(new, Value):
+        return
+    dtype = new.type.dtype if isinstance(new.type, Numeric) else None
+    if dtype is not None and not np.can_cast(dtype, array.type.dtype or dtype, "same_kind"):
+        s.refuse(
+            errors.MutationError,
+            f"cannot store {dtype} into an array of {array.type.dtype}",
+            why="NumPy raises here.",
+            help=("make the array float first: x = x.astype(float)",),
+        )
+
+
+def _check_kind(s: Session, array: Value, value: Box) -> None:
+    """Refuse to cut a value that carries a derivative down to an integer."""
+    if not isinstance(array.type, Numeric) or not s.is_active(value):
+        return
+    kinds = [v.type.kind for v in (value,) if isinstance(v, Value) and isinstance(v.type, Numeric)]
+    whole = array.type.dtype is not None and array.type.kind in "iub"
+    if whole and any(kind in "fc" for kind in kinds):
+        s.refuse(
+            errors.MutationError,
+            f"cannot store a float into an array of {array.type.dtype}",
+            why="NumPy would cut off its fraction, and the derivative with it.",
+            help=("make the array float first:  y = y.astype(float)",),
+        )

@@ -1,0 +1,182 @@
+"""NumPy functions and methods that write into an array: stores of what they leave there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcad import errors, runtime
+from srcad.frontend import stores
+from srcad.frontend.boxes import Box, Static, TupleBox
+from srcad.frontend.calls import invoke_static, meaning
+from srcad.frontend.methods import ARRAY
+from srcad.frontend.scope import Session
+from srcad.frontend.storage import is_array
+from srcad.ir import primitives
+from srcad.ir.core import Const, Display, Value
+from srcad.rules.indexing import along
+from srcad.types import Numeric
+
+Args = tuple[Box, ...]
+Kwargs = dict[str, Box]
+NOTHING = Static(None)
+
+
+def target_array(s: Session, box: Box, what: str) -> Value:
+    """The array that is written into; anything else is refused."""
+    if isinstance(box, TupleBox) and len(box.items) == 1:
+        (box,) = box.items
+    if not is_array(box):
+        s.refuse(
+            errors.MutationError,
+            f"cannot write into this with {what!r}",
+            why="srcad does not know the array that is written into.",
+            help=("bind the result to a name instead",),
+        )
+    assert isinstance(box, Value)
+    return box
+
+
+# ------------------------------------------------------------------------------ functions
+@meaning(np.copyto)
+def copyto(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.copyto(dst, src, where=mask)``."""
+    array, value = target_array(s, args[0], "np.copyto"), args[1]
+    where = kwargs.get("where")
+    if where is not None:
+        value = s.emit(np.where, where, value, array)
+    stores.store(s, array, stores.EVERYTHING, value)
+    return NOTHING
+
+
+@meaning(np.fill_diagonal)
+def fill_diagonal(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.fill_diagonal(a, value)`` of a matrix."""
+    array = target_array(s, args[0], "np.fill_diagonal")
+    rank = array.type.shape if isinstance(array.type, Numeric) else None
+    if rank is None or len(rank) != 2 or kwargs or len(args) != 2:
+        refuse_form(s, "np.fill_diagonal", "only of a matrix, and without 'wrap'")
+    length = s.emit(min, *[s.emit(primitives.item, shape_of(s, array), Const(k)) for k in (0, 1)])
+    places = s.emit(np.arange, length)
+    stores.store(s, array, Display("tuple", (places, places)), args[1])
+    return NOTHING
+
+
+def shape_of(s: Session, array: Value) -> Value:
+    """The shape as a value."""
+    return s.emit(primitives.shape, array)
+
+
+@meaning(np.putmask, np.place)
+def putmask(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.putmask(a, mask, value)`` of one value, or of an array of the same shape."""
+    array, mask, value = target_array(s, args[0], "np.putmask"), args[1], args[2]
+    if not _is_scalar(value):
+        refuse_form(s, "np.putmask", "only with one value:  a[mask] = value")
+    stores.store(s, array, s.arg(mask), value)
+    return NOTHING
+
+
+def _is_scalar(box: Box) -> bool:
+    if isinstance(box, Static):
+        return isinstance(box.value, int | float | complex)
+    return isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.is_scalar
+
+
+@meaning(np.put)
+def put(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.put(a, places, values)``: places of the flat array."""
+    array = target_array(s, args[0], "np.put")
+    if kwargs or len(args) != 3:
+        refuse_form(s, "np.put", "only in its plain form")
+    flat = s.emit(np.reshape, array, Static(-1))
+    stores.store(s, flat, s.arg(args[1]), args[2])
+    return NOTHING
+
+
+@meaning(np.put_along_axis)
+def put_along_axis(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.put_along_axis(a, indices, values, axis)``."""
+    names = ("arr", "indices", "values", "axis")
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    array = target_array(s, given["arr"], "np.put_along_axis")
+    axis = given["axis"]
+    if not isinstance(axis, Static) or not isinstance(axis.value, int):
+        refuse_form(s, "np.put_along_axis", "only with an axis that is known")
+    place = invoke_static(s, Static(along), (given["indices"], s.box(shape_of(s, array)), axis), {})
+    stores.store(s, array, s.arg(place), given["values"])
+    return NOTHING
+
+
+def refuse_form(s: Session, name: str, why: str) -> None:
+    """Refuse a form of a writing function."""
+    s.refuse(
+        errors.MutationError,
+        f"cannot read this call of {name!r}",
+        why=f"it is read {why}.",
+        help=("write with an index:  a[...] = value",),
+    )
+
+
+# ------------------------------------------------------------------------------ ufuncs
+def at(s: Session, ufunc: np.ufunc, args: Args) -> Box:
+    """``np.add.at(a, index, value)``."""
+    array = target_array(s, args[0], f"np.{ufunc.__name__}.at")
+    if ufunc not in (np.add, np.subtract):
+        refuse_form(s, f"np.{ufunc.__name__}.at", "only of np.add and np.subtract")
+    value = args[2] if ufunc is np.add else stores.negated(s, args[2])
+    stores.store(s, array, s.arg(args[1]), value, primitives.add_at_repeated)
+    return NOTHING
+
+
+def into(s: Session, callee: Static, args: Args, kwargs: Kwargs) -> Box | None:
+    """A call with ``out=``: the result is stored there; None where it has none."""
+    function, out = callee.value, kwargs.get("out")
+    if isinstance(function, np.ufunc) and len(args) > function.nin:
+        if function.nout > 1:
+            refuse_form(s, f"np.{function.__name__}", "with one result only")
+        out, args = args[function.nin], args[: function.nin]
+    if out is None or (isinstance(out, Static) and out.value is None):
+        return None
+    array = target_array(s, out, getattr(function, "__name__", "out"))
+    rest = {name: box for name, box in kwargs.items() if name != "out"}
+    where = rest.pop("where", None) if isinstance(function, np.ufunc) else None
+    with s.kept(array) as kept:
+        value = invoke_static(s, callee, args, rest)
+        kept_array = kept.box
+    assert isinstance(kept_array, Value)
+    if where is not None:
+        value = s.emit(np.where, where, value, kept_array)
+    stores.check_cast(s, kept_array, value)
+    return stores.store(s, kept_array, stores.EVERYTHING, value)
+
+
+# ------------------------------------------------------------------------------ methods
+def _fill(s: Session, receiver: Any, args: Args, kwargs: Kwargs) -> Box:
+    stores.store(s, receiver, stores.EVERYTHING, args[0] if args else kwargs["value"])
+    return NOTHING
+
+
+def _sort(s: Session, receiver: Any, args: Args, kwargs: Kwargs) -> Box:
+    stores.store(s, receiver, stores.EVERYTHING, s.emit(np.sort, receiver, *args, kwargs=kwargs))
+    return NOTHING
+
+
+def _put(s: Session, receiver: Any, args: Args, kwargs: Kwargs) -> Box:
+    return put(s, (receiver, *args), kwargs) or NOTHING
+
+
+def shuffle(s: Session, generator: Box, args: Args, kwargs: Kwargs) -> Box:
+    """``rng.shuffle(a)`` of data without derivative."""
+    array = target_array(s, args[0], "shuffle")
+    if s.is_active(array):
+        refuse_form(s, "shuffle", "of data without derivative only; index with rng.permutation(n)")
+    shuffled = s.emit(
+        runtime.shuffled, generator, array, *args[1:], kwargs=kwargs, effect=True, type=array.type
+    )
+    stores.replace_all(s, array, shuffled)
+    return NOTHING
+
+
+ARRAY.update({"fill": _fill, "sort": _sort, "put": _put})

@@ -1,0 +1,323 @@
+"""Writing into arrays: every form of store, every way in which two names show the same memory."""
+
+import numpy as np
+import pytest
+
+import srcad
+from srcad.errors import MutationError
+
+
+# ------------------------------------------------------------------------------ stores
+def items_and_slices(x):
+    y = np.zeros(3)
+    y[0] = x[0] * x[1]
+    y[1:] = x[:2] ** 2
+    y[2] += x[0]
+    return (y * y).sum()
+
+
+def strides_ellipsis_and_new_axes(x):
+    y = np.outer(x, x)
+    np.fill_diagonal(y, x * 3)
+    y[::-1, 1:3] -= x[:2]
+    y[..., -1] = x**2
+    y[:, None][1] = 2 * x
+    return (y**2).sum()
+
+
+def repeated_places(x):
+    y = np.zeros(4)
+    y[[0, 1, 1, 2]] = x  # the last one wins
+    y[[3, 3]] += x[:2]  # the first update is lost
+    y[x > 0] *= x[x > 0]
+    return (y**3).sum()
+
+
+def unbuffered_adds(x):
+    y = x.copy()
+    np.add.at(y, [0, 0, 2], x[:3])
+    np.subtract.at(y, [1, 1, 1], x[1:] * x[0])
+    return (y**2).sum()
+
+
+def out_arguments(x):
+    y = np.empty(4)
+    np.multiply(x, 2.0, out=y)
+    np.add(y, x, y)
+    np.sin(x[1:], out=y[1:])
+    np.divide(x, y, out=y, where=x > 0.0)
+    return (y**2).sum()
+
+
+def functions_that_write(x):
+    y = x.copy()
+    y.sort()
+    np.copyto(y[1:], x[1:] ** 2, where=x[1:] > 0)
+    np.put(y, [0, 2], x[:2])
+    y.flat[3] = x[0] ** 3
+    z = np.empty(4)
+    z.fill(x[1])
+    np.put_along_axis(z, np.array([1, 3]), x[:2], 0)
+    np.putmask(z, x > 2.0, x[0])
+    return (y * x).sum() + (z * z).sum()
+
+
+def own_argument(x):
+    x += 1
+    x[0] *= x[1]
+    return np.sum(x**3)
+
+
+def into_float32(x):
+    y = np.zeros(4, dtype=np.float32)
+    y[:] = x * x
+    return np.sum(y.astype(float) * x)
+
+
+# ------------------------------------------------------------------------------ other names
+def alias(x):
+    y = np.ones(x.size)
+    z = y
+    z[0] = x[0] ** 2
+    y += x
+    return (y * z * x).sum()
+
+
+def views(x):
+    y = x * 2
+    v = y[1:]
+    v[0] = x[0] ** 2
+    w = v[::-1]
+    v *= 3
+    w[0] += x[1]
+    return (y * x).sum() + w[1] * v[0]
+
+
+def turned_views(x):
+    a = np.zeros((4, 4))
+    a[1] = x
+    a.T[0] += x
+    np.swapaxes(a, 0, 1)[2, 1:] = x[1:] ** 2
+    r = a[2]
+    r[1:] = x[1:]
+    np.expand_dims(a, 0)[0, 3] *= x
+    return np.sum(a**3)
+
+
+def unpacked_rows(x):
+    y = np.zeros((2, 4))
+    a, b = y
+    a += x
+    b[:] = x**2
+    a[1:] *= b[:-1]
+    return (y**2).sum()
+
+
+def reshaped(x):
+    y = np.zeros((2, 4))
+    z = y.reshape(-1)
+    z[2:6] = x
+    z = z.reshape(4, 2)
+    z[1, 0] *= x[0]
+    y.T[0] = 3 * x[:2]
+    return (y**2).sum() + z[0, 0]
+
+
+def in_containers(x):
+    d = {"a": x * 2, "b": [np.zeros(4), x * x]}
+    d["a"][1] = x[0]
+    d["b"][0][:] = d["a"]
+    d["b"][1] += d["b"][0]
+    w = d["b"][1]
+    w *= 2
+    return (d["b"][1] * d["a"]).sum()
+
+
+def _put(y, v):
+    y[0] += v
+    return y
+
+
+def helper_that_writes(x):
+    y = x.copy()
+    z = _put(y, x[1])
+    z[1] = z[0] * x[2]
+    return (y * z).sum()
+
+
+def written_while_an_expression_is_read(x):
+    y = x * 1.0
+    t = y + _put(y, 1.0)
+    return (t * y).sum() + _put(y, x[2])[0] * y[0]
+
+
+# ------------------------------------------------------------------------------ control flow
+def stencil(x):
+    u = x.copy()
+    for _ in range(3):
+        u[1:-1] = 0.3 * (u[:-2] + u[1:-1] * u[2:])
+    return (u**2).sum()
+
+
+def two_buffers(x):
+    a, b = x.copy(), np.zeros_like(x)
+    for _ in range(4):
+        b[1:-1] = a[1:-1] * (a[:-2] + a[2:])
+        b[0] = a[0]
+        a, b = b, a
+    return (a * a).sum() + b[1]
+
+
+def views_from_before_the_loop(x):
+    u = x.copy()
+    left, w = u[:-1], u
+    for _ in range(3):
+        left[1:] *= u[2:]
+        u[0] += w[1] * left[2]
+    return (w**2).sum()
+
+
+def rows_in_nested_loops(x):
+    y = np.zeros((3, x.size))
+    for i in range(3):
+        row = y[i]
+        row[0] = x[i]
+        for j in range(1, x.size):
+            row[j] = row[j - 1] * x[j]
+    return (y**2).sum()
+
+
+def rows_as_loop_variables(x):
+    a = np.outer(x, x)
+    for row in a:
+        row += 1.0
+        row *= row[0]
+    return (a**2).sum()
+
+
+def branches_and_breaks(x):
+    y = np.ones(x.size)
+    z = y
+    k = 0
+    while k < 3:
+        if x[k] > 0:
+            z[k] = x[k] ** 2
+        else:
+            y += x[k]
+            if x[k] < -5:
+                break
+        k += 1
+    return (y * z * x).sum()
+
+
+def cholesky(x):
+    n = x.size
+    a = np.outer(x, x) + 10 * np.eye(n)
+    for j in range(n):
+        a[j, j] = np.sqrt(a[j, j] - a[j, :j] @ a[j, :j])
+        for i in range(j + 1, n):
+            a[i, j] = (a[i, j] - a[i, :j] @ a[j, :j]) / a[j, j]
+            a[j, i] = 0.0
+    return np.sum(a * np.arange(n * n).reshape(n, n))
+
+
+PROGRAMS = [
+    items_and_slices, strides_ellipsis_and_new_axes, repeated_places, unbuffered_adds,
+    out_arguments, functions_that_write, own_argument, alias, views, turned_views, unpacked_rows,
+    reshaped, in_containers, helper_that_writes, written_while_an_expression_is_read, stencil,
+    two_buffers, views_from_before_the_loop, rows_in_nested_loops, rows_as_loop_variables,
+    branches_and_breaks, cholesky,
+]  # fmt: skip
+
+
+def differences(f, x, step=1e-6):
+    """Central differences; `f` may write into its argument."""
+    found = np.zeros_like(x)
+    for k in range(x.size):
+        ends = []
+        for sign in (1.0, -1.0):
+            moved = x.copy()
+            moved[k] += sign * step
+            ends.append(f(moved))
+        found[k] = (ends[0] - ends[1]) / (2 * step)
+    return found
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_the_gradient_of_a_program_that_writes(f):
+    x = np.array([1.3, -0.7, 2.1, 0.4])
+    before = x.copy()
+
+    value, gradient = srcad.value_and_grad(f)(x)
+
+    assert np.array_equal(x, before)
+    assert value == f(x.copy())
+    np.testing.assert_allclose(gradient, differences(f, x), rtol=2e-7, atol=2e-7)
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_a_pullback_of_a_program_that_writes_can_be_used_again(f):
+    x = np.array([1.3, -0.7, 2.1, 0.4])
+
+    y, back = srcad.pullback(f, x)
+    kept = np.copy(y)
+    first, second = back(1.0)[0], back(1.0)[0]
+
+    assert np.array_equal(first, second)
+    assert not np.shares_memory(first, second)
+    assert np.array_equal(y, kept)
+
+
+def test_the_cotangent_has_the_dtype_of_its_array():
+    x = np.array([1.3, -0.7, 2.1, 0.4])
+
+    gradient = srcad.grad(into_float32)(x)
+
+    assert gradient.dtype == np.float64
+    np.testing.assert_allclose(gradient, 3 * x * x, rtol=1e-6)
+
+
+def test_second_derivatives_of_stores():
+    x = np.array([1.3, -0.7, 2.1, 0.4])
+
+    srcad.testing.check_grads(stencil, (x,), order=2)
+
+
+# ------------------------------------------------------------------------------ refusals
+TABLE = np.ones(3)
+
+
+def writes_a_global(x):
+    TABLE[0] = x
+    return np.sum(TABLE)
+
+
+def reads_what_may_have_changed(x):
+    y = x.T.reshape(-1)
+    y[0] = 0.0
+    return np.sum(x * x)
+
+
+def cuts_a_float(x):
+    y = np.zeros(3, dtype=int)
+    y[0] = x[0, 0]
+    return np.sum(y * x[0, 0])
+
+
+def writes_what_is_read_only(x):
+    y = np.broadcast_to(x, (2, 2, 3))
+    y[0] = 0.0
+    return np.sum(y)
+
+
+@pytest.mark.parametrize(
+    "f", [writes_a_global, reads_what_may_have_changed, cuts_a_float, writes_what_is_read_only]
+)
+def test_a_write_that_cannot_be_followed_is_refused(f):
+    argument = 2.0 if f is writes_a_global else np.ones((2, 3))
+
+    with pytest.raises(MutationError) as caught:
+        srcad.grad(f)(argument)
+
+    assert "test_language_mutation.py" in str(caught.value)
+    assert np.array_equal(TABLE, np.ones(3))
