@@ -32,3 +32,47 @@ def test_the_gradient_of_a_list_of_floats_holds_floats() -> None:
 
     assert [type(g) for g in found] == [float] * 3
     np.testing.assert_allclose(found, 1 / 3)
+
+
+def first_above_zero(a, b):
+    for e in (a, b):
+        if b > 0:
+            return e
+        b = 1 / e
+    return b
+
+
+def called_in_a_loop(a, b, n):
+    for _ in range(n):
+        t = a * b
+        first_above_zero(a, t)
+    return t * 2
+
+
+def test_a_return_inside_a_helper_ends_the_helper_and_not_the_trip() -> None:
+    gradient = srcad.grad(called_in_a_loop, wrt=(0, 1))
+
+    np.testing.assert_allclose(gradient(0.3, 0.2, 3), (0.4, 0.6))
+    np.testing.assert_allclose(gradient(0.3, -0.2, 3), (-0.4, 0.6))
+
+
+def swapped_where_ranks_are_unknown(a, b, x):
+    u = x if b > 0 else a
+    for _ in range(2):
+        for _ in range(3):
+            if x[0] > 0.5:
+                continue
+            a, b = b, a
+            if a * b < 0.05:
+                return 2.0 * np.sum(u)
+            b = np.sin(a)
+        if a < -9.0:
+            break
+        a = 0.6 * a + np.sum(u * a)
+    return a * np.sum(x)
+
+
+def test_a_cotangent_that_is_not_there_yet_is_zero_where_a_number_is_due() -> None:
+    args = (0.1, 0.2, np.array([0.4, 0.6]))
+
+    testing.check_grads(swapped_where_ranks_are_unknown, args, order=1)

@@ -16,6 +16,7 @@ from srcad.backends.statements import (
     Increment,
     Return,
     Statement,
+    jumps,
 )
 from srcad.ir.core import (
     BREAK,
@@ -49,6 +50,9 @@ class End(Protocol):
     def takes(self, results: Sequence[Atom], op: If) -> bool:
         """Whether the last conditional of a block should end in this way in both of its arms."""
 
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """Whether a path that ends early, yielding these, can jump past the rest of the block."""
+
     @property
     def leaves(self) -> bool:
         """Whether a path may jump away here."""
@@ -68,6 +72,10 @@ class FunctionEnd:
         """Whether an output is returned."""
         return any(atom in op.outputs for atom in results)
 
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """It returns."""
+        return True
+
 
 @dataclass(eq=False)
 class Join:
@@ -84,6 +92,10 @@ class Join:
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
         """Never: the arms meet again."""
+        return False
+
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """Never: what follows the arms runs."""
         return False
 
 
@@ -112,6 +124,10 @@ class Mapped:
         """What the outer end says of the mapped results."""
         return self.inner.takes(self._mapped(results), op)
 
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """What the outer end says of the mapped results."""
+        return self.inner.skips(self._mapped(results))
+
 
 @dataclass(eq=False)
 class Away:
@@ -125,15 +141,22 @@ class Away:
 
     def finish(self, atoms: Sequence[Atom]) -> list[Statement]:
         """End as the outer block does, with what is known on this path."""
+        ending = self.inner.finish(self._ending(atoms))
+        return ending if jumps(ending) else [*ending, Exit("continue")]
+
+    def _ending(self, atoms: Sequence[Atom]) -> list[Atom]:
         known = dict(zip(self.first, atoms, strict=True))
         passed = [known.get(r, r) if isinstance(r, Value) else r for r in self.guard.orelse.results]
         known.update(zip(self.guard.outputs, passed, strict=True))
-        ending = [known.get(r, r) if isinstance(r, Value) else r for r in self.results]
-        return self.inner.finish(ending)
+        return [known.get(r, r) if isinstance(r, Value) else r for r in self.results]
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
         """Never: it is asked of the guard itself."""
         return False
+
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """What the outer end says of what it gets."""
+        return self.inner.skips(self._ending(results))
 
 
 @dataclass(eq=False)
@@ -157,6 +180,11 @@ class GuardEnd:
     def takes(self, results: Sequence[Atom], op: If) -> bool:
         """Whether the tag comes out of the conditional."""
         return results[self.index] in op.outputs
+
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """Whether it is a path that leaves."""
+        tag = results[self.index]
+        return isinstance(tag, Const) and tag != Const(NONE)
 
 
 @dataclass(eq=False)
@@ -211,3 +239,7 @@ class LoopEnd:
     def takes(self, results: Sequence[Atom], op: If) -> bool:
         """Whether the tag comes out of the conditional."""
         return results[0] in op.outputs
+
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """It goes on with the next trip, or leaves."""
+        return True

@@ -32,6 +32,7 @@ from srcad.backends.statements import (
     jumps,
 )
 from srcad.ir.core import (
+    BREAK,
     NONE,
     UNDEF,
     Arg,
@@ -93,9 +94,8 @@ class Structurer:
                 if k == len(block.ops) - 1 and end.takes(block.results, op):
                     return statements + self._both_arms(op, Mapped(end, op.outputs, block.results))
                 guard = self._guard_after(block, k)
-                if guard is not None:
-                    rest = self._guarded(op, guard, block, end)
-                    return statements + rest
+                if guard is not None and self._skips(op, guard, block, end):
+                    return statements + self._guarded(op, guard, block, end)
             statements += self.op(op)
         return statements + end.finish(block.results)
 
@@ -147,6 +147,12 @@ class Structurer:
         if any(r is not None and r is not test for r in readers) or readers.count(None) != known:
             return None
         return (op.outputs.index(tag), guard)
+
+    def _skips(self, op: If, guard: tuple[int, If], block: Block, end: End) -> bool:
+        """Whether a path that leaves before the guard can jump past what the guard holds."""
+        index, rest = guard
+        left = [Const(BREAK) if k == index else atom for k, atom in enumerate(op.outputs)]
+        return _tells_tag(op, index) and Away(end, op.outputs, rest, block.results).skips(left)
 
     def _guarded(self, op: If, guard: tuple[int, If], block: Block, end: End) -> list[Statement]:
         index, rest = guard
@@ -313,3 +319,17 @@ class Structurer:
             count = Call(target=len, args=(measure,), result=trips, where=op.where, half=op.half)
             statements.append(Do(count, trips))
         return statements
+
+
+def _tells_tag(op: If, index: int) -> bool:
+    """Whether every path through a conditional ends in an arm that yields its tag as a constant."""
+    for arm in op.blocks:
+        tag = arm.results[index]
+        if isinstance(tag, Const):
+            continue
+        last = arm.ops[-1] if arm.ops else None
+        if not isinstance(last, If) or tag not in last.outputs:
+            return False
+        if not _tells_tag(last, last.outputs.index(tag)):
+            return False
+    return True
