@@ -164,7 +164,14 @@ class Scope:
         return found
 
     def ready(self, bar: Atom, value: Value, path: Path = ()) -> Atom:
-        """The cotangent of a value that is certainly bound here: zeros in place of a lazy None."""
+        """The cotangent of a value as its slot keeps it: zeros in place of a lazy None.
+
+        Only where the value may be unbound here, and its zeros need its shape, None stays.
+        """
+        here = type_at(value.type, path)
+        if self.is_lazy(bar) and isinstance(here, Numeric) and here.is_scalar:
+            type_ = Numeric(here.dtype if here.kind in "fc" else None, (), "any")
+            return self.builder.call(runtime.or_zeros, bar, Const(0.0), type=type_)
         return bar if value in self.sweep.undefined else self.filled(bar, value, path)
 
     def filled(self, bar: Atom, value: Value, path: Path = ()) -> Atom:
