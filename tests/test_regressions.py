@@ -76,3 +76,37 @@ def test_a_cotangent_that_is_not_there_yet_is_zero_where_a_number_is_due() -> No
     args = (0.1, 0.2, np.array([0.4, 0.6]))
 
     testing.check_grads(swapped_where_ranks_are_unknown, args, order=1)
+
+
+def changed_when_float_or_scalar(a, x):
+    b = a
+    for k in range(3):
+        b = np.mean(x * b) if k else 0.5 * b
+    other = b
+    b /= 1.0 + np.cos(b)
+    b -= 0.3 * np.tanh(b)
+    return b * other
+
+
+def test_a_number_that_is_a_float_on_one_path_can_be_changed_in_place() -> None:
+    args = (0.3, np.array([0.4, 0.6]))
+
+    testing.check_grads(changed_when_float_or_scalar, args, wrt=(0, 1), order=2)
+
+
+def uneven_list_in_a_loop(a, x):
+    total = 0.0
+    for k in range(3):
+        if k:
+            rows = [a * x, x[1:]]
+            total = total + np.sum(rows[0]) * np.sum(rows[-1])
+        else:
+            rows = [x[:1], a * x]
+            total = total + np.sum(rows[1])
+    return total
+
+
+def test_a_list_of_uneven_arrays_settles_in_a_loop() -> None:
+    args = (0.3, np.array([0.4, 0.6, 0.9]))
+
+    testing.check_grads(uneven_list_in_a_loop, args, wrt=(0, 1), order=1)

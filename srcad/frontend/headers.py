@@ -235,6 +235,9 @@ def _first_binding(s: Session, end: Box, hint: str | None = None) -> Box:
 def loosened(a: Type, b: Type) -> Type:
     """The join of two types; lengths that differ become lengths that differ from trip to trip."""
     result = join(a, b)
+    if isinstance(result, ListOf):
+        items = [t.item for t in (a, b) if isinstance(t, ListOf)]
+        return ListOf(loosened(items[0], items[-1]))
     if not isinstance(result, Numeric) or result.shape is None:
         return result
     assert isinstance(a, Numeric | Undefined)

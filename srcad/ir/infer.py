@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from srcad.ir.choices import Choice, agreed, choices, chosen
 from srcad.ir.core import Arg, Const, Display
 from srcad.ir.primitives import (
     add_at,
@@ -47,9 +48,11 @@ from srcad.types import (
     NUMBER,
     OPAQUE,
     Extent,
+    Form,
     ListOf,
     Numeric,
     Opaque,
+    Shape,
     TupleOf,
     Type,
     Undefined,
@@ -77,9 +80,6 @@ ELEMENTWISE_OPERATORS = frozenset(
 
 
 _PURE_MODULES = frozenset({"numpy", "math", "_operator", "builtins"})
-
-# What these give depends on whether a number is Python's: ``(-2.0) ** 0.5`` is complex there.
-_BY_FORM = frozenset({operator.pow, builtins.pow, operator.floordiv, operator.mod})
 
 
 def is_elementwise(target: object) -> bool:
@@ -165,43 +165,46 @@ def _elementwise(
         return NUMBER
     operands += [a.type for a in keyword_values if isinstance(a.type, Numeric)]  # type: ignore[union-attr]
     shape_ = broadcast([t.shape for t in operands])
-    vague = any(t.form == "any" for t in operands)
-    if any(t.dtype is None for t in operands) or shape_ is None or (vague and target in _BY_FORM):
-        return Numeric(None, shape_, "any")
-    if vague and any(t.form == "any" and t.dtype != np.float64 for t in operands):
-        return Numeric(None, shape_, "any")
-    try:
-        with np.errstate(all="ignore"):
-            sample = target(
-                *[_one(a, _concrete(t)) for a, t in zip(args, types, strict=True)],
-                **{name: _one(a, argument_type(a)) for name, a in kwargs},
-            )
-    except Exception:
-        return NUMBER
-    found = type_of_constant(sample)
+    options = choices(operands, ranks=False)
+    found = agreed(options, [_sample(target, args, kwargs, choice) for choice in options])
     if isinstance(found, TupleOf):
         parts = [t for t in found.items if isinstance(t, Numeric)]
-        return TupleOf(tuple(Numeric(t.dtype, shape_, t.form) for t in parts))
+        return TupleOf(tuple(_of_shape(t, shape_, None) for t in parts))
     if not isinstance(found, Numeric):
         return NUMBER
-    value = _int_value(target, args) if found.form == "python" and found.kind == "i" else None
-    return Numeric(found.dtype, shape_, "any" if vague else found.form, value)
+    value = _int_value(target, args) if found.is_python and found.kind == "i" else None
+    return _of_shape(found, shape_, value)
 
 
-def _concrete(type_: Type) -> Type:
-    """A float64 number of unknown form, taken for a NumPy scalar: the dtype is the same."""
-    if isinstance(type_, Numeric) and type_.form == "any":
-        return Numeric(type_.dtype, type_.shape, "numpy" if type_.shape == () else "array")
-    return type_
+def _of_shape(found: Numeric, shape_: Shape | None, value: Extent | None) -> Numeric:
+    """The type of a result that has the kind of a sample."""
+    form: Form = "any" if shape_ is None else "array" if shape_ else found.form
+    return Numeric(found.dtype, shape_, form, value)
 
 
-def _one(arg: Arg, type_: Type) -> Any:
+def _sample(
+    target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...], choice: Choice
+) -> Type | None:
+    """What an elementwise call gives for one choice of what the types leave open."""
+    try:
+        with np.errstate(all="ignore"):
+            return type_of_constant(
+                target(
+                    *[_one(a, choice) for a in args],
+                    **{name: _one(a, choice) for name, a in kwargs},
+                )
+            )
+    except Exception:
+        return None
+
+
+def _one(arg: Arg, choice: Choice) -> Any:
     """The argument itself if constant, else a stand-in with one entry."""
     if isinstance(arg, Const):
         return arg.value if not isinstance(arg.value, np.ndarray) else arg.value.ravel()[:1]
+    type_ = chosen(argument_type(arg), choice)
     assert isinstance(type_, Numeric)
-    assert type_.shape is not None
-    return filled(type_, (1,) * len(type_.shape), 0)
+    return filled(type_, (1,) * len(type_.shape or ()), 0)
 
 
 def _int_value(target: Any, args: tuple[Arg, ...]) -> Extent | None:
@@ -252,7 +255,7 @@ def _getitem_type(args: tuple[Arg, ...]) -> Type | None:
         for t in container.items:
             result = join(result, t)
         return result
-    if isinstance(container, Numeric) and container.form == "any":
+    if isinstance(container, Numeric) and container.form == "any" and not container.shape:
         return NUMBER
     return None if isinstance(container, Numeric) else OPAQUE
 

@@ -8,11 +8,14 @@ the runs and stays unknown.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
+from srcad.ir.choices import Choice, agreed, choices, chosen
 from srcad.ir.core import Arg, Const, Display
 from srcad.types import (
     FLOAT,
@@ -77,14 +80,12 @@ def fallback(target: Any) -> Type:
 
 
 def is_known(type_: Type) -> bool:
-    """Whether enough is known of a type to make a stand-in."""
+    """Whether a stand-in can be made for a type, with choices for what it leaves open."""
     match type_:
-        case Numeric():
-            return type_.dtype is not None and type_.shape is not None and type_.form != "any"
         case TupleOf(items):
             return all(is_known(t) for t in items)
         case ListOf(item):
-            return isinstance(item, Numeric) and is_known(item)
+            return isinstance(item, Numeric)
         case _:
             return True
 
@@ -114,9 +115,9 @@ def _evaluated(extent: Extent, sizes: Sizes) -> int:
     return extent.constant + sum(k * sizes[symbol] for symbol, k in extent.terms)
 
 
-def _stand_in(arg: Arg, sizes: Sizes, run: int) -> Any:
+def _stand_in(arg: Arg, sizes: Sizes, run: int, choice: Choice) -> Any:
     if isinstance(arg, Display):
-        parts = [_stand_in(a, sizes, run) for a in arg.items]
+        parts = [_stand_in(a, sizes, run, choice) for a in arg.items]
         makers: dict[str, Callable[[list[Any]], Any]] = {
             "tuple": tuple,
             "list": list,
@@ -127,7 +128,7 @@ def _stand_in(arg: Arg, sizes: Sizes, run: int) -> Any:
         return makers[arg.kind](parts)
     if isinstance(arg, Const):
         return arg.value
-    return _stand_in_of_type(arg.type, sizes, run)
+    return _stand_in_of_type(chosen(arg.type, choice), sizes, run)
 
 
 def _stand_in_of_type(type_: Type, sizes: Sizes, run: int) -> Any:
@@ -169,9 +170,10 @@ def _extents_of_type(type_: Type) -> Iterator[Extent]:
 
 def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
     """The type of a call's result, from two runs on stand-ins."""
-    arguments = (*args, *(a for _, a in kwargs))
-    if not all(is_known(argument_type(a)) for a in arguments):
+    types = [argument_type(a) for a in (*args, *(a for _, a in kwargs))]
+    if not all(map(is_known, types)):
         return fallback(target)
+    options = choices(types)
     if target is np.squeeze:
         for e in _extents_in(args[0]):
             is_one(e)
@@ -180,19 +182,42 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
         symbols = list(dict.fromkeys(s for e in extents for s, _ in e.terms))
         runs = [dict(zip(symbols, _lengths(base, len(symbols)), strict=True))
                 for base in _bases(len(symbols))]  # fmt: skip
-        try:
-            with np.errstate(all="ignore"):
-                first, second = (
-                    target(*[_stand_in(a, sizes, run) for a in args],
-                           **{name: _stand_in(a, sizes, run) for name, a in kwargs})
-                    for run, sizes in enumerate(runs)
-                )  # fmt: skip
-        except Exception:
-            if not _settle_ones(symbols) and not _merge_one_pair(symbols):
-                return fallback(target)
-            continue
-        return _explained(first, second, extents, runs)
+        with quiet() if len(options) > 1 else nullcontext():
+            found = [_tried(target, args, kwargs, runs, choice) for choice in options]
+        if any(found):
+            results = [pair and _explained(*pair, extents, runs) for pair in found]
+            return agreed(options, results)
+        if not _settle_ones(symbols) and not _merge_one_pair(symbols):
+            break
     return fallback(target)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without warnings about stand-ins that the user's values will never be like."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _tried(
+    target: Any,
+    args: tuple[Arg, ...],
+    kwargs: tuple[tuple[str, Arg], ...],
+    runs: list[Sizes],
+    choice: Choice,
+) -> tuple[Any, Any] | None:
+    """What the two runs give for one choice of what the types leave open; None if it raises."""
+    try:
+        with np.errstate(all="ignore"):
+            first, second = (
+                target(*[_stand_in(a, sizes, run, choice) for a in args],
+                       **{name: _stand_in(a, sizes, run, choice) for name, a in kwargs})
+                for run, sizes in enumerate(runs)
+            )  # fmt: skip
+    except Exception:
+        return None
+    return first, second
 
 
 def _bases(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -148,6 +148,45 @@ def counted(x):
     return x.shape[0] - 1
 
 
+def element_or_float(x, n):
+    return x[0] if n > 2 else 0.5
+
+
+def sine_of_either(x, n):
+    return np.sin(x[0] if n > 2 else 0.5)
+
+
+def product_with_either(x, n):
+    return (x[0] if n > 2 else 0.5) * x[1]
+
+
+def power_of_either(x, n):
+    return (x[0] if n > 2 else 0.5) ** 2
+
+
+def broadcast_of_either(x, n):
+    return (x - (x[0] if n > 2 else 0.5))[1:]
+
+
+def mean_of_any_rank(x, n):
+    return np.mean(x if n > 2 else 0.5)
+
+
+def flat_of_any_rank(a, n):
+    return np.ravel(a if n > 2 else a[0])
+
+
+def rows_of_any_rank(a, n):
+    return np.sum(a if n > 2 else a[0], axis=0)
+
+
+def from_an_integer(x):
+    s = 0
+    for v in x:
+        s = s + v
+    return s * x
+
+
 CASES = [
     (float_stays, (1.5,), "float"),
     (int_division, (3,), "float"),
@@ -175,6 +214,15 @@ CASES = [
     (record, (X,), "dict(a: float64[r], b: float64)"),
     (zero_d, (1.5,), "float64[]"),
     (counted, (X,), "int"),
+    (element_or_float, (X, 3), "float64[]"),
+    (sine_of_either, (X, 3), "float64"),
+    (product_with_either, (X, 3), "float64"),
+    (power_of_either, (X, 3), "float64[]"),
+    (broadcast_of_either, (X, 3), "float64[r-1]"),
+    (mean_of_any_rank, (X, 3), "float64"),
+    (flat_of_any_rank, (A, 3), "float64[m]"),
+    (rows_of_any_rank, (A, 3), "float64[...]"),
+    (from_an_integer, (X,), "?[r]"),
 ]
 
 

@@ -1,0 +1,128 @@
+"""What a number of unknown form, dtype or rank may be: what to try where a type is asked for.
+
+A number that is a Python float on one path and a NumPy scalar on another has no one stand-in.
+It has one for each kind that it may be, and what the results have in common is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+import numpy as np
+
+from srcad.records import dataclass
+from srcad.types import (
+    UNDEFINED,
+    DType,
+    Form,
+    ListOf,
+    Numeric,
+    TupleOf,
+    Type,
+    constant_extent,
+    fresh_extent,
+    join,
+)
+
+_FLOAT64 = np.dtype(np.float64)
+_OF_PYTHON = frozenset(np.dtype(t) for t in (np.float64, np.int64, np.complex128, np.bool_))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is taken for what a type leaves open."""
+
+    form: Form = "numpy"
+    dtype: DType = _FLOAT64
+    rank: int = 0
+
+
+_FORMS: tuple[Form, ...] = ("python", "numpy", "array")
+_DTYPES = (_FLOAT64, *(np.dtype(t) for t in (np.int64, np.float32, np.complex128)))
+_RANKS = (0, 1, 2, 3)
+_LENGTHS = tuple(constant_extent(n) for n in (2, 3, 4))
+_ENOUGH = {"dtype": 3, "rank": 2}
+
+
+def choices(types: Iterable[Type], *, ranks: bool = True) -> tuple[Choice, ...]:
+    """What to try for what these types leave open; one choice if they leave nothing."""
+    left = frozenset[str]().union(*map(_open, types))
+    if not left:
+        return (Choice(),)
+    kinds = list(product(_FORMS if "form" in left else ("array",), _RANKS[: 1 + 3 * ranks]))
+    if "rank" not in left or not ranks:
+        kinds = [(form, rank) for form, rank in kinds if rank == 0]
+    dtypes = _DTYPES if "dtype" in left else _DTYPES[:1]
+    return tuple(
+        Choice(form, dtype, rank)
+        for dtype in dtypes
+        for form, rank in kinds
+        if form == "array" or rank == 0
+    )
+
+
+def _open(type_: Type) -> frozenset[str]:
+    """What is not known of the numbers in a type."""
+    match type_:
+        case Numeric(dtype, shape, form):
+            left = {"form": form == "any" and not shape, "dtype": dtype is None,
+                    "rank": shape is None}  # fmt: skip
+            return frozenset(name for name, is_left in left.items() if is_left)
+        case TupleOf(items):
+            return frozenset[str]().union(*map(_open, items))
+        case ListOf(item):
+            return _open(item)
+    return frozenset()
+
+
+def chosen(type_: Type, choice: Choice) -> Type:
+    """The type with what it leaves open as a choice says."""
+    match type_:
+        case Numeric(dtype, shape, form, value):
+            if form != "any" and dtype is not None and shape is not None:
+                return type_
+            shape = _LENGTHS[: choice.rank] if shape is None else shape
+            dtype = choice.dtype if dtype is None else dtype
+            if form == "any":
+                form = "array" if shape else choice.form
+            if form == "python" and dtype not in _OF_PYTHON:
+                form = "numpy"
+            return Numeric(dtype, shape, form, value)
+        case TupleOf(items):
+            return type_.of(tuple(chosen(t, choice) for t in items))
+        case ListOf(item):
+            return ListOf(chosen(item, choice))
+    return type_
+
+
+def agreed(options: Sequence[Choice], found: Sequence[Type | None]) -> Type:
+    """What the results for the choices have in common; None stands for one that raises.
+
+    What only few of the dtypes or ranks tried lead to says nothing of those that were not tried.
+    """
+    result: Type = UNDEFINED
+    for type_ in found:
+        result = result if type_ is None else join(result, type_)
+    for name in ("dtype", "rank"):
+        tried = {getattr(choice, name) for choice in options}
+        pairs = zip(options, found, strict=True)
+        led = {getattr(choice, name) for choice, type_ in pairs if type_ is not None}
+        if len(tried) > 1:
+            result = _vague(result, name, known=len(led) >= _ENOUGH[name])
+    return result
+
+
+def _vague(type_: Type, name: str, *, known: bool) -> Type:
+    """The type without what the choices of a name do not tell: of ranks never the lengths."""
+    match type_:
+        case Numeric(dtype, shape, form) if name == "dtype":
+            return type_ if known else Numeric(None, shape, form)
+        case Numeric(dtype, shape, form):
+            rank = shape if shape is None else tuple(fresh_extent() for _ in shape)
+            return Numeric(dtype, rank if known else None, form)
+        case TupleOf(items):
+            return type_.of(tuple(_vague(t, name, known=known) for t in items))
+        case ListOf(item):
+            return ListOf(_vague(item, name, known=known))
+    return type_
