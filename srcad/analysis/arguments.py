@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from srcad import runtime
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Routine
@@ -47,7 +49,10 @@ def arguments(call: Call) -> dict[int | str, Arg]:
 
 
 def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
-    """The arguments through which a derivative may flow, by place; also where no rule is."""
+    """The arguments through which a derivative may flow, by place; also where no rule is.
+
+    So it may through a float of which the rule says nothing, and that is refused.
+    """
     target = call.target
     if isinstance(target, Routine):
         return arguments(call)
@@ -56,13 +61,19 @@ def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
         return structural
     rule = rule_of(target)
     found = arguments(call)
+    if target is np.arange and len(call.args) == 1 and "stop" not in found:
+        del found[0]  # the stop, which only counts
     if rule is None:
         return {k: a for k, a in found.items() if has_float(argument_type(a))}
     if rule.kind == "nondifferentiable":
         return {}
     inert = inert_entries(rule.function) if rule.function is not None else frozenset()
     entries = {place: rule.entry(place) for place in found}
-    return {k: found[k] for k, entry in entries.items() if entry and entry[0] not in inert}
+    return {
+        k: found[k]
+        for k, entry in entries.items()
+        if (has_float(argument_type(found[k])) if entry is None else entry[0] not in inert)
+    }
 
 
 def rule_of(target: Any) -> Rule | None:

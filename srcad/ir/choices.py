@@ -42,7 +42,6 @@ _FORMS: tuple[Form, ...] = ("python", "numpy", "array")
 _DTYPES = (_FLOAT64, *(np.dtype(t) for t in (np.int64, np.float32, np.complex128)))
 _RANKS = (0, 1, 2, 3)
 _LENGTHS = tuple(constant_extent(n) for n in (2, 3, 4))
-_ENOUGH = {"dtype": 3, "rank": 2}
 
 
 def choices(types: Iterable[Type], *, ranks: bool = True) -> tuple[Choice, ...]:
@@ -104,25 +103,39 @@ def agreed(options: Sequence[Choice], found: Sequence[Type | None]) -> Type:
     result: Type = UNDEFINED
     for type_ in found:
         result = result if type_ is None else join(result, type_)
-    for name in ("dtype", "rank"):
-        tried = {getattr(choice, name) for choice in options}
-        pairs = zip(options, found, strict=True)
-        led = {getattr(choice, name) for choice, type_ in pairs if type_ is not None}
-        if len(tried) > 1:
-            result = _vague(result, name, known=len(led) >= _ENOUGH[name])
+    if _few(options, found, "dtype", 3):
+        result = _of_any_dtype(result)
+    if any(choice.rank for choice in options):
+        result = of_any_lengths(result, rank=not _few(options, found, "rank", 2))
     return result
 
 
-def _vague(type_: Type, name: str, *, known: bool) -> Type:
-    """The type without what the choices of a name do not tell: of ranks never the lengths."""
+def _few(options: Sequence[Choice], found: Sequence[Type | None], name: str, enough: int) -> bool:
+    """Whether several of a thing were tried and too few did not raise."""
+    pairs = [(getattr(c, name), t) for c, t in zip(options, found, strict=True)]
+    led = {tried for tried, type_ in pairs if type_ is not None}
+    return len({tried for tried, _ in pairs}) > 1 and len(led) < enough
+
+
+def _of_any_dtype(type_: Type) -> Type:
     match type_:
-        case Numeric(dtype, shape, form) if name == "dtype":
-            return type_ if known else Numeric(None, shape, form)
-        case Numeric(dtype, shape, form):
-            rank = shape if shape is None else tuple(fresh_extent() for _ in shape)
-            return Numeric(dtype, rank if known else None, form)
+        case Numeric(_, shape, form):
+            return Numeric(None, shape, form)
         case TupleOf(items):
-            return type_.of(tuple(_vague(t, name, known=known) for t in items))
+            return type_.of(tuple(_of_any_dtype(t) for t in items))
         case ListOf(item):
-            return ListOf(_vague(item, name, known=known))
+            return ListOf(_of_any_dtype(item))
+    return type_
+
+
+def of_any_lengths(type_: Type, *, rank: bool = True) -> Type:
+    """The type of what has other lengths (without `rank`, another number of them)."""
+    match type_:
+        case Numeric(dtype, shape, form):
+            shape = None if shape is None or not rank else tuple(fresh_extent() for _ in shape)
+            return Numeric(dtype, shape, form)
+        case TupleOf(items):
+            return type_.of(tuple(of_any_lengths(t, rank=rank) for t in items))
+        case ListOf(item):
+            return ListOf(of_any_lengths(item, rank=rank))
     return type_

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.ir.choices import Choice, agreed, choices, chosen
+from srcad.ir.choices import Choice, agreed, choices, chosen, of_any_lengths
 from srcad.ir.core import Arg, Const, Display
 from srcad.ir.primitives import (
     add_at,
@@ -79,6 +79,13 @@ ELEMENTWISE_OPERATORS = frozenset(
 )  # fmt: skip
 
 
+_BY_CONTENT = (
+    np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.unique_all, np.unique_counts,
+    np.unique_inverse, np.unique_values, np.trim_zeros, np.union1d, np.intersect1d, np.setdiff1d,
+    np.setxor1d, np.extract, np.compress,
+)  # fmt: skip
+
+
 _PURE_MODULES = frozenset({"numpy", "math", "_operator", "builtins"})
 
 
@@ -104,7 +111,16 @@ def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg
         return _elementwise(target, args, types, kwargs)
     if not may_run(target):
         return fallback(target)
-    return by_running(target, args, kwargs)
+    found = by_running(target, args, kwargs)
+    return of_any_lengths(found) if _counts(target, types, kwargs) else found
+
+
+def _counts(target: Any, types: list[Type], kwargs: tuple[tuple[str, Arg], ...]) -> bool:
+    """Whether the lengths of a result depend on what the operands hold."""
+    if target is np.arange:
+        types = [*types, *(a.type for _, a in kwargs if not isinstance(a, Display))]
+        return any(isinstance(t, Numeric) and t.kind not in "iu" for t in types)
+    return (target is np.where and len(types) == 1) or any(target is f for f in _BY_CONTENT)
 
 
 def may_run(target: Any) -> bool:

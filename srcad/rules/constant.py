@@ -40,17 +40,30 @@ nondifferentiable(
 nondifferentiable(np.argmax, np.argmin, np.argsort, np.argpartition, np.nanargmax, np.nanargmin)
 nondifferentiable(np.argwhere, np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted)
 nondifferentiable(np.digitize, np.lexsort, np.unravel_index, np.ravel_multi_index)
-nondifferentiable(np.histogram_bin_edges, np.bincount, np.linalg.matrix_rank)
+nondifferentiable(np.histogram_bin_edges, np.linalg.matrix_rank)
 nondifferentiable(np.shares_memory, np.may_share_memory, str, repr, format, print)
 nondifferentiable(np.result_type, np.can_cast, np.promote_types, np.min_scalar_type)
 nondifferentiable(np.issubdtype, np.finfo, np.iinfo)
 
 # ------------------------------------------------------------------------ arrays from nothing
 nondifferentiable(np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like)
-nondifferentiable(np.eye, np.identity, np.arange, np.tri, np.indices, np.ix_, zeros_like)
+nondifferentiable(np.eye, np.identity, np.tri, np.indices, np.ix_, zeros_like)
 nondifferentiable(np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from)
 nondifferentiable(np.diag_indices, np.diag_indices_from, np.mask_indices, np.ndindex)
 nondifferentiable(np.hanning, np.hamming, np.blackman, np.bartlett)
+
+
+@linear(np.arange, active=("start", "stop", "step"))
+def arange(y_bar, start, stop=None, step=1, *, dtype=None):
+    """``y[k] = start + k * step``; the stop, or the only argument, just counts."""
+    start_bar = None if stop is None else np.sum(y_bar)
+    return start_bar, None, np.sum(y_bar * np.arange(len(y_bar)))
+
+
+@linear(np.bincount, active=("weights",))
+def bincount(y_bar, x, weights=None, minlength=0):
+    """Each weight is added to one bin."""
+    return y_bar[x]
 
 
 @linear(np.full)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.arguments import arguments, differentiable_arguments, rule_of
+from srcad.analysis.arguments import arguments, differentiable_arguments, has_float, rule_of
 from srcad.errors import (
     MissingRuleError,
     NotDifferentiableError,
@@ -71,6 +71,7 @@ def _by_rule(scope: Scope, op: Call, bars: dict[Path, Atom]) -> None:
                 where=op.where,
                 help=("leave the keyword out, or write a rule that has it:  @srcad.rules.adjoint",),
             )
+    _refuse_missing_entries(scope, op, rule)
     if _joins_collected_rows(scope, op):
         scope.contribute(op.args[0], (), bars[()])
         return
@@ -122,18 +123,26 @@ def _joins_collected_rows(scope: Scope, op: Call) -> bool:
 
 # ------------------------------------------------------------------------------- elementwise
 def _undo_elementwise(scope: Scope, op: Call, rule: Rule, y_bar: Atom) -> None:
-    operands = {place: _lifted(scope, arg) for place, arg in arguments(op).items()}
+    arrays = {place: _as_array(scope, arg) for place, arg in arguments(op).items()}
+    operands = {place: _lifted(scope, arg) for place, arg in arrays.items()}
     result = _lifted(scope, op.result) if rule.wants_result else op.result
     operands, result = guarded_operands(scope, y_bar, op, rule, operands, result)
     keywords = {"y": result} if rule.wants_result else {}
     for place, arg, partial in _entries(scope, op, rule, operands, [], keywords):
-        if not isinstance(arg, Value) or scope.sweep.facts.active(arg) is False:
+        array = arrays[place]
+        if not isinstance(array, Value) or scope.sweep.facts.of(arg) is False:
             continue
         _refuse_no_partial(op, place, partial)
         bar = times(scope, y_bar, partial)
         if bar is not None:
             bar = record_mask(scope, y_bar, partial, bar)
-            scope.contribute(arg, (), unbroadcast(scope, op, bar, arg))
+            contribute_structure(scope, arg, unbroadcast(scope, op, bar, array))
+
+
+def _as_array(scope: Scope, arg: Arg) -> Arg:
+    """A list or tuple as the array that an elementwise function makes of it."""
+    is_list = isinstance(arg, Display) and arg.kind in ("list", "tuple")
+    return scope.call(np.asarray, arg) if is_list else arg
 
 
 def _entries(
@@ -168,6 +177,24 @@ def _sequence(scope: Scope, found: Any) -> list[Any]:
         parts = len(found.type.items) if isinstance(found.type, TupleOf) else 0
         return [scope.child(found.type, found, k) for k in range(parts)]
     return list(found.items if isinstance(found, Display) else found)
+
+
+def _refuse_missing_entries(scope: Scope, op: Call, rule: Rule) -> None:
+    """A rule says of every argument that a derivative may flow through what it is."""
+    for place, arg in arguments(op).items():
+        if rule.entry(place) is not None or scope.sweep.facts.of(arg) is False:
+            continue
+        if has_float(argument_type(arg)):
+            name = repr(place) if isinstance(place, str) else f"{place + 1}"
+            raise MissingRuleError(
+                f"the rule of {qualified_name(op.target)} has no derivative for argument {name}",
+                where=op.where,
+                why="it depends on a differentiated argument.",
+                help=(
+                    "treat it as a constant:  srcad.stop_gradient(...)",
+                    "or write a rule that has it:  @srcad.rules.adjoint(..., override=True)",
+                ),
+            )
 
 
 def _refuse_no_partial(op: Call, place: int | str, partial: Any) -> None:
@@ -296,8 +323,8 @@ def contribute_structure(scope: Scope, arg: Arg, entry: Any) -> None:
         return
     target = primitives.item if isinstance(atom_type(atom), TupleOf) else operator.getitem
     for k, one in enumerate(arg.items):
-        if isinstance(one, Value) and scope.is_active((one, ())):
-            scope.contribute(one, (), scope.call(target, atom, Const(k)))
+        if scope.sweep.facts.of(one) is not False:
+            contribute_structure(scope, one, scope.call(target, atom, Const(k)))
 
 
 def _contribute_sequence(scope: Scope, arg: Arg, entry: tuple[Any, ...] | list[Any]) -> None:

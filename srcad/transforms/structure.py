@@ -160,6 +160,9 @@ def add_at(scope: Scope, array: Value, index: Arg, bar: Atom) -> None:
     """Add to some places of the cotangent of an array: one buffer, however often it is read."""
     if not scope.is_active((array, ())):
         return
+    if isinstance(array.type, Numeric) and array.type.is_scalar:  # x[()], x[...], x[None]
+        scope.contribute(array, (), narrowed(scope, bar, array))
+        return
     target = primitives.add_at_repeated if may_repeat(index) else primitives.add_at
     total = _buffer(scope, array)
     result = scope.builder.call(target, total, index, bar, hint=_bar_name(array))
@@ -249,7 +252,7 @@ def _undo_add_at(scope: Scope, op: Call, bars: Bars) -> None:
     scope.contribute(array, (), bar)
 
 
-def narrowed(scope: Scope, bar: Value, value: Value) -> Atom:
+def narrowed(scope: Scope, bar: Atom, value: Value) -> Atom:
     """A cotangent of what was stored, summed to the shape of the value that was broadcast."""
     wide, narrow = bar.type, value.type
     if isinstance(wide, Numeric) and isinstance(narrow, Numeric):

@@ -50,6 +50,8 @@ SHAPES = [
     (np.full_like, (np.zeros((2, 4), int), A, float), {}),
     (np.linspace, (0.5, 2.0, 5), {}), (np.linspace, (A, B, 3), {"axis": 1}),
     (np.linspace, (0.5, A), {"num": 3}),
+    (np.arange, (0.5, 3.2), {}), (np.arange, (0.5, 3.2, 0.4), {}), (np.arange, (2.5,), {}),
+    (np.bincount, (np.array([0, 2, 2, 1]), A), {}),
     (np.linspace, (0.5, 2.0, 4, False), {}),
     *[(f, (T[0],), {}) for f in (np.tril, np.triu)],
     *[(f, (T, -1), {}) for f in (np.tril, np.triu)],
