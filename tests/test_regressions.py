@@ -110,3 +110,21 @@ def test_a_list_of_uneven_arrays_settles_in_a_loop() -> None:
     args = (0.3, np.array([0.4, 0.6, 0.9]))
 
     testing.check_grads(uneven_list_in_a_loop, args, wrt=(0, 1), order=1)
+
+
+def sum_of_items(x):
+    return np.sum([e for e in x]) + np.mean(x)
+
+
+def reads_what_one_path_saves(a, k):
+    if k:
+        return a
+    return reads_what_one_path_saves(sum_of_items(np.linspace(-0.7, 0.93, 3) * a), 1)
+
+
+def recursive(a):
+    return reads_what_one_path_saves(a, 0)
+
+
+def test_what_a_path_of_a_recursion_has_not_saved_is_not_copied() -> None:
+    testing.check_grads(recursive, (0.3,), order=1)

@@ -36,6 +36,8 @@ from srcad.ir.core import (
     collected_outputs,
     walk,
 )
+from srcad.ir.primitives import field as field_of
+from srcad.ir.primitives import item
 from srcad.records import dataclass
 from srcad.runtime import owned
 from srcad.types import ListOf, Numeric
@@ -191,7 +193,10 @@ class _Cures:
         if op.result not in self.views:
             return [op]
         taken = Value(op.result.type)
-        return [replace(op, result=taken), copy_of(taken, op.result, op)]
+        call = copy_of(taken, op.result, op)
+        if op.target in (item, field_of):  # what an arm that was not taken has saved is None
+            call = replace(call, target=owned)
+        return [replace(op, result=taken), call]
 
     def _loop(self, op: Loop) -> list[Op]:
         before: list[Op] = []
