@@ -30,6 +30,8 @@ class Conditions:
 
     Every condition may use what the ones before it have named (by ``:=``), since they are tested
     in order.  All names that are not the user's begin with `prefix`.
+
+    With `quick` there is a second list: what suffices where all shapes are those last seen.
     """
 
     def __init__(
@@ -48,7 +50,8 @@ class Conditions:
         self.setup: list[str] = []
         self.risky = False
         self.assumptions: list[Assumption] = []
-        self.shapes: list[tuple[str, int]] | None = None
+        self.quick: list[str] | None = None
+        self.shapes: dict[str, str] = {}
         self.ordered: frozenset[tuple[str, str]] = frozenset()
         self._counter = 0
         self._known: dict[int, str] = {}
@@ -123,6 +126,8 @@ class Conditions:
                 space = f"{holder}.__globals__"
                 if at_root:
                     space = self._prepared("space", f"{holder}.__globals__")
+                if builtin is _NOTHING:
+                    return f"{space}[{key!r}]"
                 return f"{space}.get({key!r}, {self.constant(builtin)})"
             case "cell":
                 names = (code or self.function.__code__).co_freevars
@@ -145,9 +150,20 @@ class Conditions:
         return name
 
     # ------------------------------------------------------------------------- types
-    def add(self, condition: str) -> None:
-        """One more condition."""
+    def add(self, condition: str, quick: str | None = None) -> None:
+        """One more condition; `quick` stands for it where all shapes are those last seen."""
         self.conditions.append(condition)
+        if self.quick is not None and quick != "":
+            self.quick.append(quick or condition)
+
+    def add_shape(self, array: str, path: Path, rank: int) -> None:
+        """The array at a path has this rank; its shape gets a name."""
+        shape = self.names[(*path, ("shape",))] = self.fresh("s")
+        seen = f"{self.prefix}seen{len(self.shapes) + 1}"
+        if self.quick is not None:
+            self.shapes[shape] = seen
+        self.add(f"{self._own('len')}({shape} := {array}.shape) == {rank}",
+                 quick=f"({shape} := {array}.shape) == {seen}")  # fmt: skip
 
     def is_class(self, first: str, cls: str) -> None:
         """The class is exactly this one."""
@@ -210,7 +226,9 @@ class Conditions:
         if repeated:
             self._assume_each(assumption, symbols)
         else:
-            self.add(self.relation(assumption, {s: self._symbol(s) for s in symbols}))
+            of_shapes = all((*self.source(s)[:-1], ("shape",)) in self.names for s in symbols)
+            self.add(self.relation(assumption, {s: self._symbol(s) for s in symbols}),
+                     quick="" if of_shapes else None)  # fmt: skip
 
     def take_assumptions_of_items(self, items: Conditions, path: Path) -> None:
         """Let conditions about each item of one list test the assumptions that are only theirs."""
@@ -222,28 +240,6 @@ class Conditions:
                 items.add(self.relation(assumption, values))
             else:
                 left.append(assumption)
-        self.assumptions = left
-
-    def shapes_at_once(self) -> None:
-        """Test all shapes in one condition, which holds at once where they are those last seen.
-
-        Only if `shapes` was set to a list, so that the arrays met since then are in it.
-        """
-        if not self.shapes:
-            return
-        p = self.prefix
-        tests = [f"{p}len({p}shapes[{k}]) == {rank}" for k, (_, rank) in enumerate(self.shapes)]
-        left = []
-        for assumption in self.assumptions:
-            symbols = _symbols(assumption)
-            if all((*self.source(s)[:-1], ("shape",)) in self.names for s in symbols):
-                tests.append(self.relation(assumption, {s: self._symbol(s) for s in symbols}))
-            else:
-                left.append(assumption)
-        now = ", ".join(expression for expression, _ in self.shapes)
-        self.add(f"(({p}shapes := ({now},)) == {p}seen or ({' and '.join(tests)} "
-                 f"and ({p}seen := {p}shapes) is not None))")  # fmt: skip
-        self.setup.append(f"{p}seen = None")
         self.assumptions = left
 
     def _assume_each(self, assumption: Assumption, symbols: list[Symbol]) -> None:

@@ -131,7 +131,7 @@ def _conditions(pattern: Pattern, names: list[str], function: Any, rules: int | 
     c.assumptions = list(pattern.assumptions)
     c.ordered = frozenset(("param", name) for name in pattern.ordered)
     if len(pattern.assumptions) > 1:
-        c.shapes = []
+        c.quick = []
     for name, type_ in zip(names, pattern.types, strict=True):
         check(c, type_, name, (("param", name),))
     if rules is not None:
@@ -139,7 +139,6 @@ def _conditions(pattern: Pattern, names: list[str], function: Any, rules: int | 
         c.add(f"{c.prefix}rules._version == {rules}")
     for path, type_ in pattern.captures:
         check(c, type_, c.expression(path), path)
-    c.shapes_at_once()
     for guard in pattern.guards:
         c.guard(guard.path, guard.kind, guard.expected)
     for assumption in c.assumptions:
@@ -154,8 +153,10 @@ def _text(
     names = ", ".join(parameter.name for parameter in parameters)
     test = " and ".join(c.conditions) or "True"
     before: list[str] = []
+    if c.shapes:
+        test = f"{' and '.join(c.quick or ())} or {test} and {_note_shapes(c, before)}"
     if c.risky:
-        before = ["try:", f"    {p}fits = {test}", f"except {p}errors:", f"    {p}fits = False"]
+        before += ["try:", f"    {p}fits = {test}", f"except {p}errors:", f"    {p}fits = False"]
         test = f"{p}fits"
     if head:
         header = _header(parameters, p)
@@ -181,8 +182,6 @@ def _text(
             f"    return {p}bound({p}run, {inputs})" if inputs else f"    return {p}run",
             f"return {p}next({names})",
         ]
-    if c.shapes:
-        body.insert(0, f"nonlocal {p}seen")
     lines = [
         *c.functions,
         f"def bind({p}function, {p}run, {p}next):",
@@ -193,6 +192,14 @@ def _text(
         f"    return {name}",
     ]
     return "\n".join(lines)
+
+
+def _note_shapes(c: Conditions, before: list[str]) -> str:
+    """The condition that notes the shapes of a call that fits; `before` gets how they are read."""
+    p = c.prefix
+    before += [f"nonlocal {p}seen", f"{', '.join(c.shapes.values())}, = {p}seen"]
+    c.setup.append(f"{p}seen = {(None,) * len(c.shapes)}")
+    return f"({p}seen := ({', '.join(c.shapes)},))"
 
 
 _STARS: dict[Any, str] = {

@@ -55,23 +55,19 @@ def _numeric(c: Conditions, type_: Any, first: str, name: str, path: Path) -> No
 
 def _array(c: Conditions, type_: Numeric, first: str, name: str, path: Path) -> None:
     p = c.prefix
-    c.add(f"({p}type({first}) is {p}ndarray or {p}type({name}) is {p}memmap)")
+    exact = f"{p}type({first}) is {p}ndarray"
+    c.add(f"({exact} or {p}type({name}) is {p}memmap)", quick=exact)
     if type_.dtype is None:
         c.add(f"{c.constant(is_number)}({name})")
     else:
         dtype = c.constant(type_.dtype)
-        c.add(f"({name}.dtype is {dtype} or {name}.dtype == {dtype})")
+        exact = f"{name}.dtype is {dtype}"
+        c.add(f"({exact} or {name}.dtype == {dtype})", quick=exact)
     rank = None if type_.shape is None else len(type_.shape)
     if path[0] in c.ordered and (rank is None or rank > 1):
         c.add(f"{name}.flags.c_contiguous")
-    if type_.shape is None:
-        return
-    if c.shapes is not None:
-        c.names[(*path, ("shape",))] = f"{p}shapes[{len(c.shapes)}]"
-        c.shapes.append((f"{name}.shape", len(type_.shape)))
-    else:
-        shape = c.names[(*path, ("shape",))] = c.fresh("s")
-        c.add(f"{p}len({shape} := {name}.shape) == {len(type_.shape)}")
+    if type_.shape is not None:
+        c.add_shape(name, path, len(type_.shape))
 
 
 def _structure(c: Conditions, type_: Any, first: str, name: str, path: Path) -> None:
