@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from srcad.compiled import Gradient
 from srcad.derivatives import derived
 from srcad.finishing import checked
 from srcad.frontend.lower import Lowered
@@ -38,6 +39,15 @@ def evaluated(f: Callable[..., Any], *args: Any) -> Any:
     """The value of ``f(*args)`` by way of the IR: lowered for these arguments, then evaluated."""
     made, values = lowered(f, args, tuple(range(len(args))))
     return evaluate(checked(made.function), *values)
+
+
+def evaluated_as_compiled(gradient: Gradient, *args: Any) -> Any:
+    """The value of ``f(*args)`` by evaluating the very IR from which a gradient was compiled."""
+    family, arguments = gradient._bound(args, {})
+    entry = family.entry_for(gradient.function, arguments)
+    named = {p.name: a for p, a in zip(entry.parameters, arguments, strict=True)}
+    captured = [read(path, gradient.function, named) for path, _ in entry.pattern.captures]
+    return evaluate(checked(entry.product.lowered), *arguments, *captured)
 
 
 def evaluated_gradient(

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import srcad
-from tests.adapter import evaluated, evaluated_gradient
+from tests.adapter import evaluated_as_compiled, evaluated_gradient
 from tests.generator.differences import (
     Slope,
     complex_slope,
@@ -128,8 +129,9 @@ class _Check:
     def run(self) -> None:
         """All comparisons."""
         value = self.plain_value()
-        self.exact("evaluator", evaluated(self.f, *self.args), value)
-        emitted, gradient = srcad.value_and_grad(self.f, wrt=self.wrt)(*self.args)
+        compiled = srcad.value_and_grad(self.f, wrt=self.wrt)
+        emitted, gradient = compiled(*self.args)
+        self.exact("evaluator", evaluated_as_compiled(compiled, *self.args), value)
         self.exact("emitted", emitted, value)
         self.kinds(gradient)
         turn = self.program.seed // 3 % 3
@@ -194,6 +196,11 @@ class _Check:
             self.close("pullback", got, mapped(lambda g, s=factor: g * s, gradient))
 
     # --------------------------------------------------------------------- derivatives
+    @cached_property
+    def instrumented(self) -> tuple[Callable[..., Any], list[Any]]:
+        """The function that records its branches, and the list that it records into."""
+        return instrumented(self.program.text, self.module.__name__)
+
     def at(self, k: int, along: Any, step: complex) -> tuple[Any, ...]:
         args = list(copy.deepcopy(self.args))
         args[k] = moved(args[k], along, step)
@@ -206,7 +213,7 @@ class _Check:
         if self.program.analytic:
             want = complex_slope(lambda step: self.f(*self.at(k, along, step)))
         if want is None:
-            f, trace = instrumented(self.program.text, self.module.__name__)
+            f, trace = self.instrumented
             want = real_slope(lambda step: traced(f, trace, self.at(k, along, step)))
         if want is None:
             return False
@@ -235,7 +242,7 @@ class _Check:
         """The derivative of the gradient along the first argument."""
         inner = srcad.grad(self.f, wrt=0)
         twice = srcad.grad(inner, wrt=0)(*self.args)
-        f, trace = instrumented(self.program.text, self.module.__name__)
+        f, trace = self.instrumented
 
         def run(step: float) -> tuple[Any, list[Any]]:
             args = self.at(0, 1.0, step)

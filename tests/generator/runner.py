@@ -7,6 +7,7 @@ more than 2 % were dropped.  Failing programs are written to a folder, the first
 from __future__ import annotations
 
 import argparse
+import gc
 import multiprocessing
 import os
 import signal
@@ -21,6 +22,7 @@ os.environ.setdefault("SRCAD_VERIFY", "1")
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
+import srcad  # noqa: E402 - after the environment is set
 from tests.generator.checker import Outcome, check  # noqa: E402 - after the environment is set
 from tests.generator.features import REQUIRED, features  # noqa: E402
 from tests.generator.program import Program, program  # noqa: E402
@@ -31,6 +33,12 @@ LIMIT = 30  # seconds for one program
 
 def _expire(number: int, frame: FrameType | None) -> None:
     raise TimeoutError(f"no answer after {LIMIT} seconds")
+
+
+def settle() -> None:
+    """Import everything, and keep it out of the way of the garbage collector."""
+    srcad.grad(float)
+    gc.freeze()
 
 
 def one(seed: int, folder: Path) -> tuple[int, Outcome, set[str]]:
@@ -93,7 +101,7 @@ def main(argv: list[str]) -> int:
     counts: Counter[str] = Counter()
     seen: Counter[str] = Counter()
     failures: list[tuple[int, Outcome]] = []
-    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+    with multiprocessing.get_context("spawn").Pool(options.jobs, settle) as pool:
         check_one = partial(one, folder=folder)
         for seed, outcome, found in pool.imap_unordered(check_one, seeds, chunksize=4):
             counts[outcome.status] += 1
