@@ -120,7 +120,7 @@ class Op:
         raise NotImplementedError
 
     @property
-    def operands(self) -> Iterator[Value]:
+    def operands(self) -> list[Value]:
         """The values that the op itself names (not those inside its blocks)."""
         raise NotImplementedError
 
@@ -153,12 +153,10 @@ class Call(Op):
         return (self.result,)
 
     @property
-    def operands(self) -> Iterator[Value]:
+    def operands(self) -> list[Value]:
         """The values among the arguments."""
-        for arg in self.args:
-            yield from values_in(arg)
-        for _, arg in self.kwargs:
-            yield from values_in(arg)
+        found = _values_among(self.args)
+        return found + _values_among([a for _, a in self.kwargs]) if self.kwargs else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,9 +174,9 @@ class If(Op):
         return self.outputs
 
     @property
-    def operands(self) -> Iterator[Value]:
+    def operands(self) -> list[Value]:
         """The test, unless it is a constant."""
-        yield from values_in(self.test)
+        return _values_among((self.test,))
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -210,12 +208,10 @@ class For(Op):
         return self.outputs
 
     @property
-    def operands(self) -> Iterator[Value]:
+    def operands(self) -> list[Value]:
         """The values among the sequences, what enters, and the count."""
-        for arg in (*self.seqs, *self.inits):
-            yield from values_in(arg)
-        if self.count is not None:
-            yield from values_in(self.count)
+        counts = () if self.count is None else (self.count,)
+        return _values_among((*self.seqs, *self.inits, *counts))
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -252,10 +248,9 @@ class While(Op):
         return self.outputs
 
     @property
-    def operands(self) -> Iterator[Value]:
+    def operands(self) -> list[Value]:
         """The values among what enters."""
-        for arg in self.inits:
-            yield from values_in(arg)
+        return _values_among(self.inits)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -313,13 +308,19 @@ class Routine:
         return self.name
 
 
-def values_in(arg: Arg) -> Iterator[Value]:
+def values_in(arg: Arg) -> list[Value]:
     """The values inside an argument."""
-    if isinstance(arg, Value):
-        yield arg
-    elif isinstance(arg, Display):
-        for item in arg.items:
-            yield from values_in(item)
+    return [arg] if isinstance(arg, Value) else _values_among((arg,))
+
+
+def _values_among(args: Iterable[Arg]) -> list[Value]:
+    found: list[Value] = []
+    for arg in args:
+        if isinstance(arg, Value):
+            found.append(arg)
+        elif isinstance(arg, Display):
+            found += _values_among(arg.items)
+    return found
 
 
 def carried_outputs(loop: Loop) -> tuple[Value, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from srcad.errors import InvalidIRError
-from srcad.ir.core import Arg, Block, Call, For, Function, If, Op, Value, While, values_in
+from srcad.ir.core import Block, Call, For, Function, If, Op, Value, While
 
 
 def verify(function: Function) -> Function:
@@ -30,17 +30,16 @@ def _define(values: tuple[Value, ...], defined: set[Value], name: str) -> None:
         defined.add(value)
 
 
-def _use(arg: Arg, scope: set[Value], name: str, op: object) -> None:
-    for value in values_in(arg):
-        if value not in scope:
-            raise InvalidIRError(f"{value!r} is used out of scope in {name!r} by {op!r}")
+def _out_of_scope(value: Value, name: str, op: object) -> InvalidIRError:
+    return InvalidIRError(f"{value!r} is used out of scope in {name!r} by {op!r}")
 
 
 def _block(block: Block, scope: set[Value], defined: set[Value], name: str) -> None:
     scope = scope | set(block.params)
     for op in block.ops:
         for value in op.operands:
-            _use(value, scope, name, op)
+            if value not in scope:
+                raise _out_of_scope(value, name, op)
         _arity(op, name)
         for inner in op.blocks:
             _define(inner.params, defined, name)
@@ -48,7 +47,8 @@ def _block(block: Block, scope: set[Value], defined: set[Value], name: str) -> N
         _define(op.results, defined, name)
         scope.update(op.results)
     for atom in block.results:
-        _use(atom, scope, name, "yield")
+        if isinstance(atom, Value) and atom not in scope:
+            raise _out_of_scope(atom, name, "yield")
 
 
 def _arity(op: Op, name: str) -> None:

@@ -11,7 +11,7 @@ running it can be noticed: by an effect, or by an exception that the plain call 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 
 from srcad.analysis.trips import is_surely_inside
@@ -59,7 +59,7 @@ class _Frame:
 class _Needs:
     """What each value is made of, and the values that are needed."""
 
-    made_of: dict[Value, list[Arg]] = field(default_factory=dict)
+    made_of: dict[Value, Sequence[Arg]] = field(default_factory=dict)
     frames: dict[Value, _Frame | None] = field(default_factory=dict)
     by_op: dict[int, _Frame] = field(default_factory=dict)
     needed: set[Value] = field(default_factory=set)
@@ -72,8 +72,10 @@ class _Needs:
         """Note what every value of a block is made of; want what must stay."""
         for op in block.ops:
             if isinstance(op, Call):
-                self.made_of[op.result] = [*op.args, *(a for _, a in op.kwargs)]
-                self.frames[op.result] = frame
+                named = [a for _, a in op.kwargs] if op.kwargs else ()
+                self.made_of[op.result] = (*op.args, *named) if named else op.args
+                if frame is not None:
+                    self.frames[op.result] = frame
                 if is_noticeable(op) and not self._is_inside(op, frame):
                     self.want([op.result])
                 continue
@@ -124,11 +126,12 @@ class _Needs:
     # -------------------------------------------------------------- marking
     def want(self, args: Iterable[Arg]) -> None:
         """Mark values as needed."""
+        needed, pending = self.needed, self.pending
         for arg in args:
-            for value in values_in(arg):
-                if value not in self.needed:
-                    self.needed.add(value)
-                    self.pending.append(value)
+            for value in (arg,) if isinstance(arg, Value) else values_in(arg):
+                if value not in needed:
+                    needed.add(value)
+                    pending.append(value)
 
     def settle(self) -> None:
         """Mark everything that the marked values are made of."""
@@ -136,8 +139,9 @@ class _Needs:
             while self.pending:
                 value = self.pending.pop()
                 self.want(self.made_of.get(value, ()))
-                self._enter(self.frames.get(value))
-                self._enter(self.owners.get(value))
+                for frame in (self.frames.get(value), self.owners.get(value)):
+                    if frame is not None and not frame.needed:
+                        self._enter(frame)
             for loop in self.loops:
                 if self.by_op[id(loop)].needed and loop.count is None and not self._items(loop):
                     self.want([cheapest_sequence(loop)])
