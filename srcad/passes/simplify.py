@@ -17,9 +17,13 @@ def simplify(function: Function) -> Function:
 
     The primal half keeps its ops: its value is bit for bit what the plain call returns.
     """
-    for _ in range(_MOST):
+    for count in range(_MOST):
         rewriter = Rewriter()
-        function = dce(shape_reads(rewriter.function(function)))
+        rewritten = rewriter.function(function)
+        if count and not rewriter.changed and not rewriter.alike:
+            moved = shape_reads(function)
+            return function if moved is function else dce(moved)
+        function = dce(shape_reads(rewritten))
         if not rewriter.changed:
             break
     return function
