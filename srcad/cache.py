@@ -8,10 +8,12 @@ the shared patterns.  A lock per record makes sure that threads compile a patter
 
 from __future__ import annotations
 
+import gc
 import inspect
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import field
 from functools import partial
 from threading import RLock
@@ -198,7 +200,7 @@ class Family:
                     ready = entry.ready(function, arguments)
                     if ready is not None:
                         return entry, ready
-            with _COMPILING:
+            with _COMPILING, _without_collections():
                 entry = self.compile(self, function, arguments)
             self.entries = [entry, *self.entries][:MOST_ENTRIES]
             self.version += 1
@@ -274,6 +276,18 @@ class Record:
 _RECORDS: OrderedDict[int, tuple[Callable[[], Any], Record]] = OrderedDict()
 _LOCK = RLock()
 _COMPILING = RLock()  # the compiler itself is used by one thread at a time
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Let the garbage collector wait: what the compiler makes is mostly still in use."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def record_of(function: Any) -> tuple[Record, Any]:
