@@ -279,7 +279,8 @@ Continue BoolOp NamedExpr BinOp UnaryOp Lambda IfExp Dict Set ListComp SetComp D
 GeneratorExp Compare Call FormattedValue JoinedStr Constant Attribute Subscript Starred Name
 List Tuple Slice comprehension arguments arg keyword And Or Add Sub Mult MatMult Div Mod Pow
 LShift RShift BitOr BitXor BitAnd FloorDiv Invert Not UAdd USub Eq NotEq Lt LtE Gt GtE Is IsNot
-In NotIn Load Store
+In NotIn Load Store Match match_case MatchValue MatchSingleton MatchSequence MatchMapping
+MatchClass MatchStar MatchAs MatchOr
 """.split()
 
 

@@ -129,6 +129,22 @@ def refuse_form(s: Session, node: ast.AST) -> NoReturn:
     )
 
 
+class Deferred(ast.expr):
+    """An expression of the reader's own, inside statements that it makes: `read` reads it."""
+
+    _fields = ()
+
+    def __init__(self, read: Callable[[Session], Box]) -> None:
+        super().__init__()
+        self.read = read
+
+
+@lowers(Deferred)
+def deferred(s: Session, node: Deferred) -> Box:
+    """What the reader has left for later."""
+    return node.read(s)
+
+
 def bind(s: Session, name_: str, box: Box) -> None:
     """Bind a name; a new value takes it as its hint."""
     if isinstance(box, Value) and box.hint is None and not s.frame.trusted:

@@ -298,10 +298,20 @@ def _identity(s: Session, left: Box, right: Box, *, negated: bool) -> Box:
         return Static(negated)
     if isinstance(left, Value) and isinstance(right, Value) and left is right:
         return Static(not negated)
-    if not none and not (isinstance(left, Value) and isinstance(right, Value)):
+    values = isinstance(left, Value) and isinstance(right, Value)
+    if not none and not values and not _may_be_a_flag(left, right):
         return Static(negated)
     result = s.emit(primitives.is_, left, right)
     return s.emit(primitives.not_, result) if negated else result
+
+
+def _may_be_a_flag(left: Box, right: Box) -> bool:
+    """Whether one is True or False, and the other a value that may be that very object."""
+    value, constant = (left, right) if isinstance(left, Value) else (right, left)
+    if not isinstance(value, Value) or not isinstance(constant, Static):
+        return False
+    number = value.type if isinstance(value.type, Numeric) else None
+    return isinstance(constant.value, bool) and (number is None or number.kind in ("b", "?"))
 
 
 def _membership(s: Session, item: Box, container: Box, *, negated: bool) -> Box:

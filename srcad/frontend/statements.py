@@ -14,6 +14,7 @@ from srcad.frontend.control import Statements, guarded, lower_if
 from srcad.frontend.expressions import function_box
 from srcad.frontend.forms import lower, lower_statement, lowers_statement, refuse_form
 from srcad.frontend.known import known, truth
+from srcad.frontend.matching import as_conditional
 from srcad.frontend.names import box_of_object
 from srcad.frontend.operators import choose
 from srcad.frontend.scope import RETURN_NAME, Diverges, Session
@@ -27,6 +28,9 @@ def lower_statements(s: Session, statements: Statements) -> None:
     frame = s.frame
     for index, node in enumerate(statements):
         rest = statements[index + 1 :]
+        if isinstance(node, ast.Match):
+            with s.at(node):
+                node = as_conditional(s, node)
         if isinstance(node, ast.If):
             if lower_if(s, node, rest, lower_statements):
                 return

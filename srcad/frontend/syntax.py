@@ -82,7 +82,7 @@ def bound_names(node: ast.AST) -> frozenset[str]:
                 outside.update(given)
             case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
                 names.add(name)
-            case ast.MatchStar(name=str(name)):
+            case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
                 names.add(name)
     return frozenset(names - outside)
 
@@ -128,8 +128,13 @@ def stored_names(node: ast.AST) -> tuple[str, ...]:
 def _targets(node: ast.AST) -> Iterator[str]:
     within = node.target if isinstance(node, ast.For) else node
     for inner in ast.walk(within):
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-            yield inner.id
+        match inner:
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name
+            case ast.MatchMapping(rest=str(name)) | ast.ExceptHandler(name=str(name)):
+                yield name
     if isinstance(node, ast.For):
         for part in (*node.body, *node.orelse):
             yield from _targets(part)

@@ -1,0 +1,275 @@
+"""``match``: every case is a condition over the subject's parts, followed by its bindings.
+
+A `match` statement is read as the chain of conditionals that it abbreviates.  A pattern becomes a
+list of questions, each asked only if those before it hold, and a list of captures; what is known
+of the subject's structure answers most questions now.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections.abc
+from collections.abc import Callable, Iterator
+from dataclasses import field
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.attributes import attribute
+from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
+from srcad.frontend.forms import Deferred, bind, lower
+from srcad.frontend.indexing import getitem
+from srcad.frontend.known import known, spread, truth
+from srcad.frontend.operators import choose, compare
+from srcad.frontend.scope import Session
+from srcad.frontend.sequences import length
+from srcad.ir.core import Value
+from srcad.records import dataclass
+from srcad.types import BOOL, ListOf, Numeric, Opaque
+
+Part = Callable[[], Box]
+WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+
+
+@dataclass(eq=False)
+class Reading:
+    """One pattern taken apart: questions in order, and what the names are if all hold."""
+
+    questions: list[Part] = field(default_factory=list)
+    captures: dict[str, Part] = field(default_factory=dict)
+
+
+def as_conditional(s: Session, node: ast.Match) -> ast.If:
+    """The conditionals that a ``match`` is; the subject is read here, once."""
+    subject = lower(s, node.subject)
+    if isinstance(subject, Value):
+        subject = s.box(subject)
+    chain: list[ast.stmt] = []
+    for case in reversed(node.cases):
+        chain = [_conditional(case, subject, chain)]
+    first = chain[0]
+    assert isinstance(first, ast.If)
+    return first
+
+
+def _conditional(case: ast.match_case, subject: Box, orelse: list[ast.stmt]) -> ast.If:
+    found = Reading()
+
+    def holds(s: Session) -> Box:
+        take(s, found, case.pattern, lambda: subject)
+        if case.guard is None:
+            return _all(s, found.questions)
+        return _all(s, [*found.questions, lambda: guard(s)])
+
+    def guard(s: Session) -> Box:
+        bind_captures(s)
+        assert case.guard is not None
+        return lower(s, case.guard)
+
+    def bind_captures(s: Session) -> Box:
+        for name, part in found.captures.items():
+            bind(s, name, part())
+        return Static(None)
+
+    body = case.body
+    if case.guard is None:
+        body = [ast.Expr(Deferred(bind_captures)), *body]
+    made = ast.If(Deferred(holds), body, orelse)
+    for part in (made, made.test, body[0], getattr(body[0], "value", body[0])):
+        if not hasattr(part, "lineno"):
+            ast.copy_location(part, case.pattern)
+    return made
+
+
+def _all(s: Session, questions: list[Part]) -> Box:
+    """The answers in order, each asked only if the one before was yes."""
+    if not questions:
+        return Static(True)
+    first = questions[0]()
+    known_truth = truth(first)
+    if len(questions) == 1 or known_truth is False:
+        return first if known_truth is None else Static(known_truth)
+    if known_truth is True:
+        return _all(s, questions[1:])
+    return choose(s, s.atom(first), lambda: _all(s, questions[1:]), lambda: Static(False))
+
+
+# ------------------------------------------------------------------------------ patterns
+def take(s: Session, found: Reading, pattern: ast.pattern, part: Part) -> None:
+    """Take one pattern apart; `part` reads what it is matched against."""
+    match pattern:
+        case ast.MatchValue(value=value):
+            found.questions.append(lambda: compare(s, ast.Eq(), part(), lower(s, value)))
+        case ast.MatchSingleton(value=constant):
+            found.questions.append(lambda: compare(s, ast.Is(), part(), Static(constant)))
+        case ast.MatchAs(pattern=inner, name=name):
+            if inner is not None:
+                take(s, found, inner, part)
+            if name is not None:
+                found.captures[name] = part
+        case ast.MatchOr():
+            _either(s, found, pattern, part)
+        case ast.MatchSequence():
+            _sequence(s, found, pattern, part)
+        case ast.MatchMapping():
+            _mapping(s, found, pattern, part)
+        case ast.MatchClass():
+            _instance(s, found, pattern, part)
+
+
+def _either(s: Session, found: Reading, pattern: ast.MatchOr, part: Part) -> None:
+    """``a | b``: the names of the alternative that matched, kept aside until all of it has."""
+    readings = [Reading() for _ in pattern.patterns]
+    names: dict[str, None] = {}
+    for reading, inner in zip(readings, pattern.patterns, strict=True):
+        take(s, reading, inner, part)
+        names.update(dict.fromkeys(reading.captures))
+
+    def matched(reading: Reading) -> Box:
+        for name, read in reading.captures.items():
+            s.frame.env[_aside(name)] = read()
+        return Static(True)
+
+    def attempt(index: int) -> Box:
+        reading = readings[index]
+        answer = _all(s, [*reading.questions, lambda: matched(reading)])
+        known_truth = truth(answer)
+        if known_truth is True or index + 1 == len(readings):
+            return answer
+        if known_truth is False:
+            return attempt(index + 1)
+        return choose(s, s.atom(answer), lambda: Static(True), lambda: attempt(index + 1))
+
+    found.questions.append(lambda: attempt(0))
+    for name in names:
+        found.captures[name] = lambda name=name: s.frame.env.pop(_aside(name))  # type: ignore[misc]
+
+
+def _aside(name: str) -> str:
+    return f"%match {name}"
+
+
+def _sequence(s: Session, found: Reading, pattern: ast.MatchSequence, part: Part) -> None:
+    """``[a, *rest, b]``."""
+    parts = pattern.patterns
+    star = next((k for k, p in enumerate(parts) if isinstance(p, ast.MatchStar)), None)
+    fixed = len(parts) - (star is not None)
+    wanted = ast.Eq() if star is None else ast.GtE()
+    found.questions.append(lambda: _is_a(s, part(), _is_sequence))
+    found.questions.append(lambda: compare(s, wanted, length(s, part()), Static(fixed)))
+    for k, inner in enumerate(parts):
+        if isinstance(inner, ast.MatchStar):
+            after = len(parts) - k - 1
+            if inner.name is not None:
+                found.captures[inner.name] = lambda k=k, n=after: _middle(s, part(), k, n)  # type: ignore[misc]
+            continue
+        position = k if star is None or k < star else k - len(parts)
+        take(s, found, inner, lambda p=position: getitem(s, _plain(part()), Static(p)))  # type: ignore[misc]
+
+
+def _plain(box: Box) -> Box:
+    """A named tuple as the tuple that it is."""
+    return TupleBox(box.items) if isinstance(box, RecordBox) else box
+
+
+def _middle(s: Session, box: Box, before: int, after: int) -> Box:
+    """What a star captures: a list."""
+    stop = Static(-after if after else None)
+    if isinstance(box, Value):
+        items = getitem(s, box, SliceBox(Static(before), stop, Static(None)))
+        return s.emit(list, items, type=Opaque(list)) if _is_opaque(items) else items
+    items_ = spread(s, box)
+    return ListBox(items_[before : len(items_) - after])
+
+
+def _is_opaque(box: Box) -> bool:
+    return isinstance(box, Value) and isinstance(box.type, Opaque)
+
+
+def _mapping(s: Session, found: Reading, pattern: ast.MatchMapping, part: Part) -> None:
+    """``{key: pattern, **rest}``."""
+    found.questions.append(lambda: _is_a(s, part(), _is_mapping))
+    for key, inner in zip(pattern.keys, pattern.patterns, strict=True):
+        found.questions.append(
+            lambda key=key: compare(s, ast.In(), lower(s, key), part())  # type: ignore[misc]
+        )
+        take(s, found, inner, lambda key=key: getitem(s, part(), lower(s, key)))  # type: ignore[misc]
+    if pattern.rest is not None:
+        found.captures[pattern.rest] = lambda: _remaining(s, pattern, part())
+
+
+def _remaining(s: Session, pattern: ast.MatchMapping, box: Box) -> Box:
+    """The entries of a mapping that the pattern does not name."""
+    named = [known(s, lower(s, key), "a key", key) for key in pattern.keys]
+    if isinstance(box, DictBox):
+        pairs = [p for p in zip(box.keys, box.items, strict=True) if p[0] not in named]
+        return DictBox(tuple(k for k, _ in pairs), tuple(b for _, b in pairs))
+    return s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot capture the rest of this mapping",
+        node=pattern,
+        why="its keys are not known before the call.",
+        help=("read the entries by their keys",),
+    )
+
+
+def _instance(s: Session, found: Reading, pattern: ast.MatchClass, part: Part) -> None:
+    """``Class(a, b, name=c)``."""
+    cls = known(s, lower(s, pattern.cls), "a class", pattern.cls)
+    found.questions.append(lambda: s.invoke(s, Static(isinstance), (part(), Static(cls)), {}))
+    positional = list(pattern.patterns)
+    if positional and cls in WHOLE:
+        take(s, found, positional.pop(0), part)
+    names = [*getattr(cls, "__match_args__", ())[: len(positional)], *pattern.kwd_attrs]
+    if len(names) != len(positional) + len(pattern.kwd_attrs):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot match {cls.__name__!r} with {len(pattern.patterns)} positions",
+            node=pattern,
+            why="its __match_args__ names fewer; the plain call raises here.",
+            help=("match by name:  Class(name=pattern)",),
+        )
+    for name, inner in zip(names, [*positional, *pattern.kwd_patterns], strict=True):
+        read = _attribute(s, name, part)
+        found.questions.append(
+            lambda name=name: s.invoke(s, Static(hasattr), (part(), Static(name)), {})  # type: ignore[misc]
+        )
+        take(s, found, inner, read)
+
+
+def _attribute(s: Session, name: str, part: Part) -> Part:
+    return lambda: attribute(s, part(), name)
+
+
+# ------------------------------------------------------------------------------ questions
+def _is_a(s: Session, box: Box, test: Callable[[Any], bool]) -> Box:
+    """Whether the subject is a sequence, or a mapping, in the sense of ``match``."""
+    for example in _examples(box):
+        return Static(test(example))
+    return s.emit(test, box, type=BOOL)
+
+
+def _examples(box: Box) -> Iterator[Any]:
+    """Something of the kind that a box is, where that is known."""
+    match box:
+        case Static(atom=None):
+            yield box.value
+        case TupleBox():
+            yield ()
+        case ListBox() | Value(type=ListOf()):
+            yield []
+        case DictBox():
+            yield {}
+        case RecordBox():
+            yield () if issubclass(box.cls, tuple) else None
+        case Value(type=Numeric()):
+            yield 0
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, collections.abc.Sequence) and not isinstance(
+        value, str | bytes | bytearray
+    )
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, collections.abc.Mapping)
