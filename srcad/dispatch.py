@@ -37,6 +37,7 @@ from srcad.conditions import Conditions, guarded_code
 from srcad.frontend.guards import Guard
 from srcad.kinds import check
 from srcad.notes import add_note
+from srcad.overlaps import Pairs, overlapping
 from srcad.paths import Path
 from srcad.records import dataclass
 from srcad.rules import registry
@@ -68,7 +69,8 @@ class Pattern:
 
     `types` are those of the parameters in order; `captures` are the values that are read besides
     the arguments and passed after them; `ordered` are the parameters all of whose arrays lie in
-    memory in C order.
+    memory in C order; `written` are the positions of those that the function writes into, and
+    `overlaps` the pairs of arguments that share memory with them.
     """
 
     types: tuple[Type, ...]
@@ -76,6 +78,8 @@ class Pattern:
     captures: tuple[tuple[Path, Type], ...] = ()
     guards: tuple[Guard, ...] = ()
     ordered: tuple[str, ...] = ()
+    written: tuple[int, ...] = ()
+    overlaps: Pairs = ()
 
 
 def binder(
@@ -134,6 +138,9 @@ def _conditions(pattern: Pattern, names: list[str], function: Any, rules: int | 
         c.quick = []
     for name, type_ in zip(names, pattern.types, strict=True):
         check(c, type_, name, (("param", name),))
+    if pattern.written and len(names) > 1:
+        found = f"{c.constant(overlapping)}(({', '.join(names)}), {c.constant(pattern.written)})"
+        c.add(f"{found} == {c.constant(pattern.overlaps)}")
     if rules is not None:
         c.constants[f"{c.prefix}rules"] = registry
         c.add(f"{c.prefix}rules._version == {rules}")

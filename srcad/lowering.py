@@ -11,6 +11,7 @@ from srcad.frontend.boxes import Box, Static
 from srcad.frontend.known import spread
 from srcad.frontend.lower import Lowered, lower, session_for
 from srcad.frontend.scope import Diverges, Frame, NeedsStatic, Session
+from srcad.frontend.written import overlaid, written_parameters
 from srcad.ir.core import Block, Const, Function, Value
 from srcad.request import Parameter, name_of
 from srcad.rules import registry
@@ -26,6 +27,7 @@ def lower_callable(
     active: tuple[str, ...],
     arguments: Mapping[str, Any],
     transforms: Callable[..., Any],
+    overlaps: Sequence[Sequence[str]] = (),
 ) -> Lowered:
     """Read a callable for one signature.
 
@@ -45,6 +47,8 @@ def lower_callable(
         The arguments of the call that caused the compilation.
     transforms : callable
         What a call of an object of srcad's own means.
+    overlaps : sequence of sequences of str
+        Parameters that are arrays which share memory.
 
     Returns
     -------
@@ -53,10 +57,11 @@ def lower_callable(
     """
     if isinstance(function, FunctionType) and registry.lookup(function) is None:
         return lower(function, types, facts, active=active, arguments=arguments,
-                     transforms=transforms)  # fmt: skip
+                     transforms=transforms, overlaps=overlaps)  # fmt: skip
     session = session_for(facts, transforms=transforms, root=function)
     name = name_of(function)
-    session.frames.append(Frame(name=name, file="", globals={}, path=()))
+    frame = Frame(name=name, file="", globals={}, path=())
+    session.frames.append(frame)
     values = {key: Value(type_, key) for key, type_ in types.items()}
     boxes: dict[str, Box] = {}
     for key, value in values.items():
@@ -64,6 +69,8 @@ def lower_callable(
             session.active.add(value)
         session.paths[value] = (("param", key),)
         boxes[key] = _argument(session, value, arguments.get(key))
+    boxes.update(overlaid(session, [[values[name] for name in group] for group in overlaps]))
+    frame.env.update(boxes)
     try:
         result = session.atom(_called(session, function, parameters, boxes))
     except Diverges:
@@ -73,7 +80,8 @@ def lower_callable(
     captures, guards = tuple(session.captures), tuple(session.guards)
     block = Block((), tuple(session.builder.ops), (result,))
     made = Function(name, (*values.values(), *(c.value for c in captures)), block)
-    return Lowered(made, captures, guards, frozenset(session.active))
+    written = frozenset(written_parameters(session))
+    return Lowered(made, captures, guards, frozenset(session.active), written=written)
 
 
 def _argument(session: Session, value: Value, given: Any) -> Box:

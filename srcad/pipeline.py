@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -32,6 +33,7 @@ from srcad.lowering import lower_callable
 from srcad.nested import transforms
 from srcad.notes import register
 from srcad.outputs import refuse_complex
+from srcad.overlaps import groups, names_of, overlapping
 from srcad.product import Product
 from srcad.request import Parameter, Place, Request, code_of, module_of, name_of, parameters_of
 from srcad.signature import describe, generic, is_in_c_order
@@ -56,12 +58,15 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
     else:
         made = _compiled(function, parameters, request, types, facts, named)
     lowered, product, run = made
+    written = tuple(k for k, p in enumerate(parameters) if p.name in lowered.written)
     pattern = Pattern(
         tuple(types.values()),
         tuple(facts.assumptions),
         tuple((c.path, c.value.type) for c in lowered.captures),
         tuple(_light(guard, code_of(function)) for guard in lowered.guards),
         ordered=_ordered(family, function, arguments),
+        written=written,
+        overlaps=overlapping(arguments, written),
     )
     return Entry(pattern, run, product, family.parameters, why=_reason(family, function, arguments))
 
@@ -95,8 +100,7 @@ def _compiled(
     places = request.places(function, parameters)
     wrt = list(dict.fromkeys(p.parameter for p in places))
     active = tuple(parameters[k].name for k in wrt)
-    lowered = lower_callable(function, parameters, types, facts, active=active,
-                             arguments=arguments, transforms=transforms)  # fmt: skip
+    lowered = _lowered(function, parameters, types, facts, active, arguments)
     if lowered.raises:
         product = Product(name_of(function), module_of(function), lowered=lowered.function)
         return lowered, product, _raising(product, lowered.function, request)
@@ -116,6 +120,28 @@ def _compiled(
     else:
         run = _joined(product, with_requested_results(made, request, places, wrt), request)
     return lowered, product, run
+
+
+def _lowered(
+    function: Any,
+    parameters: Sequence[Parameter],
+    types: dict[str, Type],
+    facts: Facts,
+    active: tuple[str, ...],
+    arguments: dict[str, Any],
+) -> Lowered:
+    """The function as IR; arguments that it writes into and that overlap are one copy."""
+    lower = partial(lower_callable, function, parameters, types, facts, active=active,
+                    arguments=arguments, transforms=transforms)  # fmt: skip
+    lowered = lower()
+    names = [p.name for p in parameters]
+    written = [k for k, name in enumerate(names) if name in lowered.written]
+    values = [arguments.get(name) for name in names]
+    pairs = overlapping(values, written)
+    if not pairs:
+        return lowered
+    found = names_of(groups(pairs, values, name_of(function)), names)
+    return replace(lower(overlaps=found), written=lowered.written)
 
 
 def refuse_inert(

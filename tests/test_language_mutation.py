@@ -283,6 +283,60 @@ def test_second_derivatives_of_stores():
     srcad.testing.check_grads(stencil, (x,), order=2)
 
 
+# ------------------------------------------------------------------------------ overlaps
+def of_two(x, y):
+    x[1:] *= y[: x.size - 1]
+    x[0] = x[2] * y[1]
+    return np.sum(x * y[: x.size] ** 2)
+
+
+OVERLAPS = {
+    "apart": lambda b: (b, b.copy()),
+    "the same": lambda b: (b, b),
+    "the first is shorter": lambda b: (b[:-1], b),
+    "both are views": lambda b: (b[1:], b[:-1]),
+    "reversed": lambda b: (b[:-1][::-1], b),
+}
+
+
+@pytest.mark.parametrize("arguments", OVERLAPS.values(), ids=OVERLAPS)
+def test_arguments_that_share_memory_see_the_writes_of_each_other(arguments):
+    base = np.array([1.3, -0.7, 2.1, 0.4, 1.1])
+    given = base.copy()
+
+    value, gradients = srcad.value_and_grad(of_two, wrt=(0, 1))(*arguments(given))
+
+    assert np.array_equal(given, base)
+    assert value == of_two(*arguments(base.copy()))
+    total = np.zeros(5)
+    for gradient, places in zip(gradients, arguments(np.arange(5)), strict=True):
+        np.add.at(total, places, gradient)
+    np.testing.assert_allclose(
+        total, differences(lambda b: of_two(*arguments(b)), base), rtol=2e-7, atol=2e-7
+    )
+
+
+def test_a_call_with_overlapping_arguments_is_another_program():
+    g = srcad.grad(of_two, wrt=(0, 1))
+    x = np.array([1.3, -0.7, 2.1, 0.4, 1.1])
+
+    apart = g(x, x.copy())
+    same = g(x, x)
+
+    assert not np.allclose(apart[0], same[0])
+    np.testing.assert_array_equal(g(x, x.copy())[0], apart[0])
+
+
+def test_overlapping_arrays_in_a_container_are_refused():
+    def f(parts):
+        parts[0][:] = 2.0 * parts[1]
+        return np.sum(parts[0] * parts[1])
+
+    x = np.ones(3)
+    with pytest.raises(MutationError, match="shares memory"):
+        srcad.grad(f)((x, x))
+
+
 # ------------------------------------------------------------------------------ refusals
 TABLE = np.ones(3)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -35,6 +35,7 @@ from srcad.frontend.functions import Callee, callee_of, inline, read_body
 from srcad.frontend.guards import Capture, Guard
 from srcad.frontend.recursion import call_routine, is_recursive
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
+from srcad.frontend.written import overlaid, written_parameters
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Value
 from srcad.records import dataclass
@@ -61,7 +62,7 @@ class Lowered:
 
     The parameters of `function` are the user's parameters in the order of the signature (``*args``
     is one tuple, ``**kwargs`` one dict), then one per capture.  It has one result.  `raises` says
-    that every path raises.
+    that every path raises; `written` are the parameters that the function writes into.
     """
 
     function: Function
@@ -69,6 +70,7 @@ class Lowered:
     guards: tuple[Guard, ...]
     active: frozenset[Value]
     raises: bool = False
+    written: frozenset[str] = frozenset()
 
 
 def session_for(facts: Facts, **given: Any) -> Session:
@@ -94,6 +96,7 @@ def lower(
     arguments: Mapping[str, Any] | None = None,
     transforms: Transforms | None = None,
     path: Path = (),
+    overlaps: Sequence[Sequence[str]] = (),
 ) -> Lowered:
     """Read a function for one signature.
 
@@ -113,6 +116,8 @@ def lower(
         What a call of an object of srcad's own (a gradient) means.
     path : tuple
         How the function is reached; its globals and cells are captured below this path.
+    overlaps : sequence of sequences of str
+        Parameters that are arrays which share memory: read as views of one copy.
 
     Returns
     -------
@@ -131,6 +136,7 @@ def lower(
     session.paths.update((value, (("param", name),)) for name, value in params.items())
     given = arguments or {}
     boxes = {name: _argument(session, value, given.get(name)) for name, value in params.items()}
+    boxes.update(overlaid(session, [[params[name] for name in group] for group in overlaps]))
     result = _result(session, callee, boxes)
     raises, atom = result is None, Const(None) if result is None else result
     params_in_order = (*params.values(), *(c.value for c in session.captures))
@@ -138,7 +144,8 @@ def lower(
     where = Location(callee.frame.file, callee.node.lineno, function=function.__name__)
     made = Function(function.__name__, params_in_order, block, where)
     captures, guards = tuple(session.captures), tuple(session.guards)
-    return Lowered(made, captures, guards, frozenset(session.active), raises)
+    written = frozenset(written_parameters(session))
+    return Lowered(made, captures, guards, frozenset(session.active), raises, written)
 
 
 def _argument(s: Session, value: Value, given: Any) -> Box:

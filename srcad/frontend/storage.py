@@ -232,6 +232,9 @@ def realised(s: Session, root: Value, steps: Sequence[Step], hint: str | None = 
         name = hint if k == len(steps) - 1 else None
         value = s.emit(step.target, value, *step.args, kwargs=step.keywords, hint=name)
     s.builder.half = half
+    where = origin(s, root)
+    if steps and where.steps is not None:  # also where the steps are copies of overlaid memory
+        s.origins[value] = Origin(where.objects, (*where.steps, *steps))
     return value
 
 

@@ -1,0 +1,54 @@
+"""Arguments that a function writes into, and those that share memory."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from srcad.frontend.boxes import Box
+from srcad.frontend.places import Step
+from srcad.frontend.scope import Session
+from srcad.frontend.storage import Origin
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.overlaps import places
+from srcad.types import INT, Numeric, TupleOf
+
+
+def written_parameters(s: Session) -> Iterator[str]:
+    """The parameters into whose arrays the function writes."""
+    for value in s.written_objects:
+        path = s.paths.get(value)
+        if path is not None and path[0][0] == "param":
+            yield path[0][1]
+
+
+def overlaid(s: Session, groups: Sequence[Sequence[Value]]) -> dict[str, Box]:
+    """Bind arrays that share memory to views of one copy of it, by the parameters' names."""
+    found: dict[str, Box] = {}
+    for k, group in enumerate(groups):
+        found.update(_overlaid(s, group, f"%base{k}"))
+    return found
+
+
+def _overlaid(s: Session, group: Sequence[Value], name: str) -> dict[str, Box]:
+    types = [value.type for value in group]
+    kinds = [Numeric(np.dtype(int), t.shape, "array") for t in types if isinstance(t, Numeric)]
+    where = s.emit(places, *group, effect=True, type=TupleOf((INT, *kinds)))
+    parts = [
+        s.builder.call(primitives.item, where, Const(k), type=t)
+        for k, t in enumerate((INT, *kinds))
+    ]
+    dtype = types[0].dtype if isinstance(types[0], Numeric) else None
+    base = s.emit(np.zeros, parts[0], kwargs={"dtype": Const(dtype)})
+    for value, place in reversed(list(zip(group, parts[1:], strict=True))):
+        base = s.emit(primitives.updated, base, place, value)
+    found: dict[str, Box] = {name: base}
+    for value, place in zip(group, parts[1:], strict=True):
+        view = s.emit(operator.getitem, base, place, hint=value.hint)
+        s.origins[view] = Origin(frozenset({base}), (Step(operator.getitem, (place,)),))
+        found[value.hint or ""] = view
+    s.origins[base] = Origin(frozenset({base}))
+    return found

@@ -1,0 +1,107 @@
+"""Arguments that share memory, where the function writes into one of them.
+
+``f(x, x[:-1])`` is another program than ``f(x, y)`` if `f` writes into its arguments: a write into
+one is seen through the other.  Which arguments overlap is part of what a compiled function takes
+for granted; where some do, the function is read with all of them as views of one copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from srcad.errors import MutationError
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+def overlapping(arguments: Sequence[Any], written: Sequence[int]) -> Pairs:
+    """The pairs of arguments that share memory, of which the first is written into.
+
+    Parameters
+    ----------
+    arguments : sequence
+        All arguments.
+    written : sequence of int
+        The positions of those that the function writes into.
+
+    Returns
+    -------
+    tuple of pairs of int
+        Positions; a pair of equal ones is a container two of whose arrays share memory.
+    """
+    leaves = [tuple(_arrays(argument)) for argument in arguments]
+    found = []
+    for k in written:
+        if len(leaves[k]) > 1 and any(
+            np.may_share_memory(a, b) for i, a in enumerate(leaves[k]) for b in leaves[k][:i]
+        ):
+            found.append((k, k))
+        for other, arrays in enumerate(leaves):
+            if other != k and any(np.may_share_memory(a, b) for a in leaves[k] for b in arrays):
+                found.append((k, other))
+    return tuple(found)
+
+
+def _arrays(argument: Any) -> Iterator[np.ndarray]:
+    if isinstance(argument, np.ndarray):
+        yield argument
+    elif isinstance(argument, dict):
+        for value in argument.values():
+            yield from _arrays(value)
+    elif isinstance(argument, list | tuple):
+        for value in argument:
+            yield from _arrays(value)
+    elif is_dataclass(argument) and not isinstance(argument, type):
+        for field in fields(argument):
+            yield from _arrays(getattr(argument, field.name, None))
+
+
+def groups(pairs: Pairs, arguments: Sequence[Any], name: str) -> tuple[tuple[int, ...], ...]:
+    """The sets of arguments that are read as views of one copy.
+
+    Raises
+    ------
+    MutationError
+        Arrays inside containers, or of different dtypes, share memory.
+    """
+    found: list[set[int]] = []
+    for pair in pairs:
+        joined = set(pair).union(*(group for group in found if group & set(pair)))
+        found = [group for group in found if not group & joined] + [joined]
+    for pair in pairs:
+        arrays = [arguments[k] for k in pair]
+        plain = all(isinstance(a, np.ndarray) for a in arrays) and pair[0] != pair[1]
+        if not plain or len({a.dtype for a in arrays}) > 1:
+            raise MutationError(
+                f"{name!r} writes into an argument that shares memory with another array",
+                why="srcad cannot tell how the two overlap inside a container.",
+                help="pass a copy of one of them",
+            )
+    return tuple(tuple(sorted(group)) for group in found)
+
+
+def _places(base: int, array: np.ndarray) -> np.ndarray:
+    """The place of every entry of an array in memory, counted in items from an address."""
+    place = np.full(array.shape, array.__array_interface__["data"][0] - base)
+    for axis, (length, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
+        shape = [1] * array.ndim
+        shape[axis] = length
+        place = place + np.reshape(np.arange(length) * stride, shape)
+    return place // array.itemsize
+
+
+def places(*arrays: np.ndarray) -> tuple[Any, ...]:
+    """How many entries some overlapping arrays have together, and where each has its own."""
+    first = min(np.lib.array_utils.byte_bounds(a)[0] for a in arrays)
+    found = [_places(first, a) for a in arrays]
+    count = max(int(p.max()) for p in found if p.size) + 1
+    return (count, *found)
+
+
+def names_of(indices: Iterable[Iterable[int]], names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The names of grouped positions."""
+    return tuple(tuple(names[k] for k in group) for group in indices)
