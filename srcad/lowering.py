@@ -12,7 +12,7 @@ from srcad.frontend.known import spread
 from srcad.frontend.lower import Lowered, lower, session_for
 from srcad.frontend.scope import Diverges, Frame, NeedsStatic, Session
 from srcad.frontend.written import overlaid, written_parameters
-from srcad.ir.core import Block, Const, Function, Value
+from srcad.ir.core import Atom, Block, Const, Function, Value
 from srcad.request import Parameter, name_of
 from srcad.rules import registry
 from srcad.types import Facts, Opaque, Type
@@ -70,18 +70,25 @@ def lower_callable(
         session.paths[value] = (("param", key),)
         boxes[key] = _argument(session, value, arguments.get(key))
     boxes.update(overlaid(session, [[values[name] for name in group] for group in overlaps]))
-    frame.env.update(boxes)
-    try:
-        result = session.atom(_called(session, function, parameters, boxes))
-    except Diverges:
-        result = Const(None)
-    except NeedsStatic as problem:
-        raise problem.error from None
+    frame.env.update({key: box for key, box in boxes.items() if key not in values})
+    result = _result(session, function, parameters, boxes)
     captures, guards = tuple(session.captures), tuple(session.guards)
     block = Block((), tuple(session.builder.ops), (result,))
     made = Function(name, (*values.values(), *(c.value for c in captures)), block)
     written = frozenset(written_parameters(session))
     return Lowered(made, captures, guards, frozenset(session.active), written=written)
+
+
+def _result(
+    session: Session, function: Any, parameters: Sequence[Parameter], boxes: Mapping[str, Box]
+) -> Atom:
+    """What the callable returns; None where every path raises."""
+    try:
+        return session.atom(_called(session, function, parameters, boxes))
+    except Diverges:
+        return Const(None)
+    except NeedsStatic as problem:
+        raise problem.error from None
 
 
 def _argument(session: Session, value: Value, given: Any) -> Box:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from srcad.frontend.methods import ARRAY
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import is_array
 from srcad.ir import primitives
-from srcad.ir.core import Const, Display, Value
+from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.memory import reads_a_copy
 from srcad.rules.indexing import along
 from srcad.types import Numeric
 
@@ -124,10 +126,24 @@ def at(s: Session, ufunc: np.ufunc, args: Args) -> Box:
     """``np.add.at(a, index, value)``."""
     array = target_array(s, args[0], f"np.{ufunc.__name__}.at")
     if ufunc not in (np.add, np.subtract):
-        refuse_form(s, f"np.{ufunc.__name__}.at", "only of np.add and np.subtract")
+        return _at_once(s, ufunc, array, args)
     value = args[2] if ufunc is np.add else stores.negated(s, args[2])
     stores.store(s, array, s.arg(args[1]), value, primitives.add_at_repeated)
     return NOTHING
+
+
+def _at_once(s: Session, ufunc: np.ufunc, array: Value, args: Args) -> Box:
+    """``np.multiply.at(a, index, value)`` where no place is named twice."""
+    index = s.arg(args[1])
+    if reads_a_copy(index) and not _is_mask(index):
+        refuse_form(s, f"np.{ufunc.__name__}.at", "with positions only of np.add and np.subtract")
+    old = s.emit(operator.getitem, array, index)
+    stores.store(s, array, index, s.emit(ufunc, old, *args[2:]))
+    return NOTHING
+
+
+def _is_mask(index: Arg) -> bool:
+    return isinstance(index, Value) and isinstance(index.type, Numeric) and index.type.kind == "b"
 
 
 def into(s: Session, callee: Static, args: Args, kwargs: Kwargs) -> Box | None:
@@ -179,4 +195,10 @@ def shuffle(s: Session, generator: Box, args: Args, kwargs: Kwargs) -> Box:
     return NOTHING
 
 
-ARRAY.update({"fill": _fill, "sort": _sort, "put": _put})
+def _view(s: Session, receiver: Any, args: Args, kwargs: Kwargs) -> Box:
+    if args or kwargs:
+        refuse_form(s, "view", "as another name of the same array only")
+    return s.emit(primitives.identity, receiver)
+
+
+ARRAY.update({"view": _view, "fill": _fill, "sort": _sort, "put": _put})

@@ -273,7 +273,21 @@ def _getitem_type(args: tuple[Arg, ...]) -> Type | None:
         return result
     if isinstance(container, Numeric) and container.form == "any" and not container.shape:
         return NUMBER
-    return None if isinstance(container, Numeric) else OPAQUE
+    if not isinstance(container, Numeric):
+        return OPAQUE
+    first = _at_first(index)
+    return None if first is index else result_type(operator.getitem, (args[0], first), ())
+
+
+def _at_first(index: Arg) -> Arg:
+    """The index with 0 in the place of integers that are not known: any one reads the same kind."""
+    if isinstance(index, Display) and index.kind == "tuple":
+        items = tuple(map(_at_first, index.items))
+        return index if items == index.items else Display("tuple", items)
+    type_ = argument_type(index)
+    if isinstance(index, Const | Display) or not isinstance(type_, Numeric):
+        return index
+    return Const(0) if type_.is_scalar and type_.kind in "iu" else index
 
 
 def _shape_type(args: tuple[Arg, ...]) -> Type | None:
