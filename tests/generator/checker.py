@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -31,15 +31,18 @@ from tests.generator.differences import (
     real_slope,
 )
 from tests.generator.program import Program
+from tests.generator.promises import overlaps, same, scribble
 from tests.generator.traces import instrumented, traced
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the check of one program ended: ``passed``, ``failed``, ``dropped`` or ``refused``.
+    """How the check of one program ended.
 
-    What is refused in these programs is an in-place change of a number whose kind is not known
-    (it might be an array that others hold), and a loop whose kinds do not settle.
+    It ``passed``; it ``failed`` (two answers differ); it ``crashed`` (something that is no refusal
+    was raised); it was ``refused`` (a `SrcadError` says why) or ``dropped``.  What is refused in
+    programs of the spine is an in-place change of a number whose kind is not known (it might be an
+    array that others hold), and a loop whose kinds do not settle: any other refusal is a crash.
     """
 
     status: str
@@ -76,22 +79,36 @@ def loaded(text: str, folder: Path, name: str) -> Iterator[ModuleType]:
         path.unlink()
 
 
-def check(program: Program, folder: Path) -> Outcome:
-    """Check one program; every sixth to second order."""
+def check(program: Program, folder: Path, *, alone: bool = False) -> Outcome:
+    """Check one program; every sixth to second order.
+
+    With `alone` only the program itself is checked: it runs, and differences say the same.
+    """
     name = f"program_{program.seed}"
     try:
         with warnings.catch_warnings(), loaded(program.text, folder, name) as module:
             warnings.simplefilter("error")
-            _check_of(program, module).run()
+            made = _check_of(program, module)
+            made.rehearse() if alone else made.run()
     except Mismatch as error:
         return Outcome("failed", error.args[0], str(error.args[1]))
     except Dropped:
         return Outcome("dropped")
-    except (srcad.errors.MutationError, srcad.errors.UnsupportedTypeError) as error:
-        return Outcome("refused", error.sentence, str(error))
     except Exception as error:
-        return Outcome("failed", f"raises {type(error).__name__}{_place(error)}", str(error))
+        if _refuses(error, program.features):
+            return Outcome("refused", error.sentence, str(error))
+        return Outcome("crashed", f"raises {type(error).__name__}{_place(error)}", str(error))
     return Outcome("passed")
+
+
+def _refuses(error: Exception, features: str) -> TypeGuard[srcad.errors.SrcadError]:
+    expected: tuple[type[Exception], ...] = (
+        srcad.errors.MutationError,
+        srcad.errors.UnsupportedTypeError,
+    )
+    if features != "spine":
+        expected = (srcad.errors.SrcadError,)
+    return isinstance(error, expected) and not isinstance(error, srcad.errors.InvalidIRError)
 
 
 def _place(error: Exception) -> str:
@@ -112,6 +129,10 @@ def _check_of(program: Program, module: ModuleType) -> _Check:
         raise Mismatch("invalid program", repr(error)) from None
 
 
+def _array(x: Any) -> np.ndarray:
+    return x if isinstance(x, np.ndarray) else np.empty(0)
+
+
 def agrees(got: float, want: Slope) -> bool:
     """Whether a derivative is what the differences say, within what they can say."""
     return abs(got - want.value) <= 2e-8 * max(1.0, abs(want.value)) + 30 * want.error
@@ -122,7 +143,8 @@ class _Check:
         self.program = program
         self.module = module
         self.f: Callable[..., Any] = module.f
-        self.args: tuple[Any, ...] = module.make_arguments()
+        self.fresh: Callable[[], tuple[Any, ...]] = module.make_arguments
+        self.args = self.fresh()  # the program may write into those that it is called with
         self.wrt: tuple[int, ...] = module.WRT
         self.rng = np.random.default_rng(program.seed)
 
@@ -130,27 +152,44 @@ class _Check:
         """All comparisons."""
         value = self.plain_value()
         compiled = srcad.value_and_grad(self.f, wrt=self.wrt)
-        emitted, gradient = compiled(*self.args)
-        self.exact("evaluator", evaluated_as_compiled(compiled, *self.args), value)
+        emitted, gradient = self.untouched(compiled)
+        self.exact("evaluator", evaluated_as_compiled(compiled, *self.fresh()), value)
         self.exact("emitted", emitted, value)
         self.kinds(gradient)
         turn = self.program.seed // 3 % 3
         if turn == 0:
             self.pullbacks(value, gradient)
         elif turn == 1:
-            alone = srcad.grad(self.f, wrt=self.wrt)(*self.args)
+            alone = self.untouched(srcad.grad(self.f, wrt=self.wrt))
             self.close("grad and value_and_grad", alone, gradient)
-        self.untouched()
-        smooth = [self.slope(k, gradient[j]) for j, k in enumerate(self.wrt)]
+        if hasattr(self.module, "field"):
+            self.output(gradient)
+        smooth = [self.slope(group, gradient) for group in self.groups()]
         if self.program.seed // 3 % 6 == 2 and isinstance(self.args[0], float):
             self.second_order()
         if not all(smooth):
             raise Dropped
 
+    def rehearse(self) -> None:
+        """Without any derivative of ours: the program runs, traces and differences are stable."""
+        value = self.plain_value()
+        self.exact("plain", self.plain_value(), value)
+        f, trace = self.instrumented
+        self.exact("instrumented", traced(f, trace, self.fresh())[0], value)
+        for group in self.groups():
+            along = self.along(group)
+            want = self.differences(group, along)
+            if want is None:
+                raise Dropped
+            self.compare("rehearsal", want.value, want)
+            exact = self.exactly(group, along)
+            if exact is not None:
+                self.compare("complex step", exact.value, want)
+
     def plain_value(self) -> Any:
         """What the plain call returns; a program that fails by itself is no finding."""
         try:
-            value = self.f(*self.args)
+            value = self.f(*self.fresh())
         except Exception as error:
             raise Mismatch("invalid program", repr(error)) from None
         if not isinstance(value, float):
@@ -159,13 +198,21 @@ class _Check:
 
     # -------------------------------------------------------------------------- values
     def exact(self, what: str, got: Any, want: Any) -> None:
-        same = type(got) is type(want) and np.array_equal(got, want)
-        if not same:
+        if not same(got, want):
             raise Mismatch(what, f"{got!r} is not {want!r}")
 
-    def untouched(self) -> None:
-        for got, want in zip(leaves(self.args), leaves(self.module.make_arguments()), strict=True):
-            self.exact("argument changed", got, want)
+    def untouched(self, function: Callable[..., Any]) -> Any:
+        """The result of a call that leaves its arguments as they are and shares nothing."""
+        args = self.fresh()
+        result = function(*args)
+        self.exact("argument changed", args, self.fresh())
+        self.owned(result, args)
+        return result
+
+    def owned(self, result: Any, args: tuple[Any, ...]) -> None:
+        """No array of the result shares memory with another one or with the arguments."""
+        if overlaps(result, args):
+            raise Mismatch("shared memory", f"{result!r} shares memory")
 
     def kinds(self, gradient: tuple[Any, ...]) -> None:
         """Each gradient has the structure, type, shape and dtype of its argument."""
@@ -188,12 +235,29 @@ class _Check:
 
     def pullbacks(self, value: Any, gradient: Any) -> None:
         """The split form: twice with the same seed, once with another."""
-        y, back = srcad.pullback(self.f, *self.args)
+        args = self.fresh()
+        y, back = srcad.pullback(self.f, *args)
         self.exact("pullback", y, value)
-        chosen = [back(seed) for seed in (1.0, 1.0, -2.0)]
-        for result, factor in zip(chosen, (1.0, 1.0, -2.0), strict=True):
+        first = back(1.0)
+        kept = copy.deepcopy(first)
+        scribble(first)
+        self.exact("second pullback", back(1.0), kept)
+        for result, factor in ((kept, 1.0), (back(-2.0), -2.0)):
             got = tuple(result[k] for k in self.wrt)
             self.close("pullback", got, mapped(lambda g, s=factor: g * s, gradient))
+        self.exact("argument changed", args, self.fresh())
+        self.owned(back(1.0), args)
+
+    def output(self, gradient: Any) -> None:
+        """A result that is an array: the pullback does not disturb it."""
+        args, want = self.fresh(), self.module.field(*self.fresh())
+        y, back = srcad.pullback(self.module.field, *args)
+        self.exact("array", y, want)
+        result = back(np.full(want.shape, 0.3))
+        self.exact("output disturbed", y, want)
+        self.exact("argument changed", args, self.fresh())
+        self.owned(result, (*args, y))
+        self.close("array pullback", tuple(result[k] for k in self.wrt), gradient)
 
     # --------------------------------------------------------------------- derivatives
     @cached_property
@@ -201,34 +265,72 @@ class _Check:
         """The function that records its branches, and the list that it records into."""
         return instrumented(self.program.text, self.module.__name__)
 
-    def at(self, k: int, along: Any, step: complex) -> tuple[Any, ...]:
-        args = list(copy.deepcopy(self.args))
-        args[k] = moved(args[k], along, step)
+    def groups(self) -> list[tuple[int, ...]]:
+        """The arguments; those that share memory can only be moved together."""
+        found: list[tuple[int, ...]] = []
+        for k in self.wrt:
+            for j, group in enumerate(found):
+                if np.shares_memory(*(_array(self.args[i]) for i in (k, group[0]))):
+                    found[j] = (*group, k)
+                    break
+            else:
+                found.append((k,))
+        return found
+
+    def along(self, group: tuple[int, ...]) -> tuple[Any, ...]:
+        """A direction for each argument of a group, one for the memory that they share."""
+        first = direction(self.args[group[0]], self.rng)
+        if len(group) == 1:
+            return (first,)
+        args = self.fresh()
+        args[group[0]][...] = first
+        return tuple(args[k] for k in group)
+
+    def at(self, group: tuple[int, ...], along: tuple[Any, ...], step: complex) -> tuple[Any, ...]:
+        """Arguments, one step along a direction."""
+        args = list(self.fresh())
+        if len(group) > 1:
+            args[group[0]] += step * along[0]
+        else:
+            args[group[0]] = moved(args[group[0]], along[0], step)
         return tuple(args)
 
-    def slope(self, k: int, gradient: Any) -> bool:
+    def differences(self, group: tuple[int, ...], along: tuple[Any, ...]) -> Slope | None:
+        """Central differences; None if no step stays on one branch."""
+        f, trace = self.instrumented
+        return real_slope(lambda step: traced(f, trace, self.at(group, along, step)))
+
+    def exactly(self, group: tuple[int, ...], along: tuple[Any, ...]) -> Slope | None:
+        """The complex step; None where it cannot be taken."""
+        if not self.program.analytic:
+            return None
+        return complex_slope(lambda step: self.f(*self.at(group, along, step)))
+
+    def slope(self, group: tuple[int, ...], gradient: tuple[Any, ...]) -> bool:
         """Compare one directional derivative; False if no step stays on one branch."""
-        along = direction(self.args[k], self.rng)
-        want: Slope | None = None
-        if self.program.analytic:
-            want = complex_slope(lambda step: self.f(*self.at(k, along, step)))
-        if want is None:
-            f, trace = self.instrumented
-            want = real_slope(lambda step: traced(f, trace, self.at(k, along, step)))
+        along = self.along(group)
+        want = self.exactly(group, along) or self.differences(group, along)
         if want is None:
             return False
+        got = self.product(group, gradient, along)
         try:
-            self.compare(f"gradient of argument {k}", product(gradient, along), want)
+            self.compare(f"gradient of argument {group}", got, want)
         except Mismatch as error:
             raise Mismatch(
-                f"{error.args[0]}{self.culprit(k, along, want)}", error.args[1]
+                f"{error.args[0]}{self.culprit(group, along, want)}", error.args[1]
             ) from None
         return True
 
-    def culprit(self, k: int, along: Any, want: Slope) -> str:
+    def product(
+        self, group: tuple[int, ...], gradient: tuple[Any, ...], along: tuple[Any, ...]
+    ) -> float:
+        parts = zip((gradient[self.wrt.index(k)] for k in group), along, strict=True)
+        return sum(product(g, d) for g, d in parts)
+
+    def culprit(self, group: tuple[int, ...], along: tuple[Any, ...], want: Slope) -> str:
         """Which half is wrong: the adjoint's IR, evaluated, or its text."""
-        _, gradients = evaluated_gradient(self.f, self.wrt, *copy.deepcopy(self.args))
-        got = product(gradients[self.wrt.index(k)], along)
+        _, gradients = evaluated_gradient(self.f, self.wrt, *self.fresh())
+        got = self.product(group, gradients, along)
         return " (writer)" if agrees(got, want) else " (transform)"
 
     def compare(self, what: str, got: float, want: Slope) -> None:
@@ -241,12 +343,12 @@ class _Check:
     def second_order(self) -> None:
         """The derivative of the gradient along the first argument."""
         inner = srcad.grad(self.f, wrt=0)
-        twice = srcad.grad(inner, wrt=0)(*self.args)
+        twice = srcad.grad(inner, wrt=0)(*self.fresh())
         f, trace = self.instrumented
+        way = ((0,), (1.0,))
 
         def run(step: float) -> tuple[Any, list[Any]]:
-            args = self.at(0, 1.0, step)
-            return inner(*args), traced(f, trace, args)[1]
+            return inner(*self.at(*way, step)), traced(f, trace, self.at(*way, step))[1]
 
         want = real_slope(run)
         if want is None:

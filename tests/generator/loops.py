@@ -9,6 +9,8 @@ from tests.generator.statements import Statements
 class Loops(Statements):
     """Adds ``for`` and ``while``."""
 
+    parameters: tuple[str, ...] = ()  # of the main function
+
     def loop(self) -> None:
         """One loop of a random form."""
         if self.loops >= 3:

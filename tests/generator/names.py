@@ -53,6 +53,21 @@ class Helper:
     shape: Shape = ()
 
 
+@dataclass(frozen=True)
+class Mutator:
+    """A function at the top of the module that writes into its first argument.
+
+    `returns` is the shape of what it returns, ``None`` if it returns nothing; `second` says whether
+    it reads a second array; `keyword` is the name of its number.
+    """
+
+    name: str
+    shape: Shape
+    keyword: str
+    returns: Shape | None = None
+    second: bool = False
+
+
 @dataclass
 class Module:
     """What the functions of one program share."""
@@ -61,6 +76,8 @@ class Module:
     length: int
     rows: int
     size: int = 2
+    families: tuple[str, ...] = ()
     helpers: list[Helper] = field(default_factory=list)
+    mutators: list[Mutator] = field(default_factory=list)
     marks: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)

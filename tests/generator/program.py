@@ -6,8 +6,9 @@ import ast
 from dataclasses import dataclass
 from random import Random
 
-from tests.generator.loops import Loops
+from tests.generator import everything
 from tests.generator.names import Helper, Module, Param, Shape, Text, Var
+from tests.generator.writers import AnyWriter, Writer
 
 HEADER = "import functools\nimport math\nfrom collections import namedtuple\n\nimport numpy as np\n"
 
@@ -20,22 +21,29 @@ class Program:
     text: str
     analytic: bool
     marks: frozenset[str]
+    features: str = "spine"
 
 
-def program(seed: int) -> Program:
-    """The program of a seed; always the same text.  Every third program is small."""
-    random = Random(f"srcad-{seed}")
+def program(seed: int, features: str = "spine") -> Program:
+    """The program of a seed; always the same text.  Every third program is small.
+
+    `features` is ``spine``, or ``all``: then programs also write into arrays through any of their
+    names, change containers and catch exceptions.
+    """
+    random = Random(f"srcad-{seed}" if features == "spine" else f"srcad-{features}-{seed}")
     for attempt in range(20):
-        made = _attempt(Random(f"{random.random()}-{attempt}"), seed)
+        made = _attempt(Random(f"{random.random()}-{attempt}"), seed, features)
         if made is not None:
             return made
     raise RuntimeError(f"no program for seed {seed}")
 
 
-def _attempt(random: Random, seed: int) -> Program | None:
+def _attempt(random: Random, seed: int, features: str) -> Program | None:
     analytic = random.random() < 0.35
     size = (1, 2, 3)[seed % 3]
     module = Module(analytic, random.choice((2, 3, 3, 4)), random.choice((2, 3)), size)
+    if features == "all":
+        module.families = everything.families(random, size)
     parts = [HEADER]
     if random.random() < 0.3:
         parts.append("Pair = namedtuple('Pair', 'p q')\n")
@@ -44,23 +52,32 @@ def _attempt(random: Random, seed: int) -> Program | None:
         parts.append(_helper(random, module, f"helper{k}"))
     if random.random() < 0.22:
         parts.append(_recursive(random, module))
+    if "helper" in module.families:
+        for k in range(random.choice((1, 1, 2))):
+            parts.append(everything.mutator(random, module, f"change{k}"))
     main, arguments, wrt = _main(random, module)
     parts.append(main)
     parts.append(f"def make_arguments():\n    return ({', '.join(arguments)},)\n")
     parts.append(f"WRT = {wrt}\nANALYTIC = {analytic}\n")
+    if module.families:
+        parts[1:1] = [everything.HEADER, *everything.pieces("\n".join(parts))]
     text = "\n\n".join(parts)
     try:
         text = ast.unparse(ast.parse(text)) + "\n"
         compile(text, "<program>", "exec")
     except SyntaxError:
         return None
-    return Program(seed, text, analytic, frozenset(module.marks))
+    return Program(seed, text, analytic, frozenset(module.marks), features)
+
+
+def _writer(random: Random, module: Module) -> Writer:
+    return AnyWriter(random, module) if module.families else Writer(random, module)
 
 
 # ------------------------------------------------------------------------------- helpers
 def _helper(random: Random, module: Module, name: str) -> str:
     """A helper with defaults, keyword-only parameters, early returns."""
-    writer = Writer(random, module)
+    writer = _writer(random, module)
     writer.exits, writer.limit = random.choice((0, 0, 1)), 8
     params: list[Param] = []
     shape: Shape = random.choice(((), (), (module.length,)))
@@ -102,7 +119,7 @@ def _definition(name: str, params: list[Param], lines: list[str]) -> str:
 
 def _recursive(random: Random, module: Module) -> str:
     """A function that calls itself, once or twice."""
-    writer = Writer(random, module)
+    writer = _writer(random, module)
     t, n = Param(writer.fresh("a")), Param(writer.fresh("k"), kind="int")
     writer.bind(Var(t.name, bound=2.0))
     writer.bind(Var(n.name, "int"))
@@ -125,19 +142,9 @@ def _recursive(random: Random, module: Module) -> str:
     return _definition("recur", [t, n], writer.lines)
 
 
-class Writer(Loops):
-    """Writes one function; remembers whether it has returned early."""
-
-    returned = False
-
-    def result(self) -> str:
-        self.returned = True
-        return super().result()
-
-
 # ---------------------------------------------------------------------------------- main
 def _main(random: Random, module: Module) -> tuple[str, list[str], tuple[int, ...]]:
-    writer = Writer(random, module)
+    writer = _writer(random, module)
     writer.exits = random.choice((0, 0, 1, 2))
     writer.limit = (10, 18, 26)[module.size - 1]
     names, arguments = _parameters(random, module, writer)
@@ -146,9 +153,15 @@ def _main(random: Random, module: Module) -> tuple[str, list[str], tuple[int, ..
     )
     before = _unpacked(random, module, writer)
     writer.straight = random.random() < 0.1
-    writer.statements(random.choice(((2, 3), (3, 4, 5), (5, 6, 8))[module.size - 1]))
+    writer.parameters = tuple(names)
+    if module.families and random.random() < 0.15:
+        writer.result_shape = (module.length,)
+    writer.main_body(random.choice(((2, 3), (3, 4, 5), (5, 6, 8))[module.size - 1]))
     if before:
         writer.emit(f"{writer.ensured()} += {before}")
+    if writer.result_shape:
+        writer.emit(f"return {writer.array_result()}")
+        return everything.summed(names, writer.lines), arguments, wrt
     writer.emit(f"return {_total(writer)}")
     return _definition("f", [Param(n) for n in names], writer.lines), arguments, wrt
 
@@ -198,6 +211,12 @@ def _parameters(random: Random, module: Module, writer: Writer) -> tuple[list[st
             f"Pair({number()}, {number()})",
             Var("record", "record", bound=1.5, keys=("p", "q")),
         )
+    if "argument" in module.families and "x" not in names:
+        add("x", f"np.array({array((module.length,))})", Var("x", "float", (module.length,), 1.5))
+    if "twice" in module.families and "x" in names:
+        text, shape = everything.second(random, module)
+        arguments[names.index("x")] = f"(x := {arguments[names.index('x')]})"
+        add("x2", text, Var("x2", "float", shape, 1.5))
     if random.random() < 0.45:
         count = random.randrange(4)
         add("n", str(count), Var("n", "count", bound=count))
@@ -223,7 +242,7 @@ def _total(writer: Writer) -> str:
     """A result that most names flow into."""
     parts: list[Text] = [writer.value()]
     for var in list(writer.vars.values()):
-        if var.kind == "float" and len(parts) < 6:
+        if var.kind == "float" and len(parts) < (9 if writer.module.families else 6):
             scale = writer.positive()
             if var.shape:
                 parts.append(Text(f"{scale} * np.sum({var.name})", var.bound * 3))

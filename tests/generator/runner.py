@@ -1,7 +1,10 @@
 """``python -m tests.generator --count N --seed S --jobs J``: generate and check programs.
 
-The last line reads ``N passed, M failed, K dropped``; the exit status is 1 if a program failed or
-more than 2 % were dropped.  Failing programs are written to a folder, the first ones are shrunk.
+``--features all`` lets programs write into arrays, change containers and catch exceptions, too.
+
+The last line reads ``N passed, M failed, C crashed, R refused, K dropped``; the exit status is 1 if
+a program failed or crashed, if more than 2 % were dropped or 3 % refused.  Failing programs are
+written to a folder, the first ones are shrunk.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import argparse
 import gc
 import multiprocessing
 import os
+import re
 import signal
 import tempfile
 from collections import Counter
@@ -24,11 +28,13 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import srcad  # noqa: E402 - after the environment is set
 from tests.generator.checker import Outcome, check  # noqa: E402 - after the environment is set
-from tests.generator.features import REQUIRED, features  # noqa: E402
+from tests.generator.features import REQUIRED  # noqa: E402
 from tests.generator.program import Program, program  # noqa: E402
 from tests.generator.shrink import shrunk  # noqa: E402
+from tests.generator.written import WRITTEN, all_features  # noqa: E402
 
 LIMIT = 30  # seconds for one program
+STATUSES = ("passed", "failed", "crashed", "refused", "dropped")
 
 
 def _expire(number: int, frame: FrameType | None) -> None:
@@ -41,34 +47,34 @@ def settle() -> None:
     gc.freeze()
 
 
-def one(seed: int, folder: Path) -> tuple[int, Outcome, set[str]]:
+def one(seed: int, options: argparse.Namespace) -> tuple[int, Outcome, set[str]]:
     """Check the program of a seed, under a time limit."""
-    made = program(seed)
-    return seed, limited(made, folder), features(made)
+    made = program(seed, options.features)
+    return seed, limited(made, options.folder, alone=options.alone), all_features(made)
 
 
-def limited(made: Program, folder: Path) -> Outcome:
+def limited(made: Program, folder: Path, *, alone: bool = False) -> Outcome:
     """Check under a time limit."""
     signal.signal(signal.SIGALRM, _expire)
     signal.alarm(LIMIT)
     try:
-        return check(made, folder)
+        return check(made, folder, alone=alone)
     except TimeoutError as error:
-        return Outcome("failed", "raises TimeoutError", str(error))
+        return Outcome("crashed", "raises TimeoutError", str(error))
     finally:
         signal.alarm(0)
 
 
-def smallest(seed: int, kind: str, folder: Path, seconds: float) -> str:
-    """The shrunk text of a failing program."""
-    made = program(seed)
-    folder = folder / "shrinking"
+def smallest(seed: int, kind: str, options: argparse.Namespace) -> str:
+    """The shrunk text of a program with this outcome."""
+    made = program(seed, options.features)
+    folder = options.folder / "shrinking"
     folder.mkdir(exist_ok=True)
 
     def fails(text: str) -> bool:
-        return limited(replace(made, text=text), folder).kind == kind
+        return limited(replace(made, text=text), folder, alone=options.alone).kind == kind
 
-    return shrunk(made.text, fails, seconds)
+    return shrunk(made.text, fails, options.seconds)
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
@@ -78,6 +84,9 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--folder", type=Path, help="where failing programs are written")
+    parser.add_argument("--features", choices=("spine", "all"), default="spine")
+    parser.add_argument("--alone", action="store_true", help="check only the programs themselves")
+    parser.add_argument("--refusals", type=int, default=0, help="how many refusals are shrunk")
     parser.add_argument("--small", action="store_true", help="only the small programs")
     parser.add_argument(
         "--show", type=int, metavar="SEED", help="print one program and its outcome"
@@ -90,61 +99,97 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 def main(argv: list[str]) -> int:
     """Run the command line."""
     options = arguments(argv)
-    folder = options.folder or Path(tempfile.mkdtemp(prefix="srcad-programs-"))
-    folder.mkdir(parents=True, exist_ok=True)
+    options.folder = options.folder or Path(tempfile.mkdtemp(prefix="srcad-programs-"))
+    options.folder.mkdir(parents=True, exist_ok=True)
     if options.show is not None:
-        print(program(options.show).text, limited(program(options.show), folder), sep="\n")
+        made = program(options.show, options.features)
+        print(made.text, limited(made, options.folder, alone=options.alone), sep="\n")
         return 0
     step = 3 if options.small else 1
     seeds = range(options.seed - options.seed % step, options.seed + options.count * step, step)
-    seeds = seeds[: options.count]
-    counts: Counter[str] = Counter()
-    seen: Counter[str] = Counter()
-    failures: list[tuple[int, Outcome]] = []
+    tally = Tally(options)
     with multiprocessing.get_context("spawn").Pool(options.jobs, settle) as pool:
-        check_one = partial(one, folder=folder)
-        for seed, outcome, found in pool.imap_unordered(check_one, seeds, chunksize=4):
-            counts[outcome.status] += 1
-            seen.update(found)
-            if outcome.status == "refused":
-                print(f"seed {seed} refused: {outcome.kind}"[:200], flush=True)
-            if outcome.status == "failed":
-                failures.append((seed, outcome))
-                (folder / f"failing_{seed}.py").write_text(program(seed).text)
-                print(f"seed {seed}: {outcome.kind}: {outcome.message}"[:200], flush=True)
-            if sum(counts.values()) % 500 == 0:
-                print(f"{sum(counts.values())} of {len(seeds)}: {dict(counts)}", flush=True)
-    report(options, folder, seen, failures)
-    print(f"{counts['refused']} refused (at most 3 % may be)")
-    total = f"{counts['passed']} passed, {counts['failed']} failed, {counts['dropped']} dropped"
-    print(total)
-    few = counts["dropped"] <= 0.02 * options.count and counts["refused"] <= 0.03 * options.count
-    return int(counts["failed"] > 0 or not few)
+        check_one = partial(one, options=options)
+        for result in pool.imap_unordered(check_one, seeds[: options.count], chunksize=4):
+            tally.add(*result)
+    tally.report()
+    return tally.verdict()
 
 
-def report(
-    options: argparse.Namespace,
-    folder: Path,
-    seen: Counter[str],
-    failures: list[tuple[int, Outcome]],
-) -> None:
-    """Print the features, the failures by kind and the smallest failing programs."""
-    if not options.small:
-        for name in REQUIRED:
-            share = 100 * seen[name] / options.count
-            print(f"{share:6.1f} %  {name}{'   <-- below 5 %' if share < 5 else ''}")
-    kinds = Counter((o.kind, " ".join(o.message.split())[:100]) for _, o in failures)
-    for (kind, message), number in kinds.most_common(25):
-        first = min(
-            s for s, o in failures if (o.kind, " ".join(o.message.split())[:100]) == (kind, message)
-        )
-        print(f"{number:5d} x {kind}: {message}   (seed {first})")
-    if failures:
-        print(f"failing programs: {folder}")
-    shown: set[str] = set()
-    for seed, outcome in sorted(failures, key=lambda f: (f[0] % 3, f[0])):
-        if len(shown) >= options.shrink or outcome.kind in shown:
-            continue
-        shown.add(outcome.kind)
-        small = smallest(seed, outcome.kind, folder, options.seconds)
-        print(f"--- seed {seed}, {outcome.kind}, shrunk:\n{small}")
+class Tally:
+    """What became of the programs."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.counts: Counter[str] = Counter()
+        self.seen: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.found: dict[str, list[tuple[int, Outcome]]] = {k: [] for k in STATUSES}
+
+    def add(self, seed: int, outcome: Outcome, features: set[str]) -> None:
+        """Count one program; keep it if it failed."""
+        self.counts[outcome.status] += 1
+        self.found[outcome.status].append((seed, outcome))
+        self.seen.update(features)
+        if outcome.status == "refused":
+            self.refused.update(features)
+        if outcome.status in ("failed", "crashed"):
+            path = self.options.folder / f"{outcome.status}_{seed}.py"
+            path.write_text(program(seed, self.options.features).text)
+            print(f"seed {seed}: {outcome.kind}: {outcome.message}"[:200], flush=True)
+        if self.counts.total() % 500 == 0:
+            print(f"{self.counts.total()} of {self.options.count}: {self.line()}", flush=True)
+
+    def line(self) -> str:
+        """How many ended in which way."""
+        return ", ".join(f"{self.counts[status]} {status}" for status in STATUSES)
+
+    def report(self) -> None:
+        """Print the features, then kinds of refusals and failures, then some of them shrunk."""
+        names = REQUIRED if self.options.features == "spine" else (*REQUIRED, *WRITTEN)
+        if not self.options.small:
+            print("of programs  of those refused")
+            for name in names:
+                share = 100 * self.seen[name] / self.options.count
+                refused = 100 * self.refused[name] / max(self.seen[name], 1)
+                note = "   <-- below 5 %" if share < 5 else ""
+                print(f"{share:9.1f} %  {refused:13.1f} %  {name}{note}")
+        for status in ("refused", "failed", "crashed"):
+            kinds: dict[str, list[int]] = {}
+            for seed, outcome in self.found[status]:
+                kinds.setdefault(_kind(outcome), []).append(seed)
+            for kind, seeds in sorted(kinds.items(), key=lambda item: -len(item[1]))[:25]:
+                print(f"{len(seeds):5d} x {status}: {kind}   (seed {min(seeds)})")
+        bad = self.found["failed"] + self.found["crashed"]
+        if bad:
+            print(f"failing programs: {self.options.folder}")
+        self.shrink(bad, self.options.shrink)
+        self.shrink(self.found["refused"], self.options.refusals)
+
+    def shrink(self, found: list[tuple[int, Outcome]], most: int) -> None:
+        """Print the smallest programs, one of each kind, that end in the same way."""
+        shown: set[str] = set()
+        for seed, outcome in sorted(found, key=lambda f: (f[0] % 3, f[0])):
+            if len(shown) >= most or _kind(outcome) in shown:
+                continue
+            shown.add(_kind(outcome))
+            small = smallest(seed, outcome.kind, self.options)
+            print(f"--- seed {seed}, {outcome.status}, {outcome.kind}, shrunk:\n{small}")
+
+    def verdict(self) -> int:
+        """Print the last lines; the exit status."""
+        share = {k: 100 * self.counts[k] / self.options.count for k in STATUSES}
+        print(f"{share['refused']:.1f} % refused (at most 3), {share['dropped']:.1f} % dropped (2)")
+        print(self.line())
+        few = share["dropped"] <= 2 and share["refused"] <= 3
+        return int(self.counts["failed"] + self.counts["crashed"] > 0 or not few)
+
+
+def _kind(outcome: Outcome) -> str:
+    """The kind of an outcome, without the names of one program."""
+    kind = re.sub(r"'[^']*'", "'...'", outcome.kind)
+    return kind if outcome.status == "refused" else f"{kind}: {_shortened(outcome.message)}"
+
+
+def _shortened(message: str) -> str:
+    return " ".join(re.sub(r"[-+]?\d+\.?\d*(e-?\d+)?", "#", message).split())[:100]

@@ -74,8 +74,7 @@ def instrumented(text: str, name: str) -> tuple[Callable[..., Any], Trace]:
         return value
 
     def kink_(what: str, function: Any, *args: Any, **keywords: Any) -> Any:
-        result = function(*args, **keywords)
-        x = np.asarray(args[0])
+        x = np.asarray(args[0])  # looked at first: `out` may be an argument
         if what in ("np.maximum", "np.minimum"):
             trace.append(np.sign(x - np.asarray(args[1])).tobytes())
         elif what in ("np.abs", "abs"):
@@ -85,7 +84,7 @@ def instrumented(text: str, name: str) -> tuple[Callable[..., Any], Trace]:
         else:
             kept = function(*args, **{**keywords, "keepdims": True})
             trace.append((x == kept).tobytes())
-        return result
+        return function(*args, **keywords)
 
     tree = ast.fix_missing_locations(Instrument().visit(ast.parse(text)))
     module = types.ModuleType(name)
