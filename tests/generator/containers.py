@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests.generator.names import Shape, Text, Var
-from tests.generator.views import Views
+from tests.generator.sweeps import Sweeps
 from tests.generator.writes import LARGEST
 
 
-class Containers(Views):
+class Containers(Sweeps):
     """Adds containers that change."""
 
     iterated = 0  # loops around over containers: these must not grow meanwhile

@@ -8,8 +8,8 @@ from tests.generator.names import Module, Mutator, Shape, Var
 from tests.generator.writers import AnyWriter
 
 FAMILIES = (
-    "store", "inplace", "out", "at", "copied", "view", "alias", "rows", "helper", "list", "dict",
-    "nested", "object", "exception", "argument", "twice",
+    "store", "inplace", "out", "at", "copied", "view", "alias", "rows", "sweep", "helper", "list",
+    "dict", "nested", "object", "exception", "argument", "twice",
 )  # fmt: skip
 
 HEADER = "from dataclasses import dataclass, replace\n"
@@ -52,9 +52,10 @@ def push(items, value):
 }
 
 
-def families(random: Random, size: int) -> tuple[str, ...]:
-    """The families of a program, the more the larger it is."""
-    return tuple(random.sample(FAMILIES, (2, 3, 3)[size - 1]))
+def families(random: Random, size: int, features: str) -> tuple[str, ...]:
+    """The families of a program, the more the larger it is; ``a,b`` of these only."""
+    pool = FAMILIES if features == "all" else tuple(features.split(","))
+    return tuple(random.sample(pool, min((2, 3, 3)[size - 1], len(pool))))
 
 
 def pieces(text: str) -> list[str]:

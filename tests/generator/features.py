@@ -104,7 +104,8 @@ def features(program: Program) -> set[str]:
     found = set(program.marks)
     for function in functions:
         found.update(_of_function(function, helpers))
-    if not any(isinstance(n, ast.If | ast.For | ast.While) for n in ast.walk(helpers["f"])):
+    main = helpers.get("field", helpers["f"])
+    if not any(isinstance(n, ast.If | ast.For | ast.While) for n in ast.walk(main)):
         found.add("straight-line")
     return found
 

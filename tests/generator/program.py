@@ -28,7 +28,7 @@ def program(seed: int, features: str = "spine") -> Program:
     """The program of a seed; always the same text.  Every third program is small.
 
     `features` is ``spine``, or ``all``: then programs also write into arrays through any of their
-    names, change containers and catch exceptions.
+    names, change containers and catch exceptions.  ``store,view`` are some families of these.
     """
     random = Random(f"srcad-{seed}" if features == "spine" else f"srcad-{features}-{seed}")
     for attempt in range(20):
@@ -42,8 +42,8 @@ def _attempt(random: Random, seed: int, features: str) -> Program | None:
     analytic = random.random() < 0.35
     size = (1, 2, 3)[seed % 3]
     module = Module(analytic, random.choice((2, 3, 3, 4)), random.choice((2, 3)), size)
-    if features == "all":
-        module.families = everything.families(random, size)
+    if features != "spine":
+        module.families = everything.families(random, size, features)
     parts = [HEADER]
     if random.random() < 0.3:
         parts.append("Pair = namedtuple('Pair', 'p q')\n")

@@ -28,6 +28,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import srcad  # noqa: E402 - after the environment is set
 from tests.generator.checker import Outcome, check  # noqa: E402 - after the environment is set
+from tests.generator.everything import FAMILIES  # noqa: E402
 from tests.generator.features import REQUIRED  # noqa: E402
 from tests.generator.program import Program, program  # noqa: E402
 from tests.generator.shrink import shrunk  # noqa: E402
@@ -77,6 +78,12 @@ def smallest(seed: int, kind: str, options: argparse.Namespace) -> str:
     return shrunk(made.text, fails, options.seconds)
 
 
+def _features(text: str) -> str:
+    if text in ("spine", "all") or set(text.split(",")) <= set(FAMILIES):
+        return text
+    raise argparse.ArgumentTypeError(f"{text}: neither spine, all nor some of {FAMILIES}")
+
+
 def arguments(argv: list[str]) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.generator", description=__doc__)
@@ -84,7 +91,9 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--folder", type=Path, help="where failing programs are written")
-    parser.add_argument("--features", choices=("spine", "all"), default="spine")
+    parser.add_argument(
+        "--features", type=_features, default="spine", help=f"spine, all or some of {FAMILIES}"
+    )
     parser.add_argument("--alone", action="store_true", help="check only the programs themselves")
     parser.add_argument("--refusals", type=int, default=0, help="how many refusals are shrunk")
     parser.add_argument("--small", action="store_true", help="only the small programs")
@@ -146,14 +155,8 @@ class Tally:
 
     def report(self) -> None:
         """Print the features, then kinds of refusals and failures, then some of them shrunk."""
-        names = REQUIRED if self.options.features == "spine" else (*REQUIRED, *WRITTEN)
         if not self.options.small:
-            print("of programs  of those refused")
-            for name in names:
-                share = 100 * self.seen[name] / self.options.count
-                refused = 100 * self.refused[name] / max(self.seen[name], 1)
-                note = "   <-- below 5 %" if share < 5 else ""
-                print(f"{share:9.1f} %  {refused:13.1f} %  {name}{note}")
+            self.shares()
         for status in ("refused", "failed", "crashed"):
             kinds: dict[str, list[int]] = {}
             for seed, outcome in self.found[status]:
@@ -165,6 +168,16 @@ class Tally:
             print(f"failing programs: {self.options.folder}")
         self.shrink(bad, self.options.shrink)
         self.shrink(self.found["refused"], self.options.refusals)
+
+    def shares(self) -> None:
+        """Print how many programs have each feature, and how many of these are refused."""
+        whole = {"spine": REQUIRED, "all": (*REQUIRED, *WRITTEN)}.get(self.options.features)
+        print("of programs  of those refused")
+        for name in whole or [name for name in WRITTEN if self.seen[name]]:
+            share = 100 * self.seen[name] / self.options.count
+            refused = 100 * self.refused[name] / max(self.seen[name], 1)
+            note = "   <-- below 5 %" if whole and share < 5 else ""
+            print(f"{share:9.1f} %  {refused:13.1f} %  {name}{note}")
 
     def shrink(self, found: list[tuple[int, Outcome]], most: int) -> None:
         """Print the smallest programs, one of each kind, that end in the same way."""
@@ -187,7 +200,7 @@ class Tally:
 
 def _kind(outcome: Outcome) -> str:
     """The kind of an outcome, without the names of one program."""
-    kind = re.sub(r"'[^']*'", "'...'", outcome.kind)
+    kind = re.sub(r"'[^']*'|program_\d+", "...", outcome.kind)
     return kind if outcome.status == "refused" else f"{kind}: {_shortened(outcome.message)}"
 
 

@@ -43,7 +43,10 @@ Edit = Callable[[ast.AST], None]
 
 def _edits(tree: ast.Module) -> Iterator[tuple[int, Edit]]:
     """Edits as functions of a fresh copy, with the size of what they remove."""
+    kept = {id(n) for part in tree.body if _is_arguments(part) for n in ast.walk(part)}
     for index, node in enumerate(ast.walk(tree)):
+        if id(node) in kept:
+            continue
         for field, value in ast.iter_fields(node):
             if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
                 yield from _body_edits(index, field, value)
@@ -52,6 +55,11 @@ def _edits(tree: ast.Module) -> Iterator[tuple[int, Edit]]:
             elif isinstance(value, list) and value and isinstance(value[0], ast.expr):
                 for k, item in enumerate(value):
                     yield from _expression_edits(index, field, item, k)
+
+
+def _is_arguments(node: ast.stmt) -> bool:
+    """Whether this says what the program is called with: that stays as it is."""
+    return isinstance(node, ast.Assign) or getattr(node, "name", "") == "make_arguments"
 
 
 def _at(tree: ast.AST, index: int) -> ast.AST:

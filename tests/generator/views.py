@@ -73,6 +73,9 @@ class Views(Writes):
             second = self.new_name()
             self.emit(f"{name}, {second} = {base.name}, {base.name}[::-1]")
             self.bind(Var(second, shape=base.shape))
+        elif form < 0.5 and other and other.name != base.name:
+            self.emit(f"{name} = {base.name}")
+            self.emit(f"{base.name}, {other.name} = {other.name}, {base.name}")
         else:
             self.emit(f"{name} = {base.name}")
         made = Var(name, shape=base.shape)

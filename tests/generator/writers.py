@@ -41,6 +41,7 @@ class AnyWriter(Raising, Writer):
             "view": self.view,
             "alias": self.alias,
             "rows": self.rows,
+            "sweep": self.sweep,
             "helper": self.helper,
             "list": self.listed,
             "dict": self.keyed,
@@ -70,7 +71,7 @@ class AnyWriter(Raising, Writer):
         names = list(self.families)
         self.random.shuffle(names)
         for k in range(max(count, len(names))):
-            if k < count and self.chance(0.7):
+            if k < count:
                 self.statements(1)
             if k < len(names):
                 self.family(names[k])

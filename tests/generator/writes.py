@@ -44,7 +44,11 @@ class Writes(Loops):
         shape = shape or self.random.choice(((n,), (n,), (m, n)))
         like = self.named("float", shape)
         size = str(shape[0] if len(shape) == 1 else shape)
-        forms = [f"np.zeros({size})", f"np.ones({size})", f"np.full({size}, {self.value().code})"]
+        forms = [
+            f"np.zeros({size})",
+            f"np.ones({size})",
+            f"np.full({size}, 1.0 * {self.value().code})",
+        ]
         forms += [f"np.empty({size})", f"({self.value(shape).code}) * 0.5"]
         if like:
             forms += [f"np.zeros_like({like.name})", f"{like.name} * 0.0", f"{like.name} * 0.7"]

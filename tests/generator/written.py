@@ -24,6 +24,7 @@ WRITTEN = (
     "view written",
     "alias written",
     "row written",
+    "array filled in a loop",
     "helper writes",
     "argument written",
     "same array twice",

@@ -1,0 +1,46 @@
+"""Programs that write, hold and raise: the generator itself, and what srcad makes of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.generator.checker import check
+from tests.generator.program import program
+from tests.generator.written import WRITTEN, all_features
+
+CHUNK = 10
+
+
+@pytest.mark.parametrize("first", range(0, 60, CHUNK))
+def test_programs_run_and_differences_agree_with_complex_steps(first: int, tmp_path: Path) -> None:
+    seeds = range(first, first + CHUNK)
+    outcomes = {s: check(program(s, "all"), tmp_path, alone=True) for s in seeds}
+
+    wrong = {s: (o.kind, o.message) for s, o in outcomes.items() if o.status != "passed"}
+    assert not wrong
+
+
+@pytest.mark.parametrize("first", range(1000, 1060, CHUNK))
+def test_gradients_are_right_or_refused(first: int, tmp_path: Path) -> None:
+    outcomes = {s: check(program(s, "all"), tmp_path) for s in range(first, first + CHUNK)}
+
+    wrong = {s: (o.kind, o.message) for s, o in outcomes.items() if o.status in _BAD}
+    assert not wrong
+
+
+_BAD = ("failed", "crashed", "dropped")
+
+
+def test_each_feature_is_in_at_least_one_program_of_twenty() -> None:
+    seen = Counter(name for seed in range(300) for name in all_features(program(seed, "all")))
+
+    rare = {name: seen[name] / 300 for name in WRITTEN if seen[name] < 0.05 * 300}
+    assert not rare
+
+
+def test_a_seed_always_gives_the_same_text() -> None:
+    assert program(17, "all").text == program(17, "all").text
+    assert program(17, "store,list").text == program(17, "store,list").text

@@ -1,0 +1,121 @@
+"""The checker notices a derivative that keeps its value and breaks another promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import srcad
+from tests.generator.checker import check
+from tests.generator.program import Program
+
+Broken = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+SEED = 0  # one whose turn it is to take the pullback
+TEXT = """
+import numpy as np
+
+def field(x, y):
+    return np.sin(x) * y
+
+def f(x, y):
+    return np.sum(field(x, y)) * 0.3
+
+def make_arguments():
+    return (x := np.array([0.3, -0.4]), {second})
+
+WRT = (0, 1)
+"""
+
+
+def outcome(folder: Path, second: str = "np.array([0.5, 0.7])", text: str = TEXT) -> str:
+    made = Program(SEED, text.format(second=second), False, frozenset(), "all")
+    return check(made, folder).kind
+
+
+def breaks(monkeypatch: pytest.MonkeyPatch, name: str, broken: Broken) -> None:
+    monkeypatch.setattr(srcad, name, broken(getattr(srcad, name)))
+
+
+@pytest.mark.parametrize("second", ["np.array([0.5, 0.7])", "x", "x[::-1]"])
+def test_the_program_passes_while_nothing_is_broken(second: str, tmp_path: Path) -> None:
+    assert outcome(tmp_path, second) == ""
+
+
+def test_notices_a_write_into_an_argument(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def broken(right: Callable[..., Any]) -> Callable[..., Any]:
+        def value_and_grad(f: Any, **options: Any) -> Any:
+            def call(x: Any, y: Any) -> Any:
+                result = right(f, **options)(x, y)
+                x[0] = np.nextafter(x[0], 1.0)
+                return result
+
+            return call
+
+        return value_and_grad
+
+    breaks(monkeypatch, "value_and_grad", broken)
+    assert outcome(tmp_path) == "argument changed"
+
+
+@pytest.mark.parametrize("which", ["argument", "other gradient"])
+def test_notices_a_gradient_in_memory_of_others(
+    which: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(right: Callable[..., Any]) -> Callable[..., Any]:
+        def value_and_grad(f: Any, **options: Any) -> Any:
+            def call(x: Any, y: Any) -> Any:
+                value, (x_bar, y_bar) = right(f, **options)(x, y)
+                return value, (x if which == "argument" else y_bar, y_bar)
+
+            return call
+
+        return value_and_grad
+
+    breaks(monkeypatch, "value_and_grad", broken)
+    assert outcome(tmp_path) == "shared memory"
+
+
+def test_notices_a_second_pullback_that_shares_with_the_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(right: Callable[..., Any]) -> Callable[..., Any]:
+        def pullback(f: Any, *args: Any) -> Any:
+            y, back = right(f, *args)
+            once = back(1.0)
+            return y, lambda seed: once
+
+        return pullback
+
+    breaks(monkeypatch, "pullback", broken)
+    assert outcome(tmp_path) == "second pullback"
+
+
+def test_notices_an_output_that_the_pullback_disturbs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(right: Callable[..., Any]) -> Callable[..., Any]:
+        def pullback(f: Any, *args: Any) -> Any:
+            y, back = right(f, *args)
+
+            def disturbing(seed: Any) -> Any:
+                if isinstance(y, np.ndarray):
+                    y[0] = 0.0
+                return back(seed)
+
+            return y, disturbing
+
+        return pullback
+
+    breaks(monkeypatch, "pullback", broken)
+    assert outcome(tmp_path) == "output disturbed"
+
+
+def test_arguments_that_share_memory_are_moved_together(tmp_path: Path) -> None:
+    alone = TEXT.replace("np.sin(x) * y", "np.sin(x) * y * y[::-1]")
+
+    assert outcome(tmp_path, "x[::-1]", alone) == ""
