@@ -128,3 +128,18 @@ def recursive(a):
 
 def test_what_a_path_of_a_recursion_has_not_saved_is_not_copied() -> None:
     testing.check_grads(recursive, (0.3,), order=1)
+
+
+def scalar_or_float(a, k):
+    if k <= 0:
+        return np.tanh(a)
+    scalar_or_float(a, k - 1)
+    return 0.3
+
+
+def two_contributions(a):
+    return 0.52 * a + scalar_or_float(a, 0)
+
+
+def test_the_gradient_of_a_float_that_a_recursion_reads_is_a_float() -> None:
+    assert type(srcad.grad(two_contributions)(0.3)) is float

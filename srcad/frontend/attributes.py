@@ -30,7 +30,7 @@ from srcad.frontend.names import STABLE_MODULES, box_of_object, is_constant_obje
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import INT, ListOf, Numeric
+from srcad.types import INT, ListOf, Numeric, Opaque
 
 REFUSED_ATTRIBUTES = {
     "base": "",
@@ -86,7 +86,7 @@ def _of_number(s: Session, box: Value, name: str) -> Box:
             return (
                 Static(box.type.dtype)
                 if box.type.dtype is not None
-                else s.emit(primitives.field, box, Const(name))
+                else s.emit(primitives.field, box, Const(name), type=Opaque(np.dtype))
             )
         case "T":
             return s.emit(np.transpose, box)

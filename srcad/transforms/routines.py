@@ -20,7 +20,7 @@ from srcad.records import dataclass
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.split import Halves, halves
 from srcad.transforms.sweep import Path, Sweep, cotangent_type, homes_of
-from srcad.types import OPAQUE, TupleOf, Type
+from srcad.types import OPAQUE, ListOf, Numeric, TupleOf, Type
 
 # Structures of residuals hold None for what an arm that was not taken would have saved; so do
 # their cotangents.  These are the parameters and the results of a routine that are such.
@@ -66,7 +66,7 @@ def pair_of(sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> Pa
     assert routine.function is not None
     active = tuple(k for k, tree in enumerate(pattern) if tree is not False)
     params = routine.function.params
-    bars = tuple(cotangent_type(params[k].type, pattern[k]) for k in active)
+    bars = tuple(_of_any_form(cotangent_type(params[k].type, pattern[k])) for k in active)
     pair = Pair(Routine(f"{routine.name}_primal", user=routine.user),
                 Routine(f"{routine.name}_adjoint", user=routine.user), active, bars)  # fmt: skip
     routine.derived[pattern] = pair
@@ -78,6 +78,18 @@ def pair_of(sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> Pa
     pair.adjoint.derived[_HOLLOW_RESULTS] = found
     _fill(pair, sweep, routine, pattern)
     return pair
+
+
+def _of_any_form(type_: Type) -> Type:
+    """The type of a cotangent that comes back: that of a Python float may be a NumPy scalar."""
+    match type_:
+        case Numeric(dtype, (), _):
+            return Numeric(dtype, (), "any")
+        case TupleOf(items):
+            return type_.of(tuple(_of_any_form(t) for t in items))
+        case ListOf(item):
+            return ListOf(_of_any_form(item))
+    return type_
 
 
 def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> None:
