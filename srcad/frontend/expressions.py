@@ -13,10 +13,10 @@ from srcad.frontend.attributes import attribute
 from srcad.frontend.boxes import Box, DictBox, FunctionBox, ListBox, MethodBox, Static, TupleBox
 from srcad.frontend.forms import bind, lower, lower_each, lowers
 from srcad.frontend.known import known, spread
-from srcad.frontend.names import lookup, unbound
-from srcad.frontend.operators import choose
+from srcad.frontend.names import lookup
 from srcad.frontend.scope import Session
-from srcad.ir.core import Const, Value
+from srcad.frontend.unsure import require_bound
+from srcad.ir.core import Const
 from srcad.types import Opaque
 
 
@@ -30,26 +30,8 @@ def constant(s: Session, node: ast.Constant) -> Box:
 def name(s: Session, node: ast.Name) -> Box:
     """A name; where one path has not bound it, it raises there as the plain call does."""
     box = lookup(s, node.id)
-    if isinstance(box, Value) and box in s.unbound_if:
-        _require_bound(s, node.id, box)
+    require_bound(s, node.id, box)
     return box
-
-
-def _require_bound(s: Session, name_: str, box: Value) -> None:
-    here = (box, s.builder)
-    if here in s.bound_in:
-        return
-    s.bound_in.add(here)
-    test, raises_when = s.unbound_if[box]
-
-    def fails() -> Box:
-        unbound(s, name_, local=True)
-        return Static(None)
-
-    def passes() -> Box:
-        return Static(None)
-
-    choose(s, test, fails if raises_when else passes, passes if raises_when else fails)
 
 
 @lowers(ast.Attribute)

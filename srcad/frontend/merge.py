@@ -121,6 +121,7 @@ class Meeting:
         output = self.atom(box, UNDEF, hint) if left else self.atom(UNDEF, box, hint)
         if (self.right if left else self.left).exit == NONE:
             self.session.unbound_if[output] = (self.test, not left)
+            self.session.unsure[output] = None
         return output
 
     def _inside(self, path: Path, box: Box) -> Atom:
@@ -138,6 +139,8 @@ class Meeting:
         self.outputs.append(output)
         if any(isinstance(x, Value) and x in self.session.active for x in (a, b)):
             self.session.active.add(output)
+        if any(isinstance(x, Value) and x in self.session.unsure for x in (a, b)):
+            self.session.unsure[output] = None
         note_meeting(self.session, a, b, output)
         return output
 

@@ -37,6 +37,7 @@ from srcad.frontend.headers import (
 )
 from srcad.frontend.scope import DEAD, Diverges, Session
 from srcad.frontend.sequences import Sequences
+from srcad.frontend.unsure import note_header, note_outputs
 from srcad.ir.builder import Builder
 from srcad.ir.core import (
     NONE,
@@ -111,6 +112,7 @@ class LoopReader:
         roots = self.memory.carried_roots(self.headers)
         for (level, name), box in self.headers.items():
             s.frames[level].env[name] = self.memory.opened(box, roots)
+            note_header(s, self.before[level].get(name, UNBOUND), s.frames[level].env[name])
             if isinstance(box, Unbound):
                 s.frames[level].env.pop(name)
 
@@ -228,6 +230,7 @@ def finish(
     for slot, output in zip(gathered, collected_outputs(loop), strict=True):  # type: ignore[arg-type]
         output.hint = slot.param.hint
         slot.output = output
+    note_outputs(s, every, seqs)
     _bind_outputs(s, reader, every)
     return outputs
 

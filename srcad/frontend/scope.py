@@ -88,6 +88,7 @@ class Session:
     inlining: list[Any] = field(default_factory=list)
     in_comprehension: bool = False
     unbound_if: dict[Value, tuple[Atom, bool]] = field(default_factory=dict)
+    unsure: dict[Value, tuple[Arg, ...] | None] = field(default_factory=dict)
     bound_in: set[tuple[Value, Builder]] = field(default_factory=set)
     written: list[Box] = field(default_factory=list)
     returns: dict[Value, Value] = field(default_factory=dict)

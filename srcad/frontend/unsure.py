@@ -1,0 +1,98 @@
+"""Names that a loop may leave unbound: reading one raises where the plain call does.
+
+What is bound only in a loop is not bound after a loop without a trip, nor at the start of its first
+trip.  Where the sequences of the loop certainly have items that is settled before the call, by an
+assumption; else the value is looked at, once, where it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from srcad.frontend.boxes import Box, Static, Unbound, values_of
+from srcad.frontend.headers import Slot
+from srcad.frontend.names import unbound
+from srcad.frontend.operators import choose
+from srcad.frontend.scope import Session
+from srcad.frontend.sequences import Sequences
+from srcad.ir import primitives
+from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Value
+from srcad.ir.standins import argument_type
+from srcad.types import Extent, Numeric, TupleOf, at_least, constant_extent
+
+
+def is_unsure(s: Session, start: Box) -> bool:
+    """Whether a name may be unbound."""
+    return isinstance(start, Unbound) or any(v in s.unsure for v in values_of(start))
+
+
+def note_header(s: Session, start: Box, header: Box) -> None:
+    """At the start of a trip a name is as unsure as before the loop."""
+    if is_unsure(s, start):
+        s.unsure.update(dict.fromkeys(values_of(header)))
+
+
+def note_outputs(s: Session, slots: Iterable[Slot], seqs: Sequences | None) -> None:
+    """After a loop a name is bound if it was so before, or if a trip has bound it."""
+    for slot in slots:
+        if slot.output is None:
+            continue
+        if _is_unsure_atom(s, slot.final):
+            s.unsure[slot.output] = None
+        elif _is_unsure_atom(s, slot.init):
+            s.unsure[slot.output] = None if seqs is None else seqs.args
+
+
+def _is_unsure_atom(s: Session, atom: Atom) -> bool:
+    return atom == UNDEF if isinstance(atom, Const) else atom in s.unsure
+
+
+def require_bound(s: Session, name: str, box: Box) -> None:
+    """Raise at the call where a name that is being read is not bound."""
+    for value in values_of(box):
+        if value in s.unbound_if:
+            test, raises_when = s.unbound_if[value]
+            _raise_if(s, name, value, test, raises_when=raises_when)
+            return
+        if value in s.unsure:
+            args = s.unsure[value]
+            if args is None or not all(_has_items(arg) for arg in args):
+                _raise_if(s, name, value, None, raises_when=True)
+            return
+
+
+def _raise_if(s: Session, name: str, value: Value, test: Atom | None, *, raises_when: bool) -> None:
+    if (value, s.builder) in s.bound_in:
+        return
+    s.bound_in.add((value, s.builder))
+
+    def fails() -> Box:
+        unbound(s, name, local=True)
+        return Static(None)
+
+    def passes() -> Box:
+        return Static(None)
+
+    found = s.emit(primitives.is_, value, UNDEF) if test is None else test
+    choose(s, found, *((fails, passes) if raises_when else (passes, fails)))
+
+
+def _has_items(arg: Arg) -> bool:
+    """Whether a sequence certainly has items (perhaps by an assumption)."""
+    if isinstance(arg, Display) and arg.kind == "range":
+        start, stop, step = arg.items
+        first, last = _extent(start), _extent(stop)
+        if first is None or last is None or not isinstance(step, Const):
+            return False
+        return at_least(last - first if step.value > 0 else first - last, 1) is True
+    type_ = argument_type(arg)
+    if isinstance(type_, Numeric) and type_.shape:
+        return at_least(type_.shape[0], 1) is True
+    return isinstance(type_, TupleOf) and bool(type_.items)
+
+
+def _extent(arg: Arg) -> Extent | None:
+    if isinstance(arg, Const):
+        return constant_extent(arg.value) if type(arg.value) is int else None
+    type_ = argument_type(arg)
+    return type_.value if isinstance(type_, Numeric) else None
