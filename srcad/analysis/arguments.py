@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import operator
-import textwrap
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -13,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
+from srcad.errors import SrcadError
+from srcad.frontend.source import definition
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Routine
 from srcad.ir.standins import argument_type
@@ -29,8 +29,8 @@ _FIRST_ONLY = frozenset({operator.getitem, runtime.unbroadcast, runtime.like, ru
 def inert_entries(function: Callable[..., Any]) -> frozenset[int]:
     """Positions at which every ``return`` of a rule says ``None``: read from its source."""
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, SyntaxError, TypeError):
+        tree = definition(function).tree
+    except SrcadError:
         return frozenset()
     returned = [n.value for n in ast.walk(tree) if isinstance(n, ast.Return)]
     if not returned or not all(isinstance(value, ast.Tuple) for value in returned):

@@ -19,10 +19,10 @@ def poly(x):
 from __future__ import annotations
 
 import ast
-import hashlib
 import linecache
 import threading
 import weakref
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
@@ -230,8 +230,8 @@ def load(emitted: Emitted, label: str | None = None) -> Callable[..., Any]:
     callable
         The function of that name.
     """
-    digest = hashlib.sha256(emitted.text.encode()).hexdigest()[:6]
-    filename = f"<srcad {label or emitted.name} {digest}>"
+    checksum = zlib.crc32(emitted.text.encode())
+    filename = f"<srcad {label or emitted.name} {checksum:08x}>"
     code = compile(emitted.tree, filename, "exec", dont_inherit=True)
     namespace = dict(emitted.namespace)
     namespace["__name__"] = "srcad.generated"
