@@ -2,9 +2,9 @@
 
 `dataclasses.dataclass` compiles up to six methods per class when a module is imported; for a
 compiler of a hundred small classes that is half of the time it takes to start.  This one lets
-`dataclasses` collect the fields, shares all methods but ``__init__`` among the classes, and
-compiles ``__init__`` when the first instance is made.  `dataclasses.replace`, `fields` and
-``match`` work as always, and for the type checker it *is* `dataclasses.dataclass`.
+`dataclasses` collect the fields when they are first asked for, shares all methods but ``__init__``
+among the classes, and compiles ``__init__`` when the first instance is made.  `dataclasses.replace`,
+`fields` and ``match`` work as always, and for the type checker it *is* `dataclasses.dataclass`.
 
 >>> @dataclass(frozen=True)
 ... class Point:
@@ -39,7 +39,7 @@ def _made(cls: Any, *, frozen: bool, eq: bool, kw_only: bool) -> Any:
     own = dict(cls.__dict__)
     if cls.__doc__ is None:
         cls.__doc__ = f"{cls.__name__}."
-    collected(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+    cls.__dataclass_fields__ = _Later(cls, kw_only=kw_only)
     methods: dict[str, Any] = {"__init__": _first_init(cls, frozen=frozen), "__repr__": _repr}
     if eq:
         methods |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
@@ -49,6 +49,19 @@ def _made(cls: Any, *, frozen: bool, eq: bool, kw_only: bool) -> Any:
         if name not in own or (name == "__hash__" and own[name] is None):
             setattr(cls, name, method)
     return cls
+
+
+class _Later:
+    """Stands in for the fields of a class until somebody asks for them."""
+
+    def __init__(self, cls: Any, *, kw_only: bool) -> None:
+        self.cls = cls
+        self.kw_only = kw_only
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        if self.cls.__dict__["__dataclass_fields__"] is self:
+            collected(init=False, repr=False, eq=False, kw_only=self.kw_only)(self.cls)
+        return self.cls.__dataclass_fields__
 
 
 def _first_init(cls: Any, *, frozen: bool) -> Any:
