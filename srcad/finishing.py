@@ -10,6 +10,7 @@ from srcad.ir.core import Call, Function, Routine, walk
 from srcad.ir.verify import verify
 from srcad.passes.dce import dce
 from srcad.passes.erase import erase
+from srcad.passes.fuse import fuse
 
 
 def checked(function: Function) -> Function:
@@ -27,11 +28,11 @@ def finished(function: Function, own: Sequence[int]) -> Function:
     own : sequence of int
         The positions of the results that must share memory with nothing else.
     """
-    cleaned = checked(dce(erase(function)))
+    cleaned = checked(dce(fuse(erase(function))))
     for routine in routines_of(cleaned):
         if _DONE not in routine.derived and routine.function is not None:
             routine.derived[_DONE] = True
-            routine.function = in_place(checked(dce(erase(routine.function))))
+            routine.function = in_place(checked(dce(fuse(erase(routine.function)))))
     return in_place(checked(fresh_results(cleaned, own)))
 
 
