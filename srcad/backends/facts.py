@@ -47,6 +47,7 @@ class Facts:
     trips_of: dict[Value, Loop] = field(default_factory=dict)
     taken_from: dict[Value, tuple[For, Loop, int]] = field(default_factory=dict)
     stacked: dict[Extent, Value] = field(default_factory=dict)
+    inside: dict[Loop, set[Value]] = field(default_factory=dict)
 
     def is_read(self, value: Value) -> bool:
         """Whether anybody reads a value."""
@@ -213,7 +214,10 @@ def _row_length(item: Value, facts: Facts) -> Hashable:
     if isinstance(saved, Const):
         return ("len", item)
     key = length_of(saved, facts)
-    inside = {value for op in walk(source.body) for value in op.results} | set(source.body.params)
+    inside = facts.inside.get(source)
+    if inside is None:
+        results = (value for op in walk(source.body) for value in op.results)
+        inside = facts.inside[source] = {*source.body.params, *results}
     if isinstance(key, Extent):
         varies = any(symbol.example is None for symbol, _ in key.terms)
     else:
