@@ -3,8 +3,9 @@
 `dataclasses.dataclass` compiles up to six methods per class when a module is imported; for a
 compiler of a hundred small classes that is half of the time it takes to start.  This one lets
 `dataclasses` collect the fields when they are first asked for, shares all methods but ``__init__``
-among the classes, and compiles ``__init__`` when the first instance is made.  `dataclasses.replace`,
-`fields` and ``match`` work as always, and for the type checker it *is* `dataclasses.dataclass`.
+among the classes, and compiles ``__init__`` when the first instance is made.
+`dataclasses.replace`, `fields` and ``match`` work as always, and for the type checker it *is*
+`dataclasses.dataclass`.
 
 >>> @dataclass(frozen=True)
 ... class Point:

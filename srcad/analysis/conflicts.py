@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from srcad import runtime
 from srcad.analysis.sharing import LIST_STORES, STORES, Sharing
+from srcad.ir import primitives
 from srcad.ir.core import (
     Atom,
     Block,
@@ -26,7 +28,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.memory import has_storage
+from srcad.ir.memory import has_storage, is_one_of
 from srcad.ir.primitives import add_at_repeated
 from srcad.records import dataclass
 from srcad.runtime import owned
@@ -93,6 +95,7 @@ class Conflicts:
             isinstance(first, Value)
             and not self.alive[op]
             and not self.sharing.is_foreign(first)
+            and first not in self.sharing.rigid
             and not self._is_point_of_an_array(first)
             and not self._reads_itself(op)
         )
@@ -130,7 +133,8 @@ class Conflicts:
                     live = self._walk(op.then, live, loop) | self._walk(op.orelse, live, loop)
                 case For() | While():
                     live = self._loop(op, live)
-            live.update(v for v in op.operands if has_storage(v))
+            if not _reads_shapes(op):
+                live.update(v for v in op.operands if has_storage(v))
         return live
 
     def _loop(self, op: Loop, live: set[Value]) -> set[Value]:
@@ -156,6 +160,21 @@ class Conflicts:
             return
         node = self.sharing.own(first)
         self.alive[op] = [v for v in live if self.sharing.shares(node, v)]
+
+
+_OF_SHAPES = frozenset(
+    {primitives.shape, np.shape, np.size, np.ndim, len, np.zeros_like, np.ones_like,
+     np.empty_like, runtime.zeros_like}
+)  # fmt: skip
+
+
+def _reads_shapes(op: Op) -> bool:
+    """Whether an op reads of arrays nothing that a store changes."""
+    return (
+        isinstance(op, Call)
+        and is_one_of(op.target, _OF_SHAPES)
+        and all(isinstance(v.type, Numeric) for v in op.operands)
+    )
 
 
 def copy_of(source: Atom, result: Value, near: Op) -> Call:

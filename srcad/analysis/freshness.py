@@ -124,7 +124,7 @@ class _Fresh:
         storages = {self.sharing.own(value)}
         if isinstance(value.type, ListOf | TupleOf):
             storages.add(self.sharing.parts(value))
-        if not storages.isdisjoint(self.sharing.foreign):
+        if not storages.isdisjoint(self.sharing.foreign) or value in self.sharing.rigid:
             return True
         return any(self.sharing.shares(node, other) for node in storages for other in self.seen)
 

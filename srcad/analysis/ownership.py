@@ -111,7 +111,8 @@ class _Cures:
             else:
                 others = True
         start = self._start(first)
-        if others or self.facts.sharing.is_foreign(first):
+        sharing = self.facts.sharing
+        if others or sharing.is_foreign(first) or first in sharing.rigid:
             if start is None:
                 self._copy_base(op, first)
                 return
@@ -159,13 +160,18 @@ class _Cures:
             elif isinstance(op, For | While) and value in op.carried:
                 k = op.carried.index(value)
                 following = op.inits[k]
-                if isinstance(following, Const) or _is_copyable(following):
+                if isinstance(following, Const) or self._is_worth_copying(following):
                     found = (op, k)
             elif isinstance(op, For | While) and value in carried_outputs(op):
                 following = op.inits[carried_outputs(op).index(value)]
             if not isinstance(following, Value):
                 return found
             value = following
+
+    def _is_worth_copying(self, value: Value) -> bool:
+        made, _ = self.facts.definition.get(value, (None, None))
+        fresh = isinstance(made, Call) and made.target is np.copy
+        return _is_copyable(value) and not fresh
 
     # ---------------------------------------------------------------------------- rewriting
     def applied(self, block: Block) -> Block:

@@ -57,6 +57,7 @@ STORES = frozenset({updated, add_at, add_at_repeated})
 LIST_STORES = frozenset({append, replaced, without_last})
 BUILDERS = frozenset({build_tuple, build_list, build_dict, build_record})
 PARTS = frozenset({item, field_of})
+READ_ONLY = frozenset({np.broadcast_to, np.diagonal, np.diag})
 
 # Helpers that return their first argument, or something new.
 _FIRST_ONLY = frozenset({runtime.unbroadcast, runtime.or_zeros})
@@ -68,7 +69,10 @@ Node = tuple[Any, str]
 
 @dataclass(eq=False)
 class Sharing:
-    """The classes; `foreign` are those that somebody outside the function can see."""
+    """The classes; `foreign` are those that somebody outside the function can see.
+
+    `rigid` are the values that may be read-only views.
+    """
 
     parents: dict[Node, Node] = field(default_factory=dict)
     foreign_nodes: list[Node] = field(default_factory=list)
@@ -76,6 +80,7 @@ class Sharing:
     with_axes: set[Node] = field(default_factory=set)
     candidates: frozenset[Call] = frozenset()
     handed_out: frozenset[Value] = frozenset()
+    rigid: set[Value] = field(default_factory=set)
 
     def find(self, node: Node) -> Node:
         """The representative of a class."""
@@ -161,10 +166,51 @@ def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
                     found.same(output, b)
             case For() | While():
                 _loop(op, found)
+    found.rigid = _rigid(function)
     found.foreign = {found.find(node) for node in found.foreign_nodes}
     found.with_axes = {found.find(node) for node in list(found.parents) if _has_axes(node)}
     found.with_axes |= {root for root in found.parents.values() if _has_axes(root)}
     return found
+
+
+def _rigid(function: Function) -> set[Value]:
+    """The values that may be read-only: what is broadcast, diagonals, and views of these."""
+    ways: dict[Value, list[Value]] = {}
+    todo: list[Value] = []
+    for op in walk(function.block):
+        if isinstance(op, Call):
+            if is_one_of(op.target, READ_ONLY):
+                todo.append(op.result)
+            elif not makes_fresh(op) and not is_one_of(op.target, STORES | _COPIES):
+                _lead(ways, op.operands, [op.result] * len(op.operands))
+        elif isinstance(op, If):
+            for block in op.blocks:
+                _lead(ways, block.results, op.outputs)
+        elif isinstance(op, For | While):
+            _lead_loop(ways, op)
+    found: set[Value] = set()
+    while todo:
+        value = todo.pop()
+        if value not in found:
+            found.add(value)
+            todo += ways.get(value, ())
+    return found
+
+
+def _lead_loop(ways: dict[Value, list[Value]], op: Loop) -> None:
+    results = op.body.results[1:]
+    for atoms in (op.inits, results):
+        _lead(ways, atoms, op.carried)
+        _lead(ways, atoms, (*carried_outputs(op), *collected_outputs(op)))
+    for item_, seq in zip(op.items, op.seqs, strict=True) if isinstance(op, For) else ():
+        for value in values_in(seq):
+            _lead(ways, (value,), (item_,))
+
+
+def _lead(ways: dict[Value, list[Value]], atoms: Iterable[Atom], to: Iterable[Value]) -> None:
+    for atom, value in zip(atoms, to, strict=False):
+        if isinstance(atom, Value):
+            ways.setdefault(atom, []).append(value)
 
 
 def _handed_out(function: Function) -> frozenset[Value]:
@@ -298,7 +344,7 @@ def _anything(op: Call, found: Sharing) -> None:
         if has_storage(value):
             found.all_of(op.result, value)
     known = isinstance(op.target, np.ufunc) or module_of(op.target).startswith(("numpy", _HELPERS))
-    if not known or op.target is np.broadcast_to:
+    if not known:
         found.foreign_nodes += [(op.result, "own"), (op.result, "parts")]
     for arg in op.args:
         if isinstance(arg, Const) and has_storage(arg):

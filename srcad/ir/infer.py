@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from srcad import runtime
 from srcad.ir.choices import Choice, agreed, choices, chosen, of_any_lengths
 from srcad.ir.core import Arg, Const, Display
 from srcad.ir.primitives import (
@@ -279,6 +280,18 @@ def _getitem_type(args: tuple[Arg, ...]) -> Type | None:
     return None if first is index else result_type(operator.getitem, (args[0], first), ())
 
 
+def _stays_type(args: tuple[Arg, ...]) -> Type | None:
+    read = result_type(operator.getitem, args, ())
+    return Numeric(np.dtype(bool), read.shape, "array") if isinstance(read, Numeric) else None
+
+
+def _unbroadcast_type(args: tuple[Arg, ...]) -> Type | None:
+    wide, narrow = argument_type(args[0]), argument_type(args[1])
+    if not isinstance(wide, Numeric) or not isinstance(narrow, Numeric):
+        return None
+    return Numeric(wide.dtype, narrow.shape, "array" if narrow.shape else "any")
+
+
 def _at_first(index: Arg) -> Arg:
     """The index with 0 in the place of integers that are not known: any one reads the same kind."""
     if isinstance(index, Display) and index.kind == "tuple":
@@ -350,6 +363,8 @@ _SPECIAL: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
     build_dict: _dict_type,
     build_record: _record_type,
     operator.getitem: _getitem_type,
+    runtime.stays: _stays_type,
+    runtime.unbroadcast: _unbroadcast_type,
     build_tuple: lambda args: TupleOf(tuple(argument_type(a) for a in args)),
     build_list: lambda args: argument_type(Display("list", args)),
     append: _append_type,

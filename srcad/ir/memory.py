@@ -12,14 +12,15 @@ import numpy as np
 
 from srcad import runtime
 from srcad.ir.core import Arg, Atom, Const, Display, Routine
-from srcad.types import Fixed, Numeric, Type
+from srcad.types import Fixed, Numeric, TupleOf, Type
 
 _OPERATORS = frozenset(
     {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
      operator.pow, operator.neg, operator.invert, operator.abs, operator.matmul, operator.and_,
      operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le,
      operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len, builtins.float,
-     builtins.int, builtins.bool, builtins.round, builtins.range, runtime.like, runtime.laid_out}
+     builtins.int, builtins.bool, builtins.round, builtins.range, runtime.like, runtime.laid_out,
+     runtime.stays}
 )  # fmt: skip
 # NumPy functions whose result is always new memory.
 _FRESH_NAMES = (
@@ -49,9 +50,15 @@ def has_storage(atom: Atom) -> bool:
         if isinstance(atom.value, tuple):
             return any(has_storage(Const(part)) for part in atom.value)
         return isinstance(atom.value, np.ndarray | list | dict)
-    type_ = atom.type
+    return type_has_storage(atom.type)
+
+
+def type_has_storage(type_: Type) -> bool:
+    """Whether something of this type can be changed in place; a tuple of numbers cannot."""
     if isinstance(type_, Numeric):
         return type_.form in ("array", "any")
+    if isinstance(type_, TupleOf) and type_.keys is None and type_.cls is not list:
+        return any(type_has_storage(item) for item in type_.items)
     return not isinstance(type_, Fixed)
 
 
