@@ -35,8 +35,13 @@ def _is_numpy_number(value: Any) -> bool:
     return isinstance(value, np.generic) and is_number(value)
 
 
+def _is_scalar_number(value: Any) -> bool:
+    return is_number(value) and not isinstance(value, np.ndarray)
+
+
 _LOOSE: dict[str, Callable[[Any], bool]] = {
     "any": is_number,
+    "number": _is_scalar_number,
     "python": _is_python_number,
     "numpy": _is_numpy_number,
 }
@@ -45,7 +50,7 @@ _LOOSE: dict[str, Callable[[Any], bool]] = {
 def _numeric(c: Conditions, type_: Any, first: str, name: str, path: Path) -> None:
     if type_.form == "array":
         _array(c, type_, first, name, path)
-    elif type_.form == "any" or type_.dtype is None:
+    elif type_.form in ("any", "number") or type_.dtype is None:
         c.add(f"{c.constant(_LOOSE[type_.form])}({first})")
     elif type_.form == "numpy":
         c.is_class(first, c.constant(type_.dtype.type))

@@ -45,7 +45,7 @@ from srcad.extents import (
 )
 from srcad.records import dataclass
 
-Form = Literal["python", "numpy", "array", "any"]
+Form = Literal["python", "numpy", "array", "number", "any"]
 
 
 DType = np.dtype[Any]
@@ -64,7 +64,8 @@ class Numeric:
     """A number or an array of numbers.
 
     `form` is ``"python"`` (float, int, bool, complex), ``"numpy"`` (a NumPy scalar), ``"array"``
-    (an ndarray, 0-d too) or ``"any"`` (one of these).  `dtype` and `shape` are None when unknown.
+    (an ndarray, 0-d too), ``"number"`` (one of the first two) or ``"any"`` (one of these).
+    `dtype` and `shape` are None when unknown.
     `value` is the value of a Python integer as an extent, where it is known.
     """
 
@@ -256,9 +257,21 @@ def join(a: Type, b: Type) -> Type:
     return OPAQUE
 
 
+def form_covers(known: Form, form: Form) -> bool:
+    """Whether what has a form has the known one too."""
+    return known in ("any", form) or (known == "number" and form in ("python", "numpy"))
+
+
+def joined_form(a: Form, b: Form) -> Form:
+    """The least form that covers both."""
+    if form_covers(a, b) or form_covers(b, a):
+        return a if form_covers(a, b) else b
+    return "any" if "array" in (a, b) else "number"
+
+
 def _join_numeric(a: Numeric, b: Numeric) -> Numeric:
     dtype = a.dtype if same_dtype(a.dtype, b.dtype) else None
-    form: Form = a.form if a.form == b.form else "any"
+    form = joined_form(a.form, b.form)
     value = a.value if a.value is not None and a.value == b.value else None
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         return Numeric(dtype, None, form, value)

@@ -143,3 +143,25 @@ def two_contributions(a):
 
 def test_the_gradient_of_a_float_that_a_recursion_reads_is_a_float() -> None:
     assert type(srcad.grad(two_contributions)(0.3)) is float
+
+
+def divided(b):
+    b /= 2.0 + np.cos(b)
+    b -= 0.1 * b
+    return np.tanh(b)
+
+
+def hands_over_a_float_or_a_scalar(a, x):
+    total = 0.0
+    for v in x:
+        total = total + divided(v if v > 0.5 else a)
+        if v > 0.8:
+            continue
+        a = 0.6 * a + 0.1 * v
+    return total * a
+
+
+def test_no_other_name_sees_what_becomes_of_a_number() -> None:
+    args = (0.3, np.array([0.4, 0.6, 0.9]))
+
+    testing.check_grads(hands_over_a_float_or_a_scalar, args, wrt=(0, 1), order=1)

@@ -101,4 +101,4 @@ def is_point(value: Value) -> bool:
 
 def is_certain_scalar(value: Value) -> bool:
     """Whether a value is certainly a number that nothing can change in place."""
-    return isinstance(value.type, Numeric) and value.type.form in ("python", "numpy")
+    return isinstance(value.type, Numeric) and value.type.form in ("python", "numpy", "number")

@@ -44,6 +44,7 @@ from srcad.types import (
     TupleOf,
     Type,
     Undefined,
+    form_covers,
     join,
     resolved,
     same_dtype,
@@ -176,7 +177,7 @@ def type_covers(known: Type, end: Type) -> bool:
     if isinstance(known, Numeric) and isinstance(end, Numeric):
         if known.dtype is not None and not same_dtype(known.dtype, end.dtype):
             return False
-        if known.form not in ("any", end.form):
+        if not form_covers(known.form, end.form):
             return False
         if known.shape is None:
             return True

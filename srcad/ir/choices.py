@@ -65,8 +65,8 @@ def _open(type_: Type) -> frozenset[str]:
     """What is not known of the numbers in a type."""
     match type_:
         case Numeric(dtype, shape, form):
-            left = {"form": form == "any" and not shape, "dtype": dtype is None,
-                    "rank": shape is None}  # fmt: skip
+            vague = form in ("any", "number") and not shape
+            left = {"form": vague, "dtype": dtype is None, "rank": shape is None}
             return frozenset(name for name, is_left in left.items() if is_left)
         case TupleOf(items):
             return frozenset[str]().union(*map(_open, items))
@@ -79,12 +79,13 @@ def chosen(type_: Type, choice: Choice) -> Type:
     """The type with what it leaves open as a choice says."""
     match type_:
         case Numeric(dtype, shape, form, value):
-            if form != "any" and dtype is not None and shape is not None:
+            if form not in ("any", "number") and dtype is not None and shape is not None:
                 return type_
             shape = _LENGTHS[: choice.rank] if shape is None else shape
             dtype = choice.dtype if dtype is None else dtype
-            if form == "any":
-                form = "array" if shape else choice.form
+            if form in ("any", "number"):
+                number: Form = "numpy" if choice.form == "array" else choice.form
+                form = number if form == "number" else "array" if shape else choice.form
             if form == "python" and dtype not in _OF_PYTHON:
                 form = "numpy"
             return Numeric(dtype, shape, form, value)

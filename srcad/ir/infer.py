@@ -19,7 +19,7 @@ import numpy as np
 
 from srcad import runtime
 from srcad.ir.choices import Choice, agreed, choices, chosen, of_any_lengths
-from srcad.ir.core import Arg, Const, Display
+from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.primitives import (
     add_at,
     add_at_repeated,
@@ -113,15 +113,15 @@ def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg
     if not may_run(target):
         return fallback(target)
     found = by_running(target, args, kwargs)
-    return of_any_lengths(found) if _counts(target, types, kwargs) else found
+    return of_any_lengths(found) if _counts(target, args, kwargs) else found
 
 
-def _counts(target: Any, types: list[Type], kwargs: tuple[tuple[str, Arg], ...]) -> bool:
+def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> bool:
     """Whether the lengths of a result depend on what the operands hold."""
     if target is np.arange:
-        types = [*types, *(a.type for _, a in kwargs if not isinstance(a, Display))]
-        return any(isinstance(t, Numeric) and t.kind not in "iu" for t in types)
-    return (target is np.where and len(types) == 1) or any(target is f for f in _BY_CONTENT)
+        values = [a.type for a in (*args, *(a for _, a in kwargs)) if isinstance(a, Value)]
+        return any(isinstance(t, Numeric) and t.kind not in "iu" for t in values)
+    return (target is np.where and len(args) == 1) or any(target is f for f in _BY_CONTENT)
 
 
 def may_run(target: Any) -> bool:

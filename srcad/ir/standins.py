@@ -33,6 +33,7 @@ from srcad.types import (
     fresh_extent,
     is_one,
     join,
+    joined_form,
     resolved,
     same,
     same_dtype,
@@ -261,7 +262,7 @@ def _explained(first: Any, second: Any, extents: list[Extent], runs: list[Sizes]
     if not isinstance(a, Numeric) or not isinstance(b, Numeric):
         return join(a, b) if type(first) is type(second) else OPAQUE
     dtype = a.dtype if same_dtype(a.dtype, b.dtype) else None
-    form = a.form if a.form == b.form else "any"
+    form = joined_form(a.form, b.form)
     if np.ndim(first) != np.ndim(second):
         return Numeric(dtype, None, form)
     lengths = zip(np.shape(first), np.shape(second), strict=True)

@@ -36,7 +36,7 @@ def same_kind(a: Arg, b: Arg) -> bool:
     left, right = type_of(a), type_of(b)
     if not isinstance(left, Numeric) or not isinstance(right, Numeric):
         return False
-    known = left.form != "any" and left.dtype is not None
+    known = left.form not in ("any", "number") and left.dtype is not None
     return known and left.form == right.form and left.dtype == right.dtype
 
 

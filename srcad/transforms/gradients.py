@@ -143,6 +143,8 @@ def _converted(scope: Scope, type_: Type, bar: Atom, value: Value, hint: str | N
 
 def _is_like(found: Any, target: Numeric) -> bool:
     """Whether a cotangent, which has the shape of the argument, certainly is of its kind too."""
-    if not isinstance(found, Numeric) or found.form != target.form or target.form == "any":
+    if not isinstance(found, Numeric) or found.form != target.form:
+        return False
+    if target.form in ("any", "number"):
         return False
     return found.dtype is not None and found.dtype == target.dtype

@@ -187,6 +187,14 @@ def from_an_integer(x):
     return s * x
 
 
+def counted_table(x):
+    return np.arange(6.0).reshape(2, 3) * x
+
+
+def counted_by_a_float(x):
+    return np.arange(0.0, 2 * x)
+
+
 CASES = [
     (float_stays, (1.5,), "float"),
     (int_division, (3,), "float"),
@@ -214,6 +222,8 @@ CASES = [
     (record, (X,), "dict(a: float64[r], b: float64)"),
     (zero_d, (1.5,), "float64[]"),
     (counted, (X,), "int"),
+    (counted_table, (1.5,), "float64[2, 3]"),
+    (counted_by_a_float, (1.5,), "float64[k]"),
     (element_or_float, (X, 3), "float64[]"),
     (sine_of_either, (X, 3), "float64"),
     (product_with_either, (X, 3), "float64"),
