@@ -23,7 +23,7 @@ from srcad.ir.standins import argument_type
 from srcad.ir.text import target_name
 from srcad.rules.registry import NoPartial, Rule, qualified_name
 from srcad.transforms.cotangents import Scope
-from srcad.transforms.masks import guarded_operands, record_mask
+from srcad.transforms.masks import cut, guarded_operands, record_mask
 from srcad.transforms.structure import ADJOINTS, undo_getitem
 from srcad.transforms.sweep import Path
 from srcad.transforms.templates import write_rule
@@ -133,7 +133,7 @@ def _undo_elementwise(scope: Scope, op: Call, rule: Rule, y_bar: Atom) -> None:
         if not isinstance(array, Value) or scope.sweep.facts.of(arg) is False:
             continue
         _refuse_no_partial(op, place, partial)
-        bar = times(scope, y_bar, partial)
+        bar = cut(scope, op, y_bar, partial) or times(scope, y_bar, partial)
         if bar is not None:
             bar = record_mask(scope, y_bar, partial, bar)
             contribute_structure(scope, arg, unbroadcast(scope, op, bar, array))

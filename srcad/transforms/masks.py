@@ -42,6 +42,42 @@ def record_mask(scope: Scope, y_bar: Atom, partial: Any, bar: Atom) -> Atom:
     return bar
 
 
+def cut(scope: Scope, op: Call, y_bar: Atom, partial: Any) -> Atom | None:
+    """``y_bar`` where a mask is True and exact zeros elsewhere, though `y_bar` be infinite there.
+
+    None where a product with the mask does: for a cotangent that no singular partial has made.
+    """
+    if not isinstance(partial, Value) or not _is_mask(partial):
+        return None
+    if not _meets_singularity(scope.sweep, op.result):
+        return None
+    return scope.call(np.where, partial, y_bar, Const(0.0))
+
+
+def _meets_singularity(sweep: Sweep, value: Value) -> bool:
+    """Whether a singular function is taken of a value, or of what is made of it entry by entry."""
+    seen: set[Value] = set()
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        for call in sweep.read_by.get(one, ()):
+            if not is_elementwise(call.target):
+                continue
+            if _is_singular(call):
+                return True
+            pending.append(call.result)
+    return False
+
+
+def _is_singular(call: Call) -> bool:
+    rule = rule_of(call.target)
+    singular = rule is not None and rule.safe is not None
+    return singular and call.target not in _PRODUCTS and not _is_tame(call)
+
+
 def _is_mask(value: Value) -> bool:
     return isinstance(value.type, Numeric) and value.type.kind == "b"
 
@@ -91,9 +127,7 @@ def _is_suspect(sweep: Sweep, value: Value) -> bool:
         if one in seen or call is None or not is_elementwise(call.target):
             continue
         seen.add(one)
-        rule = rule_of(call.target)
-        singular = rule is not None and rule.safe is not None
-        if singular and call.target not in _PRODUCTS and not _is_tame(call):
+        if _is_singular(call):
             return True
         pending.extend(call.operands)
     return False

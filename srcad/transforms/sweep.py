@@ -39,7 +39,8 @@ class Sweep:
     `homes` tells in which block a value is defined.  `lazy` are the cotangents that may be `None`
     when the code runs, because the value they belong to may be unbound there.  `masks` tells where
     a cotangent is certainly zero.  `calls` are the calls of routines that must also save, and
-    `made` the calls of the primal by their result; `collected` are the lists that its loops make.
+    `made` the calls of the primal by their result, `read_by` by their operands; `collected` are the
+    lists that its loops make.
     """
 
     facts: Facts
@@ -56,11 +57,14 @@ class Sweep:
     calls: dict[Value, tuple[Routine, Value, Value]] = field(default_factory=dict)
     made: dict[Value, Call] = field(default_factory=dict)
     collected: set[Value] = field(default_factory=set)
+    read_by: dict[Value, list[Call]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for op in walk(self.primal.block):
             if isinstance(op, Call):
                 self.made[op.result] = op
+                for value in op.operands:
+                    self.read_by.setdefault(value, []).append(op)
             elif isinstance(op, For | While):
                 self.collected.update(collected_outputs(op))
 
