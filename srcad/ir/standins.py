@@ -8,6 +8,7 @@ the runs and stays unknown.
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -116,9 +117,11 @@ def _evaluated(extent: Extent, sizes: Sizes) -> int:
     return extent.constant + sum(k * sizes[symbol] for symbol, k in extent.terms)
 
 
-def _stand_in(arg: Arg, sizes: Sizes, run: int, choice: Choice) -> Any:
+def _stand_in(arg: Arg, sizes: Sizes, run: int, choice: Choice, *, is_place: bool = False) -> Any:
+    """A stand-in for an argument; a place is one that every array has: the first."""
     if isinstance(arg, Display):
-        parts = [_stand_in(a, sizes, run, choice) for a in arg.items]
+        is_place = is_place and arg.kind in ("tuple", "list")
+        parts = [_stand_in(a, sizes, run, choice, is_place=is_place) for a in arg.items]
         makers: dict[str, Callable[[list[Any]], Any]] = {
             "tuple": tuple,
             "list": list,
@@ -129,7 +132,9 @@ def _stand_in(arg: Arg, sizes: Sizes, run: int, choice: Choice) -> Any:
         return makers[arg.kind](parts)
     if isinstance(arg, Const):
         return arg.value
-    return _stand_in_of_type(chosen(arg.type, choice), sizes, run)
+    found = _stand_in_of_type(chosen(arg.type, choice), sizes, run)
+    is_int = isinstance(arg.type, Numeric) and arg.type.kind in "iu"
+    return found * 0 if is_place and is_int else found
 
 
 def _stand_in_of_type(type_: Type, sizes: Sizes, run: int) -> Any:
@@ -209,10 +214,12 @@ def _tried(
     choice: Choice,
 ) -> tuple[Any, Any] | None:
     """What the two runs give for one choice of what the types leave open; None if it raises."""
+    reads = target is operator.getitem or target is np.take
     try:
         with np.errstate(all="ignore"):
             first, second = (
-                target(*[_stand_in(a, sizes, run, choice) for a in args],
+                target(*[_stand_in(a, sizes, run, choice, is_place=reads and k == 1)
+                         for k, a in enumerate(args)],
                        **{name: _stand_in(a, sizes, run, choice) for name, a in kwargs})
                 for run, sizes in enumerate(runs)
             )  # fmt: skip

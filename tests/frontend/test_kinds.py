@@ -195,6 +195,14 @@ def counted_by_a_float(x):
     return np.arange(0.0, 2 * x)
 
 
+def read_at_places(x):
+    return (np.arange(2.0) * x)[np.array([0, 0, 1])]
+
+
+def read_at_a_place(x, n):
+    return (np.arange(2.0) * x)[n % 2]
+
+
 CASES = [
     (float_stays, (1.5,), "float"),
     (int_division, (3,), "float"),
@@ -223,6 +231,8 @@ CASES = [
     (zero_d, (1.5,), "float64[]"),
     (counted, (X,), "int"),
     (counted_table, (1.5,), "float64[2, 3]"),
+    (read_at_places, (1.5,), "float64[3]"),
+    (read_at_a_place, (1.5, 3), "float64"),
     (counted_by_a_float, (1.5,), "float64[k]"),
     (element_or_float, (X, 3), "float64[]"),
     (sine_of_either, (X, 3), "float64"),
