@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
+from srcad.ir.answers import question, remembered
 from srcad.ir.choices import Choice, agreed, choices, chosen, of_any_lengths
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.primitives import (
@@ -201,18 +202,17 @@ def _of_shape(found: Numeric, shape_: Shape | None, value: Extent | None) -> Num
 
 def _sample(
     target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...], choice: Choice
-) -> Type | None:
+) -> Any:
     """What an elementwise call gives for one choice of what the types leave open."""
-    try:
-        with np.errstate(all="ignore"):
-            return type_of_constant(
-                target(
-                    *[_one(a, choice) for a in args],
-                    **{name: _one(a, choice) for name, a in kwargs},
-                )
+    return remembered(
+        question(target, args, kwargs, choice),
+        lambda: type_of_constant(
+            target(
+                *[_one(a, choice) for a in args],
+                **{name: _one(a, choice) for name, a in kwargs},
             )
-    except Exception:
-        return None
+        ),
+    )
 
 
 def _one(arg: Arg, choice: Choice) -> Any:

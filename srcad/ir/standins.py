@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from srcad.ir.answers import outline, question, remembered
 from srcad.ir.choices import Choice, agreed, choices, chosen
 from srcad.ir.core import Arg, Const, Display
 from srcad.types import (
@@ -215,17 +216,23 @@ def _tried(
 ) -> tuple[Any, Any] | None:
     """What the two runs give for one choice of what the types leave open; None if it raises."""
     reads = target is operator.getitem or target is np.take
-    try:
-        with np.errstate(all="ignore"):
-            first, second = (
-                target(*[_stand_in(a, sizes, run, choice, is_place=reads and k == 1)
-                         for k, a in enumerate(args)],
-                       **{name: _stand_in(a, sizes, run, choice) for name, a in kwargs})
-                for run, sizes in enumerate(runs)
-            )  # fmt: skip
-    except Exception:
-        return None
-    return first, second
+
+    def run_both() -> tuple[Any, Any]:
+        first, second = (
+            outline(target(*[_stand_in(a, sizes, run, choice, is_place=reads and k == 1)
+                             for k, a in enumerate(args)],
+                           **{name: _stand_in(a, sizes, run, choice) for name, a in kwargs}))
+            for run, sizes in enumerate(runs)
+        )  # fmt: skip
+        return first, second
+
+    def lengths(extent: Extent) -> tuple[int, ...]:
+        return tuple(_evaluated(extent, sizes) for sizes in runs)
+
+    found: tuple[Any, Any] | None = remembered(
+        question(target, args, kwargs, choice, lengths), run_both
+    )
+    return found
 
 
 def _bases(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
