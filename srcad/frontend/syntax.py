@@ -28,16 +28,20 @@ def per_node(question: Callable[[ast.AST], Answer]) -> Callable[[ast.AST], Answe
     return answer
 
 
-def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+_HIDING = frozenset({ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef})
+
+
+@per_node
+def own_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
     """The nodes of a function's body that are not inside another function."""
+    found: list[ast.AST] = []
     stack: list[ast.AST] = list(ast.iter_child_nodes(node))
     while stack:
         inner = stack.pop()
-        yield inner
-        if not isinstance(
-            inner, ast.FunctionDef | ast.Lambda | ast.AsyncFunctionDef | ast.ClassDef
-        ):
+        found.append(inner)
+        if type(inner) not in _HIDING:
             stack.extend(ast.iter_child_nodes(inner))
+    return tuple(found)
 
 
 @per_node
