@@ -49,7 +49,7 @@ from srcad.frontend.guards import Capture, Guard, GuardKind
 from srcad.frontend.questions import describe_box, is_nondifferentiable, is_plain
 from srcad.frontend.storage import Origin, note, note_part, refuse_stale
 from srcad.ir import primitives
-from srcad.ir.builder import Builder
+from srcad.ir.builder import Builder, Placing
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Value, values_in
 from srcad.records import dataclass
 from srcad.signature import describe
@@ -115,15 +115,9 @@ class Session:
             current.errstate if current else (),
         )
 
-    @contextmanager
-    def at(self, node: ast.AST) -> Iterator[None]:
+    def at(self, node: ast.AST) -> Placing:
         """Stamp the ops made meanwhile with the place of `node`."""
-        before = self.builder.where
-        self.builder.where = self.location(node)
-        try:
-            yield
-        finally:
-            self.builder.where = before
+        return self.builder.at(self.location(node))
 
     def refuse(
         self,

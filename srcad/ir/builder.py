@@ -66,6 +66,10 @@ class Builder:
                              where=self.where, half=self.half))  # fmt: skip
         return result
 
+    def at(self, where: Location | None) -> Placing:
+        """Stamp the ops made meanwhile with a place."""
+        return Placing(self, where)
+
     @contextmanager
     def block(self) -> Iterator[Builder]:
         """A builder for an inner block, at the same place in the source."""
@@ -104,6 +108,22 @@ class Builder:
     def finish(self, *results: Atom, params: tuple[Value, ...] = ()) -> Block:
         """The block built so far, yielding `results`."""
         return Block(params, tuple(self.ops), results)
+
+
+class Placing:
+    """The context in which a builder's ops are stamped with a place (it is entered often)."""
+
+    __slots__ = ("before", "builder", "where")
+
+    def __init__(self, builder: Builder, where: Location | None) -> None:
+        self.builder = builder
+        self.where = where
+
+    def __enter__(self) -> None:
+        self.before, self.builder.where = self.builder.where, self.where
+
+    def __exit__(self, *_: object) -> None:
+        self.builder.where = self.before
 
 
 def atom_type(atom: Atom) -> Type:
