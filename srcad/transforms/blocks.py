@@ -35,6 +35,7 @@ from srcad.ir.standins import argument_type
 from srcad.passes.retype import settle
 from srcad.transforms.calls import undo_call
 from srcad.transforms.cotangents import Scope
+from srcad.transforms.rereading import ArmMirrors, LoopMirrors, put_back, reread
 from srcad.transforms.structure import add_at, add_to_item
 from srcad.transforms.sweep import (
     Path,
@@ -52,6 +53,7 @@ from srcad.types import INT, ListOf, Numeric, TupleOf, join
 def undo_block(scope: Scope) -> None:
     """Undo every op of the scope's block, the last one first."""
     for op in reversed(scope.block.ops):
+        start = len(scope.builder.ops)
         match op:
             case Call():
                 undo_call(scope, op)
@@ -59,24 +61,28 @@ def undo_block(scope: Scope) -> None:
                 _undo_if(scope, op)
             case For() | While():
                 _LoopReversal(scope, op).run()
+        reread(scope, start)
+        put_back(scope, op)
 
 
 # ------------------------------------------------------------------------------- conditionals
 def _undo_if(scope: Scope, op: If) -> None:
     found = {output: bars for output in op.outputs if (bars := scope.take(output))}
-    if not found:
+    mirrors = ArmMirrors(scope, op)
+    if not found and not mirrors.places:
         return
     scope.builder.where = op.where
     arms = []
     for block in (op.then, op.orelse):
         arm = scope.inner(block, "arm")
+        mirrors.open(arm, block)
         for output, result in zip(op.outputs, block.results, strict=True):
             for path, bar in found.get(output, {}).items():
                 _seed(arm, result, path, bar)
         undo_block(arm)
         arms.append(arm)
     touched = list(dict.fromkeys([*arms[0].outer, *arms[1].outer]))
-    if not touched:
+    if not touched and not mirrors.places:
         return
     scope.builder.where = op.where
     yields = [tuple(_after_arm(scope, arm, slot) for slot in touched) for arm in arms]
@@ -84,12 +90,15 @@ def _undo_if(scope: Scope, op: If) -> None:
         _meeting(scope, slot, a, b) for slot, a, b in zip(touched, *yields, strict=True)
     )
     then, orelse = (
-        Block((), tuple(arm.builder.ops), results)
+        Block((), tuple(arm.builder.ops), (*results, *mirrors.yields(arm)))
         for arm, results in zip(arms, yields, strict=True)
     )
+    put = mirrors.outputs()
     scope.builder.ops.append(
-        If(test=op.test, then=then, orelse=orelse, outputs=outputs, where=op.where, half="reverse")
-    )
+        If(test=op.test, then=then, orelse=orelse, outputs=(*outputs, *put), where=op.where,
+           half="reverse")
+    )  # fmt: skip
+    mirrors.hand_on(put)
     for slot, output in zip(touched, outputs, strict=True):
         scope.replace(slot, output)
 
@@ -142,6 +151,7 @@ class _LoopReversal:
         self.slots: list[tuple[int, Path]] = []
         self.index: Value | None = None
         self.collected: list[tuple[Arg, Atom]] = []
+        self.mirrors = LoopMirrors(scope, self.body, op)
 
     def run(self) -> None:
         """Write the reverse loop and hand on what it yields."""
@@ -154,7 +164,7 @@ class _LoopReversal:
             self._seed_carried(k, output, result)
         for output, result in zip(collected_outputs(op), results[width:], strict=True):
             self._seed_collected(output, result)
-        if not self.params and not self.items:
+        if not self.params and not self.items and not self.mirrors.params:
             return
         undo_block(self.body)
         self.body.builder.where = op.where
@@ -285,6 +295,10 @@ class _LoopReversal:
             inits.append(self._before(slot))
             after.append(bar)
         settle(params, inits, after, body.builder.ops, self.scope.sweep.lazy)
+        width = len(params)
+        params += self.mirrors.params
+        inits += self.mirrors.inits
+        after += self.mirrors.following()
         yields = (Const(0), *after, *(packed for _, packed in self.collected))
         block = Block((*self.items, *params), tuple(body.builder.ops), yields)
         finals = [Value(p.type, p.hint) for p in params]
@@ -297,7 +311,8 @@ class _LoopReversal:
                 outputs=(tag, trips, *finals, *lists), count=op.outputs[1],
                 backward=not (isinstance(op, For) and op.backward), where=op.where, half="reverse")
         )  # fmt: skip
-        self._hand_on(slots, finals, lists)
+        self._hand_on(slots, finals[:width], lists)
+        self.mirrors.hand_on(finals[width:])
 
     def _mark_lazy(self, params: list[Value], finals: list[Value], lists: list[Value]) -> None:
         inside = [*params, *(packed for _, packed in self.collected)]

@@ -42,7 +42,8 @@ class Scope:
     """The cotangents known while the ops of one block are reversed.
 
     `outer` holds the slots of values from outside that were contributed to: for a loop with the
-    parameter that accumulates them.
+    parameter that accumulates them.  `mirror` has versions of overwritten arrays as the reverse
+    half has put them back.
     """
 
     sweep: Sweep
@@ -53,6 +54,7 @@ class Scope:
     bars: dict[Slot, list[Atom]] = field(default_factory=dict)
     outer: dict[Slot, Value | None] = field(default_factory=dict)
     places: dict[Slot, Location | None] = field(default_factory=dict)
+    mirror: dict[Value, Atom] = field(default_factory=dict)
 
     def inner(self, block: Block, kind: Literal["arm", "loop"]) -> Scope:
         """The scope of a block inside an op of this one."""

@@ -22,6 +22,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.records import dataclass
+from srcad.transforms.mirror import Mirrors
 from srcad.types import FLOAT, ListOf, Numeric, Opaque, TupleOf, Type
 
 Path = tuple[int, ...]
@@ -40,7 +41,7 @@ class Sweep:
     when the code runs, because the value they belong to may be unbound there.  `masks` tells where
     a cotangent is certainly zero.  `calls` are the calls of routines that must also save, and
     `made` the calls of the primal by their result, `read_by` by their operands; `collected` are the
-    lists that its loops make.
+    lists that its loops make; `mirrors` are the arrays that reverse loops put back as they were.
     """
 
     facts: Facts
@@ -58,6 +59,7 @@ class Sweep:
     made: dict[Value, Call] = field(default_factory=dict)
     collected: set[Value] = field(default_factory=set)
     read_by: dict[Value, list[Call]] = field(default_factory=dict)
+    mirrors: Mirrors | None = None
 
     def __post_init__(self) -> None:
         for op in walk(self.primal.block):

@@ -13,9 +13,11 @@ from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While
 from srcad.passes.dce import dce
 from srcad.passes.safe_division import safe_division
 from srcad.passes.simplify import simplify
+from srcad.records import dataclass
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.gradients import gradient, gradient_leaves
+from srcad.transforms.mirror import Mirrors, with_old_reads, worth_mirroring
 from srcad.transforms.residuals import close
 from srcad.transforms.routines import undo_routine_call, with_primal_calls
 from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
@@ -53,31 +55,56 @@ def vjp(
         leaves through which no derivative flows, zeros for floats that are not used.
     """
     function = prepared(function)
+    made = _swept(function, wrt, inline, seed, None, has_aux=has_aux)
+    mirrors = worth_mirroring(function, made.function)
+    if mirrors is not None:
+        again, mirrors = with_old_reads(function, mirrors)
+        made = _swept(again, wrt, inline, seed, mirrors, has_aux=has_aux)
+    derived, scope = dce(close(made.function)), made.scope
+    params = [function.params[k] for k in wrt]
+    y, *bars = derived.block.results
+    scope.builder = Builder(ops=list(derived.block.ops), half="reverse", where=function.where)
+    found = dict(zip(made.leaves, bars, strict=True))
+    gradients = {param: gradient(scope, param, found) for param in dict.fromkeys(params)}
+    results = (y, *(gradients[p] for p in params))
+    return simplify(replace(derived, block=scope.builder.finish(*results)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Swept:
+    """A function with its reverse half, written as if all values of the primal were in scope."""
+
+    function: Function
+    scope: Scope
+    leaves: list[Any]
+
+
+def _swept(
+    function: Function,
+    wrt: Sequence[int],
+    inline: Inline,
+    seed: Atom | None,
+    mirrors: Mirrors | None,
+    *,
+    has_aux: bool,
+) -> _Swept:
     (y,) = function.block.results
     wanted = _wanted(atom_type(y), has_aux=has_aux)
     params = [function.params[k] for k in wrt]
     facts = activity(function, {p: candidates(p.type) for p in params}, [wanted])
     sweep = Sweep(facts, homes_of(function), possibly_undefined(function.block), inline, function,
-                  undo_block, undo_routine_call, prepared, finished)  # fmt: skip
+                  undo_block, undo_routine_call, prepared, finished, mirrors=mirrors)  # fmt: skip
     scope = Scope(sweep, function.block, Builder(half="reverse", where=function.where))
     params_out = function.params
     if seed is None:
         seed = Value(_seed_type(atom_type(y), wanted), "seed")
         params_out = (*params_out, seed)
-    if has_aux:
-        scope.contribute(y, (0,), seed)
-    else:
-        scope.contribute(y, (), seed)
+    scope.contribute(y, (0,) if has_aux else (), seed)
     undo_block(scope)
     leaves = gradient_leaves(scope, params)
     block = Block((), (*function.block.ops, *scope.builder.ops), (y, *leaves.values()))
-    derived = finished(Function(function.name, params_out, block, function.where), sweep)
-    y, *bars = derived.block.results
-    scope.builder = Builder(ops=list(derived.block.ops), half="reverse", where=function.where)
-    found = dict(zip(leaves, bars, strict=True))
-    gradients = {param: gradient(scope, param, found) for param in dict.fromkeys(params)}
-    results = (y, *(gradients[p] for p in params))
-    return simplify(replace(derived, block=scope.builder.finish(*results)))
+    derived = simplified(Function(function.name, params_out, block, function.where), sweep)
+    return _Swept(derived, scope, list(leaves))
 
 
 def prepared(function: Function) -> Function:
@@ -87,9 +114,12 @@ def prepared(function: Function) -> Function:
 
 def finished(derived: Function, sweep: Sweep) -> Function:
     """Simplify what the sweep wrote, then bring what it reads into scope."""
-    derived = with_primal_calls(derived, sweep)
-    derived = safe_division(simplify(dce(derived)))
-    return dce(close(derived))
+    return dce(close(simplified(derived, sweep)))
+
+
+def simplified(derived: Function, sweep: Sweep) -> Function:
+    """What the sweep wrote without what nobody reads, as short as it can be said."""
+    return safe_division(simplify(dce(with_primal_calls(derived, sweep))))
 
 
 def _wanted(type_: Type, *, has_aux: bool) -> Activity:
