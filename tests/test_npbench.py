@@ -124,5 +124,10 @@ def test_the_table_has_a_row_per_kernel(capsys):
 
 
 # -------------------------------------------------------------------------- the gradients
+@each_kernel
+def test_the_gradient_is_right(kernel):
+    assert str(check.finding(kernel, "test")) == "right"
+
+
 def test_a_gradient_of_many_entries_is_right_in_random_directions():
     assert str(check.finding(KERNELS["softmax"], "bench")) == "right"
