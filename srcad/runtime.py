@@ -52,6 +52,11 @@ def or_zeros(g: Any, x: Any) -> Any:
     return g
 
 
+def ascending(keys: Any, reverse: Any = False) -> list[int]:
+    """The positions of keys in the order that ``sorted`` gives them."""
+    return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
+
+
 def undecided(sentence: str) -> Any:
     """Raise: a derivative would be needed that the types did not allow to take before the call."""
     raise UnsupportedTypeError(sentence)

@@ -15,6 +15,7 @@ from srcad.frontend.boxes import (
     Conflict,
     DictBox,
     FunctionBox,
+    GeneratorBox,
     IterBox,
     ListBox,
     MethodBox,
@@ -42,7 +43,9 @@ REFUSED_ATTRIBUTES = {
 
 def attribute(s: Session, box: Box, name: str) -> Box:
     """Read an attribute."""
-    if isinstance(box, SliceBox | MethodBox | IterBox | Conflict | Stale | Taken | Unbound):
+    if isinstance(
+        box, SliceBox | MethodBox | IterBox | GeneratorBox | Conflict | Stale | Taken | Unbound
+    ):
         s.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot read the attribute {name!r} of this",

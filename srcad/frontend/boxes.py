@@ -124,6 +124,15 @@ class IterBox:
 
 
 @dataclass(frozen=True, eq=False)
+class GeneratorBox:
+    """A generator that nothing has run yet: its function, and its parameters."""
+
+    callee: Any
+    bound: dict[str, Box]
+    spent: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class Conflict:
     """A name that is one thing on one path and another thing on the other."""
 
@@ -175,6 +184,7 @@ Box = (
     | MethodBox
     | BoundBox
     | IterBox
+    | GeneratorBox
     | Conflict
     | Stale
     | Taken
@@ -228,6 +238,8 @@ def inner_boxes(box: Box) -> tuple[Box, ...]:
             return (function, *args, *kwargs.values())
         case IterBox():
             return box.parts
+        case GeneratorBox():
+            return tuple(box.bound.values())
         case MethodBox():
             return (box.receiver,)
         case FunctionBox():
@@ -261,6 +273,8 @@ def _with_parts(box: Box, parts: tuple[Box, ...]) -> Box:
             return BoundBox(parts[0], parts[1:width], named)
         case IterBox(kind=kind):
             return IterBox(kind, parts)
+        case GeneratorBox(callee, bound, spent):
+            return GeneratorBox(callee, dict(zip(bound, parts, strict=True)), spent)
         case MethodBox(name=name):
             return MethodBox(parts[0], name)
         case FunctionBox(node, frame, defaults, kw_defaults):

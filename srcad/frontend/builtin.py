@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
 from typing import Any
 
-from srcad import errors
 from srcad.frontend import prelude
 from srcad.frontend.boxes import (
     BoundBox,
     Box,
     DictBox,
+    GeneratorBox,
     IterBox,
     ListBox,
     Static,
@@ -20,12 +19,12 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.calls import meaning
 from srcad.frontend.functions import callee_of, inline
+from srcad.frontend.generators import is_drawn, is_lazy, prelude_generator
 from srcad.frontend.known import known, spread, static_items
 from srcad.frontend.operators import operate
 from srcad.frontend.scope import Session
 from srcad.frontend.sequences import length
 from srcad.ir.core import Value
-from srcad.types import Opaque
 
 Args = tuple[Box, ...]
 
@@ -69,6 +68,8 @@ def zip_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def enumerate_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``enumerate(items, start)``."""
     start = args[1] if len(args) > 1 else kwargs.get("start", Static(0))
+    if is_lazy(args[0]):
+        return prelude_generator(s, prelude.enumerated, args[0], start)
     count = length(s, args[0])
     stop = (
         count
@@ -89,10 +90,10 @@ def list_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``list(items)``."""
     if not args:
         return ListBox(())
-    items = _items(s, args[0])
+    items = known_items(s, args[0])
     if items is not None:
         return ListBox(items)
-    if isinstance(args[0], Value) and isinstance(args[0].type, Opaque):
+    if isinstance(args[0], Value | Static) and is_drawn(args[0]):
         return None
     return read(s, prelude.listed, args[0])
 
@@ -102,7 +103,9 @@ def tuple_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``tuple(items)`` of items that are known one by one."""
     if not args:
         return TupleBox(())
-    items = _items(s, args[0])
+    if is_lazy(args[0]) and not is_drawn(args[0]):
+        return TupleBox(spread(s, read(s, prelude.listed, args[0])))
+    items = known_items(s, args[0])
     if items is not None:
         return TupleBox(items)
     if s.is_active(args[0]):
@@ -110,7 +113,8 @@ def tuple_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     return None
 
 
-def _items(s: Session, box: Box) -> Args | None:
+def known_items(s: Session, box: Box) -> Args | None:
+    """The items of what is known one by one, if they are few."""
     if isinstance(box, TupleBox | ListBox):
         return box.items
     if isinstance(box, DictBox):
@@ -143,40 +147,20 @@ def dict_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def sum_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``sum(items, start)``."""
     start = args[1] if len(args) > 1 else kwargs.get("start", Static(0))
-    items = _items(s, args[0])
+    items = known_items(s, args[0])
     if items is not None and len(items) <= 256:
         result = start
         for item in items:
             result = operate(s, operator.add, result, item)
         return result
-    if not s.is_active(args[0], start):
+    if not s.is_active(args[0], start) and not isinstance(args[0], GeneratorBox | IterBox):
         return None
     return read(s, prelude.total, args[0], start)
 
 
-def _extreme(many: Any, one: Any) -> Callable[[Session, Args, Kwargs], Box | None]:
-    def special(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-        if kwargs or not s.is_active(*args):
-            return None
-        if len(args) > 1:
-            return read(s, many, *args)
-        items = _items(s, args[0])
-        if items:
-            return read(s, many, *items)
-        return read(s, one, _sequence(s, args[0]))
-
-    return special
-
-
-meaning(max)(_extreme(prelude.largest, prelude.largest_of))
-
-
-meaning(min)(_extreme(prelude.smallest, prelude.smallest_of))
-
-
-def _sequence(s: Session, box: Box) -> Box:
+def indexed(s: Session, box: Box) -> Box:
     """A sequence that can be indexed."""
-    if isinstance(box, IterBox):
+    if isinstance(box, IterBox | GeneratorBox):
         made = list_(s, (box,), {})
         assert made is not None
         return made
@@ -186,7 +170,11 @@ def _sequence(s: Session, box: Box) -> Box:
 @meaning(map)
 def map_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``map(function, items, ...)``."""
-    columns = [_items(s, a) for a in args[1:]]
+    if any(is_lazy(a) for a in args[1:]):
+        if len(args) == 2:
+            return prelude_generator(s, prelude.mapped_each, *args)
+        return prelude_generator(s, prelude.starmapped, args[0], IterBox("zip", args[1:]))
+    columns = [known_items(s, a) for a in args[1:]]
     if all(c is not None for c in columns):
         rows = zip(*[c for c in columns if c is not None], strict=False)
         return ListBox(tuple(s.invoke(s, args[0], row, {}) for row in rows))
@@ -198,13 +186,17 @@ def map_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 @meaning(filter)
 def filter_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``filter(function, items)``."""
+    if isinstance(args[0], Static) and args[0].value is None:
+        args = (Static(prelude.truthy), args[1])
+    if is_lazy(args[1]):
+        return prelude_generator(s, prelude.filtered_each, *args)
     return read(s, prelude.filtered, *args)
 
 
 @meaning(functools.reduce)
 def reduce_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``functools.reduce(function, items, start)``."""
-    items = _items(s, args[1])
+    items = known_items(s, args[1])
     if items is not None and len(items) <= 64:
         result = args[2] if len(args) > 2 else items[0]
         for item in items if len(args) > 2 else items[1:]:
@@ -212,29 +204,10 @@ def reduce_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
         return result
     if len(args) > 2:
         return read(s, prelude.reduced_from, *args)
-    return read(s, prelude.reduced, args[0], _sequence(s, args[1]))
+    return read(s, prelude.reduced, args[0], indexed(s, args[1]))
 
 
 @meaning(functools.partial)
 def partial_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``functools.partial(function, ...)``."""
     return BoundBox(args[0], args[1:], kwargs)
-
-
-@meaning(any, all)
-def any_all(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``any(items)`` and ``all(items)``: as they stand."""
-    return None
-
-
-@meaning(sorted)
-def sorted_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``sorted(items)`` of things without derivative."""
-    if s.is_active(*args):
-        s.refuse(
-            errors.UnsupportedSyntaxError,
-            "cannot differentiate through 'sorted'",
-            why="the order depends on the values.",
-            help=("use np.sort(x)",),
-        )
-    return None

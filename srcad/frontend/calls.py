@@ -31,6 +31,7 @@ from srcad.frontend.boxes import (
 from srcad.frontend.folding import all_known, called, folded
 from srcad.frontend.forms import lower_each, lowers
 from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline
+from srcad.frontend.generators import made, parts_in_order
 from srcad.frontend.known import spread
 from srcad.frontend.methods import METHODS
 from srcad.frontend.names import box_of_object, is_library
@@ -46,6 +47,8 @@ from srcad.types import Numeric, Opaque, Type
 
 Special = Callable[[Session, tuple[Box, ...], dict[str, Box]], Box | None]
 BUILTINS: dict[Any, Special] = {}
+# Builtins whose every call does, or makes, something of its own.
+MOVING: frozenset[Any] = frozenset({iter, next, open, input, object, setattr, delattr})
 
 
 def meaning(*targets: Any) -> Callable[[Special], Special]:
@@ -62,13 +65,12 @@ def meaning(*targets: Any) -> Callable[[Special], Special]:
 @lowers(ast.Call)
 def call(s: Session, node: ast.Call) -> Box:
     """``callee(*args, **kwargs)``."""
-    parts = [a.value if isinstance(a, ast.Starred) else a for a in node.args]
-    read = lower_each(s, (node.func, *parts, *(k.value for k in node.keywords)))
+    read = lower_each(s, parts_in_order(node))
     callee, args = read[0], list[Box]()
     for arg, box in zip(node.args, read[1:], strict=False):
         args.extend(spread(s, box, arg) if isinstance(arg, ast.Starred) else (box,))
     kwargs: dict[str, Box] = {}
-    for keyword, box in zip(node.keywords, read[1 + len(parts) :], strict=True):
+    for keyword, box in zip(node.keywords, read[1 + len(node.args) :], strict=True):
         if keyword.arg is not None:
             kwargs[keyword.arg] = box
             continue
@@ -91,13 +93,6 @@ def invoke(s: Session, callee: Box, args: tuple[Box, ...], kwargs: dict[str, Box
         case BoundBox(function, first, named):
             return invoke(s, function, (*first, *args), {**named, **kwargs})
         case FunctionBox():
-            if is_generator(callee.node):
-                s.refuse(
-                    errors.UnsupportedSyntaxError,
-                    f"cannot call the generator {callee.name!r}",
-                    why="a generator runs while its values are used.",
-                    help=("return a list",),
-                )
             return _inline(s, callee_of_box(callee), args, kwargs)
         case MethodBox(receiver, name):
             return invoke_method(s, receiver, name, args, kwargs)
@@ -122,6 +117,8 @@ def invoke(s: Session, callee: Box, args: tuple[Box, ...], kwargs: dict[str, Box
 
 
 def _inline(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    if is_generator(callee.node):
+        return made(s, callee, args, kwargs)
     if is_recursive(s, callee):
         bound = bind_parameters(s, callee, args, kwargs)
         return call_routine(s, callee, bound)
@@ -231,6 +228,7 @@ def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[
     function = callee.value
     module = str(getattr(function, "__module__", None) or "").partition(".")[0]
     pure = module in ("numpy", "math", "_operator", "builtins") and not _is_random(function)
+    pure = pure and not (is_hashable(function) and function in MOVING)
     if isinstance(function, types.FunctionType) and not function.__closure__:
         s.guard(callee.path, "is", function)
     elif callee.path is not None and not isinstance(function, type):

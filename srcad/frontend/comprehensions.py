@@ -13,7 +13,7 @@ from srcad.frontend.scope import Session
 RESULT = "%items"
 
 
-@lowers(ast.ListComp, ast.GeneratorExp)
+@lowers(ast.ListComp)
 def comprehension(s: Session, node: ast.ListComp | ast.GeneratorExp) -> Box:
     """``[element for target in iterable if test]``; a generator that is consumed reads the same."""
     result = f"{RESULT}{len(s.frame.env)}"

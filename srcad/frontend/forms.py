@@ -137,6 +137,7 @@ class Deferred(ast.expr):
     def __init__(self, read: Callable[[Session], Box]) -> None:
         super().__init__()
         self.read = read
+        self._calls = True  # for all that is known
 
 
 @lowers(Deferred)

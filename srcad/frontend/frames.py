@@ -35,6 +35,7 @@ class Frame:
 
     `exit` is how the statements read so far end: a tag that is known, or a value that holds it;
     `tags` are the tags that are possible.  `local` are the names that the function binds.
+    `consumer` is who uses a generator's values.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Frame:
     tags: frozenset[int] = frozenset()
     node: ast.AST | None = None
     hidden: frozenset[str] = frozenset()
+    consumer: Any = None
 
     def ends(self, tag: int) -> None:
         """The statements read so far certainly end with this tag."""

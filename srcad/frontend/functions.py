@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.boxes import Box, DictBox, FunctionBox, Path, Static, TupleBox, Unbound
@@ -20,8 +20,8 @@ from srcad.frontend.names import box_of_object
 from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Frame, Session
 from srcad.frontend.source import definition
 from srcad.frontend.statements import lower_statements, set_return
-from srcad.frontend.syntax import bound_names, is_generator
-from srcad.ir.core import NONE, RETURN, Const, Value
+from srcad.frontend.syntax import bound_names
+from srcad.ir.core import NONE, RETURN, Const, Location, Value
 from srcad.ir.primitives import raise_
 from srcad.records import dataclass
 
@@ -49,13 +49,8 @@ def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
     trusted = str(function.__module__).startswith(TRUSTED_PREFIX) and path is None
     source = definition(function)
     node = source.tree
-    if not isinstance(node, ast.FunctionDef | ast.Lambda) or is_generator(node):
-        raise errors.UnsupportedSyntaxError(
-            f"cannot differentiate through {function.__name__!r}",
-            where=source.location(node),
-            why="it is a generator or a coroutine: it has no one result.",
-            help=("return a list or an array",),
-        )
+    if not isinstance(node, ast.FunctionDef | ast.Lambda):
+        refuse_without_result(function.__name__, source.location(node))
     cells = {
         name: cell.cell_contents
         for name, cell in zip(
@@ -82,6 +77,16 @@ def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
         for name, value in (function.__kwdefaults__ or {}).items()
     }
     return Callee(node, frame, defaults, kw_defaults, id(function.__code__))
+
+
+def refuse_without_result(name: str, where: Location | None) -> NoReturn:
+    """Refuse what a call does not run to its end."""
+    raise errors.UnsupportedSyntaxError(
+        f"cannot differentiate through {name!r}",
+        where=where,
+        why="it is a generator or a coroutine: it has no one result.",
+        help=("return a list or an array",),
+    )
 
 
 def _filled(cell: Any) -> bool:

@@ -11,6 +11,7 @@ from srcad.frontend.boxes import (
     Box,
     Conflict,
     DictBox,
+    GeneratorBox,
     IterBox,
     ListBox,
     RecordBox,
@@ -60,6 +61,8 @@ def known(s: Session, box: Box, what: str, node: ast.AST | None = None) -> Any:
 
 def spread(s: Session, box: Box, node: ast.AST | None = None) -> tuple[Box, ...]:
     """The items of a sequence whose length is known."""
+    if isinstance(box, GeneratorBox):
+        box = s.invoke(s, Static(list), (box,), {})
     items = _items(s, s.box(box) if isinstance(box, Value) else box)
     if items is None:
         s.refuse(

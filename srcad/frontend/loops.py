@@ -11,6 +11,7 @@ from srcad.frontend.assignment import assign
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
+    GeneratorBox,
     IterBox,
     Static,
     mapped,
@@ -21,6 +22,7 @@ from srcad.frontend.control import (
     on_tag,
 )
 from srcad.frontend.forms import lower, lowers_statement
+from srcad.frontend.generators import consume, one_shot
 from srcad.frontend.known import static_items, truth
 from srcad.frontend.readings import LoopReader, finish
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
@@ -43,11 +45,20 @@ def for_(s: Session, node: ast.For) -> None:
     iterable = lower(s, node.iter)
     if isinstance(iterable, Value):
         iterable = s.box(iterable)
+    generator = one_shot(s, iterable)
+    if generator is not None:
+        generated_for(s, node, generator)
+        return
     items = unrolled_items(s, iterable)
     if items is not None:
         unroll(s, node, items)
         refuse_growing(s, node, [b for b in looped_over(iterable) if b in s.written])
         return
+    _at_run_time(s, node, iterable)
+
+
+def _at_run_time(s: Session, node: ast.For, iterable: Box) -> None:
+    """A loop at run time, read again in another way where the first does not do."""
     arrays = [b for b in looped_over(iterable) if is_array(b)]
     start = _Start(s)
     try:
@@ -112,6 +123,22 @@ def _row_by_row(s: Session, node: ast.For, iterable: Box, start: _Start) -> None
     dynamic_for(s, node, mapped(iterable, by_index))
     for name in names:
         s.frame.env.pop(name, None)
+
+
+def generated_for(s: Session, node: ast.For, generator: GeneratorBox) -> None:
+    """A loop over a generator: its body, with the loop's at every ``yield``."""
+    left, tags, endless = consume(s, node, generator)
+    if isinstance(left, Value):
+        after_loop(s, node.orelse, left, tags, endless=endless)
+        return
+    assert isinstance(left, Static)
+    s.frame.ends(left.value)
+    if left.value != NONE:
+        after_break(s)
+    elif endless:
+        raise Diverges
+    else:
+        lower_statements(s, node.orelse)
 
 
 def looped_over(box: Box) -> list[Box]:

@@ -14,9 +14,12 @@ from srcad.frontend import (
     comprehensions,
     conversions,
     expressions,
+    generators,
     indexing,
+    iterators,
     loops,
     operators,
+    ordering,
     writing,
 )
 from srcad.frontend.boxes import (
@@ -31,10 +34,11 @@ from srcad.frontend.boxes import (
     TupleBox,
 )
 from srcad.frontend.closures import runtime_function
-from srcad.frontend.functions import Callee, callee_of, inline, read_body
+from srcad.frontend.functions import Callee, callee_of, inline, read_body, refuse_without_result
 from srcad.frontend.guards import Capture, Guard
 from srcad.frontend.recursion import call_routine, is_recursive
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
+from srcad.frontend.syntax import is_generator
 from srcad.frontend.written import overlaid, written_parameters
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Value
@@ -48,9 +52,12 @@ FORMS = (
     conversions,
     comprehensions,
     expressions,
+    generators,
     indexing,
+    iterators,
     loops,
     operators,
+    ordering,
     writing,
 )  # importing them registers their handlers
 Transforms = Callable[..., Box]
@@ -130,7 +137,7 @@ def lower(
         Something in the function cannot be read or differentiated.
     """
     session = session_for(facts, transforms=transforms, root=function)
-    callee = callee_of(session, function, path)
+    callee = _callee(session, function, path)
     params = {name: Value(type_, name) for name, type_ in types.items()}
     session.active.update(value for name, value in params.items() if name in active)
     session.paths.update((value, (("param", name),)) for name, value in params.items())
@@ -146,6 +153,15 @@ def lower(
     captures, guards = tuple(session.captures), tuple(session.guards)
     written = frozenset(written_parameters(session))
     return Lowered(made, captures, guards, frozenset(session.active), raises, written)
+
+
+def _callee(s: Session, function: FunctionType, path: Path) -> Callee:
+    """The function, unless a call of it has no one result."""
+    callee = callee_of(s, function, path)
+    if is_generator(callee.node):
+        where = Location(callee.frame.file, callee.node.lineno, callee.node.col_offset)
+        refuse_without_result(function.__name__, where)
+    return callee
 
 
 def _argument(s: Session, value: Value, given: Any) -> Box:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -117,6 +118,9 @@ def _structured_operand(s: Session, target: Any, left: Box, right: Box) -> Box:
 def _folds(left: Static, right: Static) -> bool:
     """Whether an operation on two constants is done now: integers, flags and text are."""
     kinds = (int, str, tuple, bytes, type(None))
+    classes = (type, types.UnionType, type(None))
+    if isinstance(left.value, classes) and isinstance(right.value, classes):
+        return True
     return isinstance(left.value, kinds) and isinstance(right.value, kinds)
 
 
@@ -299,19 +303,20 @@ def _identity(s: Session, left: Box, right: Box, *, negated: bool) -> Box:
     if isinstance(left, Value) and isinstance(right, Value) and left is right:
         return Static(not negated)
     values = isinstance(left, Value) and isinstance(right, Value)
-    if not none and not values and not _may_be_a_flag(left, right):
+    if not none and not values and not _may_be_one_object(left, right):
         return Static(negated)
     result = s.emit(primitives.is_, left, right)
     return s.emit(primitives.not_, result) if negated else result
 
 
-def _may_be_a_flag(left: Box, right: Box) -> bool:
-    """Whether one is True or False, and the other a value that may be that very object."""
+def _may_be_one_object(left: Box, right: Box) -> bool:
+    """Whether one is an object that is known now, and the other a value that may be it."""
     value, constant = (left, right) if isinstance(left, Value) else (right, left)
     if not isinstance(value, Value) or not isinstance(constant, Static):
         return False
-    number = value.type if isinstance(value.type, Numeric) else None
-    return isinstance(constant.value, bool) and (number is None or number.kind in ("b", "?"))
+    if isinstance(value.type, Numeric):
+        return isinstance(constant.value, bool) and value.type.kind in ("b", "?")
+    return isinstance(value.type, Opaque)
 
 
 def _membership(s: Session, item: Box, container: Box, *, negated: bool) -> Box:

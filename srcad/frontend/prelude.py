@@ -47,6 +47,50 @@ def smallest_of(items):
     return best
 
 
+def largest_by(key, first, *others):
+    best = first
+    best_key = key(first)
+    for item in others:
+        item_key = key(item)
+        if item_key > best_key:
+            best, best_key = item, item_key
+    return best
+
+
+def smallest_by(key, first, *others):
+    best = first
+    best_key = key(first)
+    for item in others:
+        item_key = key(item)
+        if item_key < best_key:
+            best, best_key = item, item_key
+    return best
+
+
+def largest_of_by(key, items):
+    best = items[0]
+    best_key = key(best)
+    for item in items[1:]:
+        item_key = key(item)
+        if item_key > best_key:
+            best, best_key = item, item_key
+    return best
+
+
+def smallest_of_by(key, items):
+    best = items[0]
+    best_key = key(best)
+    for item in items[1:]:
+        item_key = key(item)
+        if item_key < best_key:
+            best, best_key = item, item_key
+    return best
+
+
+def in_order(items, order):
+    return [items[k] for k in order]
+
+
 def mapped(function, items):
     return [function(item) for item in items]
 
@@ -75,3 +119,195 @@ def reduced_from(function, items, start):
 
 def listed(items):
     return [item for item in items]  # noqa: C416 - read as a loop
+
+
+# ------------------------------------------------------------------------ one item at a time
+class End:
+    """What an iterator gives when it has nothing more."""
+
+
+def drawn(iterable):
+    source = iter(iterable)
+    while True:
+        item = next(source, End)
+        if item is End:
+            return
+        yield item
+
+
+def iterated(items):
+    for item in items:  # noqa: UP028 - read as a loop
+        yield item
+
+
+def enumerated(items, start):
+    count = start
+    for item in items:
+        yield count, item
+        count = count + 1
+
+
+def zipped(before, items, after):
+    if before and fewest(before) == 0:
+        return
+    count = 0
+    for item in items:
+        if after and count >= fewest(after):
+            return
+        yield (*[column[count] for column in before], item, *[column[count] for column in after])
+        count = count + 1
+        if before and count >= fewest(before):
+            return
+
+
+def fewest(columns):
+    best = len(columns[0])
+    for column in columns[1:]:
+        if len(column) < best:
+            best = len(column)
+    return best
+
+
+def mapped_each(function, items):
+    for item in items:
+        yield function(item)
+
+
+def filtered_each(function, items):
+    for item in items:
+        if function(item):
+            yield item
+
+
+def truthy(item):
+    return item
+
+
+def any_of(items):
+    for item in items:  # noqa: SIM110 - read as a loop
+        if item:
+            return True
+    return False
+
+
+def all_of(items):
+    for item in items:  # noqa: SIM110 - read as a loop
+        if not item:
+            return False
+    return True
+
+
+def first(items):
+    for item in items:
+        return item
+    raise StopIteration
+
+
+def first_or(items, default):
+    for item in items:
+        return item
+    return default
+
+
+# ------------------------------------------------------------------------ itertools
+def counted(start=0, step=1):
+    value = start
+    while True:
+        yield value
+        value = value + step
+
+
+def chained(*sources):
+    for items in sources:
+        for item in items:  # noqa: UP028 - read as a loop
+            yield item
+
+
+def chained_from(sources):
+    for items in sources:
+        for item in items:  # noqa: UP028 - read as a loop
+            yield item
+
+
+def accumulated(items, function):
+    begun = False
+    for item in items:
+        total = function(total, item) if begun else item  # noqa: F823 - bound by the trip before
+        begun = True
+        yield total
+
+
+def accumulated_from(items, function, initial):
+    total = initial
+    yield total
+    for item in items:
+        total = function(total, item)
+        yield total
+
+
+def sliced(items, start, stop, step):
+    position = 0
+    wanted = start
+    if stop is not None and wanted >= stop:
+        return
+    for item in items:
+        if position == wanted:
+            yield item
+            wanted = wanted + step
+            if stop is not None and wanted >= stop:
+                return
+        position = position + 1
+
+
+def paired(items):
+    for k in range(len(items) - 1):
+        yield items[k], items[k + 1]
+
+
+def paired_lazily(items):
+    begun = False
+    for item in items:
+        if begun:
+            yield before, item  # noqa: F821 - bound by the trip before
+        before = item  # noqa: F841 - read by the next trip
+        begun = True
+
+
+def taken_while(function, items):
+    for item in items:
+        if not function(item):
+            return
+        yield item
+
+
+def dropped_while(function, items):
+    dropping = True
+    for item in items:
+        if dropping and function(item):
+            continue
+        dropping = False
+        yield item
+
+
+def repeated(item, times):
+    for _ in range(times):
+        yield item
+
+
+def forever(item):
+    while True:
+        yield item
+
+
+def starmapped(function, rows):
+    for row in rows:
+        yield function(*row)
+
+
+def combined(sources):
+    if len(sources) == 0:
+        yield ()
+        return
+    for item in sources[0]:
+        for rest in combined(sources[1:]):
+            yield (item, *rest)

@@ -9,6 +9,7 @@ from srcad.frontend.boxes import (
     Box,
     DictBox,
     FunctionBox,
+    GeneratorBox,
     IterBox,
     ListBox,
     MethodBox,
@@ -80,7 +81,7 @@ def describe_box(box: Box) -> str:
             return f"a {box.cls.__name__}"
         case FunctionBox() | BoundBox() | MethodBox():
             return "a function"
-        case IterBox() | Stale():
-            return "an iterator" if isinstance(box, IterBox) else "an array that was written into"
+        case IterBox() | GeneratorBox() | Stale():
+            return "an array that was written into" if isinstance(box, Stale) else "an iterator"
         case _:
             return "nothing"

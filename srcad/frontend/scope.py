@@ -20,6 +20,7 @@ from srcad.frontend.boxes import (
     Conflict,
     DictBox,
     FunctionBox,
+    GeneratorBox,
     IterBox,
     ListBox,
     MethodBox,
@@ -238,7 +239,7 @@ class Session:
             return self.hold(self, box)
         if isinstance(box, Stale):
             refuse_stale(self, box)
-        if isinstance(box, Conflict | MethodBox | BoundBox | Taken) or (
+        if isinstance(box, Conflict | MethodBox | BoundBox | GeneratorBox | Taken) or (
             isinstance(box, IterBox) and box.kind != "range"
         ):
             _refuse_to_hold(self, box)

@@ -51,6 +51,13 @@ def is_generator(node: ast.AST) -> bool:
 
 
 @per_node
+def plain_yields(node: ast.AST) -> frozenset[int]:
+    """The yields (by identity) of a generator that stand as statements: nobody reads them."""
+    statements = [n.value for n in own_nodes(node) if isinstance(n, ast.Expr)]
+    return frozenset(id(v) for v in statements if isinstance(v, ast.Yield | ast.YieldFrom))
+
+
+@per_node
 def calls_itself(node: ast.AST) -> bool:
     """Whether a function calls a function of its own name."""
     name = getattr(node, "name", None)

@@ -10,7 +10,7 @@ import numpy as np
 
 from srcad.ir import primitives
 from srcad.rules.registry import linear, nondifferentiable
-from srcad.runtime import unbroadcast, zeros_like
+from srcad.runtime import ascending, unbroadcast, zeros_like
 
 # ------------------------------------------------------------------------ comparisons and logic
 nondifferentiable(operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
@@ -41,6 +41,7 @@ nondifferentiable(np.argmax, np.argmin, np.argsort, np.argpartition, np.nanargma
 nondifferentiable(np.argwhere, np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted)
 nondifferentiable(np.digitize, np.lexsort, np.unravel_index, np.ravel_multi_index)
 nondifferentiable(np.histogram_bin_edges, np.linalg.matrix_rank)
+nondifferentiable(ascending)
 nondifferentiable(np.shares_memory, np.may_share_memory, str, repr, format, print)
 nondifferentiable(np.result_type, np.can_cast, np.promote_types, np.min_scalar_type)
 nondifferentiable(np.issubdtype, np.finfo, np.iinfo)

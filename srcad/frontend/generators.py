@@ -1,0 +1,366 @@
+"""Generators: the body is read where its values are used.
+
+``for target in generator(...): body`` is the generator's own body with ``body`` read at every
+``yield``.  The two functions keep frames of their own; at a ``yield`` the consumer's frame comes to
+the top of the stack, so that his names, exits and errors are his.  How he left (``break`` or
+``return``) is kept under a hidden name of his; the generator's body then ends as by ``return``.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend import prelude
+from srcad.frontend.assignment import assign
+from srcad.frontend.boxes import (
+    UNBOUND,
+    Box,
+    GeneratorBox,
+    IterBox,
+    ListBox,
+    Static,
+    TupleBox,
+    Unbound,
+    is_static_number,
+)
+from srcad.frontend.comprehensions import comprehension
+from srcad.frontend.control import choice, without_continue
+from srcad.frontend.expressions import function_box
+from srcad.frontend.forms import Deferred, lower, lower_statement, lowers, refuse_form
+from srcad.frontend.functions import (
+    bind_parameters,
+    callee_of,
+    callee_of_box,
+    deep_recursion,
+)
+from srcad.frontend.headers import assigned_names
+from srcad.frontend.questions import is_hashable
+from srcad.frontend.scope import DEAD, Diverges, Frame, Session
+from srcad.frontend.statements import lower_statements
+from srcad.frontend.syntax import own_nodes, plain_yields, stored_names
+from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value, walk
+from srcad.records import dataclass
+from srcad.types import Opaque
+
+SPENT = "it was consumed before, in part or on some path."
+# What can be iterated over again and again, with the same items.
+REUSABLE: tuple[type, ...] = (
+    list,
+    tuple,
+    str,
+    bytes,
+    dict,
+    set,
+    frozenset,
+    range,
+    np.ndarray,
+    type({}.keys()),
+)
+
+
+# What may stop before it has asked for every value.
+LAZY: set[Any] = {any, all, next, iter, itertools.islice, itertools.takewhile}
+
+
+@dataclass(eq=False)
+class Consumer:
+    """Who uses a generator's values: his frame, what he does with each, how he may leave."""
+
+    frame: Frame
+    each: Callable[[Box], None]
+    left: str
+    short: frozenset[str] = frozenset()
+    tags: set[int] = field(default_factory=set)
+
+
+# ------------------------------------------------------------------------------ making
+def made(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> GeneratorBox:
+    """The generator that a call of a generator function returns: nothing has run yet."""
+    return GeneratorBox(callee, bind_parameters(s, callee, args, kwargs))
+
+
+def prelude_generator(s: Session, function: Any, *args: Box) -> GeneratorBox:
+    """A generator function of the prelude, called with these boxes."""
+    return made(s, callee_of(s, function, None), args, {})
+
+
+@lowers(ast.GeneratorExp)
+def generator_expression(s: Session, node: ast.GeneratorExp) -> GeneratorBox:
+    """``(element for target in iterable if test)`` as the function that it is, not yet run."""
+    body: ast.stmt = ast.Expr(ast.Yield(node.elt))
+    first = lower(s, node.generators[0].iter)
+    for generator in reversed(node.generators):
+        for test in reversed(generator.ifs):
+            body = ast.If(test, [body], [])
+        outermost = generator is node.generators[0]
+        source = Deferred(lambda _: first) if outermost else generator.iter
+        body = ast.For(generator.target, source, [body], [])
+    arguments = ast.arguments([], [], None, [], [], None, [])
+    function = ast.FunctionDef("generator", arguments, [body], [])
+    for part in ast.walk(function):
+        if isinstance(part, ast.expr | ast.stmt) and not hasattr(part, "lineno"):
+            ast.copy_location(part, node)
+    return made(s, callee_of_box(function_box(s, function)), (), {})
+
+
+def consumed(s: Session, node: ast.GeneratorExp) -> Box:
+    """A generator expression whose values are all used at once: a list, unless its source waits."""
+    first = lower(s, node.generators[0].iter)
+    source = ast.copy_location(Deferred(lambda _: first), node.generators[0].iter)
+    head = node.generators[0]
+    head = ast.comprehension(head.target, source, head.ifs, head.is_async)
+    again = ast.copy_location(ast.GeneratorExp(node.elt, [head, *node.generators[1:]]), node)
+    return generator_expression(s, again) if is_lazy(first) else comprehension(s, again)
+
+
+def parts_in_order(node: ast.Call) -> list[ast.expr]:
+    """The callee and the arguments; what a generator expression becomes depends on the callee."""
+    seen: list[Box] = []
+
+    def callee(s: Session) -> Box:
+        seen.append(lower(s, node.func))
+        return seen[-1]
+
+    def values(inner: ast.GeneratorExp) -> ast.expr:
+        return ast.copy_location(
+            Deferred(lambda s: lower(s, inner) if _may_stop(seen[-1]) else consumed(s, inner)),
+            inner,
+        )
+
+    parts: list[ast.expr] = [a.value if isinstance(a, ast.Starred) else a for a in node.args]
+    if not any(isinstance(a, ast.GeneratorExp) for a in parts):
+        return [node.func, *parts, *(k.value for k in node.keywords)]
+    parts = [values(a) if isinstance(a, ast.GeneratorExp) else a for a in parts]
+    first = ast.copy_location(Deferred(callee), node.func)
+    return [first, *parts, *(k.value for k in node.keywords)]
+
+
+def _may_stop(callee: Box) -> bool:
+    return isinstance(callee, Static) and is_hashable(callee.value) and callee.value in LAZY
+
+
+# ------------------------------------------------------------------------------ what is lazy
+def one_shot(s: Session, box: Box) -> GeneratorBox | None:
+    """The generator behind an iterable that may be run through once only; None for sequences."""
+    if isinstance(box, GeneratorBox):
+        return box
+    if isinstance(box, IterBox) and box.kind == "zip":
+        return _zipped(s, box)
+    if is_drawn(box):
+        return prelude_generator(s, prelude.drawn, box)
+    return None
+
+
+def is_lazy(box: Box) -> bool:
+    """Whether an iterable has to be run through item by item, once."""
+    parts = box.parts if isinstance(box, IterBox) else ()
+    return isinstance(box, GeneratorBox) or is_drawn(box) or any(map(is_lazy, parts))
+
+
+def is_drawn(box: Box) -> bool:
+    """Whether the items have to be asked of a run-time object one by one."""
+    if isinstance(box, Static):
+        found = type(box.value) if box.path is not None or box.atom is not None else None
+        return found is not None and not issubclass(found, REUSABLE)
+    if not isinstance(box, Value) or not isinstance(box.type, Opaque):
+        return False
+    return box.type.cls is None or not issubclass(box.type.cls, REUSABLE)
+
+
+def _zipped(s: Session, box: IterBox) -> GeneratorBox | None:
+    """``zip`` of which one part is run through once: the others are indexed."""
+    lazy = [k for k, part in enumerate(box.parts) if is_lazy(part)]
+    if not lazy:
+        return None
+    parts = [p if k == lazy[0] else indexable(s, p) for k, p in enumerate(box.parts)]
+    before, after = TupleBox(tuple(parts[: lazy[0]])), TupleBox(tuple(parts[lazy[0] + 1 :]))
+    return prelude_generator(s, prelude.zipped, before, parts[lazy[0]], after)
+
+
+def indexable(s: Session, box: Box) -> Box:
+    """A sequence with the items of an iterable; of a generator, only if nobody can tell."""
+    if isinstance(box, ListBox | TupleBox) and box.source is None:
+        kinds = {isinstance(item, Value) for item in box.items}
+        numbers = all(isinstance(i, Value) or is_static_number(i) for i in box.items)
+        return s.box(s.atom(box)) if numbers and len(kinds) == 2 else box
+    if not isinstance(box, IterBox) and not is_lazy(box):
+        return box
+    count = len(s.builder.ops)
+    if isinstance(box, GeneratorBox) and _is_endless(box):
+        _refuse_listing(s)
+    result = s.invoke(s, Static(list), (box,), {})
+    made_now = [op for outer in s.builder.ops[count:] for op in (outer, *_inside(outer))]
+    if isinstance(box, GeneratorBox) and any(getattr(op, "effect", False) for op in made_now):
+        _refuse_listing(s)
+    return result
+
+
+def _inside(op: Any) -> Iterator[Any]:
+    for block in op.blocks:
+        yield from walk(block)
+
+
+def _is_endless(box: GeneratorBox) -> bool:
+    """Whether a generator's text holds a loop without a test."""
+    tests = [n.test for n in own_nodes(box.callee.node) if isinstance(n, ast.While)]
+    return any(isinstance(t, ast.Constant) and bool(t.value) for t in tests)
+
+
+def _refuse_listing(s: Session) -> None:
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot run two generators in step",
+        why="each runs while the other waits, and what they do would change places.",
+        help=("make a list of one of them first:  zip(list(first), second)",),
+    )
+
+
+# ------------------------------------------------------------------------------ consuming
+def consume(s: Session, node: ast.For, box: GeneratorBox) -> tuple[Box, frozenset[int], bool]:
+    """Read a generator's body with the loop's body at every yield.
+
+    Returns how the consumer left, how he may have left, and whether there is no other end.
+    """
+    if box.spent:
+        _refuse_spent(s, node)
+    frame, generator = s.frame, _fresh(s, box)
+    used = GeneratorBox(box.callee, box.bound, spent=True)
+    s.replace_everywhere(box, used)
+
+    def each(item: Box) -> None:
+        assign(s, node.target, item)
+        lower_statements(s, node.body)
+
+    within = set(stored_names(node)) - set(assigned_names(node, frame))
+    short = frozenset(n for n in within if isinstance(frame.env.get(n, UNBOUND), Unbound))
+    consumer = Consumer(frame, each, f"%left {id(node)}", short)
+    frame.env[consumer.left] = Static(NONE)
+    generator.consumer = consumer
+    ends = _run(s, generator, box)
+    left = frame.env.pop(consumer.left)
+    if not consumer.tags:
+        s.replace_everywhere(used, TupleBox(()))
+    returns = any(isinstance(n, ast.Return) for n in own_nodes(box.callee.node))
+    return left, frozenset(consumer.tags), ends == RETURN and not returns
+
+
+def _fresh(s: Session, box: GeneratorBox) -> Frame:
+    frame: Frame = box.callee.frame
+    if box.callee.key in s.inlining and not frame.trusted:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot run the generator {frame.name!r} inside itself",
+            why="how deep it nests is not known before the call.",
+            help=("collect the values in a list, in a function that calls itself",),
+        )
+    frame.env = dict(box.bound)
+    frame.ends(NONE)
+    return frame
+
+
+def _refuse_spent(s: Session, node: ast.AST) -> None:
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot go on with this generator",
+        node=node,
+        why=SPENT,
+        help=("make a list of its values first",),
+    )
+
+
+def _run(s: Session, generator: Frame, box: GeneratorBox) -> Any:
+    where = s.builder.where
+    s.frames.append(generator)
+    s.inlining.append(box.callee.key)
+    try:
+        with deep_recursion():
+            lower_statements(s, box.callee.node.body)
+        if generator.exit == DEAD:
+            raise Diverges
+        return generator.exit
+    finally:
+        s.inlining.pop()
+        s.frames.remove(generator)
+        s.builder.where = where
+
+
+@contextmanager
+def _on_top(s: Session, frame: Frame) -> Iterator[None]:
+    """Read in a frame further down the stack meanwhile."""
+    index = s.frames.index(frame)
+    s.frames.append(s.frames.pop(index))
+    try:
+        yield
+    finally:
+        s.frames.insert(index, s.frames.pop())
+
+
+def hand_over(s: Session, item: Box) -> Box:
+    """A ``yield``: the consumer's turn; afterwards the generator goes on, or is over."""
+    generator, consumer = s.frame, s.frame.consumer
+    assert isinstance(consumer, Consumer)
+    user = consumer.frame
+    exit_, tags = user.exit, user.tags
+    user.ends(NONE)
+    with _on_top(s, user):
+        try:
+            consumer.each(item)
+            found, possible = user.exit, user.tags
+        finally:
+            user.exit, user.tags = exit_, tags
+    for name in consumer.short:
+        user.env.pop(name, None)
+    if found == DEAD:
+        raise Diverges
+    if isinstance(found, int):
+        if found >= BREAK:
+            user.env[consumer.left] = Static(found)
+            consumer.tags.add(found)
+            generator.ends(RETURN)
+        return Static(None)
+    leaving = possible & {BREAK, RETURN}
+    if leaving:
+        _may_leave(s, generator, consumer, found, possible)
+    return Static(None)
+
+
+def _may_leave(
+    s: Session, generator: Frame, consumer: Consumer, tag: Value, possible: frozenset[int]
+) -> None:
+    if CONTINUE in possible:
+        tag = without_continue(s, tag)
+    consumer.frame.env[consumer.left] = tag
+    consumer.tags.update(possible & {BREAK, RETURN})
+    leaves = s.emit(operator.ge, tag, Const(BREAK))
+    generator.exit = choice(s, leaves, Const(RETURN), Const(NONE))
+    generator.tags = frozenset({NONE, RETURN})
+    s.returns[generator.exit] = leaves
+
+
+# ------------------------------------------------------------------------------ yield
+@lowers(ast.Yield, ast.YieldFrom)
+def yield_(s: Session, node: ast.Yield | ast.YieldFrom) -> Box:
+    """``yield value`` and ``yield from values``, as statements of a generator that is used here."""
+    tree = s.frame.node
+    if s.frame.consumer is None or tree is None or id(node) not in plain_yields(tree):
+        refuse_form(s, node)
+    if isinstance(node, ast.Yield):
+        hand_over(s, Static(None) if node.value is None else lower(s, node.value))
+        return Static(None)
+    name = f"%item {id(node)}"
+    hand_on = Deferred(lambda s: hand_over(s, s.frame.env[name]))
+    loop = ast.For(ast.Name(name, ast.Store()), node.value, [ast.Expr(hand_on)], [])
+    for part in (hand_on, loop.body[0], loop, loop.target):
+        ast.copy_location(part, node)
+    lower_statement(s, loop)
+    s.frame.env.pop(name, None)
+    return Static(None)

@@ -1,0 +1,172 @@
+"""``iter``, ``next`` and `itertools`: generators of the prelude, read where they are used.
+
+A call through which no derivative flows, and that holds no generator, runs as it stands.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from srcad.frontend import prelude
+from srcad.frontend.boxes import (
+    Box,
+    FunctionBox,
+    GeneratorBox,
+    IterBox,
+    ListBox,
+    Static,
+    TupleBox,
+)
+from srcad.frontend.builtin import read
+from srcad.frontend.calls import meaning
+from srcad.frontend.generators import indexable, is_lazy, prelude_generator
+from srcad.frontend.known import known, spread
+from srcad.frontend.scope import Session
+
+Args = tuple[Box, ...]
+Kwargs = dict[str, Box]
+FEW = 256  # combinations of things that are known one by one
+
+
+def is_read(s: Session, *boxes: Box) -> bool:
+    """Whether an iterator has to be read here: a derivative, or a function, goes through it."""
+    here = (GeneratorBox, IterBox, FunctionBox)
+    return s.is_active(*boxes) or any(isinstance(b, here) or is_lazy(b) for b in boxes)
+
+
+@meaning(iter)
+def iter_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``iter(items)``."""
+    if len(args) != 1 or isinstance(args[0], GeneratorBox):
+        return args[0] if len(args) == 1 else None
+    return prelude_generator(s, prelude.iterated, args[0]) if s.is_active(*args) else None
+
+
+@meaning(next)
+def next_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``next(iterator, default)``: of a sequence, item by item; of a generator, once."""
+    box = args[0]
+    if not isinstance(box, GeneratorBox):
+        return None
+    items = box.bound.get("items")
+    if box.callee.node.name == "iterated" and isinstance(items, ListBox | TupleBox) and items.items:
+        rest = GeneratorBox(box.callee, {"items": type(items)(items.items[1:])}, box.spent)
+        s.replace_everywhere(box, rest)
+        return items.items[0]
+    return read(s, prelude.first if len(args) == 1 else prelude.first_or, *args)
+
+
+def _lazily(function: Any) -> Callable[[Session, Args, Kwargs], Box | None]:
+    """A function of `itertools` that is a generator of the prelude with the same parameters."""
+
+    def special(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+        if kwargs or not is_read(s, *args):
+            return None
+        return prelude_generator(s, function, *args)
+
+    return special
+
+
+meaning(itertools.chain)(_lazily(prelude.chained))
+meaning(itertools.takewhile)(_lazily(prelude.taken_while))
+meaning(itertools.dropwhile)(_lazily(prelude.dropped_while))
+meaning(itertools.starmap)(_lazily(prelude.starmapped))
+
+
+@meaning(itertools.chain.from_iterable)
+def chain_from(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``itertools.chain.from_iterable(sources)``."""
+    return prelude_generator(s, prelude.chained_from, *args) if is_read(s, *args) else None
+
+
+@meaning(itertools.count)
+def count(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``itertools.count(start, step)``."""
+    start = args[0] if args else kwargs.get("start", Static(0))
+    step = args[1] if len(args) > 1 else kwargs.get("step", Static(1))
+    return prelude_generator(s, prelude.counted, start, step)
+
+
+@meaning(itertools.accumulate)
+def accumulate(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``itertools.accumulate(items, function, initial=...)``."""
+    if not is_read(s, *args, *kwargs.values()):
+        return None
+    function = args[1] if len(args) > 1 else kwargs.get("func", Static(None))
+    if isinstance(function, Static) and function.value is None:
+        function = Static(operator.add)
+    initial = kwargs.get("initial", Static(None))
+    if isinstance(initial, Static) and initial.value is None:
+        return prelude_generator(s, prelude.accumulated, args[0], function)
+    return prelude_generator(s, prelude.accumulated_from, args[0], function, initial)
+
+
+@meaning(itertools.islice)
+def islice(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``itertools.islice(items, start, stop, step)``."""
+    if not is_read(s, args[0]):
+        return None
+    none = Static(None)
+    start, stop, step = {2: (none, args[-1], none), 3: (*args[1:], none)}.get(len(args), args[1:])
+    start = Static(0) if isinstance(start, Static) and start.value is None else start
+    step = Static(1) if isinstance(step, Static) and step.value is None else step
+    return prelude_generator(s, prelude.sliced, args[0], start, stop, step)
+
+
+@meaning(itertools.pairwise)
+def pairwise(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``itertools.pairwise(items)``."""
+    if not is_read(s, *args):
+        return None
+    if is_lazy(args[0]):
+        return prelude_generator(s, prelude.paired_lazily, *args)
+    return prelude_generator(s, prelude.paired, indexable(s, args[0]))
+
+
+@meaning(itertools.repeat)
+def repeat(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``itertools.repeat(item, times)``."""
+    times = args[1] if len(args) > 1 else kwargs.get("times")
+    if times is None:
+        return prelude_generator(s, prelude.forever, args[0])
+    return prelude_generator(s, prelude.repeated, args[0], times)
+
+
+@meaning(itertools.product)
+def product(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``itertools.product(..., repeat=n)``: nested loops."""
+    times = known(s, kwargs.get("repeat", Static(1)), "'repeat'")
+    sources = [indexable(s, a) if is_lazy(a) else a for a in args]
+    return prelude_generator(s, prelude.combined, TupleBox(tuple(sources * times)))
+
+
+def _chosen(function: Any) -> Callable[[Session, Args, Kwargs], Box | None]:
+    """What chooses among items by their positions: those are chosen now."""
+
+    def special(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+        if not is_read(s, args[0]):
+            return None
+        items = spread(s, args[0])
+        sizes = [known(s, a, "a size") for a in args[1:]]
+        rows = list(itertools.islice(function(items, *sizes), FEW + 1))
+        return TupleBox(tuple(TupleBox(tuple(row)) for row in rows)) if len(rows) <= FEW else None
+
+    return special
+
+
+meaning(itertools.combinations)(_chosen(itertools.combinations))
+meaning(itertools.permutations)(_chosen(itertools.permutations))
+meaning(itertools.combinations_with_replacement)(_chosen(itertools.combinations_with_replacement))
+
+
+@meaning(itertools.zip_longest)
+def zip_longest(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``itertools.zip_longest(..., fillvalue=x)`` of things that are known one by one."""
+    fill = kwargs.get("fillvalue", Static(None))
+    if not is_read(s, *args, fill):
+        return None
+    rows = itertools.zip_longest(*[spread(s, a) for a in args], fillvalue=fill)
+    return TupleBox(tuple(TupleBox(row) for row in rows))
