@@ -11,6 +11,7 @@ from srcad.frontend.boxes import (
     BoundBox,
     Box,
     DictBox,
+    FunctionBox,
     GeneratorBox,
     IterBox,
     ListBox,
@@ -211,3 +212,20 @@ def reduce_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def partial_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``functools.partial(function, ...)``."""
     return BoundBox(args[0], args[1:], kwargs)
+
+
+@meaning(functools.wraps)
+def wraps(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``functools.wraps(function)``: names and documents, and changes nothing."""
+    return Static(prelude.unchanged)
+
+
+@meaning(functools.cache, functools.lru_cache)
+def cached(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``functools.lru_cache``: what is remembered is what the function returns."""
+    function = args[0] if args else None
+    if isinstance(function, FunctionBox) or (
+        isinstance(function, Static) and callable(function.value)
+    ):
+        return function
+    return Static(prelude.unchanged)

@@ -110,6 +110,14 @@ REMEDIES = {
         "a generator hands out its values while it runs; there is no one result.",
         "collect the values in a list and return that",
     ),
+    ast.ClassDef: (
+        "every call makes a class of its own, and its methods may be called from anywhere.",
+        "define the class outside the function",
+    ),
+    ast.AsyncFunctionDef: (
+        "its body runs at times that the event loop decides; there is no one sequence to reverse.",
+        "write a plain function",
+    ),
     ast.SetComp: ("the order of a set is not defined.", "use a list"),
 }
 

@@ -91,6 +91,10 @@ def in_order(items, order):
     return [items[k] for k in order]
 
 
+def unchanged(function):
+    return function
+
+
 def mapped(function, items):
     return [function(item) for item in items]
 

@@ -15,9 +15,10 @@ from srcad.frontend.expressions import function_box
 from srcad.frontend.forms import lower, lower_statement, lowers_statement, refuse_form
 from srcad.frontend.known import known, truth
 from srcad.frontend.matching import as_conditional
-from srcad.frontend.names import box_of_object
+from srcad.frontend.names import box_of_object, global_name
 from srcad.frontend.operators import choose
-from srcad.frontend.scope import RETURN_NAME, Diverges, Session
+from srcad.frontend.scope import RETURN_NAME, Diverges, Frame, Session
+from srcad.frontend.syntax import binding_of
 from srcad.ir import primitives
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Location, Value
 from srcad.types import Opaque
@@ -82,16 +83,13 @@ def continue_(s: Session, node: ast.Continue) -> None:
 
 @lowers_statement(ast.FunctionDef)
 def function_definition(s: Session, node: ast.FunctionDef) -> None:
-    """A nested ``def``; decorators are refused, because they would run."""
-    if node.decorator_list:
-        s.refuse(
-            errors.UnsupportedSyntaxError,
-            f"cannot read the decorated function {node.name!r}",
-            why="a decorator may return any other function.",
-            node=node.decorator_list[0],
-            help=("define it outside, or without the decorator",),
-        )
-    s.frame.env[node.name] = function_box(s, node)
+    """A nested ``def``; its decorators are called with it, the last one first."""
+    decorators = [lower(s, d) for d in node.decorator_list]
+    box: Box = function_box(s, node)
+    for decorator, place in zip(reversed(decorators), reversed(node.decorator_list), strict=True):
+        with s.at(place):
+            box = s.invoke(s, decorator, (box,), {})
+    s.frame.env[node.name] = box
 
 
 @lowers_statement(ast.Import, ast.ImportFrom)
@@ -125,13 +123,30 @@ def delete(s: Session, node: ast.Delete) -> None:
 @lowers_statement(ast.Global, ast.Nonlocal)
 def outside_names(s: Session, node: ast.Global | ast.Nonlocal) -> None:
     """``global`` and ``nonlocal``: names outside may be read, not bound."""
-    s.refuse(
-        errors.MutationError,
-        f"cannot bind {', '.join(map(repr, node.names))}",
-        node=node,
-        why="a name outside the function would change while its derivative is taken.",
-        help=("return the new value instead",),
-    )
+    tree = s.frame.node
+    bound = binding_of(tree, node.names) if tree is not None else None
+    if bound is not None:
+        s.refuse(
+            errors.MutationError,
+            f"cannot bind {bound[0]!r}",
+            node=bound[1],
+            why="a name outside the function would change while its derivative is taken.",
+            help=("return the new value instead",),
+        )
+    if isinstance(node, ast.Global):
+        for name in node.names:
+            if _is_local_outside(s.frame, name):
+                s.frame.env[name] = global_name(s, s.frame, name)
+
+
+def _is_local_outside(frame: Frame, name: str) -> bool:
+    """Whether a function around this one has a name of its own of the same spelling."""
+    outer = frame.outer
+    while outer is not None:
+        if name in outer.local or name in outer.cells:
+            return True
+        outer = outer.outer
+    return False
 
 
 @lowers_statement(ast.Raise)

@@ -98,6 +98,22 @@ def bound_names(node: ast.AST) -> frozenset[str]:
     return frozenset(names - outside)
 
 
+def binding_of(node: ast.AST, names: list[str]) -> tuple[str, ast.AST] | None:
+    """The first place in a function's own body that binds one of these names."""
+    for inner in own_nodes(node):
+        found = [inner.name] if isinstance(inner, ast.FunctionDef | ast.ClassDef) else []
+        if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):
+            found = [inner.id]
+        elif isinstance(inner, ast.alias):
+            found = [(inner.asname or inner.name).partition(".")[0]]
+        elif isinstance(inner, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
+            found = [inner.name or ""]
+        for name in found:
+            if name in names:
+                return name, inner
+    return None
+
+
 def _parameters(arguments: ast.arguments) -> list[ast.arg]:
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     return every + [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
