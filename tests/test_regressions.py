@@ -165,3 +165,27 @@ def test_no_other_name_sees_what_becomes_of_a_number() -> None:
     args = (0.3, np.array([0.4, 0.6, 0.9]))
 
     testing.check_grads(hands_over_a_float_or_a_scalar, args, wrt=(0, 1), order=1)
+
+
+def reshapes_where_it_goes_on(a, x):
+    for v in x:
+        if v > 0:
+            break
+        for _ in range(2):
+            x = x.reshape(1, -1)[0]
+        a = x[1]
+    return a * 2.0
+
+
+def test_what_a_trip_has_not_saved_is_not_copied() -> None:
+    for x in ([1.0, 2.0], [-1.0, -2.0], [-1.0, 2.0]):
+        args = (0.3, np.array(x))
+        testing.check_grads(reshapes_where_it_goes_on, args, wrt=(0, 1), order=1)
+
+
+def test_nothing_is_copied_twice_in_a_row() -> None:
+    gradient = srcad.grad(reshapes_where_it_goes_on, wrt=(0, 1))
+
+    gradient(0.3, np.array([-1.0, -2.0]))
+
+    assert ".copy().copy()" not in gradient.source

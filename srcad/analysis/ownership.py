@@ -17,6 +17,7 @@ from srcad.analysis.conflicts import Conflicts, candidates, copy_of
 from srcad.analysis.freshness import fresh_results
 from srcad.analysis.sharing import (
     STORES,
+    is_one_of,
     makes_fresh,
     sharing,
 )
@@ -45,6 +46,7 @@ from srcad.types import ListOf, Numeric
 __all__ = ["fresh_results", "in_place"]
 
 _ROUNDS = 5
+_COPIES = frozenset({np.copy, owned, list})
 
 
 def in_place(function: Function) -> Function:
@@ -83,7 +85,7 @@ class _Cures:
         for loop in walk(self.facts.function.block):
             if isinstance(loop, For | While):
                 for k, atom in enumerate(loop.body.results[1 + len(loop.inits) :]):
-                    if isinstance(atom, Value) and _is_copyable(atom):
+                    if self._can_be_copied(atom):
                         self.collects.setdefault(atom, []).append((loop, k))
         for op in self.facts.stores:
             if not self.facts.is_free(op):
@@ -116,7 +118,8 @@ class _Cures:
             if start is None:
                 self._copy_base(op, first)
                 return
-            self.inits.add(start)
+            if self._can_be_copied(start[0].inits[start[1]]):
+                self.inits.add(start)
         self.views |= views
         self.yields |= yields
 
@@ -139,7 +142,14 @@ class _Cures:
             return None
         k = collected_outputs(op).index(value)
         atom = op.body.results[1 + len(op.inits) + k]
-        return (op, k) if isinstance(atom, Value) and _is_copyable(atom) else None
+        return (op, k) if self._can_be_copied(atom) else None
+
+    def _can_be_copied(self, atom: Arg) -> bool:
+        """Whether a copy may help: it has storage, and is no copy already."""
+        if not isinstance(atom, Value) or not _is_copyable(atom):
+            return False
+        made, _ = self.facts.definition.get(atom, (None, None))
+        return not isinstance(made, Call) or not is_one_of(made.target, _COPIES)
 
     def _is_view(self, value: Value, store: Call) -> bool:
         op, _ = self.facts.definition.get(value, (None, None))
