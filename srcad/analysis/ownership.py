@@ -17,7 +17,6 @@ from srcad.analysis.conflicts import Conflicts, candidates, copy_of
 from srcad.analysis.freshness import fresh_results
 from srcad.analysis.sharing import (
     STORES,
-    is_one_of,
     makes_fresh,
     sharing,
 )
@@ -37,6 +36,7 @@ from srcad.ir.core import (
     collected_outputs,
     walk,
 )
+from srcad.ir.memory import is_one_of
 from srcad.ir.primitives import field as field_of
 from srcad.ir.primitives import item
 from srcad.records import dataclass
@@ -85,7 +85,7 @@ class _Cures:
         for loop in walk(self.facts.function.block):
             if isinstance(loop, For | While):
                 for k, atom in enumerate(loop.body.results[1 + len(loop.inits) :]):
-                    if self._can_be_copied(atom):
+                    if isinstance(atom, Value) and self._can_be_copied(atom):
                         self.collects.setdefault(atom, []).append((loop, k))
         for op in self.facts.stores:
             if not self.facts.is_free(op):
@@ -170,18 +170,13 @@ class _Cures:
             elif isinstance(op, For | While) and value in op.carried:
                 k = op.carried.index(value)
                 following = op.inits[k]
-                if isinstance(following, Const) or self._is_worth_copying(following):
+                if isinstance(following, Const) or _is_copyable(following):
                     found = (op, k)
             elif isinstance(op, For | While) and value in carried_outputs(op):
                 following = op.inits[carried_outputs(op).index(value)]
             if not isinstance(following, Value):
                 return found
             value = following
-
-    def _is_worth_copying(self, value: Value) -> bool:
-        made, _ = self.facts.definition.get(value, (None, None))
-        fresh = isinstance(made, Call) and made.target is np.copy
-        return _is_copyable(value) and not fresh
 
     # ---------------------------------------------------------------------------- rewriting
     def applied(self, block: Block) -> Block:

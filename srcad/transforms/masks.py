@@ -2,7 +2,8 @@
 
 `np.where`, `clip` and `maximum` have partials that are masks (booleans).  A cotangent made with one
 remembers it.  Where the mask is False the cotangent is exactly zero, and what the primal did there
-does not count: a singular partial (``1 / x``, ``log(x)``) is taken at a safe point instead.
+does not count: a singular partial (``1 / x``, ``log(x)``) is taken at a safe point instead.  So it
+is where entries are overwritten later, or dropped by `triu`: there the zeros are the mask.
 Code without masks pays nothing, and neither does code whose partials are finite anyway.
 """
 
@@ -14,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from srcad.analysis.arguments import rule_of
+from srcad.analysis.sharing import STORES
 from srcad.ir.core import Arg, Atom, Call, Const, Value
 from srcad.ir.infer import is_elementwise
+from srcad.ir.memory import is_one_of
 from srcad.rules.registry import Rule
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.sweep import Sweep
@@ -87,7 +90,11 @@ def guarded_operands(
 ) -> tuple[dict[int | str, Arg], Arg]:
     """The operands of a rule, at a safe point where the cotangent's mask is False."""
     mask = scope.sweep.masks.get(y_bar) if isinstance(y_bar, Value) else None
-    if rule.safe is None or mask is None or not _may_be_infinite(scope.sweep, op):
+    if rule.safe is None or not _may_be_infinite(scope.sweep, op):
+        return operands, result
+    if mask is None and _is_cut(scope.sweep, op.result):
+        mask = scope.call(np.not_equal, y_bar, Const(0.0))
+    if mask is None:
         return operands, result
 
     def guarded(arg: Arg) -> Arg:
@@ -98,6 +105,30 @@ def guarded_operands(
         return scope.call(np.where, mask, arg, Const(rule.safe))
 
     return {place: guarded(arg) for place, arg in operands.items()}, guarded(result)
+
+
+_CUTS = frozenset({np.triu, np.tril})
+
+
+def _is_cut(sweep: Sweep, value: Value) -> bool:
+    """Whether entries of an array are overwritten later, or outside of a triangle that is kept."""
+    if not isinstance(value.type, Numeric) or not value.type.shape:
+        return False
+    seen: set[Value] = set()
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        for call in sweep.read_by.get(one, ()):
+            if is_one_of(call.target, _CUTS) or (
+                is_one_of(call.target, STORES) and call.args[0] is one
+            ):
+                return True
+            if is_elementwise(call.target):
+                pending.append(call.result)
+    return False
 
 
 def _may_be_infinite(sweep: Sweep, op: Call) -> bool:
