@@ -280,7 +280,7 @@ GeneratorExp Compare Call FormattedValue JoinedStr Constant Attribute Subscript 
 List Tuple Slice comprehension arguments arg keyword And Or Add Sub Mult MatMult Div Mod Pow
 LShift RShift BitOr BitXor BitAnd FloorDiv Invert Not UAdd USub Eq NotEq Lt LtE Gt GtE Is IsNot
 In NotIn Load Store Match match_case MatchValue MatchSingleton MatchSequence MatchMapping
-MatchClass MatchStar MatchAs MatchOr
+MatchClass MatchStar MatchAs MatchOr Try ExceptHandler withitem Import ImportFrom alias
 """.split()
 
 

@@ -21,6 +21,7 @@ from srcad.ir.core import (
     If,
     Loop,
     Op,
+    Try,
     Value,
     While,
     collected_outputs,
@@ -129,6 +130,9 @@ class Conflicts:
                 case Call():
                     if op in self.stores:
                         self._store(op, live)
+                case Try():
+                    handled = self._walk(op.orelse, live, loop)
+                    live = self._walk(op.then, live | handled, loop) | handled
                 case If():
                     live = self._walk(op.then, live, loop) | self._walk(op.orelse, live, loop)
                 case For() | While():

@@ -8,6 +8,7 @@ assignments that leaving SSA form would need disappear.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Iterator
 from dataclasses import field
 
 from srcad.backends.expressions import Nesting
@@ -15,7 +16,7 @@ from srcad.backends.facts import Facts, collected_atom
 from srcad.backends.hints import derived_name
 from srcad.backends.liveness import is_nested, live_segments, visible_lists
 from srcad.backends.names import fresh, identifier, parameter_name
-from srcad.backends.statements import Copy, Do, Loop, Statement
+from srcad.backends.statements import Attempt, Copy, Do, Loop, Statement
 from srcad.ir.core import Call, Op, Value
 from srcad.records import dataclass
 from srcad.types import Numeric
@@ -69,6 +70,7 @@ class Webs:
     params: tuple[Value, ...]
     web: dict[Value, Web] = field(default_factory=dict)
     names: dict[Value, str] = field(default_factory=dict)
+    apart: set[Value] = field(default_factory=set)
 
     def merge(self, a: Value, b: Value) -> bool:
         """Let two values share a variable if they may."""
@@ -77,6 +79,8 @@ class Webs:
             return False
         if first is second:
             return True
+        if not self.apart.isdisjoint((a, b)):
+            return False
         if first.overlaps(second):
             return False
         if len(first.members) < len(second.members):
@@ -108,6 +112,7 @@ def coalesce(
         webs.web[value] = web
     for param in params:
         webs.web[param].param = parameter_name(param.hint)
+    webs.apart = set(_caught(body))  # Python unbinds these where their clause ends
     pairs: list[tuple[int, Value, Value]] = []
     _copies(body, nesting, 0, pairs)
     pairs.sort(key=lambda pair: -pair[0])
@@ -145,6 +150,14 @@ def _copies(
         deeper = depth + isinstance(statement, Loop)
         for inner in visible_lists(statement):
             _copies(inner, nesting, deeper, pairs)
+
+
+def _caught(statements: list[Statement]) -> Iterator[Value]:
+    for statement in statements:
+        if isinstance(statement, Attempt):
+            yield statement.error
+        for inner in visible_lists(statement):
+            yield from _caught(inner)
 
 
 def _may_share(webs: Webs, target: Value, source: Value) -> bool:

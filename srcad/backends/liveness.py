@@ -13,6 +13,7 @@ from dataclasses import field
 
 from srcad.backends.expressions import Nesting, writes_in_place
 from srcad.backends.statements import (
+    Attempt,
     Branch,
     Do,
     Exit,
@@ -146,6 +147,8 @@ class Liveness:
             match statement:
                 case Branch(choice=None):
                     self._branch(statement)
+                case Attempt():
+                    self._attempt(statement)
                 case Loop():
                     self._loop(statement)
                 case Exit(kind=kind):
@@ -176,6 +179,19 @@ class Liveness:
             before.update(dict.fromkeys(self._close(start), head))
         self.live = before
         self.use(self.nesting.leaves([branch.test]), head)
+
+    def _attempt(self, attempt: Attempt) -> None:
+        """What the handler reads is alive all through the body, which may fail anywhere."""
+        _, middle, end = self.points[attempt]
+        after = self._close(end)
+        self.live = {} if jumps(attempt.handler) else dict.fromkeys(after, end)
+        self.walk(attempt.handler)
+        self.define(attempt.error, middle)
+        handled = self._close(middle)
+        behind = [] if jumps(attempt.body) else after
+        self.live = dict.fromkeys([*behind, *handled], middle)
+        self.walk(attempt.body)
+        self.use(handled, middle)
 
     def _loop(self, loop: Loop) -> None:
         head, middle, end = self.points[loop]

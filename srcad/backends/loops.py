@@ -8,6 +8,7 @@ from typing import Protocol
 from srcad.backends.facts import Facts, integer_key, length_of, trips_key
 from srcad.backends.statements import (
     Append,
+    Attempt,
     Branch,
     Head,
     Increment,
@@ -131,8 +132,8 @@ def _appends(
     for statement in statements:
         if isinstance(statement, Append) and statement.target is target:
             yield statements, statement
-        if isinstance(statement, Branch):
-            for arm in (statement.then, statement.orelse):
+        if isinstance(statement, Branch | Attempt):
+            for arm in inner_lists(statement):
                 yield from _appends(arm, target)
 
 

@@ -23,6 +23,7 @@ from srcad.backends.expressions import (
 )
 from srcad.backends.statements import (
     Append,
+    Attempt,
     Branch,
     Copy,
     Do,
@@ -82,6 +83,8 @@ class Nester:
     size: dict[Value, tuple[int, int]] = field(default_factory=dict)
     tested_twice: set[Value] = field(default_factory=set)
     carried: set[Value] = field(default_factory=set)
+    attempts: int = 0
+    sealed: bool = False
 
     def count(self, statements: list[Statement]) -> None:
         """Count how often each value is written."""
@@ -118,9 +121,11 @@ class Nester:
     ) -> None:
         """One list; `tail` is read behind it, `moves` lets values move into its last copy."""
         waiting: dict[Value, Do | Branch] = {}
+        sealed = self.attempts > 0 and any(isinstance(s, Append | Increment) for s in statements)
         self._repeat_cheap_calls(statements, tail)
         for statement in statements:
             self._inside(statement)
+            self.sealed = sealed
             consumed = self._consume(statement, waiting, moves)
             self._settle(statement, waiting, consumed)
             value = self._nestable(statement)
@@ -179,6 +184,11 @@ class Nester:
             case Loop():
                 self.block(statement.prelude, tail=statement.test)
                 self.block(statement.body)
+            case Attempt():
+                self.attempts += 1
+                self.block(statement.body)
+                self.attempts -= 1
+                self.block(statement.handler)
             case Branch():
                 moves = self._may_be_choice(statement)
                 self.block(statement.then, moves=moves)
@@ -221,6 +231,8 @@ class Nester:
     ) -> bool:
         if (errstate_of(reader) or ()) != (errstate_of(waiting[value]) or ()):
             return False
+        if isinstance(reader, Copy) and self.sealed:
+            return False  # what may fail comes before what is noted of the trip
         if isinstance(reader, Copy):
             return moves or value in self.into_copies
         if isinstance(reader, Do) and _writes_into(reader, value, self.nesting):
@@ -326,7 +338,7 @@ def _is_users(hint: str | None) -> bool:
 
 def _half(statement: Statement) -> str:
     match statement:
-        case Do(op=op) | Loop(op=op):
+        case Do(op=op) | Loop(op=op) | Attempt(op=op):
             return op.half
         case Branch(half=half):
             return half

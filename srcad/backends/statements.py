@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Literal
 
-from srcad.ir.core import Arg, Atom, Call, Display, For, Location, Value, While
+from srcad.ir.core import Arg, Atom, Call, Display, For, Location, Try, Value, While
 from srcad.records import dataclass
 
 
@@ -67,6 +67,16 @@ class Branch:
     choice: Value | None = None
 
 
+@dataclass(eq=False)
+class Attempt:
+    """``try`` with one ``except`` clause; `error` is what it binds."""
+
+    op: Try
+    body: list[Statement]
+    handler: list[Statement]
+    error: Value
+
+
 Pattern = Value | tuple["Pattern | None", ...]
 
 
@@ -114,7 +124,7 @@ class Return:
     values: list[Atom]
 
 
-Statement = Do | Copy | Append | Increment | Reverse | Branch | Loop | Exit | Return
+Statement = Do | Copy | Append | Increment | Reverse | Branch | Attempt | Loop | Exit | Return
 
 
 def jumps(statements: list[Statement]) -> bool:
@@ -126,6 +136,8 @@ def jumps(statements: list[Statement]) -> bool:
             return True
         case Branch(then=then, orelse=orelse, choice=None):
             return jumps(then) and jumps(orelse)
+        case Attempt(body=body, handler=handler):
+            return jumps(body) and jumps(handler)
         case _:
             return False
 
@@ -164,6 +176,8 @@ def inner_lists(statement: Statement) -> tuple[list[Statement], ...]:
     match statement:
         case Branch(then=then, orelse=orelse):
             return (then, orelse)
+        case Attempt(body=body, handler=handler):
+            return (body, handler)
         case Loop(prelude=prelude, body=body):
             return (prelude, body)
         case _:
@@ -173,7 +187,7 @@ def inner_lists(statement: Statement) -> tuple[list[Statement], ...]:
 def place_of(statement: Statement) -> Location | None:
     """The user's place that a statement comes from."""
     match statement:
-        case Do(op=op) | Loop(op=op):
+        case Do(op=op) | Loop(op=op) | Attempt(op=op):
             return op.where
         case Branch(where=where) | Copy(where=where):
             return where
@@ -185,7 +199,8 @@ def errstate_of(statement: Statement) -> tuple[tuple[str, str], ...] | None:
     """The ``np.errstate`` that a statement runs under; None where it makes no difference."""
     where = place_of(statement)
     if where is None:
-        return () if isinstance(statement, Do | Branch | Loop | Return) else None
+        placed = isinstance(statement, Do | Branch | Attempt | Loop | Return)
+        return () if placed else None
     return where.errstate
 
 
@@ -208,6 +223,8 @@ def defined(statement: Statement) -> Iterator[Value]:
                 yield result
         case Copy(targets=targets):
             yield from targets
+        case Attempt(error=error):
+            yield error
         case Branch(choice=choice):
             if choice is not None:
                 yield choice

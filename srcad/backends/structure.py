@@ -21,6 +21,7 @@ from srcad.backends.facts import (
 )
 from srcad.backends.loops import hoist_append, loop_head
 from srcad.backends.statements import (
+    Attempt,
     Branch,
     Copy,
     Do,
@@ -46,6 +47,7 @@ from srcad.ir.core import (
     If,
     Op,
     Routine,
+    Try,
     Value,
     While,
     carried_outputs,
@@ -122,6 +124,8 @@ class Structurer:
 
     def _both_arms(self, op: If, end: End) -> list[Statement]:
         then, orelse = self.block(op.then, end), self.block(op.orelse, end)
+        if isinstance(op, Try):
+            return [Attempt(op, then, orelse, op.error)]
         if jumps(then):
             return [Branch(op.test, then, [], op.where, op.half), *orelse]
         return [Branch(op.test, then, orelse, op.where, op.half)]
@@ -172,6 +176,8 @@ class Structurer:
             case If():
                 join = Join(op.outputs, self)
                 then, orelse = self.block(op.then, join), self.block(op.orelse, join)
+                if isinstance(op, Try):
+                    return [Attempt(op, then, orelse, op.error)]
                 return [Branch(op.test, then, orelse, op.where, op.half)] if then or orelse else []
             case For() | While():
                 return self._loop(op)

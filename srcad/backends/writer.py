@@ -25,6 +25,7 @@ from srcad.backends.spelling import (
 )
 from srcad.backends.statements import (
     Append,
+    Attempt,
     Branch,
     Copy,
     Do,
@@ -141,6 +142,8 @@ class Writer:
                     written.append(self._with_errstate(state, target))
             line = self._place(group[0], nodes, target, line)
             target += nodes
+            if isinstance(nodes[-1], ast.Raise):
+                break
         return written if _has_code(written) else [*written, ast.Pass()]
 
     def _written(self, group: list[Statement], state: ErrState) -> list[ast.stmt]:
@@ -226,13 +229,18 @@ class Writer:
                 return [self._method(target, "reverse", [])]
             case Branch():
                 return self._branch(statement)
+            case Attempt():
+                return self._attempt(statement)
             case Loop():
                 return self._loop(statement)
-            case Exit(kind=kind):
-                return [ast.Break() if kind == "break" else ast.Continue()]
-            case Return(values=values):
-                shown = [self.expr(v) for v in values]
-                return [ast.Return(shown[0] if len(shown) == 1 else ast.Tuple(shown, ast.Load()))]
+            case Exit() | Return():
+                return [self._jump(statement)]
+
+    def _jump(self, statement: Exit | Return) -> ast.stmt:
+        if isinstance(statement, Exit):
+            return ast.Break() if statement.kind == "break" else ast.Continue()
+        shown = [self.expr(v) for v in statement.values]
+        return ast.Return(shown[0] if len(shown) == 1 else ast.Tuple(shown, ast.Load()))
 
     def _method(self, target: Value, name: str, args: list[ast.expr]) -> ast.stmt:
         function = ast.Attribute(self.expr(target), name, ast.Load())
@@ -344,6 +352,14 @@ class Writer:
         if not has_then:
             return [ast.If(_negated(test), orelse, [])]
         return [ast.If(test, then, orelse if has_else else [])]
+
+    def _attempt(self, attempt: Attempt) -> list[ast.stmt]:
+        body, handler = self.block(attempt.body), self.block(attempt.handler)
+        classes = [self.expr(Const(c)) for c in attempt.op.catches]
+        caught = classes[0] if len(classes) == 1 else ast.Tuple(classes, ast.Load())
+        used = self.facts.is_read(attempt.error)
+        name = self.webs.names[attempt.error] if used else None
+        return [ast.Try(body, [ast.ExceptHandler(caught, name, handler)], [], [])]
 
     def _loop(self, loop: Loop) -> list[ast.stmt]:
         body = self.block(loop.body)

@@ -136,13 +136,22 @@ def after_break(s: Session) -> None:
         if frame.exit in (BREAK, 1):
             frame.ends(NONE)
         return
-    if RETURN not in frame.tags:
+    outward = outward_tags(frame.tags)
+    if not outward:
         frame.ends(NONE)
         return
-    if frame.tags == {RETURN}:
-        frame.ends(RETURN)
+    if frame.tags == outward:
+        if len(outward) == 1:
+            frame.ends(next(iter(outward)))
         return
-    test = s.emit(operator.eq, frame.exit, Const(RETURN))
-    frame.exit = choice(s, test, Const(RETURN), Const(NONE))
+    only = next(iter(outward)) if len(outward) == 1 else None
+    compared = operator.ge if only is None else operator.eq
+    test = s.emit(compared, frame.exit, Const(RETURN if only is None else only))
+    frame.exit = choice(s, test, frame.exit if only is None else Const(only), Const(NONE))
     s.returns[frame.exit] = test
-    frame.tags = frozenset({NONE, RETURN})
+    frame.tags = outward | {NONE}
+
+
+def outward_tags(tags: frozenset[int]) -> frozenset[int]:
+    """The tags that leave a loop and what is around it."""
+    return frozenset(tag for tag in tags if tag >= RETURN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import operator
 import sys
 
@@ -183,7 +184,8 @@ def float_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``float(x)``."""
     box = args[0] if args else Static(0.0)
     if isinstance(box, Static) and box.atom is None:
-        return Static(float(box.value))
+        with contextlib.suppress(Exception):  # it fails at the call, as in the plain call
+            return Static(float(box.value))
     if isinstance(box, Value) and box.type == FLOAT:
         return box
     return s.emit(float, box, type=FLOAT)
@@ -194,7 +196,8 @@ def int_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``int(x)``: no derivative flows through it, but from an integer to itself."""
     box = args[0] if args else Static(0)
     if isinstance(box, Static) and box.atom is None:
-        return Static(int(box.value, *[known(s, a, "a base") for a in args[1:]]))
+        with contextlib.suppress(Exception):
+            return Static(int(box.value, *[known(s, a, "a base") for a in args[1:]]))
     if (
         isinstance(box, Value)
         and isinstance(box.type, Numeric)

@@ -148,6 +148,22 @@ class Deferred(ast.expr):
         self._calls = True  # for all that is known
 
 
+class DeferredSteps(ast.stmt):
+    """Statements of the reader's own, left for later: `read` reads them."""
+
+    _fields = ()
+
+    def __init__(self, read: Callable[[Session], None]) -> None:
+        super().__init__()
+        self.read = read
+
+
+@lowers_statement(DeferredSteps)
+def deferred_steps(s: Session, node: DeferredSteps) -> None:
+    """What the reader has left for later."""
+    node.read(s)
+
+
 @lowers(Deferred)
 def deferred(s: Session, node: Deferred) -> Box:
     """What the reader has left for later."""

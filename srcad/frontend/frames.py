@@ -35,7 +35,8 @@ class Frame:
 
     `exit` is how the statements read so far end: a tag that is known, or a value that holds it;
     `tags` are the tags that are possible.  `local` are the names that the function binds.
-    `consumer` is who uses a generator's values.
+    `consumer` is who uses a generator's values.  `handlers` are the classes that the ``try`` around
+    what is read catch one by one; `attempts` counts those read whole; `errors` are being handled.
     """
 
     name: str
@@ -52,6 +53,9 @@ class Frame:
     node: ast.AST | None = None
     hidden: frozenset[str] = frozenset()
     consumer: Any = None
+    handlers: tuple[tuple[type[BaseException], ...], ...] = ()
+    errors: tuple[Box, ...] = ()
+    attempts: int = 0
 
     def ends(self, tag: int) -> None:
         """The statements read so far certainly end with this tag."""

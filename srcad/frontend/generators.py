@@ -308,6 +308,13 @@ def hand_over(s: Session, item: Box) -> Box:
     """A ``yield``: the consumer's turn; afterwards the generator goes on, or is over."""
     generator, consumer = s.frame, s.frame.consumer
     assert isinstance(consumer, Consumer)
+    if generator.attempts or generator.handlers:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot hand out a value inside a 'try' or 'with'",
+            why="what its user does would run inside it too.",
+            help=("compute the value there, and yield it afterwards",),
+        )
     user = consumer.frame
     exit_, tags = user.exit, user.tags
     user.ends(NONE)
@@ -327,8 +334,7 @@ def hand_over(s: Session, item: Box) -> Box:
             consumer.tags.add(found)
             generator.ends(RETURN)
         return Static(None)
-    leaving = possible & {BREAK, RETURN}
-    if leaving:
+    if any(tag >= BREAK for tag in possible):
         _may_leave(s, generator, consumer, found, possible)
     return Static(None)
 
@@ -339,7 +345,7 @@ def _may_leave(
     if CONTINUE in possible:
         tag = without_continue(s, tag)
     consumer.frame.env[consumer.left] = tag
-    consumer.tags.update(possible & {BREAK, RETURN})
+    consumer.tags.update(tag for tag in possible if tag >= BREAK)
     leaves = s.emit(operator.ge, tag, Const(BREAK))
     generator.exit = choice(s, leaves, Const(RETURN), Const(NONE))
     generator.tags = frozenset({NONE, RETURN})

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from srcad import errors
 from srcad.frontend.assignment import assign
+from srcad.frontend.attempts import refuse_in_steps
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
@@ -20,6 +21,7 @@ from srcad.frontend.control import (
     after_break,
     choice,
     on_tag,
+    outward_tags,
 )
 from srcad.frontend.forms import lower, lowers_statement
 from srcad.frontend.generators import consume, one_shot
@@ -33,7 +35,6 @@ from srcad.frontend.unrolling import UNROLL_LIMIT, unroll, unrolled_items
 from srcad.ir.core import (
     BREAK,
     NONE,
-    RETURN,
     Const,
     Value,
 )
@@ -127,6 +128,8 @@ def _row_by_row(s: Session, node: ast.For, iterable: Box, start: _Start) -> None
 
 def generated_for(s: Session, node: ast.For, generator: GeneratorBox) -> None:
     """A loop over a generator: its body, with the loop's at every ``yield``."""
+    if s.frame.handlers:
+        refuse_in_steps(s, node.iter)
     left, tags, endless = consume(s, node, generator)
     if isinstance(left, Value):
         after_loop(s, node.orelse, left, tags, endless=endless)
@@ -181,7 +184,8 @@ def dynamic_for(s: Session, node: ast.For, iterable: Box) -> None:
 @lowers_statement(ast.While)
 def while_(s: Session, node: ast.While) -> None:
     """``while test: ... else: ...``."""
-    if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)):
+    walrus = any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test))
+    if walrus or (s.frame.handlers and not isinstance(node.test, ast.Constant)):
         node = _without_walrus(s, node)
     reader = LoopReader(s, node, lambda: lower_statements(s, node.body), node.test)
     first = truth(lower_quietly(s, node.test))
@@ -225,11 +229,11 @@ def after_loop(
 ) -> None:
     """``else`` runs unless the loop was left; an inner ``return`` goes on outward."""
     frame = s.frame
-    leaving = tags & {BREAK, RETURN}
+    leaving = outward_tags(tags) | (tags & {BREAK})
     if endless and not leaving:
         raise Diverges
-    if endless and leaving == {RETURN}:
-        frame.ends(RETURN)
+    if endless and len(leaving) == 1 and BREAK not in leaving:
+        frame.ends(next(iter(leaving)))
         return
     if not leaving:
         frame.ends(NONE)

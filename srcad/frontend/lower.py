@@ -20,6 +20,7 @@ from srcad.frontend import (
     loops,
     operators,
     ordering,
+    trying,
     writing,
 )
 from srcad.frontend.boxes import (
@@ -58,6 +59,7 @@ FORMS = (
     loops,
     operators,
     ordering,
+    trying,
     writing,
 )  # importing them registers their handlers
 Transforms = Callable[..., Box]

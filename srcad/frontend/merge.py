@@ -10,6 +10,7 @@ from srcad.frontend.boxes import (
     Conflict,
     DictBox,
     FunctionBox,
+    IterBox,
     ListBox,
     RecordBox,
     Stale,
@@ -31,7 +32,7 @@ from srcad.frontend.storage import (
     realised,
 )
 from srcad.ir.builder import Builder, atom_type
-from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Value
+from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Try, Value
 from srcad.records import dataclass
 from srcad.types import Type, join
 
@@ -116,6 +117,9 @@ class Meeting:
     def _half_bound(self, box: Box, hint: str | None, *, left: bool) -> Box:
         if isinstance(box, Structure):
             return rebuilt(box, tuple(self._half_bound(b, None, left=left) for b in box.items))
+        if isinstance(box, IterBox):
+            parts = tuple(self._half_bound(b, None, left=left) for b in box.parts)
+            return IterBox(box.kind, parts)
         if not isinstance(box, Value):
             return Conflict(box, UNBOUND) if values_of(box) else box
         output = self.atom(box, UNDEF, hint) if left else self.atom(UNDEF, box, hint)
@@ -177,9 +181,21 @@ def can_be_atom(box: Box) -> bool:
     return isinstance(box, Value)
 
 
-def meet(session: Session, test: Atom, left: Path, right: Path) -> None:
+@dataclass(eq=False)
+class Failure:
+    """What sends a path to the other arm of an attempt: the classes, the exception itself."""
+
+    catches: tuple[type[BaseException], ...]
+    error: Value
+
+
+def meet(
+    session: Session, test: Atom, left: Path, right: Path, failure: Failure | None = None
+) -> None:
     """Append the conditional that joins two arms, and bind every name to what it is afterwards."""
     meeting = Meeting(session, test, left, right)
+    if failure is not None:
+        meeting.test = meeting.atom(Const(True), Const(False), "done")
     frame = session.frame
     if DEAD in (left.exit, right.exit) and left.exit != right.exit:
         exit_, tags = (right.exit, right.tags) if left.exit == DEAD else (left.exit, left.tags)
@@ -196,18 +212,16 @@ def meet(session: Session, test: Atom, left: Path, right: Path) -> None:
     ]
     then = _block(left, [a for a, _ in meeting.yields])
     orelse = _block(right, [b for _, b in meeting.yields])
-    if then.ops or orelse.ops or meeting.outputs:
-        session.builder.ops.append(
-            If(
-                test=test,
-                then=then,
-                orelse=orelse,
-                outputs=tuple(meeting.outputs),
-                where=session.builder.where,
-                half=session.builder.half,
-            )
-        )
-    session.builder.ops += meeting.after.ops
+    outputs, builder = tuple(meeting.outputs), session.builder
+    if failure is not None:
+        orelse = Block((failure.error,), orelse.ops, orelse.results)
+        builder.ops.append(Try(test=test, then=then, orelse=orelse, outputs=outputs,
+                               catches=failure.catches, where=builder.where,
+                               half=builder.half))  # fmt: skip
+    elif then.ops or orelse.ops or outputs:
+        builder.ops.append(If(test=test, then=then, orelse=orelse, outputs=outputs,
+                              where=builder.where, half=builder.half))  # fmt: skip
+    builder.ops += meeting.after.ops
     session.restore(envs)
     assert not isinstance(merged, Const)
     frame.exit, frame.tags = merged, tags

@@ -180,8 +180,7 @@ class Session:
 
     def reachable(self) -> Iterator[tuple[str, Box]]:
         """Every name of every frame with its box."""
-        for frame in self.frames:
-            yield from frame.env.items()
+        return (pair for frame in self.frames for pair in frame.env.items())
 
     # ------------------------------------------------------------------ ops
     def emit(
@@ -334,9 +333,8 @@ class Session:
     # ------------------------------------------------------------------ the user's objects
     def guard(self, path: Path | None, kind: GuardKind, expected: Any) -> None:
         """Take for granted what an object of the user is, and say so once."""
-        if path is None:
-            return
-        if not any(g.path == path and g.kind == kind for g in self.guards):
+        known = any(g.path == path and g.kind == kind for g in self.guards)
+        if path is not None and not known:
             self.guards.append(Guard(path, kind, expected))
 
     def captured(self, path: Path, value: Any, name: str | None = None) -> Value:

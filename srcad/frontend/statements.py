@@ -5,22 +5,28 @@ from __future__ import annotations
 import ast
 import importlib
 
-import numpy as np
-
 from srcad import errors
 from srcad.frontend.assignment import refuse_write
+from srcad.frontend.attempts import attempted, refuse_in_steps
 from srcad.frontend.boxes import UNBOUND, Box, Static
 from srcad.frontend.control import Statements, guarded, lower_if
 from srcad.frontend.expressions import function_box
-from srcad.frontend.forms import lower, lower_statement, lowers_statement, refuse_form
-from srcad.frontend.known import known, truth
+from srcad.frontend.forms import (
+    Deferred,
+    DeferredSteps,
+    lower,
+    lower_statement,
+    lowers_statement,
+    refuse_form,
+)
+from srcad.frontend.known import truth
 from srcad.frontend.matching import as_conditional
 from srcad.frontend.names import box_of_object, global_name
 from srcad.frontend.operators import choose
 from srcad.frontend.scope import RETURN_NAME, Diverges, Frame, Session
 from srcad.frontend.syntax import binding_of
 from srcad.ir import primitives
-from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Location, Value
+from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Value
 from srcad.types import Opaque
 
 
@@ -29,20 +35,67 @@ def lower_statements(s: Session, statements: Statements) -> None:
     frame = s.frame
     for index, node in enumerate(statements):
         rest = statements[index + 1 :]
-        if isinstance(node, ast.Match):
-            with s.at(node):
-                node = as_conditional(s, node)
-        if isinstance(node, ast.If):
-            if lower_if(s, node, rest, lower_statements):
-                return
-        else:
-            lower_statement(s, node)
+        if _takes_rest(s, node, rest):
+            return
         if isinstance(frame.exit, Value):
             if rest and NONE in frame.tags:
                 guarded(s, rest, lower_statements)
             return
         if frame.exit != NONE:
             return
+
+
+def _takes_rest(s: Session, node: ast.stmt, rest: Statements) -> bool:
+    """Read a statement; whether those that follow have been read with it."""
+    if s.frame.handlers:
+        steps = in_steps(s, node)
+        if steps is None:
+            with s.at(node):
+                attempted(s, lambda: lower_statement(s, node))
+            return False
+        if steps[0] is not node:
+            lower_statements(s, [*steps, *rest])
+            return True
+    if isinstance(node, ast.Match):
+        with s.at(node):
+            node = as_conditional(s, node)
+    if isinstance(node, ast.If):
+        return lower_if(s, node, rest, lower_statements)
+    lower_statement(s, node)
+    return False
+
+
+def in_steps(s: Session, node: ast.stmt) -> Statements | None:
+    """A compound statement whose parts are attempted one by one; None for a simple one."""
+    if isinstance(node, ast.If) and not isinstance(node.test, Deferred):
+        name = f"%step {id(node)}"
+        first = held(node.test, name)
+        again = ast.If(held_one(node.test, name), node.body, node.orelse)
+        return [first, ast.copy_location(again, node)]
+    if isinstance(node, ast.For) and not isinstance(node.iter, Deferred):
+        name = f"%step {id(node)}"
+        first = held(node.iter, name)
+        loop = ast.For(node.target, held_one(node.iter, name), node.body, node.orelse)
+        return [first, ast.copy_location(loop, node)]
+    if isinstance(node, ast.Match):
+        refuse_in_steps(s, node)
+    compound = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.FunctionDef, DeferredSteps)
+    return [node] if isinstance(node, compound) else None
+
+
+def held(node: ast.expr, name: str) -> ast.stmt:
+    """A statement that reads an expression and keeps its box."""
+
+    def read(s: Session) -> Box:
+        s.frame.env[name] = lower(s, node)
+        return Static(None)
+
+    return ast.copy_location(ast.Expr(ast.copy_location(Deferred(read), node)), node)
+
+
+def held_one(node: ast.expr, name: str) -> ast.expr:
+    """The box that was kept."""
+    return ast.copy_location(Deferred(lambda s: s.frame.env.pop(name)), node)
 
 
 def set_return(s: Session, box: Box) -> None:
@@ -152,9 +205,9 @@ def _is_local_outside(frame: Frame, name: str) -> bool:
 @lowers_statement(ast.Raise)
 def raise_(s: Session, node: ast.Raise) -> None:
     """``raise error from cause``."""
-    if node.exc is None:
+    if node.exc is None and not s.frame.errors:
         refuse_form(s, node)
-    error = lower(s, node.exc) if node.exc is not None else Static(None)
+    error = lower(s, node.exc) if node.exc is not None else s.frame.errors[-1]
     if isinstance(error, Static) and isinstance(error.value, type):
         error = s.emit(error.value, effect=True, type=Opaque(error.value))
     parts = [error] if node.cause is None else [error, lower(s, node.cause)]
@@ -179,47 +232,3 @@ def assert_(s: Session, node: ast.Assert) -> None:
     if known_truth is False:
         fails()
     choose(s, s.atom(test), lambda: Static(None), fails)
-
-
-@lowers_statement(ast.With)
-def with_(s: Session, node: ast.With) -> None:
-    """``with np.errstate(...)``: the settings go with the place of every op inside."""
-    settings: dict[str, str] = {}
-    for item in node.items:
-        settings.update(_errstate(s, item))
-    before = s.builder.where
-    place = before or Location("", 0)
-    merged = tuple({**dict(place.errstate), **settings}.items())
-    s.builder.where = Location(
-        place.file,
-        place.line,
-        place.column,
-        place.end_line,
-        place.end_column,
-        place.function,
-        merged,
-    )
-    try:
-        lower_statements(s, node.body)
-    finally:
-        s.builder.where = before
-
-
-def _errstate(s: Session, item: ast.withitem) -> dict[str, str]:
-    call = item.context_expr
-    if not isinstance(call, ast.Call) or not _is_errstate(s, item, call):
-        s.refuse(
-            errors.UnsupportedSyntaxError,
-            "cannot differentiate through this 'with'",
-            why="only 'with np.errstate(...)' is supported so far.",
-            node=item.context_expr,
-            help=("enter the context manager around the differentiated call",),
-        )
-    return {str(k.arg): known(s, lower(s, k.value), "a setting", k.value) for k in call.keywords}
-
-
-def _is_errstate(s: Session, item: ast.withitem, call: ast.Call) -> bool:
-    if item.optional_vars is not None or call.args:
-        return False
-    callee = lower(s, call.func)
-    return isinstance(callee, Static) and callee.value is np.errstate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import TypeVar
 
@@ -165,6 +165,33 @@ def _targets(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.For):
         for part in (*node.body, *node.orelse):
             yield from _targets(part)
+
+
+def bound_in(statements: list[ast.stmt]) -> dict[str, None]:
+    """The names that statements bind, in order."""
+    return dict.fromkeys(name for part in statements for name in _targets(part))
+
+
+def read_outside(node: ast.AST, statements: list[ast.stmt], names: Iterable[str]) -> set[str]:
+    """The names that a function reads elsewhere than in some of its statements.
+
+    In a loop, what these read before they bind it comes from an earlier trip.
+    """
+    everywhere, here = read_counts(node), Counter[str]()
+    for statement in statements:
+        here.update(read_counts(statement))
+    found = {name for name in names if everywhere[name] != here[name]}
+    if statements and _is_in_loop(node, statements[0]):
+        bound: set[str] = set()
+        for statement in statements:
+            found.update(set(read_counts(statement)) & set(names) - bound)
+            bound |= _surely_bound(statement)
+    return found
+
+
+def _is_in_loop(node: ast.AST, statement: ast.stmt) -> bool:
+    loops = (n for n in own_nodes(node) if isinstance(n, ast.For | ast.While))
+    return any(inner is statement for loop in loops for inner in ast.walk(loop))
 
 
 @per_node

@@ -23,7 +23,8 @@ from srcad.types import Type, type_of_constant
 Half = Literal["primal", "reverse", "derived", "repeated"]
 
 # Exit tags: how a trip of a loop ended (section "loops" of docs/design/ir.md).
-NONE, CONTINUE, BREAK, RETURN = 0, 1, 2, 3
+# RAISED: by an exception that an enclosing ``try`` of the same function catches.
+NONE, CONTINUE, BREAK, RETURN, RAISED = 0, 1, 2, 3, 4
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,11 @@ class If(Op):
     outputs: tuple[Value, ...] = ()
 
     @property
+    def chosen_by(self) -> Atom:
+        """What says which arm ran: the test."""
+        return self.test
+
+    @property
     def results(self) -> tuple[Value, ...]:
         """The outputs."""
         return self.outputs
@@ -182,6 +188,28 @@ class If(Op):
     def blocks(self) -> tuple[Block, ...]:
         """The two arms."""
         return (self.then, self.orelse)
+
+
+@dataclass(frozen=True, eq=False)
+class Try(If):
+    """``results = then()``, or ``orelse(error)`` if that raises one of the classes in `catches`.
+
+    A conditional whose condition is discovered: its test is None.  The first result says whether
+    `then` ran to its end (True) or not (False); whoever reverses the op branches on it.  What
+    `then` has computed until it fails is lost; what it has done stays done.
+    """
+
+    catches: tuple[type[BaseException], ...] = ()
+
+    @property
+    def chosen_by(self) -> Atom:
+        """What says which arm ran: the first result."""
+        return self.outputs[0]
+
+    @property
+    def error(self) -> Value:
+        """The exception that was caught: the parameter of `orelse`."""
+        return self.orelse.params[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from srcad.ir.core import (
     Function,
     If,
     Routine,
+    Try,
     Value,
     While,
 )
@@ -40,6 +41,8 @@ def run_block(block: Block, env: Env) -> list[Any]:
         match op:
             case Call():
                 env[op.result] = _call(op, env)
+            case Try():
+                env.update(zip(op.outputs, _try(op, env), strict=True))
             case If():
                 chosen = op.then if lookup(op.test, env) else op.orelse
                 env.update(zip(op.outputs, run_block(chosen, env), strict=True))
@@ -85,6 +88,14 @@ def _call(op: Call, env: Env) -> Any:
     if op.target is identity:
         return args[0]
     return op.target(*args, **{name: lookup(a, env) for name, a in op.kwargs})
+
+
+def _try(op: Try, env: Env) -> list[Any]:
+    try:
+        return run_block(op.then, env)
+    except op.catches as error:
+        env[op.error] = error
+    return run_block(op.orelse, env)
 
 
 def _items(op: For, env: Env) -> list[tuple[Any, ...]]:

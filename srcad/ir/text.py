@@ -16,6 +16,7 @@ from srcad.ir.core import (
     If,
     Op,
     Routine,
+    Try,
     Value,
     While,
 )
@@ -75,6 +76,11 @@ class Printer:
                 place = "!" if op.in_place else ""
                 called = f"{target_name(op.target)}{place}({', '.join(inputs)})"
                 return [f"{outputs} = {called}{note}"]
+            case Try():
+                caught = ", ".join(c.__name__ for c in op.catches)
+                lines = [f"try -> {outputs}:{note}", *self.block(op.then, "yield")]
+                lines.append(f"except {caught} as {self.name(op.error)}:")
+                return [*lines, *self.block(op.orelse, "yield")]
             case If():
                 lines = [
                     f"if {self.arg(op.test)} -> {outputs}:{note}",

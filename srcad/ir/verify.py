@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from srcad.errors import InvalidIRError
-from srcad.ir.core import Block, Call, For, Function, If, Op, Value, While
+from srcad.ir.core import Block, Call, Const, For, Function, If, Op, Try, Value, While
 
 
 def verify(function: Function) -> Function:
@@ -55,6 +55,9 @@ def _arity(op: Op, name: str) -> None:
     match op:
         case Call():
             fits = True
+        case Try():
+            fits = len(op.then.results) == len(op.orelse.results) == len(op.outputs) >= 1
+            fits = fits and len(op.orelse.params) == 1 and op.test == Const(None)
         case If():
             fits = len(op.then.results) == len(op.orelse.results) == len(op.outputs)
         case For():

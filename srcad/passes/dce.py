@@ -25,6 +25,7 @@ from srcad.ir.core import (
     If,
     Loop,
     Op,
+    Try,
     Value,
     While,
     values_in,
@@ -53,6 +54,7 @@ class _Frame:
     op: If | For | While
     parent: _Frame | None
     needed: bool = False
+    tried: bool = False
 
 
 @dataclass(eq=False)
@@ -72,26 +74,37 @@ class _Needs:
         """Note what every value of a block is made of; want what must stay."""
         for op in block.ops:
             if isinstance(op, Call):
-                named = [a for _, a in op.kwargs] if op.kwargs else ()
-                self.made_of[op.result] = (*op.args, *named) if named else op.args
-                if frame is not None:
-                    self.frames[op.result] = frame
-                if is_noticeable(op) and not self._is_inside(op, frame):
-                    self.want([op.result])
+                self._read_call(op, frame)
                 continue
             assert isinstance(op, If | For | While)
             inner = self.by_op[id(op)] = _Frame(op, frame)
+            inner.tried = frame is not None and frame.tried
             self.frames.update(dict.fromkeys(op.results, frame))
             self.owners.update(dict.fromkeys(op.results, inner))
             for one in op.blocks:
                 self.frames.update(dict.fromkeys(one.params, inner))
+                if isinstance(op, Try):
+                    outside = frame is not None and frame.tried
+                    inner.tried = outside or one is op.then
                 self.read(one, inner)
+            if isinstance(op, Try):
+                self.want(op.outputs[:1])
             if isinstance(op, If):
                 yields = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
                 for output, a, b in yields:
                     self.made_of[output] = [op.test, a, b]
             else:
                 self._read_loop(op, inner)
+
+    def _read_call(self, op: Call, frame: _Frame | None) -> None:
+        named = [a for _, a in op.kwargs] if op.kwargs else ()
+        self.made_of[op.result] = (*op.args, *named) if named else op.args
+        if frame is not None:
+            self.frames[op.result] = frame
+        if frame is not None and frame.tried and op.half == "primal":
+            self.want([op.result])  # whether it fails decides what runs
+        elif is_noticeable(op) and not self._is_inside(op, frame):
+            self.want([op.result])
 
     def _is_inside(self, op: Call, frame: _Frame | None) -> bool:
         """Whether a call reads an element at an index of a loop that never leaves the array."""

@@ -25,6 +25,7 @@ from srcad.ir.core import (
     Loop,
     Op,
     Routine,
+    Try,
     Value,
     While,
     carried_outputs,
@@ -214,7 +215,7 @@ class Rewriter:
     # -------------------------------------------------------------- control flow
     def _if(self, op: If) -> None:
         test = substituted_atom(op.test, self.merged)
-        if op.half != "primal":
+        if op.half != "primal" and not isinstance(op, Try):
             test = substituted_atom(test, self.alike)
             if isinstance(test, Const):
                 self._inline_arm(op.then if test.value else op.orelse, op.outputs)

@@ -95,7 +95,7 @@ def _undo_if(scope: Scope, op: If) -> None:
     )
     put = mirrors.outputs()
     scope.builder.ops.append(
-        If(test=op.test, then=then, orelse=orelse, outputs=(*outputs, *put), where=op.where,
+        If(test=op.chosen_by, then=then, orelse=orelse, outputs=(*outputs, *put), where=op.where,
            half="reverse")
     )  # fmt: skip
     mirrors.hand_on(put)

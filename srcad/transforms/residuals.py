@@ -130,7 +130,7 @@ def _close_conditional(primal: If, reverse: If, depth: int) -> tuple[If, If]:
         copies = plan.copies(mapping)
         arm = substituted_block(arm, mapping)
         arms.append(Block((), (*copies, *arm.ops), arm.results))
-        blocks.append(Block((), tuple(before), ()))
+        blocks.append(Block(block.params, tuple(before), ()))
     then, orelse = (
         replace(block, results=tuple(results))
         for block, results in zip(blocks, yields, strict=True)

@@ -1,0 +1,195 @@
+"""What may fail: code is read into an attempt, and a failure is one more way to leave.
+
+Names that a ``try`` body binds before it fails keep their values.  Where nobody could tell, the
+whole body is one attempt; otherwise every statement is one of its own, and a failure that a clause
+catches leaves it with a tag of its own (`RAISED` and more, by the depth of the ``try``), as
+``break`` and ``return`` leave with theirs.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.boxes import Box, Static
+from srcad.frontend.control import Statements, on_tag, read_arm
+from srcad.frontend.merge import Failure, Path, meet
+from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Env, Session
+from srcad.frontend.syntax import bound_in, read_counts, read_outside
+from srcad.ir import primitives
+from srcad.ir.core import RAISED, Call, Const, Op, Value, walk
+from srcad.types import BOOL, OPAQUE, Numeric, TupleOf
+
+ERROR = "%error"
+Classes = tuple[type[BaseException], ...]
+_SAFE = frozenset({primitives.build_tuple, primitives.build_list, primitives.build_dict,
+                   primitives.build_record, primitives.identity, primitives.is_, primitives.not_,
+                   operator.is_, operator.is_not, operator.not_})  # fmt: skip
+_ARITHMETIC = (ZeroDivisionError, OverflowError)
+# What Python's and NumPy's numbers raise in an operation.
+_ON_NUMBERS: dict[Any, Classes] = {
+    **dict.fromkeys((operator.add, operator.sub, operator.mul), (OverflowError,)),
+    **dict.fromkeys((operator.truediv, operator.floordiv, operator.mod), _ARITHMETIC),
+    operator.pow: _ARITHMETIC,
+    **dict.fromkeys((operator.neg, operator.lt, operator.le, operator.gt, operator.ge), ()),
+    **dict.fromkeys((operator.eq, operator.ne), ()),
+}
+
+
+# ------------------------------------------------------------------------------ what may fail
+def may_fail(op: Op, catches: Classes) -> bool:
+    """Whether an op may raise something that is caught."""
+    if not isinstance(op, Call):
+        return any(may_fail(inner, catches) for block in op.blocks for inner in block.ops)
+    if op.effect:
+        return True
+    try:
+        if op.target in _SAFE:
+            return False
+        if op.target in _ON_NUMBERS and all(_is_number(a) for a in op.args):
+            return any(issubclass(r, c) for r in _ON_NUMBERS[op.target] for c in catches)
+    except TypeError:
+        return True
+    if op.target in (primitives.item, primitives.field):
+        return not isinstance(getattr(op.args[0], "type", None), TupleOf)
+    return True
+
+
+def _is_number(arg: object) -> bool:
+    type_ = getattr(arg, "type", None)
+    return isinstance(type_, Numeric) and type_.form in ("python", "numpy") and type_.kind in "fbi"
+
+
+# ------------------------------------------------------------------------------ attempts
+def read_attempt(s: Session, build: Callable[[], None]) -> Path:
+    """Read what may fail, as one: its own failures need no other treatment inside."""
+    frame = s.frame
+    handlers, frame.handlers = frame.handlers, ()
+    frame.attempts += 1
+    try:
+        return read_arm(s, build)
+    finally:
+        frame.handlers = handlers
+        frame.attempts -= 1
+
+
+def settle_attempt(s: Session, path: Path, catches: Classes, handle: Callable[[Box], None]) -> None:
+    """Join what was attempted with what happens if it fails."""
+    frame = s.frame
+    if not any(may_fail(op, catches) for op in path.builder.ops):
+        s.builder.ops += path.builder.ops
+        s.restore(path.envs)
+        frame.exit, frame.tags = path.exit, path.tags
+    else:
+        error = Value(OPAQUE, "error")
+        if _raises_active(s, path.builder.ops):
+            s.active.add(error)
+        other = read_arm(s, lambda: handle(error))
+        meet(s, Const(None), path, other, Failure(catches, error))
+    if frame.exit == DEAD:
+        raise Diverges
+
+
+def _raises_active(s: Session, ops: list[Op]) -> bool:
+    """Whether an exception made here holds something that carries a derivative."""
+    inner = (o for op in ops for o in (op, *(i for b in op.blocks for i in walk(b))))
+    raised = (o for o in inner if isinstance(o, Call) and o.target is primitives.raise_)
+    return any(v in s.active for o in raised for v in o.operands)
+
+
+def attempted(s: Session, build: Callable[[], None]) -> None:
+    """Read a statement under the clauses around it: a failure leaves to the innermost."""
+    catches = tuple(dict.fromkeys(c for classes in s.frame.handlers for c in classes))
+    settle_attempt(s, read_attempt(s, build), catches, lambda error: leave(s, error))
+
+
+def leave(s: Session, error: Box) -> None:
+    """A failure: on to the clauses of the innermost ``try`` of this function, or out of it."""
+    frame = s.frame
+    if not frame.handlers:
+        s.emit(primitives.raise_, error, effect=True)
+        raise Diverges
+    tag = RAISED + len(frame.handlers) - 1
+    frame.env[f"{ERROR}{tag}"] = error
+    frame.ends(tag)
+
+
+def in_attempts(
+    s: Session, catches: Classes, read: Callable[[], None]
+) -> tuple[int, Callable[[], Box]]:
+    """Read statements as attempts of their own; the tag of a failure, and the exception."""
+    frame = s.frame
+    frame.handlers = (*frame.handlers, catches)
+    tag = RAISED + len(frame.handlers) - 1
+    try:
+        read()
+    finally:
+        frame.handlers = frame.handlers[:-1]
+    return tag, lambda: frame.env.pop(f"{ERROR}{tag}", Static(None))
+
+
+def on_exit(s: Session, tag: int, build: Callable[[], None]) -> None:
+    """Read further statements on the paths that leave with a tag."""
+    frame = s.frame
+    if tag not in frame.tags:
+        return
+    if isinstance(frame.exit, Value):
+        on_tag(s, frame.exit, tag, build)
+        return
+    frame.ends(0)
+    build()
+
+
+# ------------------------------------------------------------------------------ who can tell
+def is_one(
+    s: Session, body: Statements, before: list[Env], path: Path, readers: Statements | None
+) -> bool:
+    """Whether nobody can tell how far the body came when it failed.
+
+    `readers` are the statements that run after a failure, if these are known and all.
+    """
+    tree = s.frame.node
+    if readers == []:
+        return True
+    if tree is None:
+        return False
+    changed = set(bound_in(body))
+    last = body[-1]
+    if isinstance(last, ast.Assign) and all(isinstance(t, ast.Name) for t in last.targets):
+        changed -= {t.id for t in last.targets if isinstance(t, ast.Name)} - set(
+            bound_in(body[:-1])
+        )
+    rebound = set(bound_in(body)) | {RETURN_NAME}
+    for level, (old, new) in enumerate(zip(before, path.envs, strict=True)):
+        innermost = level == len(before) - 1
+        for name in {*old, *new}:
+            if old.get(name) is new.get(name) or (innermost and name in rebound):
+                continue
+            if not innermost or name.startswith("%"):
+                return False
+            changed.add(name)
+    if readers is not None:
+        return not any(name in read_counts(part) for part in readers for name in changed)
+    return not read_outside(tree, body, changed)
+
+
+def refuse_in_steps(s: Session, node: ast.AST) -> None:
+    """Refuse what cannot be attempted step by step."""
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot read this inside a 'try' whose state is seen after a failure",
+        node=node,
+        why="where it fails decides what the names are that are read later.",
+        help=("put it into a function of its own, and call that in the 'try'",),
+    )
+
+
+def flag(s: Session, name: str) -> Box:
+    """A hidden flag that arms have set differently, and its end."""
+    box = s.frame.env.pop(name, Static(False))
+    if isinstance(box, Value):
+        box.type = BOOL
+    return box
