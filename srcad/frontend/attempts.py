@@ -14,12 +14,14 @@ from collections.abc import Callable
 from typing import Any
 
 from srcad import errors
-from srcad.frontend.boxes import Box, Static
+from srcad.frontend.boxes import Box, Static, inner_boxes
 from srcad.frontend.control import Statements, on_tag, read_arm
 from srcad.frontend.merge import Failure, Path, meet
 from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Env, Session
+from srcad.frontend.storage import origin
 from srcad.frontend.syntax import bound_in, read_counts, read_outside
 from srcad.ir import primitives
+from srcad.ir.builder import Builder
 from srcad.ir.core import RAISED, Call, Const, Op, Value, walk
 from srcad.types import BOOL, OPAQUE, Numeric, TupleOf
 
@@ -103,7 +105,43 @@ def _raises_active(s: Session, ops: list[Op]) -> bool:
 def attempted(s: Session, build: Callable[[], None]) -> None:
     """Read a statement under the clauses around it: a failure leaves to the innermost."""
     catches = tuple(dict.fromkeys(c for classes in s.frame.handlers for c in classes))
-    settle_attempt(s, read_attempt(s, build), catches, lambda error: leave(s, error))
+    before, count = s.snapshot(), len(s.writes)
+    path = read_attempt(s, build)
+    _refuse_half_done(s, before, s.writes[count:], path, catches)
+    settle_attempt(s, path, catches, lambda error: leave(s, error))
+
+
+def _refuse_half_done(
+    s: Session,
+    before: list[Env],
+    writes: list[tuple[Box, Builder, int]],
+    path: Path,
+    catches: Classes,
+) -> None:
+    """Refuse a statement that may fail after it has written into something that others see."""
+    seen: set[int] = set()
+    for env in before:
+        for box in env.values():
+            _note_seen(s, box, seen)
+    for what, builder, position in writes:
+        if id(what) not in seen:
+            continue
+        rest = path.builder.ops[position:] if builder is path.builder else path.builder.ops
+        if any(may_fail(op, catches) for op in rest if op.half != "repeated"):
+            s.refuse(
+                errors.MutationError,
+                "cannot tell how much is written when this fails",
+                why="it writes into something that is seen after the failure, and may fail later.",
+                help=("write into a copy, and bind that at the end",),
+            )
+
+
+def _note_seen(s: Session, box: Box, seen: set[int]) -> None:
+    seen.add(id(box))
+    if isinstance(box, Value):
+        seen.update(map(id, origin(s, box).everything))
+    for part in inner_boxes(box):
+        _note_seen(s, part, seen)
 
 
 def leave(s: Session, error: Box) -> None:

@@ -75,6 +75,7 @@ class Session:
     compact: set[Value] = field(default_factory=set)
     parts: dict[tuple[Value, Any], Value] = field(default_factory=dict)
     written_objects: list[Value] = field(default_factory=list)
+    writes: list[tuple[Box, Builder, int]] = field(default_factory=list)
     paths: dict[Value, Path] = field(default_factory=dict)
     root: Any = None
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -167,9 +168,14 @@ class Session:
         yield kept
         kept.box = self.frame.env.pop(name)
 
+    def note_write(self, what: Box) -> None:
+        """Note that an array or container was written into, and where."""
+        self.writes.append((what, self.builder, len(self.builder.ops)))
+
     def replace_everywhere(self, old: Box, new: Box) -> None:
         """Bind `new` wherever `old` is reachable: the object was written into."""
         self.written.append(old)
+        self.note_write(old)
 
         def change(box: Box) -> Box | None:
             return new if box is old else None

@@ -264,6 +264,7 @@ def _check_owner(s: Session, objects: frozenset[Value]) -> None:
                 help=("write into a copy:  y = y.copy()", "or pass the array as an argument"),
             )
         s.written_objects.append(object_)
+        s.note_write(object_)
 
 
 def _is_captured(s: Session, object_: Value) -> bool:
