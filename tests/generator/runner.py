@@ -200,7 +200,7 @@ class Tally:
 
 def _kind(outcome: Outcome) -> str:
     """The kind of an outcome, without the names of one program."""
-    kind = re.sub(r"'[^']*'|program_\d+", "...", outcome.kind)
+    kind = re.sub(r"'[^']*'|program_\d+|line \d+", "...", outcome.kind)
     return kind if outcome.status == "refused" else f"{kind}: {_shortened(outcome.message)}"
 
 
