@@ -229,7 +229,8 @@ def _varied_result(op: Call, facts: Facts) -> Activity:
 
 def _keeps_structure(target: Any) -> bool:
     return target in (primitives.build_list, primitives.append, primitives.replaced,
-                      primitives.without_last, primitives.identity)  # fmt: skip
+                      primitives.extended, primitives.inserted, primitives.without,
+                      primitives.identity)  # fmt: skip
 
 
 def _varied_item(op: Call, tree: Activity) -> Activity:

@@ -100,11 +100,11 @@ def _structural_arguments(call: Call) -> dict[int | str, Arg] | None:
         return {k: a for k, a in enumerate(args) if k >= 1}
     if target is primitives.build_record:
         return {k: a for k, a in enumerate(args) if k >= 2}
-    if target in (primitives.item, primitives.field, primitives.identity, primitives.without_last):
+    if target in (primitives.item, primitives.field, primitives.identity, primitives.without):
         return {0: args[0]}
-    if target is primitives.append:
+    if target in (primitives.append, primitives.extended):
         return arguments(call)
-    if target is primitives.replaced:
+    if target in (primitives.replaced, primitives.inserted):
         return {0: args[0], 2: args[2]}
     if target in (primitives.updated, primitives.add_at, primitives.add_at_repeated):
         return {0: args[0], 2: args[2]}

@@ -11,6 +11,7 @@ import numpy as np
 from srcad.analysis.conflicts import copy_of
 from srcad.analysis.sharing import (
     BUILDERS,
+    HOLDING,
     LIST_STORES,
     STORES,
     Sharing,
@@ -37,7 +38,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.memory import has_storage, is_one_of
-from srcad.ir.primitives import append, replaced
+from srcad.ir.primitives import extended
 from srcad.records import dataclass
 from srcad.runtime import owned
 from srcad.types import ListOf, TupleOf
@@ -202,7 +203,8 @@ class _Items:
         if makes_fresh(op) or op.target is owned:
             return True
         if is_one_of(op.target, STORES) or is_one_of(op.target, LIST_STORES):
-            added = op.args[-1:] if op.target in (append, replaced) else ()
+            holds = is_one_of(op.target, HOLDING) or op.target is extended
+            added = op.args[-1:] if holds else ()
             return all(self._holds(arg, loop, seen) for arg in (op.args[0], *added))
         if is_one_of(op.target, BUILDERS):
             parts = [arg for arg in op.args if not isinstance(arg, Const)]

@@ -44,17 +44,20 @@ from srcad.ir.primitives import (
     build_list,
     build_record,
     build_tuple,
+    extended,
+    inserted,
     item,
     replaced,
     updated,
-    without_last,
+    without,
 )
 from srcad.ir.primitives import field as field_of
 from srcad.records import dataclass
 from srcad.types import ListOf, Numeric, TupleOf
 
 STORES = frozenset({updated, add_at, add_at_repeated})
-LIST_STORES = frozenset({append, replaced, without_last})
+LIST_STORES = frozenset({append, extended, inserted, replaced, without})
+HOLDING = frozenset({append, inserted, replaced})  # their last argument becomes an item
 BUILDERS = frozenset({build_tuple, build_list, build_dict, build_record})
 PARTS = frozenset({item, field_of})
 READ_ONLY = frozenset({np.broadcast_to, np.diagonal, np.diag})
@@ -316,8 +319,7 @@ def _new_list(op: Call, found: Sharing) -> None:
             found.join((op.result, "parts"), (first, "own"))
     else:
         _hold_all(op.result, first, found)
-    for added in op.args[-1:] if op.target in (append, replaced) else ():
-        _hold_all(op.result, added, found)
+    _hold_added(op, found)
 
 
 def _store(op: Call, found: Sharing) -> None:
@@ -326,8 +328,16 @@ def _store(op: Call, found: Sharing) -> None:
         _hold_all(op.result, first, found)
     else:
         found.same(op.result, first)
-    if is_one_of(op.target, LIST_STORES) and len(op.args) > 1:
-        _hold_all(op.result, op.args[-1], found)
+    _hold_added(op, found)
+
+
+def _hold_added(op: Call, found: Sharing) -> None:
+    """A list holds the item, or the items of the list, that it was given."""
+    added = op.args[-1]
+    if is_one_of(op.target, HOLDING) or (op.target is extended and isinstance(added, Display)):
+        _hold_all(op.result, added, found)
+    elif op.target is extended and isinstance(added, Value):
+        found.join((op.result, "parts"), (added, "parts"))
 
 
 def _hold_all(container: Value, arg: Arg, found: Sharing) -> None:

@@ -7,13 +7,13 @@ from dataclasses import field
 from typing import Any
 
 from srcad.backends.statements import Branch, Copy, Do, Statement, head_atoms
-from srcad.ir.core import Atom, Value
-from srcad.ir.primitives import add_at, add_at_repeated, replaced, updated
+from srcad.ir.core import Atom, Call, Const, Value
+from srcad.ir.primitives import add_at, add_at_repeated, inserted, replaced, updated, without
 from srcad.records import dataclass
 from srcad.types import Numeric
 
 # Written as statements of their own.
-STATEMENT_TARGETS = frozenset({updated, add_at, add_at_repeated, replaced})
+STATEMENT_TARGETS = frozenset({updated, add_at, add_at_repeated, inserted, replaced})
 Nested = dict[Value, Do | Branch]
 
 
@@ -79,7 +79,12 @@ def arm_source(arm: list[Statement]) -> Atom:
 
 def writes_in_place(do: Do) -> bool:
     """Whether a call is written as a statement of its own, like ``u[i] = v``."""
-    return do.op.in_place or is_one_of(do.op.target, STATEMENT_TARGETS)
+    return do.op.in_place or is_one_of(do.op.target, STATEMENT_TARGETS) or _deletes_inside(do.op)
+
+
+def _deletes_inside(op: Call) -> bool:
+    """Whether a call takes an item out of a list that is not its last one."""
+    return op.target is without and op.args[1] != Const(-1)
 
 
 def is_one_of(target: Any, targets: frozenset[Any]) -> bool:

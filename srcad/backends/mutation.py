@@ -9,14 +9,16 @@ from srcad.backends.coalesce import Webs
 from srcad.backends.expressions import Nesting
 from srcad.backends.names import Globals, attribute
 from srcad.backends.spelling import BINARY, index_expression
-from srcad.ir.core import Arg, Call, Display, Value
+from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.primitives import (
     add_at,
     add_at_repeated,
     append,
+    extended,
+    inserted,
     replaced,
     updated,
-    without_last,
+    without,
 )
 
 
@@ -52,7 +54,7 @@ def mutation(writer: StoreWriter, op: Call, result: Value) -> list[ast.stmt]:
 
 def _copied(writer: StoreWriter, op: Call) -> ast.expr:
     source = writer.expr(op.args[0])
-    if op.target is replaced:
+    if op.target in (replaced, inserted, without):
         return ast.List([ast.Starred(source, ast.Load())], ast.Load())
     return ast.Call(attribute(source, "copy"), [], [])
 
@@ -61,8 +63,15 @@ def _store(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:
     target, args = op.target, op.args
     if target is append:
         return _call(attribute(writer.expr(result), "append"), writer.expr(args[1]))
-    if target is without_last:
+    if target is extended:
+        return _call(attribute(writer.expr(result), "extend"), writer.expr(args[1]))
+    if target is inserted:
+        return _call(attribute(writer.expr(result), "insert"), *map(writer.expr, args[1:]))
+    if target is without and args[1] == Const(-1):
         return _call(attribute(writer.expr(result), "pop"))
+    if target is without:
+        index = index_expression(writer, args[1])
+        return ast.Delete([ast.Subscript(writer.expr(result), index, ast.Del())])
     if target is add_at_repeated:
         add = attribute(attribute(writer.space.numpy(), "add"), "at")
         return _call(add, writer.expr(result), *map(writer.expr, args[1:]))

@@ -22,13 +22,14 @@ from srcad.ir.primitives import (
     build_list,
     build_tuple,
     contains,
+    extended,
     field,
     identity,
     is_,
     item,
     not_,
     shape,
-    without_last,
+    without,
 )
 from srcad.types import Numeric
 
@@ -246,7 +247,13 @@ def _append(scope: Scope, op: Call) -> ast.expr | None:
     return ast.List([rest, scope.expr(op.args[1])], ast.Load())
 
 
-def _without_last(scope: Scope, op: Call) -> ast.expr | None:
+def _extended(scope: Scope, op: Call) -> ast.expr | None:
+    return ast.BinOp(scope.expr(op.args[0]), ast.Add(), scope.expr(op.args[1]))
+
+
+def _without(scope: Scope, op: Call) -> ast.expr | None:
+    if op.args[1] != Const(-1):
+        return None
     last = ast.Slice(None, ast.UnaryOp(ast.USub(), ast.Constant(1)), None)
     return ast.Subscript(scope.expr(op.args[0]), last, ast.Load())
 
@@ -275,6 +282,7 @@ SPELLINGS: dict[Any, Spelling] = {
     build_list: _list,
     build_dict: _dict,
     append: _append,
-    without_last: _without_last,
+    extended: _extended,
+    without: _without,
     identity: _identity,
 }

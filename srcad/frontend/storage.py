@@ -36,7 +36,10 @@ from srcad.types import Numeric
 if TYPE_CHECKING:
     from srcad.frontend.scope import Env, Frame, Session
 
-LIST_STORES = frozenset({primitives.append, primitives.replaced, primitives.without_last})
+LIST_STORES = frozenset(
+    {primitives.append, primitives.extended, primitives.inserted, primitives.replaced,
+     primitives.without}
+)  # fmt: skip
 BUILDERS = frozenset(
     {primitives.build_tuple, primitives.build_list, primitives.build_dict, primitives.build_record}
 )

@@ -31,8 +31,10 @@ from srcad.ir.primitives import (
     build_record,
     build_tuple,
     contains,
+    extended,
     field,
     identity,
+    inserted,
     is_,
     item,
     not_,
@@ -41,7 +43,7 @@ from srcad.ir.primitives import (
     shape,
     stop,
     updated,
-    without_last,
+    without,
 )
 from srcad.ir.standins import argument_type, by_running, fallback, filled
 from srcad.types import (
@@ -339,6 +341,10 @@ def _append_type(args: tuple[Arg, ...]) -> Type | None:
     return ListOf(join(known, argument_type(args[-1])))
 
 
+def _extended_type(args: tuple[Arg, ...]) -> Type | None:
+    return join(argument_type(args[0]), argument_type(args[1]))
+
+
 def _dict_type(args: tuple[Arg, ...]) -> Type | None:
     keys = args[0]
     assert isinstance(keys, Const)
@@ -368,8 +374,10 @@ _SPECIAL: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
     build_tuple: lambda args: TupleOf(tuple(argument_type(a) for a in args)),
     build_list: lambda args: argument_type(Display("list", args)),
     append: _append_type,
+    inserted: _append_type,
     replaced: _append_type,
-    without_last: lambda args: argument_type(args[0]),
+    extended: _extended_type,
+    without: lambda args: argument_type(args[0]),
     updated: lambda args: argument_type(args[0]),
     add_at: lambda args: argument_type(args[0]),
     add_at_repeated: lambda args: argument_type(args[0]),

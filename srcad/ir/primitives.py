@@ -51,9 +51,23 @@ def append(items: list[Any], value: Any) -> list[Any]:
     return [*items, value]
 
 
-def without_last(items: list[Any]) -> list[Any]:
-    """The list without its last item."""
-    return items[:-1]
+def extended(items: list[Any], more: list[Any]) -> list[Any]:
+    """The list with the items of another one at its end."""
+    return [*items, *more]
+
+
+def inserted(items: list[Any], index: Any, value: Any) -> list[Any]:
+    """The list after ``items.insert(index, value)``."""
+    result = list(items)
+    result.insert(index, value)
+    return result
+
+
+def without(items: list[Any], index: Any) -> list[Any]:
+    """The list after ``del items[index]``."""
+    result = list(items)
+    del result[index]
+    return result
 
 
 def replaced(items: list[Any], index: Any, value: Any) -> list[Any]:

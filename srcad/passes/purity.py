@@ -17,8 +17,8 @@ from srcad.types import Numeric, TupleOf
 _PURE: frozenset[Any] = frozenset(
     getattr(primitives, name)
     for name in ("item", "field", "build_dict", "build_record", "build_tuple", "build_list",
-                 "append", "without_last", "replaced", "shape", "updated", "add_at",
-                 "add_at_repeated", "identity", "is_", "not_")
+                 "append", "extended", "inserted", "without", "replaced", "shape",
+                 "updated", "add_at", "add_at_repeated", "identity", "is_", "not_")
     if hasattr(primitives, name)
 ) | {len, float, operator.not_, operator.is_, operator.is_not, runtime.unbroadcast,
      runtime.zeros_like, runtime.like, runtime.or_zeros, runtime.plus}  # fmt: skip
@@ -28,7 +28,7 @@ _FRESH: frozenset[Any] = frozenset(
         np.zeros_like, np.ones_like, np.empty_like, np.zeros, np.empty, np.full, np.copy,
         runtime.zeros_like, runtime.like, primitives.build_list, primitives.append,
         primitives.updated, primitives.add_at, primitives.add_at_repeated, primitives.replaced,
-        primitives.without_last,
+        primitives.extended, primitives.inserted, primitives.without,
     }
 )  # fmt: skip
 _DIVISIONS = frozenset({operator.truediv, operator.floordiv, operator.mod})

@@ -16,12 +16,10 @@ from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
 from srcad.ir.standins import argument_type
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.sweep import Path, cotangent_type, item_type
-from srcad.types import INT, ListOf, Numeric, TupleOf, is_one, same
+from srcad.types import INT, ListOf, Numeric, TupleOf, Type, is_one, same
 
 Bars = dict[Path, Atom]
 Undo = Callable[[Scope, Call, Bars], None]
-
-_ALL_BUT_LAST = Display("slice", (Const(None), Const(-1), Const(None)))
 
 
 # ------------------------------------------------------------------------------- structures
@@ -58,21 +56,74 @@ def _undo_append(scope: Scope, op: Call, bars: Bars) -> None:
     items, last = op.args[0], op.args[-1]
     if isinstance(last, Value) and scope.is_active((last, ())):
         scope.unpack(last, scope.call(operator.getitem, bars[()], Const(-1)))
-    if isinstance(bars[()].type, Numeric):
-        rest = scope.call(operator.getitem, bars[()], _ALL_BUT_LAST)
-    else:
-        rest = scope.call(primitives.without_last, bars[()])
-    scope.contribute(items, (), rest)
+    scope.contribute(items, (), _taken_out(scope, bars[()], Const(-1)))
 
 
-def _undo_without_last(scope: Scope, op: Call, bars: Bars) -> None:
-    items = op.args[0]
+def _undo_inserted(scope: Scope, op: Call, bars: Bars) -> None:
+    items, index, value = op.args
+    place = _place_of_insertion(scope, index, bars[()])
+    if isinstance(value, Value) and scope.is_active((value, ())):
+        scope.unpack(value, scope.call(operator.getitem, bars[()], place))
+    if isinstance(items, Value) and scope.is_active((items, ())):
+        scope.contribute(items, (), _taken_out(scope, bars[()], place))
+
+
+def _place_of_insertion(scope: Scope, index: Arg, bars: Atom) -> Atom:
+    """Where an item stands that was inserted: an index beyond the ends means the end."""
+    if index == Const(0):
+        return Const(0)
+    length = scope.call(operator.sub, scope.call(len, bars), Const(1))
+    every = Display("range", (Const(0), length, Const(1)))
+    before = Display("slice", (Const(None), index, Const(None)))
+    return scope.call(len, scope.call(operator.getitem, every, before))
+
+
+def _taken_out(scope: Scope, bars: Atom, place: Atom) -> Value:
+    """The cotangents without the one at a place."""
+    if not isinstance(bars.type, Numeric):
+        return scope.call(primitives.without, bars, place)
+    if place == Const(-1):
+        rest = Display("slice", (Const(None), place, Const(None)))
+        return scope.call(operator.getitem, bars, rest)
+    return scope.call(np.delete, bars, place, Const(0))
+
+
+def _undo_without(scope: Scope, op: Call, bars: Bars) -> None:
+    items, index = op.args
     type_ = argument_type(items)
     assert isinstance(items, Value)
     assert isinstance(type_, ListOf), type_
-    last = scope.call(operator.getitem, items, Const(-1))
-    zero = scope.zeros_of(type_.item, candidates(type_.item), last)
-    scope.contribute(items, (), scope.call(primitives.append, bars[()], zero))
+    gone = scope.call(operator.getitem, items, index)
+    zero = scope.zeros_of(type_.item, candidates(type_.item), gone)
+    bar: Atom = bars[()]
+    if isinstance(bar.type, Numeric):
+        bar = _as_list(scope, bar, type_.item)
+    if index == Const(-1):
+        scope.contribute(items, (), scope.call(primitives.append, bar, zero))
+        return
+    place = index
+    if not (isinstance(index, Const) and index.value >= 0):
+        length = scope.call(operator.add, scope.call(len, bar), Const(1))
+        every = Display("range", (Const(0), length, Const(1)))
+        place = scope.call(operator.getitem, every, index)
+    scope.contribute(items, (), scope.call(primitives.inserted, bar, place, zero))
+
+
+def _as_list(scope: Scope, rows: Atom, item: Type) -> Atom:
+    """The rows of an array as a list."""
+    row = Value(item_type(atom_type(rows), item, True))
+    block = Block((row,), (), (Const(0), row))
+    return scope.builder.for_((rows,), (), block)[2]
+
+
+def _undo_extended(scope: Scope, op: Call, bars: Bars) -> None:
+    items, more = op.args
+    length = len(items.items) if isinstance(items, Display) else None
+    border = scope.call(len, items) if length is None else Const(length)
+    for arg, bounds in ((items, (Const(None), border)), (more, (border, Const(None)))):
+        if isinstance(arg, Display) or (isinstance(arg, Value) and scope.is_active((arg, ()))):
+            part = Display("slice", (*bounds, Const(None)))
+            scope.contribute(arg, (), scope.call(operator.getitem, bars[()], part))
 
 
 def _undo_replaced(scope: Scope, op: Call, bars: Bars) -> None:
@@ -301,7 +352,9 @@ ADJOINTS: dict[Any, Undo] = {
     primitives.identity: _undo_identity,
     primitives.build_list: _undo_build_list,
     primitives.append: _undo_append,
-    primitives.without_last: _undo_without_last,
+    primitives.extended: _undo_extended,
+    primitives.inserted: _undo_inserted,
+    primitives.without: _undo_without,
     primitives.replaced: _undo_replaced,
     primitives.updated: _undo_updated,
     primitives.add_at: _undo_add_at,
