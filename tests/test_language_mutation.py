@@ -151,6 +151,37 @@ def written_while_an_expression_is_read(x):
     return (t * y).sum() + _put(y, x[2])[0] * y[0]
 
 
+def swapped_rows(x):
+    m = np.outer(x, np.array([1.0, 2.0, 3.0]))
+    m[0], m[1] = m[1], m[0]  # the right side holds views: both rows end as the second one
+    return np.sum(m * np.arange(12.0).reshape(4, 3))
+
+
+def stored_while_unpacking(x):
+    u = np.zeros(4)
+    u[0], u = (x[0] ** 2, u)
+    y = u[1:] = x[1:] * 2
+    y[0] = x[1] ** 2
+    return np.sum(u * x) + np.sum(y)
+
+
+def starred_rows(x):
+    a = np.outer(x, x)
+    p, *rest = a
+    p[0] = x[1]
+    rest[0][1] = p[0] * 3
+    return np.sum(a**3)
+
+
+def a_list_that_one_path_fills(x):
+    if x[0] > 5.0:
+        w = []
+        w.append(x)
+    for k in x[...]:
+        x[1] = k * 0.51
+    return 1.04 * x[0] + x[1] ** 2
+
+
 # ------------------------------------------------------------------------------ control flow
 def stencil(x):
     u = x.copy()
@@ -226,7 +257,8 @@ PROGRAMS = [
     out_arguments, functions_that_write, own_argument, alias, views, turned_views, unpacked_rows,
     reshaped, in_containers, helper_that_writes, written_while_an_expression_is_read, stencil,
     two_buffers, views_from_before_the_loop, rows_in_nested_loops, rows_as_loop_variables,
-    branches_and_breaks, cholesky,
+    branches_and_breaks, cholesky, swapped_rows, stored_while_unpacking, starred_rows,
+    a_list_that_one_path_fills,
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import srcad
 from srcad import errors, grad, gradient, pullback, value_and_grad
 from tests.language import assert_program, named
 from tests.numeric import assert_gradient
@@ -590,3 +591,24 @@ def test_random_programs_with_exceptions(first: int, tmp_path: Any) -> None:
             if abs(slopes[0] - slopes[1]) < 1e-5 * max(1, abs(slopes[0])):
                 assert got[1] == pytest.approx(slopes[1], rel=1e-5, abs=1e-5), text
     assert refused <= 1
+
+
+def _bump(y, v):
+    y[0] += v
+    if v > 1.0:
+        raise ValueError("too much")
+    y[1] += v
+
+
+def half_written(x):
+    y = x * 2.0
+    try:
+        _bump(y, x[0])
+    except ValueError:
+        y[2] = x[0] * y[0]
+    return np.sum(y * y)
+
+
+def test_a_statement_that_fails_when_half_is_written_is_refused():
+    with pytest.raises(srcad.errors.MutationError, match="how much is written"):
+        srcad.grad(half_written)(np.array([1.3, 0.2, 0.4]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 import srcad
@@ -189,3 +191,13 @@ def test_nothing_is_copied_twice_in_a_row() -> None:
     gradient(0.3, np.array([-1.0, -2.0]))
 
     assert ".copy().copy()" not in gradient.source
+
+
+def test_a_copied_array_is_as_long_as_itself():
+    def f(x):
+        a = 0.0
+        for e in x:
+            a += e
+        return np.sum(np.array(x)) * math.tanh(a)
+
+    srcad.testing.check_grads(f, (np.array([0.3, 0.4, 0.5]),), order=1)

@@ -92,7 +92,8 @@ def _note_stack(op: Call, facts: Facts) -> None:
     if op.target not in (np.stack, np.array) or len(op.args) != 1 or op.kwargs:
         return
     source = op.args[0]
-    if isinstance(source, Value) and isinstance(type_, Numeric) and type_.shape:
+    made = isinstance(source, Value) and isinstance(source.type, ListOf)
+    if made and isinstance(type_, Numeric) and type_.shape:
         facts.stacked.setdefault(resolved(type_.shape[0]), source)
 
 

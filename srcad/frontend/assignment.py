@@ -19,6 +19,7 @@ from srcad.frontend.boxes import (
     SliceBox,
     Static,
     Structure,
+    TupleBox,
     rebuilt,
 )
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
@@ -36,8 +37,12 @@ from srcad.types import ListOf, Numeric, Opaque
 def assignment(s: Session, node: ast.Assign) -> None:
     """``a = b = value``."""
     box = lower(s, node.value)
-    for target in node.targets:
-        assign(s, target, box)
+    if len(node.targets) == 1:
+        assign(s, node.targets[0], box)
+        return
+    with s.kept(box) as kept:
+        for target in node.targets:
+            assign(s, target, kept.box)
 
 
 @lowers_statement(ast.AnnAssign)
@@ -76,18 +81,24 @@ def _unpack(s: Session, parts: list[ast.expr], box: Box, node: ast.expr) -> None
             )
             s.emit(primitives.raise_, s.emit(ValueError, Const(message)), effect=True)
             raise Diverges
-        for part, item in zip(parts, items, strict=True):
-            assign(s, part, item)
+        _assign_each(s, parts, items)
         return
     star = stars[0]
-    after = len(parts) - star - 1
+    stop = len(items) - (len(parts) - star - 1)
     star_node = parts[star]
     assert isinstance(star_node, ast.Starred)
-    for part, item in zip(parts[:star], items[:star], strict=True):
-        assign(s, part, item)
-    assign(s, star_node.value, ListBox(tuple(items[star : len(items) - after])))
-    for part, item in zip(parts[star + 1 :], items[len(items) - after :], strict=True):
-        assign(s, part, item)
+    rest = ListBox(tuple(items[star:stop]))
+    targets = [*parts[:star], star_node.value, *parts[star + 1 :]]
+    _assign_each(s, targets, (*items[:star], rest, *items[stop:]))
+
+
+def _assign_each(s: Session, targets: list[ast.expr], items: tuple[Box, ...]) -> None:
+    """Bind targets one after the other; a store may change what a later one is given."""
+    with s.kept(TupleBox(items)) as kept:
+        for k, target in enumerate(targets):
+            held = kept.box
+            assert isinstance(held, TupleBox)
+            assign(s, target, held.items[k])
 
 
 def _unpack_list(s: Session, parts: list[ast.expr], star: int, box: Value) -> None:

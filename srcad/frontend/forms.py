@@ -65,7 +65,7 @@ def lower_next(s: Session, held: Box, node: ast.expr) -> tuple[Box, Box]:
         return held, lower(s, node)
     with s.kept(held) as kept:
         box = lower(s, node)
-    return kept.box, box
+        return kept.box, box
 
 
 def lower_each(s: Session, nodes: Iterable[ast.expr]) -> list[Box]:

@@ -65,9 +65,15 @@ class Frame:
 
 @dataclass(eq=False)
 class Kept:
-    """Something that was read; what it is after what was read meanwhile."""
+    """Something that was read; `box` is what it is after what was read meanwhile."""
 
-    box: Box
+    frame: Frame
+    name: str
+
+    @property
+    def box(self) -> Box:
+        """What it is now."""
+        return self.frame.env[self.name]
 
 
 DEAD = -1  # the tag of a path that raises

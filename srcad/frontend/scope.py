@@ -7,6 +7,7 @@ has a `Frame`; branches and loops run on copies of all frames' names, which are 
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
@@ -76,6 +77,7 @@ class Session:
     parts: dict[tuple[Value, Any], Value] = field(default_factory=dict)
     written_objects: list[Value] = field(default_factory=list)
     writes: list[tuple[Box, Builder, int]] = field(default_factory=list)
+    serial: Iterator[int] = field(default_factory=itertools.count)
     paths: dict[Value, Path] = field(default_factory=dict)
     root: Any = None
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -162,11 +164,11 @@ class Session:
     @contextmanager
     def kept(self, box: Box) -> Iterator[Kept]:
         """Hold what was read while something else is read that may write into it."""
-        kept = Kept(box)
-        name = f"%kept{id(kept)}"
-        self.frame.env[name] = box
-        yield kept
-        kept.box = self.frame.env.pop(name)
+        frame = self.frame
+        name = f"%kept{next(self.serial)}"
+        frame.env[name] = box
+        yield Kept(frame, name)
+        frame.env.pop(name, None)
 
     def note_write(self, what: Box) -> None:
         """Note that an array or container was written into, and where."""

@@ -193,7 +193,8 @@ def _all_compact(s: Session, args: tuple[Arg, ...]) -> bool:
 def note_meeting(s: Session, a: Atom, b: Atom, output: Value) -> None:
     """Note whose memory a value is that is `a` on one path and `b` on the other."""
     origins = {origin(s, atom) for atom in (a, b) if isinstance(atom, Value)}
-    if len({(o.objects, o.steps) for o in origins}) == 1:
+    bound = isinstance(a, Value) and isinstance(b, Value)
+    if bound and len({(o.objects, o.steps) for o in origins}) == 1:
         first = next(iter(origins))
         found = Origin(first.objects, first.steps, frozenset().union(*(o.holds for o in origins)))
     else:
