@@ -92,8 +92,9 @@ def _note_stack(op: Call, facts: Facts) -> None:
     if op.target not in (np.stack, np.array) or len(op.args) != 1 or op.kwargs:
         return
     source = op.args[0]
-    made = isinstance(source, Value) and isinstance(source.type, ListOf)
-    if made and isinstance(type_, Numeric) and type_.shape:
+    if not isinstance(source, Value) or not isinstance(source.type, ListOf):
+        return
+    if isinstance(type_, Numeric) and type_.shape:
         facts.stacked.setdefault(resolved(type_.shape[0]), source)
 
 

@@ -163,10 +163,17 @@ class Liveness:
                     self.use(self.nesting.leaves_of(statement), point)
 
     def _read_late(self, statement: Statement) -> Iterator[Value]:
-        """What is read once the result has its name: ``u = v.copy()``, then ``u[i] = x``."""
+        """What is read once the result has its name: ``u = v.copy()``, then ``u[i] = x``.
+
+        Where no copy is made, the array itself is the same under both names.
+        """
         if isinstance(statement, Do) and writes_in_place(statement):
-            for arg in statement.op.args[1:]:
-                yield from self.nesting.leaves(arg_atoms(arg))
+            op = statement.op
+            same = self.nesting.resolve(op.args[0]) if op.in_place else None  # type: ignore[arg-type]
+            for arg in op.args[1:]:
+                for value in self.nesting.leaves(arg_atoms(arg)):
+                    if value is not same:
+                        yield value
 
     def _branch(self, branch: Branch) -> None:
         head, middle, end = self.points[branch]

@@ -142,7 +142,11 @@ def _absolute(scope: Scope, op: Call) -> ast.expr | None:
 # ------------------------------------------------------------------------------- subscripts
 def subscript(scope: Scope, container: Arg, index: Arg) -> ast.expr:
     """The expression ``container[index]``."""
-    return ast.Subscript(scope.expr(container), index_expression(scope, index), ast.Load())
+    whole = scope.expr(container)
+    if isinstance(whole, ast.Constant) and not isinstance(whole.value, str | bytes):
+        # Python warns of ``(1.0)[0]`` when it compiles, even where nobody gets there.
+        whole = ast.Call(attribute(scope.space.numpy(), "asarray"), [whole], [])
+    return ast.Subscript(whole, index_expression(scope, index), ast.Load())
 
 
 def index_expression(scope: Scope, index: Arg) -> ast.expr:

@@ -315,3 +315,8 @@ def combined(sources):
     for item in sources[0]:
         for rest in combined(sources[1:]):
             yield (item, *rest)
+
+
+def applied_at(operation, array, places, values):
+    for place, value in zip(places, values, strict=False):
+        array[place] = operation(array[place], value)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from srcad import errors, runtime
-from srcad.frontend import stores
+from srcad.frontend import prelude, stores
 from srcad.frontend.boxes import Box, Static, TupleBox
+from srcad.frontend.builtin import read
 from srcad.frontend.calls import invoke_static, meaning
 from srcad.frontend.methods import ARRAY
 from srcad.frontend.scope import Session
@@ -133,12 +134,23 @@ def at(s: Session, ufunc: np.ufunc, args: Args) -> Box:
 
 
 def _at_once(s: Session, ufunc: np.ufunc, array: Value, args: Args) -> Box:
-    """``np.multiply.at(a, index, value)`` where no place is named twice."""
+    """``np.multiply.at(a, index, value)``: place by place where one may be named twice."""
     index = s.arg(args[1])
     if reads_a_copy(index) and not _is_mask(index):
-        refuse_form(s, f"np.{ufunc.__name__}.at", "with positions only of np.add and np.subtract")
+        return _at_each(s, ufunc, array, args)
     old = s.emit(operator.getitem, array, index)
     stores.store(s, array, index, s.emit(ufunc, old, *args[2:]))
+    return NOTHING
+
+
+def _at_each(s: Session, ufunc: np.ufunc, array: Value, args: Args) -> Box:
+    """``np.multiply.at(a, positions, values)`` of a list of positions along the first axis."""
+    if isinstance(args[1], TupleBox) or len(args) != 3:
+        refuse_form(s, f"np.{ufunc.__name__}.at", "with one list of positions, or one place")
+    places = s.emit(np.ravel, s.emit(np.asarray, args[1]))
+    rest = s.emit(primitives.shape, s.emit(operator.getitem, array, places))
+    values = s.emit(np.broadcast_to, args[2], rest)
+    read(s, prelude.applied_at, Static(ufunc), array, places, values)
     return NOTHING
 
 
