@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from srcad.analysis.ownership import fresh_results, in_place
+from srcad.analysis.freshness import fresh_results, is_writable
+from srcad.analysis.ownership import in_place
 from srcad.ir.core import Call, Function, Routine, walk
 from srcad.ir.verify import verify
 from srcad.passes.dce import dce
@@ -33,7 +34,8 @@ def finished(function: Function, own: Sequence[int]) -> Function:
         if _DONE not in routine.derived and routine.function is not None:
             routine.derived[_DONE] = True
             routine.function = in_place(checked(dce(fuse(erase(routine.function)))))
-    return in_place(checked(fresh_results(cleaned, own)))
+    made = in_place(checked(fresh_results(cleaned, own, writable=False)))
+    return made if is_writable(made) else fresh_results(made, own)
 
 
 _DONE = "finished"

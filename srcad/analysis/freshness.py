@@ -13,6 +13,7 @@ from srcad.analysis.sharing import (
     BUILDERS,
     HOLDING,
     LIST_STORES,
+    READ_ONLY,
     STORES,
     Sharing,
     makes_fresh,
@@ -44,7 +45,7 @@ from srcad.runtime import owned
 from srcad.types import ListOf, TupleOf
 
 
-def fresh_results(function: Function, own: Iterable[int]) -> Function:
+def fresh_results(function: Function, own: Iterable[int], *, writable: bool = True) -> Function:
     """Copy what may share memory with an argument, a constant or another result.
 
     Parameters
@@ -53,6 +54,8 @@ def fresh_results(function: Function, own: Iterable[int]) -> Function:
         Any function.
     own : iterable of int
         The positions of the results that must belong to the caller alone (the gradients).
+    writable : bool
+        Copy what may be read-only too; `in_place` often makes it writable on the way.
 
     Returns
     -------
@@ -71,6 +74,8 @@ def fresh_results(function: Function, own: Iterable[int]) -> Function:
     for k, atom in enumerate(function.block.results):
         if k not in positions:
             seen += [v for v in values_in(atom) if has_storage(v)]
+    if not writable:
+        found.rigid = set()
     fresh = _Fresh(found, builders, seen, _Items(function))
     results = [
         fresh.atom(atom) if k in positions else atom
@@ -81,6 +86,13 @@ def fresh_results(function: Function, own: Iterable[int]) -> Function:
     ops = [op for op in function.block.ops if op not in fresh.replaced]
     block = replace(function.block, ops=(*ops, *fresh.ops), results=tuple(results))
     return replace(function, block=block)
+
+
+def is_writable(function: Function) -> bool:
+    """Whether nothing that is read-only is made anywhere in a function."""
+    return not any(
+        isinstance(op, Call) and is_one_of(op.target, READ_ONLY) for op in walk(function.block)
+    )
 
 
 @dataclass(eq=False)

@@ -112,7 +112,7 @@ class _Cures:
                 views.add(value)
             else:
                 others = True
-        start = self._start(first)
+        start = self._start(first, through=not others)
         sharing = self.facts.sharing
         if others or sharing.is_foreign(first) or first in sharing.rigid:
             if start is None:
@@ -159,8 +159,11 @@ class _Cures:
             isinstance(value.type, Numeric) and not makes_fresh(op) and value is not store.args[0]
         )
 
-    def _start(self, value: Value) -> tuple[Loop, int] | None:
-        """The outermost loop that carries the storage in: its initial value can be copied once."""
+    def _start(self, value: Value, *, through: bool) -> tuple[Loop, int] | None:
+        """The outermost loop that carries the storage in: its initial value can be copied once.
+
+        `through` looks behind earlier loops that have had it: one copy before the first will do.
+        """
         found: tuple[Loop, int] | None = None
         while True:
             op, _ = self.facts.definition.get(value, (None, None))
@@ -173,7 +176,10 @@ class _Cures:
                 if isinstance(following, Const) or _is_copyable(following):
                     found = (op, k)
             elif isinstance(op, For | While) and value in carried_outputs(op):
-                following = op.inits[carried_outputs(op).index(value)]
+                k = carried_outputs(op).index(value)
+                following = op.inits[k]
+                if through and found is not None and isinstance(following, Value):
+                    found = (op, k) if _is_copyable(following) else found
             if not isinstance(following, Value):
                 return found
             value = following
