@@ -201,3 +201,14 @@ def test_a_copied_array_is_as_long_as_itself():
         return np.sum(np.array(x)) * math.tanh(a)
 
     srcad.testing.check_grads(f, (np.array([0.3, 0.4, 0.5]),), order=1)
+
+
+def test_a_loop_over_an_array_that_was_copied_before() -> None:
+    def f(x, a):
+        y = np.array(x)
+        total = 0.0
+        for item in x:
+            total = total * a + item
+        return total * np.sum(y)
+
+    testing.check_grads(f, (np.array([0.3, -0.7, 1.1]), 0.5), order=1)
