@@ -407,3 +407,19 @@ def test_a_write_that_cannot_be_followed_is_refused(f):
 
     assert "test_language_mutation.py" in str(caught.value)
     assert np.array_equal(TABLE, np.ones(3))
+
+
+def of_another_order(x):
+    y = x.copy()
+    z = np.copy(x)
+    x[0] *= 1.1
+    return np.mean(x / 3.0) + np.mean(y[1:] / 3.0) + np.mean(z / 7.0)
+
+
+def test_copies_keep_the_order_that_sums_depend_on():
+    x = np.asfortranarray(np.random.default_rng(0).normal(size=(7, 9)))
+
+    value, gradient = srcad.value_and_grad(of_another_order)(x)
+
+    assert value == of_another_order(x.copy(order="K"))
+    assert gradient.flags.f_contiguous

@@ -20,6 +20,7 @@ from srcad.ir.primitives import (
     updated,
     without,
 )
+from srcad.types import Numeric
 
 
 class StoreWriter(Protocol):
@@ -56,7 +57,15 @@ def _copied(writer: StoreWriter, op: Call) -> ast.expr:
     source = writer.expr(op.args[0])
     if op.target in (replaced, inserted, without):
         return ast.List([ast.Starred(source, ast.Load())], ast.Load())
-    return ast.Call(attribute(source, "copy"), [], [])
+    type_ = getattr(op.args[0], "type", None)
+    flat = isinstance(type_, Numeric) and type_.shape is not None and len(type_.shape) < 2
+    if op.half == "primal" and not flat and isinstance(type_, Numeric):
+        return _function(attribute(writer.space.numpy(), "copy"), source)  # laid out as it is
+    return _function(attribute(source, "copy"))
+
+
+def _function(function: ast.expr, *args: ast.expr) -> ast.expr:
+    return ast.Call(function, list(args), [])
 
 
 def _store(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:

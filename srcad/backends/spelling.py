@@ -215,6 +215,19 @@ def _method_of_array(name: str, count: int) -> Spelling:
     return spell
 
 
+def _copy(scope: Scope, op: Call) -> ast.expr | None:
+    """``x.copy()``: where it matters (in the primal) it tells C order from the order of `x`."""
+    array = op.args[0]
+    type_ = array.type if isinstance(array, Value) else None
+    if not isinstance(type_, Numeric) or type_.form != "array":
+        return None
+    order = dict(op.kwargs).get("order", Const("K"))
+    flat = type_.shape is not None and len(type_.shape) < 2
+    if order != Const("C") and not flat and op.half == "primal":
+        return None
+    return ast.Call(attribute(scope.expr(array), "copy"), [], [])
+
+
 def _astype(scope: Scope, op: Call) -> ast.expr | None:
     if len(op.args) != 2 or not _is_array(op.args[0]):
         return None
@@ -279,7 +292,7 @@ SPELLINGS: dict[Any, Spelling] = {
     np.transpose: _attribute_of_array("T"),
     np.size: _attribute_of_array("size"),
     np.ndim: _attribute_of_array("ndim"),
-    np.copy: _method_of_array("copy", 1),
+    np.copy: _copy,
     np.reshape: _method_of_array("reshape", 2),
     np.astype: _astype,
     build_tuple: _tuple,

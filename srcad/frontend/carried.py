@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import field
 
-from srcad.frontend.boxes import Box, Structure, Taken, rebuilt
+from srcad.frontend.boxes import Box, Structure, Taken, inner_boxes, rebuilt
 from srcad.frontend.scope import Env, Session
 from srcad.frontend.storage import Origin, inner_values, origin, realised
 from srcad.ir.core import Value
@@ -58,13 +58,21 @@ class Memory:
     mixed: Value = field(default_factory=lambda: Value(OPAQUE, "mixed"))
     outer: set[Value] = field(default_factory=set)
     counts: Counter[Value] = field(default_factory=Counter)
+    structures: Counter[int] = field(default_factory=Counter)
     roots: dict[Value, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for env in self.before:
             for box in env.values():
+                self._note_structures(box)
                 for value in inner_values(box):
                     self._note_outer(value)
+
+    def _note_structures(self, box: Box) -> None:
+        if isinstance(box, Structure):
+            self.structures[id(box)] += 1
+        for part in inner_boxes(box):
+            self._note_structures(part)
 
     def _note_outer(self, value: Value) -> None:
         found = origin(self.s, value)
@@ -247,8 +255,10 @@ class Memory:
             return OWN, Origin(objects, None, holds)
         return ANY, Origin(everything, None, holds)
 
-    def renewed(self, old: Box, new: Box, end: Box) -> None:
+    def renewed(self, key: Key, old: Box, new: Box, end: Box) -> None:
         """A header was widened: its new parameters begin with what was taken for granted."""
+        start = self.before[key[0]].get(key[1])
+        alone = self.structures[id(start)] == 1
         before = [leaf for leaf in leaves(old) if isinstance(leaf, Value)]
         for leaf, box in pairs(new, end):
             if isinstance(leaf, Value) and leaf not in self.modes and has_storage(leaf):
@@ -257,6 +267,9 @@ class Memory:
                     self._assume(leaf, mode, origin(self.s, before[0]))
                     continue
                 objects = self._objects(box).union(*(origin(self.s, v).objects for v in before))
+                if alone and isinstance(old, Structure) and isinstance(new, Value):
+                    self._assume(leaf, OWN, Origin(objects, (), objects))  # a list that has grown
+                    continue
                 self._assume(leaf, ANY if before else OWN, Origin(objects, None))
 
     def after(self, outputs: dict[Value, Value]) -> None:

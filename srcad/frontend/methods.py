@@ -90,7 +90,12 @@ def _astype(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, 
 
 
 def _copy(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    return s.emit(np.copy, receiver)
+    """``x.copy()`` is laid out in C order, ``np.copy(x)`` as `x` is."""
+    rank = receiver.type.shape if isinstance(receiver.type, Numeric) else None
+    if rank is not None and len(rank) < 2:
+        return s.emit(np.copy, receiver)
+    order = args[0] if args else kwargs.get("order", Static("C"))
+    return s.emit(np.copy, receiver, kwargs={"order": order})
 
 
 def _flatten(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:

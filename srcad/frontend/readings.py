@@ -161,7 +161,7 @@ class LoopReader:
                 known = self.headers[key]
                 if not covers(s, known, end):
                     self.headers[key] = widened(s, known, end, user_name(name))
-                    self.memory.renewed(known, self.headers[key], end)
+                    self.memory.renewed(key, known, self.headers[key], end)
                     stable = False
         return stable and (dead or self._memory_holds(reading))
 

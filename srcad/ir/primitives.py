@@ -84,21 +84,21 @@ def shape(array: Any) -> tuple[int, ...]:
 
 def updated(array: Any, index: Any, value: Any) -> Any:
     """The array after ``array[index] = value``."""
-    result = array.copy()
+    result = np.copy(array)
     result[index] = value
     return result
 
 
 def add_at(array: Any, index: Any, value: Any) -> Any:
     """The array after ``array[index] += value`` where no place is named twice."""
-    result = array.copy()
+    result = np.copy(array)
     result[index] += value
     return result
 
 
 def add_at_repeated(array: Any, index: Any, value: Any) -> Any:
     """The array after ``np.add.at(array, index, value)``: places may be named twice."""
-    result = array.copy()
+    result = np.copy(array)
     np.add.at(result, index, value)
     return result
 

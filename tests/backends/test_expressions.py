@@ -56,7 +56,7 @@ def expression(*args: object, param: Value | None = None, **kwargs: object) -> s
         ((np.transpose, "x", Const((1, 0))), "np.transpose(x, (1, 0))"),
         ((np.size, "x"), "x.size"),
         ((np.ndim, "x"), "x.ndim"),
-        ((np.copy, "x"), "x.copy()"),
+        ((np.copy, "x"), "np.copy(x)"),
         ((np.reshape, "x", Const(-1)), "x.reshape(-1)"),
         ((np.astype, "x", Const(np.float32)), "x.astype(np.float32)"),
         ((shape, "x"), "x.shape"),
