@@ -10,12 +10,14 @@ of ``x[mask]``) decides nothing: the answer is then `None`, and code must not de
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import field
 from typing import Literal
 
 from srcad.records import dataclass
 
 Relation = Literal["==", "!=", ">="]
+_SERIALS = itertools.count()
 
 
 class Symbol:
@@ -26,7 +28,7 @@ class Symbol:
     finds it again.  `link` is set once an assumption has decided the symbol.
     """
 
-    __slots__ = ("example", "facts", "link", "name", "source")
+    __slots__ = ("example", "facts", "link", "name", "serial", "source")
 
     def __init__(
         self,
@@ -40,6 +42,7 @@ class Symbol:
         self.source = source
         self.facts = facts
         self.link: Extent | None = None
+        self.serial = next(_SERIALS)
 
     def __repr__(self) -> str:
         return self.name
@@ -47,7 +50,10 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Extent:
-    """A linear expression ``sum(coefficient * symbol) + constant``."""
+    """A linear expression ``sum(coefficient * symbol) + constant``.
+
+    Its terms are in the order in which the symbols were made: equal expressions are equal.
+    """
 
     terms: tuple[tuple[Symbol, int], ...] = ()
     constant: int = 0
@@ -76,8 +82,12 @@ def _combined(a: Extent, b: Extent, sign: int) -> Extent:
     terms: dict[Symbol, int] = dict(a.terms)
     for symbol, k in b.terms:
         terms[symbol] = terms.get(symbol, 0) + sign * k
-    kept = tuple((s, k) for s, k in terms.items() if k)
+    kept = tuple((s, terms[s]) for s in sorted(terms, key=_serial) if terms[s])
     return Extent(kept, a.constant + sign * b.constant)
+
+
+def _serial(symbol: Symbol) -> int:
+    return symbol.serial
 
 
 def constant_extent(value: int) -> Extent:
@@ -200,11 +210,19 @@ def at_least(extent: Extent, bound: int) -> bool | None:
     extent = resolved(extent)
     if not extent.terms:
         return extent.constant >= bound
+    if extent.constant >= bound and all(k > 0 and _is_length(s) for s, k in extent.terms):
+        return True
     values, facts = _examples(extent), _facts_of(extent)
     if values is None or facts is None or any(v < bound for v in values):
         return None
-    facts.assume(extent, ">=", constant_extent(bound))
+    facts.assume(Extent(extent.terms), ">=", constant_extent(bound - extent.constant))
     return True
+
+
+def _is_length(symbol: Symbol) -> bool:
+    """Whether a symbol stands for a length, which is never negative."""
+    source = symbol.source
+    return source is None or (isinstance(source, tuple) and source[-1][0] == "shape")
 
 
 def static_value(extent: Extent | None) -> int | None:

@@ -282,6 +282,18 @@ def _join_numeric(a: Numeric, b: Numeric) -> Numeric:
     return Numeric(dtype, shape, form, value)
 
 
+def take_lengths_for_equal(a: Type, b: Type) -> None:
+    """Assume equal lengths where two numbers that meet have them in the example.
+
+    A length that is a plain number stays out of it: no size is compiled in.
+    """
+    shapes = [t.shape for t in (a, b) if isinstance(t, Numeric) and t.shape is not None]
+    if len(shapes) == 2 and len(shapes[0]) == len(shapes[1]):
+        for m, n in zip(*shapes, strict=True):
+            if resolved(m).terms and resolved(n).terms:
+                same(m, n)
+
+
 def leaves(type_: Type) -> Iterator[Numeric]:
     """The numbers inside a type."""
     if isinstance(type_, Numeric):

@@ -49,6 +49,7 @@ from srcad.types import (
     resolved,
     same_dtype,
     symbol_extent,
+    take_lengths_for_equal,
 )
 
 
@@ -235,6 +236,7 @@ def _first_binding(s: Session, end: Box, hint: str | None = None) -> Box:
 
 def loosened(a: Type, b: Type) -> Type:
     """The join of two types; lengths that differ become lengths that differ from trip to trip."""
+    take_lengths_for_equal(a, b)
     result = join(a, b)
     if isinstance(result, ListOf):
         items = [t.item for t in (a, b) if isinstance(t, ListOf)]

@@ -34,7 +34,7 @@ from srcad.frontend.storage import (
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Try, Value
 from srcad.records import dataclass
-from srcad.types import Type, join
+from srcad.types import Type, join, take_lengths_for_equal
 
 
 @dataclass(eq=False)
@@ -138,6 +138,7 @@ class Meeting:
 
     def atom(self, a: Atom, b: Atom, hint: str | None) -> Value:
         """A value that is `a` on the left path and `b` on the right."""
+        take_lengths_for_equal(type_of_atom(a), type_of_atom(b))
         output = Value(join(type_of_atom(a), type_of_atom(b)), hint or _hint(a, b))
         self.yields.append((a, b))
         self.outputs.append(output)

@@ -21,6 +21,7 @@ from srcad import runtime
 from srcad.ir.answers import question, remembered
 from srcad.ir.choices import Choice, agreed, choices, chosen, of_any_lengths
 from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.lengths import exact_type
 from srcad.ir.primitives import (
     add_at,
     add_at_repeated,
@@ -113,6 +114,9 @@ def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg
     types = [argument_type(a) for a in args]
     if is_elementwise(target) and all(isinstance(t, Numeric | Opaque) for t in types):
         return _elementwise(target, args, types, kwargs)
+    exact = exact_type(target, args, kwargs) if _hashable(target) else None
+    if exact is not None:
+        return exact
     if not may_run(target):
         return fallback(target)
     found = by_running(target, args, kwargs)

@@ -12,6 +12,7 @@ import operator
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,11 @@ from srcad.types import (
     resolved,
     same,
     same_dtype,
+    symbol_extent,
     type_of_constant,
 )
 
-Sizes = dict[Symbol, int]
+Sizes = dict[Symbol | Extent, int]
 # In opposite order, so that the smaller of two lengths (a diagonal) is never explained as one of
 # them.
 _FIRST = (7, 11, 13, 17, 19, 23, 29, 31)
@@ -115,6 +117,8 @@ def filled(type_: Numeric, lengths: tuple[int, ...], run: int) -> Any:
 
 def _evaluated(extent: Extent, sizes: Sizes) -> int:
     extent = resolved(extent)
+    if extent in sizes:
+        return sizes[extent]
     return extent.constant + sum(k * sizes[symbol] for symbol, k in extent.terms)
 
 
@@ -186,15 +190,14 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
             is_one(e)
     for _ in range(4):
         extents = [e for a in (*args, *(a for _, a in kwargs)) for e in _extents_in(a)]
-        symbols = list(dict.fromkeys(s for e in extents for s, _ in e.terms))
-        runs = [dict(zip(symbols, _lengths(base, len(symbols)), strict=True))
-                for base in _bases(len(symbols))]  # fmt: skip
+        names = list(dict.fromkeys(s for e in extents for s, _ in e.terms))
+        runs = _runs(names, extents)
         with quiet() if len(options) > 1 else nullcontext():
             found = [_tried(target, args, kwargs, runs, choice) for choice in options]
         if any(found):
             results = [pair and _explained(*pair, extents, runs) for pair in found]
             return agreed(options, results)
-        if not _settle_ones(symbols) and not _merge_one_pair(symbols):
+        if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
     return fallback(target)
 
@@ -235,6 +238,30 @@ def _tried(
     return found
 
 
+def _runs(symbols: list[Symbol], extents: list[Extent]) -> list[Sizes]:
+    """The lengths in the two runs: of each symbol, and of each difference that would be too short.
+
+    ``n - m`` is a length like any other: nothing says that it is small where ``n`` is.
+    """
+    names: list[Symbol | Extent] = [*symbols]
+    while True:
+        bases = _bases(len(names))
+        runs: list[Sizes] = [
+            dict(zip(names, _lengths(base, len(names)), strict=True)) for base in bases
+        ]
+        short = [e for e in extents if e not in names and _is_difference(e)
+                 and any(_evaluated(e, sizes) < 1 for sizes in runs)]  # fmt: skip
+        if not short:
+            return runs
+        names += dict.fromkeys(short)
+
+
+def _is_difference(extent: Extent) -> bool:
+    return any(k > 0 for _, k in extent.terms) and (
+        extent.constant < 0 or any(k < 0 for _, k in extent.terms)
+    )
+
+
 def _bases(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The lengths of the two runs."""
     return (_FIRST, _SECOND) if count <= _FEW else (_SMALL_FIRST, _SMALL_SECOND)
@@ -251,13 +278,10 @@ def _settle_ones(symbols: list[Symbol]) -> bool:
     return any(settled)
 
 
-def _merge_one_pair(symbols: list[Symbol]) -> bool:
+def _merge_one_pair(sizes: Sizes) -> bool:
     """Take two lengths for equal that are equal in the example (a matrix that must be square)."""
-    for k, left in enumerate(symbols):
-        for right in symbols[k + 1 :]:
-            if same(Extent(((left, 1),)), Extent(((right, 1),))):
-                return True
-    return False
+    lengths = [name if isinstance(name, Extent) else symbol_extent(name) for name in sizes]
+    return any(same(left, right) for left, right in combinations(lengths, 2))
 
 
 def _explained(first: Any, second: Any, extents: list[Extent], runs: list[Sizes]) -> Type:

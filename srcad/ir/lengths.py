@@ -1,0 +1,260 @@
+"""The shapes that follow exactly from the operands' extents: basic indexing, reshaping, joining.
+
+A slice cuts its bounds to the axis, so what it leaves is a linear expression only where it is known
+which of them lie inside.  That is asked of `srcad.extents`, which records what it takes from the
+example: ``x[:d]`` has length ``d`` as long as ``d`` is at most the length of ``x``.  An axis of
+which nothing is known gets a fresh length; the others keep theirs.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from types import EllipsisType
+from typing import Any, Literal
+
+import numpy as np
+
+from srcad.ir.core import Arg, Const, Display
+from srcad.ir.standins import argument_type
+from srcad.types import (
+    Extent,
+    Numeric,
+    Shape,
+    TupleOf,
+    Type,
+    at_least,
+    constant_extent,
+    fresh_extent,
+    resolved,
+)
+
+Kwargs = tuple[tuple[str, Arg], ...]
+_ZERO, _ONE = constant_extent(0), constant_extent(1)
+# What stands between the brackets for one axis: its slice, or that one place is taken.
+Place = Literal["integer"] | tuple[Arg, ...] | EllipsisType | None
+
+
+def exact_type(target: Any, args: tuple[Arg, ...], kwargs: Kwargs) -> Type | None:
+    """The type of a call whose shape follows from extents; None where it is not one of these."""
+    found = _EXACT.get(target)
+    return found(args, dict(kwargs)) if found is not None else None
+
+
+# ------------------------------------------------------------------------------- indexing
+def _read(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``array[index]``, where the index has integers, slices, ``None`` and ``...`` only."""
+    array = argument_type(args[0])
+    if not isinstance(array, Numeric) or array.form != "array" or array.shape is None:
+        return None
+    places = [_place(part) for part in _parts(args[1])]
+    known = [place for place in places if place is not NotImplemented]
+    shape = _shape_read(array.shape, known)
+    if len(known) < len(places) or shape is None:
+        return None
+    return Numeric(array.dtype, shape, "array" if shape or Ellipsis in known else "numpy")
+
+
+def _parts(index: Arg) -> Sequence[Arg]:
+    if isinstance(index, Display) and index.kind == "tuple":
+        return index.items
+    if isinstance(index, Const) and isinstance(index.value, tuple):
+        return [Const(part) for part in index.value]
+    return (index,)
+
+
+def _place(part: Arg) -> Any:
+    """What one part of an index does, as a `Place`; NotImplemented for arrays and the like."""
+    if isinstance(part, Display):
+        return part.items if part.kind == "slice" else NotImplemented
+    if isinstance(part, Const):
+        value = part.value
+        if value is None or value is Ellipsis:
+            return value
+        if isinstance(value, slice):
+            return tuple(map(Const, (value.start, value.stop, value.step)))
+    type_ = part.type
+    whole = isinstance(type_, Numeric) and type_.form in ("python", "numpy") and type_.kind in "iu"
+    return "integer" if whole else NotImplemented
+
+
+def _shape_read(shape: Shape, places: list[Place]) -> Shape | None:
+    left = len(shape) - sum(place is not None and place is not Ellipsis for place in places)
+    if left < 0 or places.count(Ellipsis) > 1:
+        return None
+    if Ellipsis not in places:
+        places = [*places, Ellipsis]
+    result: list[Extent] = []
+    axis = 0
+    for place in places:
+        if place is None:
+            result.append(_ONE)
+        elif isinstance(place, EllipsisType):
+            result += shape[axis : axis + left]
+            axis += left
+        else:
+            if not isinstance(place, str):
+                result.append(_sliced(shape[axis], place))
+            axis += 1
+    return tuple(result)
+
+
+def _sliced(length: Extent, parts: Sequence[Arg]) -> Extent:
+    """The length of ``x[start:stop:step]``; a fresh one where it is not known."""
+    step = _bound(parts[2], _ONE)
+    if step is None or step.terms:
+        return fresh_extent()
+    if step.constant == -1 and all(_is_none(part) for part in parts[:2]):
+        return length
+    found = _between(length, parts[0], parts[1]) if step.constant >= 1 else None
+    if found is None or (found.terms and step.constant > 1):
+        return fresh_extent()
+    return found if step.constant == 1 else constant_extent(-(-found.constant // step.constant))
+
+
+def _is_none(arg: Arg) -> bool:
+    return isinstance(arg, Const) and arg.value is None
+
+
+def _bound(arg: Arg, default: Extent) -> Extent | None:
+    """A part of a slice as an extent; None if it is not known."""
+    if _is_none(arg):
+        return resolved(default)
+    type_ = argument_type(arg)
+    value = type_.value if isinstance(type_, Numeric) else None
+    return None if value is None else resolved(value)
+
+
+def _between(length: Extent, first: Arg, last: Arg) -> Extent | None:
+    """How many places ``first:last`` leaves of an axis."""
+    length = resolved(length)
+    start, stop = _inside(length, _bound(first, _ZERO)), _inside(length, _bound(last, length))
+    if start is None or stop is None:
+        return None
+    if not at_least(start, 0) and at_least(start.scaled(-1), 0):
+        start = _ZERO
+    if not at_least(length - stop, 0) and at_least(stop - length, 0):
+        stop = length
+    if not at_least(start, 0) or not at_least(length - stop, 0):
+        return None
+    if at_least(stop - start, 0):
+        return resolved(stop - start)
+    return _ZERO if at_least(start - stop, 0) else None
+
+
+def _inside(length: Extent, bound: Extent | None) -> Extent | None:
+    """A bound counted from the start of the axis; None if its sign is not known."""
+    if bound is None or at_least(bound, 0):
+        return bound
+    return length + bound if at_least(bound.scaled(-1), 1) else None
+
+
+# ------------------------------------------------------------------------------- reshaping
+def _reshaped(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.reshape(a, shape)`` has the lengths that it is asked for, or raises."""
+    array = argument_type(args[0])
+    wanted = args[1] if len(args) > 1 else kwargs.get("shape", kwargs.get("newshape"))
+    asked = None if wanted is None else _lengths(wanted)
+    if asked is None or not isinstance(array, Numeric) or set(kwargs) - _SHAPES - {"order"}:
+        return None
+    free = [k for k, length in enumerate(asked) if length == constant_extent(-1)]
+    if len(free) > 1:
+        return None
+    for k in free:
+        asked[k] = _left_over(array.shape, [*asked[:k], *asked[k + 1 :]])
+    known = [fresh_extent() if length is None else length for length in asked]
+    return Numeric(array.dtype, tuple(known), "array")
+
+
+_SHAPES = {"shape", "newshape"}
+
+
+def _lengths(shape: Arg) -> list[Extent | None] | None:
+    """The lengths that a shape names; None for one that is not known."""
+    type_ = argument_type(shape)
+    items = type_.items if isinstance(type_, TupleOf) else (type_,)
+    if not all(isinstance(t, Numeric) and t.is_scalar and t.kind in "iu" for t in items):
+        return None
+    values = [t.value for t in items if isinstance(t, Numeric)]
+    lengths = [None if value is None else resolved(value) for value in values]
+    return [None if e is not None and not _is_length(e) else e for e in lengths]
+
+
+def _is_length(extent: Extent) -> bool:
+    return extent == constant_extent(-1) or at_least(extent, 0) is True
+
+
+def _left_over(whole: Shape | None, others: Sequence[Extent | None]) -> Extent | None:
+    """The length of which the product with others is that of a shape; None if it is not known."""
+    if whole is None:
+        return None
+    left = [e for e in map(resolved, whole) if e != _ONE]
+    for other in others:
+        if other is None or other == _ONE:
+            continue
+        if other not in left:
+            return None
+        left.remove(other)
+    return _product(left)
+
+
+def _product(lengths: Sequence[Extent]) -> Extent | None:
+    """The product, where that is linear."""
+    if _ZERO in lengths:
+        return None
+    numbers = [e.constant for e in lengths if not e.terms]
+    symbolic = [e for e in lengths if e.terms]
+    factor = math.prod(numbers)
+    if len(symbolic) > 1:
+        return None
+    return symbolic[0].scaled(factor) if symbolic else constant_extent(factor)
+
+
+def _raveled(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.ravel(a)``."""
+    array = argument_type(args[0])
+    if not isinstance(array, Numeric):
+        return None
+    length = _left_over(array.shape, ())
+    return Numeric(array.dtype, (length or fresh_extent(),), "array")
+
+
+def _widened(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.broadcast_to(a, shape)`` has the lengths that it is asked for, or raises."""
+    array = argument_type(args[0])
+    asked = _lengths(args[1]) if len(args) == 2 and not kwargs else None
+    if not isinstance(array, Numeric) or asked is None or constant_extent(-1) in asked:
+        return None
+    known = [fresh_extent() if length is None else length for length in asked]
+    return Numeric(array.dtype, tuple(known), "array")
+
+
+# ------------------------------------------------------------------------------- joining
+def _joined(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.concatenate((a, b, ...), axis)``: the lengths along the axis add up."""
+    axis = args[1] if len(args) > 1 else kwargs.get("axis", Const(0))
+    parts = argument_type(args[0])
+    if not isinstance(parts, TupleOf) or set(kwargs) - {"axis"} or not isinstance(axis, Const):
+        return None
+    arrays = [t for t in parts.items if isinstance(t, Numeric) and t.form == "array" and t.shape]
+    dtypes = [t.dtype for t in arrays if t.dtype is not None]
+    ranks = {len(t.shape or ()) for t in arrays}
+    if len(dtypes) < len(parts.items) or len(ranks) != 1 or type(axis.value) is not int:
+        return None
+    (rank,) = ranks
+    if not -rank <= axis.value < rank:
+        return None
+    shapes = [t.shape for t in arrays if t.shape]
+    shape = list(shapes[0])
+    shape[axis.value] = sum((s[axis.value] for s in shapes), _ZERO)
+    return Numeric(np.result_type(*dtypes), tuple(shape), "array")
+
+
+_EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
+    operator.getitem: _read,
+    np.reshape: _reshaped,
+    np.ravel: _raveled,
+    np.broadcast_to: _widened,
+    np.concatenate: _joined,
+}
