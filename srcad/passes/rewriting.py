@@ -35,7 +35,7 @@ from srcad.ir.infer import result_type
 from srcad.passes.purity import is_mergeable
 from srcad.passes.substitute import substituted, substituted_atom, substituted_call
 from srcad.records import dataclass
-from srcad.types import Opaque, Type
+from srcad.types import Extent, Numeric, Opaque, Type, resolved
 
 Rewrite = Callable[["Rewriter", Call], Arg | None]
 
@@ -61,6 +61,7 @@ class Rewriter:
     `merged` replaces values everywhere; `alike` replaces values of the primal in the reverse half
     by an earlier value that is certainly equal.  `known` is the table of calls seen so far: what
     they compute, and in which block.  `uses` counts how often a value was read before the walk.
+    `integers` are those of the primal that are in scope everywhere, by what is known of them.
     """
 
     merged: dict[Value, Atom] = field(default_factory=dict)
@@ -76,6 +77,8 @@ class Rewriter:
     blocks: int = 0
     changed: bool = False
     constant_lists: dict[Value, Atom] = field(default_factory=dict)
+    integers: dict[Extent, Value] = field(default_factory=dict)
+    params: tuple[Value, ...] = ()
 
     # -------------------------------------------------------------- for rewrites
     def call_of(self, arg: Arg, *targets: Any) -> Call | None:
@@ -105,6 +108,7 @@ class Rewriter:
     def function(self, function: Function) -> Function:
         """Simplify a whole function."""
         self._count(function.block)
+        self.params = function.params
         return replace(function, block=self.block(function.block, function.params))
 
     def _count(self, block: Block) -> None:
@@ -154,6 +158,8 @@ class Rewriter:
         op = self._arguments(op)
         if op.half == "primal":
             self._keep(op)
+            if len(self.open_blocks) == 1:
+                self._note_integer(op.result)
             key = self._key(substituted_call(op, self.alike))
             if key is not None:
                 earlier = self.known.get(key)
@@ -190,6 +196,11 @@ class Rewriter:
         self._keep(call)
         self.homes[call.result] = self.open_blocks[-1]
         return call.result
+
+    def _note_integer(self, value: Value) -> None:
+        """An integer that the whole reverse half has at hand, by what is known of it."""
+        if isinstance(value.type, Numeric) and value.type.value is not None:
+            self.integers.setdefault(resolved(value.type.value), value)
 
     def _keep(self, op: Call) -> None:
         self.out.append(op)

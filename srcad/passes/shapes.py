@@ -209,14 +209,30 @@ def _at(items: tuple[Arg, ...], index: object) -> Arg | None:
 
 @rewrites(primitives.item)
 def length_known_now(r: Rewriter, op: Call) -> Arg | None:
-    """``a.shape[k]`` of a fixed length."""
+    """``a.shape[k]`` of a fixed length, or of one that is at hand."""
     made = r.call_of(op.args[0], primitives.shape, np.shape)
     if made is None or not isinstance(op.args[1], Const):
         return None
-    shape = known_shape(made.args[0])
-    if shape is None or shape[op.args[1].value].terms:
+    array = made.args[0]
+    shape = known_shape(array)
+    if shape is None:
         return None
-    return Const(shape[op.args[1].value].constant)
+    length = shape[op.args[1].value]
+    if not length.terms:
+        return Const(length.constant)
+    if length in r.integers:
+        return r.integers[length]
+    return None if array in r.params else _length_of_argument(r, length)
+
+
+def _length_of_argument(r: Rewriter, length: Extent) -> Arg | None:
+    """A length as that of an argument, which is at hand everywhere."""
+    for param in r.params:
+        shape = known_shape(param) or ()
+        if length in shape:
+            found = r.make(primitives.shape, param)
+            return r.make(primitives.item, found, Const(shape.index(length)))
+    return None
 
 
 # ------------------------------------------------------------------------------- conversions
