@@ -86,6 +86,8 @@ def _needs_limit(seq: Arg, op: For, facts: Facts) -> bool:
 
 
 def _are_aligned(op: For, facts: Facts) -> bool:
+    if op.half == "reverse" and op.backward and op.count is None:
+        return True  # `transforms.residuals` has cut them to the trips that were made
     keys = {length_of(seq, facts) for seq in op.seqs}
     if len(keys) <= 1:
         return True
