@@ -9,6 +9,7 @@ from srcad.analysis.freshness import fresh_results, is_writable
 from srcad.analysis.ownership import in_place
 from srcad.ir.core import Call, Function, Routine, walk
 from srcad.ir.verify import verify
+from srcad.passes.bundle import bundle
 from srcad.passes.dce import dce
 from srcad.passes.erase import erase
 from srcad.passes.fuse import fuse
@@ -33,9 +34,11 @@ def finished(function: Function, own: Sequence[int]) -> Function:
     for routine in routines_of(cleaned):
         if _DONE not in routine.derived and routine.function is not None:
             routine.derived[_DONE] = True
-            routine.function = in_place(checked(dce(fuse(erase(routine.function)))))
+            cleared = checked(dce(fuse(erase(routine.function))))
+            routine.function = checked(bundle(in_place(cleared)))
     made = in_place(checked(fresh_results(cleaned, own, writable=False)))
-    return made if is_writable(made) else fresh_results(made, own)
+    made = made if is_writable(made) else fresh_results(made, own)
+    return checked(bundle(made))
 
 
 _DONE = "finished"
