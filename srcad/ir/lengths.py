@@ -1,4 +1,4 @@
-"""The shapes that follow exactly from the operands' extents: basic indexing, reshaping, joining.
+"""The shapes that follow exactly from the operands' extents: slices, reshapes, joins, products.
 
 A slice cuts its bounds to the axis, so what it leaves is a linear expression only where it is known
 which of them lie inside.  That is asked of `srcad.extents`, which records what it takes from the
@@ -251,10 +251,24 @@ def _joined(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     return Numeric(np.result_type(*dtypes), tuple(shape), "array")
 
 
+# ------------------------------------------------------------------------------- products
+def _multiplied(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.dot(a, b)``: the last axis of one and the second last (or only) one of the other."""
+    types = [argument_type(arg) for arg in args]
+    arrays = [t for t in types if isinstance(t, Numeric) and t.form == "array" and t.shape]
+    dtypes = [t.dtype for t in arrays if t.dtype is not None and t.kind in "fc"]
+    if len(args) != 2 or len(dtypes) != 2 or kwargs:
+        return None
+    left, right = (t.shape or () for t in arrays)
+    shape = (*left[:-1], *right[:-2], *(right[-1:] if len(right) > 1 else ()))
+    return Numeric(np.result_type(*dtypes), shape, "array" if shape else "numpy")
+
+
 _EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
     operator.getitem: _read,
     np.reshape: _reshaped,
     np.ravel: _raveled,
     np.broadcast_to: _widened,
     np.concatenate: _joined,
+    np.dot: _multiplied,
 }

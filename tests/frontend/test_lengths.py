@@ -148,3 +148,18 @@ def test_a_carried_array_of_another_length_is_read_again():
     difference = (carried(x + step, rows) - carried(x - step, rows)) / (2 * step)
 
     np.testing.assert_allclose(gradient(x, rows), [difference], rtol=1e-7)
+
+
+def prefix_products(a, b):
+    total = 0.0
+    for k in range(a.size):
+        total = total + np.dot(a[:k], b[:k])
+    return total
+
+
+def test_a_product_of_vectors_of_any_length_is_a_number():
+    gradient = srcad.grad(prefix_products)
+    found = gradient(np.ones(3), np.arange(3.0))
+
+    np.testing.assert_array_equal(found, [0.0, 1.0, 0.0])
+    assert "unbroadcast" not in gradient.source
