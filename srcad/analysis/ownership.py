@@ -104,9 +104,12 @@ class _Cures:
         others = False
         for value in self.facts.alive[op]:
             collected = self._collected(value, first)
+            merely_holds = isinstance(value.type, ListOf) and _is_array(first)
             if collected is not None:
                 yields.add(collected)
-            elif value in self.collects:
+            elif self._is_list_of_lists(value) and merely_holds:
+                continue
+            elif value in self.collects and not merely_holds:
                 yields.update(self.collects[value])
             elif self._is_view(value, op):
                 views.add(value)
@@ -138,11 +141,26 @@ class _Cures:
         op, _ = self.facts.definition.get(value, (None, None))
         if not isinstance(op, For | While) or value not in collected_outputs(op):
             return None
-        if self.facts.sharing.own(value) == self.facts.sharing.own(first):
+        if self.facts.sharing.own(value) == self.facts.sharing.own(first) and not _is_array(first):
             return None
         k = collected_outputs(op).index(value)
         atom = op.body.results[1 + len(op.inits) + k]
+        is_list = isinstance(atom, Value) and isinstance(atom.type, ListOf)
+        if is_list and _is_array(first):
+            return None
         return (op, k) if self._can_be_copied(atom) else None
+
+    def _is_list_of_lists(self, value: Value) -> bool:
+        """Whether a loop has filled a list with lists.
+
+        Copying such a list would not help an array that it holds: the place to copy that is where
+        it goes into the inner list.
+        """
+        op, _ = self.facts.definition.get(value, (None, None))
+        if not isinstance(op, For | While) or value not in collected_outputs(op):
+            return False
+        atom = op.body.results[1 + len(op.inits) + collected_outputs(op).index(value)]
+        return isinstance(atom, Value) and isinstance(atom.type, ListOf)
 
     def _can_be_copied(self, atom: Arg) -> bool:
         """Whether a copy may help: it has storage, and is no copy already."""
