@@ -89,11 +89,23 @@ def _store(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:
         place = ast.Subscript(writer.expr(result), index, ast.Store())
         value = writer.expr(args[2])
         if target is add_at:
-            return ast.AugAssign(place, ast.Add(), value)
+            positive = _without_sign(value)
+            sign, value = (ast.Add(), value) if positive is None else (ast.Sub(), positive)
+            return ast.AugAssign(place, sign, value)
         return ast.Assign([place], value)
     if target in BINARY:
         return ast.AugAssign(writer.name(result), BINARY[target](), writer.expr(args[1]))
     raise TypeError(f"no way to write {target!r} in place")
+
+
+def _without_sign(node: ast.expr) -> ast.expr | None:
+    """``e`` for ``-e``, ``2 * e`` for ``-2 * e``; None where no sign is in front."""
+    if isinstance(node, ast.UnaryOp):
+        return node.operand if isinstance(node.op, ast.USub) else None
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult | ast.Div):
+        return None
+    left = _without_sign(node.left)
+    return None if left is None else ast.BinOp(left, node.op, node.right)
 
 
 def _call(function: ast.expr, *args: ast.expr) -> ast.stmt:

@@ -287,6 +287,17 @@ def add_to_the_same_place(r: Rewriter, op: Call) -> Arg | None:
 
 
 @rewrites(primitives.add_at)
+def add_to_a_place_set_to_zero(r: Rewriter, op: Call) -> Arg | None:
+    """``x[i] = 0.0`` and then ``x[i] += a``."""
+    inner = r.call_of(op.args[0], primitives.updated)
+    if inner is None or inner.args[1] != op.args[1] or not r.used_once(op.args[0]):
+        return None
+    if number(inner.args[2]) != 0:
+        return None
+    return r.make(primitives.updated, inner.args[0], op.args[1], op.args[2])
+
+
+@rewrites(primitives.add_at)
 def add_to_all_of_zeros(r: Rewriter, op: Call) -> Arg | None:
     """``zeros[:] += g``."""
     zeros = r.call_of(op.args[0], np.zeros_like, runtime.zeros_like)
