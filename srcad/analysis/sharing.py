@@ -57,6 +57,7 @@ from srcad.types import ListOf, Numeric, TupleOf
 
 STORES = frozenset({updated, add_at, add_at_repeated})
 LIST_STORES = frozenset({append, extended, inserted, replaced, without})
+_LIST_MAKERS = LIST_STORES | {list, operator.mul}
 HOLDING = frozenset({append, inserted, replaced})  # their last argument becomes an item
 BUILDERS = frozenset({build_tuple, build_list, build_dict, build_record})
 PARTS = frozenset({item, field_of})
@@ -304,7 +305,7 @@ def _call(op: Call, found: Sharing) -> None:
     elif is_one_of(target, PARTS) or target is operator.getitem:
         if target is not operator.getitem or not _copies(op):
             _item(result, op.args[0], found)
-    elif is_one_of(target, LIST_STORES) or target is list:
+    elif isinstance(result.type, ListOf) and is_one_of(target, _LIST_MAKERS):
         _new_list(op, found)
     elif not makes_fresh(op) and not is_one_of(target, STORES) and not is_one_of(target, _COPIES):
         _anything(op, found)

@@ -165,15 +165,15 @@ class Liveness:
     def _read_late(self, statement: Statement) -> Iterator[Value]:
         """What is read once the result has its name: ``u = v.copy()``, then ``u[i] = x``.
 
-        Where no copy is made, the array itself is the same under both names.
+        What is written into may be read on the right, too: ``u[i] = u[i] + x``.
         """
         if isinstance(statement, Do) and writes_in_place(statement):
             op = statement.op
-            same = self.nesting.resolve(op.args[0]) if op.in_place else None  # type: ignore[arg-type]
+            first = op.args[0] if op.in_place else None
+            same = self.nesting.resolve(first) if isinstance(first, Value) else None
             for arg in op.args[1:]:
-                for value in self.nesting.leaves(arg_atoms(arg)):
-                    if value is not same:
-                        yield value
+                found = self.nesting.leaves(arg_atoms(arg))
+                yield from (value for value in found if value is not same)
 
     def _branch(self, branch: Branch) -> None:
         head, middle, end = self.points[branch]

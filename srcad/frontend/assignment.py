@@ -12,22 +12,15 @@ from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend import stores
-from srcad.frontend.boxes import (
-    Box,
-    DictBox,
-    ListBox,
-    SliceBox,
-    Static,
-    Structure,
-    TupleBox,
-    rebuilt,
-)
+from srcad.frontend.aliases import write
+from srcad.frontend.boxes import Box, DictBox, ListBox, SliceBox, Static, TupleBox
+from srcad.frontend.containers import entries_of, extend, is_list, merge, set_item
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
 from srcad.frontend.indexing import getitem
-from srcad.frontend.known import known, spread
+from srcad.frontend.known import spread
 from srcad.frontend.operators import BINARY, choose, operate
 from srcad.frontend.scope import Diverges, Session
-from srcad.frontend.storage import is_array, is_number, origin
+from srcad.frontend.storage import is_array, is_number
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import ListOf, Numeric, Opaque
@@ -148,28 +141,21 @@ def _items_to_unpack(
 def store(s: Session, target: ast.Subscript, box: Box) -> None:
     """``container[index] = value``."""
     box, container = lower_next(s, box, target.value)
-    container, index = lower_next(s, container, target.slice)
+    with s.kept(box) as kept:
+        container, index = lower_next(s, container, target.slice)
+        box = kept.box
     store_item(s, container, index, box, target)
 
 
 def store_item(s: Session, container: Box, index: Box, box: Box, target: ast.Subscript) -> None:
-    """Write an item of an array, or of a container whose parts are known."""
+    """Write an item of an array, a list or a dict."""
     if is_array(container):
         assert isinstance(container, Value)
         stores.store(s, container, s.arg(index), box)
-        return
-    if isinstance(container, DictBox) and container.source is None:
-        key = known(s, index, "a dict key", target.slice)
-        entries = dict(zip(container.keys, container.items, strict=True))
-        entries[key] = box
-        new: Structure = DictBox(tuple(entries), tuple(entries.values()))
-    elif isinstance(container, ListBox) and container.source is None and isinstance(index, Static):
-        items = list(container.items)
-        items[index.value] = box
-        new = rebuilt(container, tuple(items))
+    elif isinstance(container, DictBox) or is_list(container):
+        set_item(s, container, index, box)
     else:
         refuse_write(s, target, "write into an array or container")
-    s.replace_everywhere(container, new)
 
 
 def refuse_write(s: Session, node: ast.AST, what: str) -> NoReturn:
@@ -196,56 +182,38 @@ def augmented(s: Session, node: ast.AugAssign) -> None:
         return
     old = lower(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
     old, value = lower_next(s, old, node.value)
-    if isinstance(old, ListBox) or (isinstance(old, Value) and isinstance(old.type, ListOf)):
-        extend(s, old, value, node)
-    elif is_array(old) and not is_number(old):
-        assert isinstance(old, Value)
-        bind(s, target.id, stores.augment_name(s, old, operation, value))
-    else:
-        bind(s, target.id, operate(s, operation, old, value))
+    new = augment(s, operation, old, value)
+    if new is not None:
+        bind(s, target.id, new)
 
 
 def _augmented_item(s: Session, target: ast.Subscript, operation: Any, node: ast.expr) -> None:
     container, index = lower_next(s, lower(s, target.value), target.slice)
-    container, value = lower_next(s, container, node)
     if is_array(container):
+        container, value = lower_next(s, container, node)
         assert isinstance(container, Value)
         stores.augment_item(s, container, s.arg(index), operation, value)
         return
-    if not isinstance(container, DictBox | ListBox) or container.source is not None:
+    if not isinstance(container, DictBox) and not is_list(container):
         refuse_write(s, target, "write into an array or container")
-    old = getitem(s, container, index)
-    if is_array(old) and not is_number(old):
+    both, value = lower_next(s, TupleBox((container, getitem(s, container, index))), node)
+    container, old = spread(s, both)
+    new = augment(s, operation, old, value)
+    if new is not None:
+        store_item(s, container, index, new, target)
+
+
+def augment(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
+    """``old op= value``: what the target is bound to; None where `old` was written into."""
+    if isinstance(old, DictBox) and operation is operator.or_:
+        merge(s, old, entries_of(s, (value,), {}))
+    elif is_list(old) and operation is operator.add:
+        extend(s, old, value)
+    elif is_list(old) and operation is operator.mul:
+        write(s, old, operate(s, operation, old, value), keeps_places=False)
+    elif is_array(old) and not is_number(old):
         assert isinstance(old, Value)
-        stores.augment_name(s, old, operation, value)
-        return
-    store_item(s, container, index, operate(s, operation, old, value), target)
-
-
-def _is_local(s: Session, old: Value) -> bool:
-    """Whether a list was made in the function and is no part of anything else."""
-    found = origin(s, old)
-    return found.steps == () and not any(o in s.paths for o in found.objects)
-
-
-def extend(s: Session, old: Box, value: Box, node: ast.AST | None = None) -> None:
-    """``items += more`` and ``items.extend(more)``."""
-    if isinstance(old, ListBox) and old.source is None:
-        more = spread(s, value, node)
-        s.replace_everywhere(old, ListBox((*old.items, *more)))
-        return
-    if isinstance(old, Value) and _is_local(s, old):
-        s.replace_everywhere(old, s.emit(operator.add, old, value, type=old.type))
-        return
-    refuse_write(s, node or ast.Pass(), "extend a list of the caller's")
-
-
-def append(s: Session, old: Box, value: Box, node: ast.AST | None = None) -> None:
-    """``items.append(value)``: a new version of the list, wherever it is held."""
-    if isinstance(old, ListBox) and old.source is None:
-        s.replace_everywhere(old, ListBox((*old.items, value)))
-        return
-    if isinstance(old, Value) and _is_local(s, old):
-        s.replace_everywhere(old, s.emit(primitives.append, old, s.atom(value), hint=old.hint))
-        return
-    refuse_write(s, node or ast.Pass(), "append to a list of the caller's")
+        return stores.augment_name(s, old, operation, value)
+    else:
+        return operate(s, operation, old, value)
+    return None

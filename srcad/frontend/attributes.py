@@ -29,6 +29,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_constant_object
 from srcad.frontend.scope import Session
+from srcad.frontend.storage import refuse_stale
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import INT, ListOf, Numeric, Opaque
@@ -43,9 +44,9 @@ REFUSED_ATTRIBUTES = {
 
 def attribute(s: Session, box: Box, name: str) -> Box:
     """Read an attribute."""
-    if isinstance(
-        box, SliceBox | MethodBox | IterBox | GeneratorBox | Conflict | Stale | Taken | Unbound
-    ):
+    if isinstance(box, Stale):
+        refuse_stale(s, box)
+    if isinstance(box, SliceBox | MethodBox | IterBox | GeneratorBox | Conflict | Taken | Unbound):
         s.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot read the attribute {name!r} of this",

@@ -9,12 +9,13 @@ writing into a list binds a new box wherever the old one was reachable, so ident
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from srcad.ir.core import Location, Value
 from srcad.records import dataclass
+from srcad.types import ListOf
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Frame
@@ -142,12 +143,12 @@ class Conflict:
 
 @dataclass(frozen=True, eq=False)
 class Stale:
-    """A name for memory that was written through another name: what it shows now is not known.
+    """A name for memory, or an object, that was written through another name: it is not known now.
 
     `where` is the place of the write.
     """
 
-    value: Value
+    value: Box
     where: Location | None
 
 
@@ -248,13 +249,26 @@ def inner_boxes(box: Box) -> tuple[Box, ...]:
             return ()
 
 
-def mapped(box: Box, change: Callable[[Box], Box | None]) -> Box:
-    """The box with every part for which `change` answers replaced by the answer."""
+Done = dict[int, tuple[Box, Box]]
+
+
+def mapped(box: Box, change: Callable[[Box], Box | None], done: Done | None = None) -> Box:
+    """The box with every part for which `change` answers replaced by the answer.
+
+    What was changed is noted in `done`, by identity: an object stays one object.
+    """
+    done = {} if done is None else done
+    if id(box) not in done:
+        done[id(box)] = (box, _mapped(box, change, done))
+    return done[id(box)][1]
+
+
+def _mapped(box: Box, change: Callable[[Box], Box | None], done: Done) -> Box:
     new = change(box)
     if new is not None:
         return new
     parts = inner_boxes(box)
-    items = tuple(mapped(item, change) for item in parts)
+    items = tuple(mapped(item, change, done) for item in parts)
     if all(a is b for a, b in zip(items, parts, strict=True)):
         return box
     return _with_parts(box, items)
@@ -288,3 +302,20 @@ def _with_parts(box: Box, parts: tuple[Box, ...]) -> Box:
 def is_static_number(box: Box) -> bool:
     """Whether a box is a number (not a flag) that is known now."""
     return isinstance(box, Static) and isinstance(box.value, int | float | complex)
+
+
+def is_mutable(box: Box) -> bool:
+    """Whether a box is an object that can be written into under all its names (arrays apart)."""
+    if isinstance(box, RecordBox):
+        return not issubclass(box.cls, tuple)
+    return isinstance(box, ListBox | DictBox) or (
+        isinstance(box, Value) and isinstance(box.type, ListOf)
+    )
+
+
+def mutable_parts(box: Box) -> Iterator[Box]:
+    """The objects that a box is or holds, wherever they stand."""
+    if is_mutable(box):
+        yield box
+    for part in inner_boxes(box):
+        yield from mutable_parts(part)

@@ -19,13 +19,15 @@ from srcad.frontend.boxes import (
     TupleBox,
 )
 from srcad.frontend.calls import meaning
+from srcad.frontend.containers import as_copy, entries_of
 from srcad.frontend.functions import callee_of, inline
 from srcad.frontend.generators import is_drawn, is_lazy, prelude_generator
-from srcad.frontend.known import known, spread, static_items
+from srcad.frontend.known import spread, static_items
 from srcad.frontend.operators import operate
 from srcad.frontend.scope import Session
 from srcad.frontend.sequences import length
 from srcad.ir.core import Value
+from srcad.types import ListOf
 
 Args = tuple[Box, ...]
 
@@ -96,6 +98,8 @@ def list_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
         return ListBox(items)
     if isinstance(args[0], Value | Static) and is_drawn(args[0]):
         return None
+    if isinstance(args[0], Value) and isinstance(args[0].type, ListOf):
+        return as_copy(s, args[0])
     return read(s, prelude.listed, args[0])
 
 
@@ -131,16 +135,7 @@ def known_items(s: Session, box: Box) -> Args | None:
 @meaning(dict)
 def dict_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``dict(pairs, **more)``."""
-    entries: dict[Any, Box] = {}
-    if args:
-        first = args[0]
-        if isinstance(first, DictBox):
-            entries.update(zip(first.keys, first.items, strict=True))
-        else:
-            for pair in spread(s, first):
-                key, value = spread(s, pair)
-                entries[known(s, key, "a dict key")] = value
-    entries.update(kwargs)
+    entries = entries_of(s, args, kwargs)
     return DictBox(tuple(entries), tuple(entries.values()))
 
 

@@ -25,6 +25,7 @@ from srcad.types import OPAQUE
 
 Key = tuple[int, str]
 Leaf = Value | Taken
+Made = dict[tuple[Box, int], Box]
 EXACT, OWN, ANY = "exact", "own", "any"
 
 
@@ -60,6 +61,7 @@ class Memory:
     counts: Counter[Value] = field(default_factory=Counter)
     structures: Counter[int] = field(default_factory=Counter)
     roots: dict[Value, Value] = field(default_factory=dict)
+    apart: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for env in self.before:
@@ -84,7 +86,7 @@ class Memory:
     # ------------------------------------------------------------------------- first guesses
     def header(self, start: Box) -> Box | None:
         """The header of something whose memory another carried name shows as well, or a view."""
-        if id(start) in self.known:
+        if id(start) in self.known and id(start) not in self.apart:
             return self.known[id(start)][1]
         if isinstance(start, Value):
             found = origin(self.s, start)
@@ -214,18 +216,25 @@ class Memory:
             return True
         return (found.objects, found.steps) == (guess.objects, guess.steps)
 
-    def weakened(self, key: Key, header: Box, end: Box, wrong: set[Leaf]) -> Box:
-        """The header with the next weaker guess for what was wrong."""
+    def weakened(self, key: Key, header: Box, end: Box, wrong: set[Leaf], made: Made) -> Box:
+        """The header with the next weaker guess for what was wrong.
+
+        `made` are the new guesses so far: what has several names stays one object.
+        """
         start = self.before[key[0]].get(key[1])
         firsts = dict(pairs(header, start)) if start is not None else {}
 
         def change(box: Box, at_end: Box) -> Box:
+            if (box, id(at_end)) in made:
+                return made[box, id(at_end)]
             if isinstance(box, Structure):
                 items = tuple(
                     change(leaf, at_end.items[k] if _alike(box, at_end) else at_end)  # type: ignore[union-attr]
                     for k, leaf in enumerate(box.items)
                 )
-                return rebuilt(box, items)
+                same = all(a is b for a, b in zip(items, box.items, strict=True))
+                made[box, id(at_end)] = box if same else rebuilt(box, items)
+                return made[box, id(at_end)]
             if not isinstance(box, Value | Taken) or box not in wrong:
                 return box
             first = firsts.get(box)
@@ -235,6 +244,7 @@ class Memory:
             if like in self.s.active:
                 self.s.active.add(param)
             self._assume(param, mode, found)
+            made[box, id(at_end)] = param
             return param
 
         return change(header, end)

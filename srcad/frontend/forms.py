@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.boxes import Box, TupleBox, values_of
+from srcad.frontend.boxes import Box, TupleBox, mutable_parts, values_of
 from srcad.frontend.scope import Session
 from srcad.ir.core import Value
 from srcad.ir.memory import has_storage
@@ -61,11 +61,16 @@ def lower(s: Session, node: ast.expr) -> Box:
 
 def lower_next(s: Session, held: Box, node: ast.expr) -> tuple[Box, Box]:
     """Read an expression after another one, whose result it may write into."""
-    if not calls_something(node) or not any(map(has_storage, values_of(held))):
+    if not calls_something(node) or not _may_change(held):
         return held, lower(s, node)
     with s.kept(held) as kept:
         box = lower(s, node)
         return kept.box, box
+
+
+def _may_change(held: Box) -> bool:
+    """Whether a box is, or holds, an array or an object that a call may write into."""
+    return any(map(has_storage, values_of(held))) or any(True for _ in mutable_parts(held))
 
 
 def lower_each(s: Session, nodes: Iterable[ast.expr]) -> list[Box]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from srcad.frontend.boxes import (
@@ -202,8 +202,20 @@ def _is_loose(extent: Extent) -> bool:
     return len(extent.terms) == 1 and isinstance(extent.terms[0][0], Loose) and extent.constant == 0
 
 
-def widened(s: Session, known: Box, end: Box, name: str | None = None) -> Box:
-    """A header that holds for both."""
+Same = dict[tuple[int, int], tuple[Box, Box, Box]]
+
+
+def widened(
+    s: Session, known: Box, end: Box, name: str | None = None, same: Same | None = None
+) -> Box:
+    """A header that holds for both; `same` has those that were made for several names."""
+    same = {} if same is None else same
+    if (id(known), id(end)) not in same:
+        same[id(known), id(end)] = (known, end, _widened(s, known, end, name, same))
+    return same[id(known), id(end)][2]
+
+
+def _widened(s: Session, known: Box, end: Box, name: str | None, same: Same) -> Box:
     if known is end or isinstance(known, Stale):
         return known
     if isinstance(end, Stale):
@@ -216,7 +228,7 @@ def widened(s: Session, known: Box, end: Box, name: str | None = None) -> Box:
         assert isinstance(known, Structure)
         assert isinstance(end, Structure)
         pairs = zip(known.items, end.items, strict=True)
-        return rebuilt(known, tuple(widened(s, a, b) for a, b in pairs))
+        return rebuilt(known, tuple(widened(s, a, b, None, same) for a, b in pairs))
     if not can_be_atom(known) or not can_be_atom(end):
         return Conflict(known, end)
     active = any(v in s.active for box in (known, end) for v in _values(box))
@@ -290,15 +302,6 @@ def _leaving(s: Session, box: Box, body: Builder) -> Atom:
         return s.atom(box)
     finally:
         s.builder = outer
-
-
-def over(known: Box, leave: Callable[[Value | Taken], Box]) -> Box:
-    """The box with every carried value of a header replaced."""
-    if isinstance(known, Value | Taken):
-        return leave(known)
-    if isinstance(known, Structure):
-        return rebuilt(known, tuple(over(item, leave) for item in known.items))
-    return known
 
 
 def collectable(slot: Slot, body: Builder, every: list[Slot], tag: Atom) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from srcad.frontend.aliases import settle_aliases
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
@@ -18,6 +19,7 @@ from srcad.frontend.boxes import (
     Structure,
     TupleBox,
     Unbound,
+    mutable_parts,
     rebuilt,
     same_structure,
     values_of,
@@ -116,7 +118,8 @@ class Meeting:
 
     def _half_bound(self, box: Box, hint: str | None, *, left: bool) -> Box:
         if isinstance(box, Structure):
-            return rebuilt(box, tuple(self._half_bound(b, None, left=left) for b in box.items))
+            pairs = ((b, UNBOUND) if left else (UNBOUND, b) for b in box.items)
+            return rebuilt(box, tuple(self.box(x, y, None) for x, y in pairs))
         if isinstance(box, IterBox):
             parts = tuple(self._half_bound(b, None, left=left) for b in box.parts)
             return IterBox(box.kind, parts)
@@ -148,6 +151,16 @@ class Meeting:
             self.session.unsure[output] = None
         note_meeting(self.session, a, b, output)
         return output
+
+    def keep_aliases(self) -> None:
+        """What is one object on a path and two afterwards may be either: note the doubt."""
+        rows: list[tuple[tuple[Box, ...], Box]] = []
+        for a, b in self.kept:
+            if a is b:
+                rows += [((part, part), part) for part in mutable_parts(a)]
+            else:
+                rows.append(((a, b), self.known[id(a), id(b)]))
+        settle_aliases(self.session, rows)
 
 
 def type_of_atom(atom: Atom) -> Type:
@@ -211,6 +224,7 @@ def meet(
         _names(meeting, a, b, innermost=index == len(left.envs) - 1)
         for index, (a, b) in enumerate(zip(left.envs, right.envs, strict=True))
     ]
+    meeting.keep_aliases()
     then = _block(left, [a for a, _ in meeting.yields])
     orelse = _block(right, [b for _, b in meeting.yields])
     outputs, builder = tuple(meeting.outputs), session.builder

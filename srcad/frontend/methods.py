@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.assignment import append, extend
-from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
+from srcad.frontend import containers
+from srcad.frontend.aliases import write
+from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, Static, TupleBox
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import known
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import FLOAT, INT, ListOf, Numeric
+from srcad.types import FLOAT, INT, Numeric
 
 Method = Callable[[Session, Any, tuple[Box, ...], dict[str, Box]], Box]
 
@@ -156,54 +157,46 @@ ARRAY: dict[str, Method] = {
 
 
 # ------------------------------------------------------------------------------ containers
-def _append(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    append(s, receiver, args[0])
-    return Static(None)
+def _writes_list(write: Callable[..., object]) -> Method:
+    """A method of lists that returns None."""
+
+    def method(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+        write(s, receiver, *args, **kwargs)
+        return Static(None)
+
+    return method
 
 
-def _extend(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    extend(s, receiver, args[0])
-    return Static(None)
+def _pop(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    return containers.pop(s, receiver, args[0] if args else Static(-1))
 
 
 def _list_copy(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
     if isinstance(receiver, ListBox):
         return ListBox(receiver.items)
-    whole = SliceBox(Static(None), Static(None), Static(None))
-    return s.emit(operator.getitem, receiver, whole)
+    return containers.as_copy(s, receiver)
 
 
 def _index(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    values = [known(s, item, "an item") for item in receiver.items]
-    return Static(values.index(known(s, args[0], "the item looked for")))
+    return containers.found(s, operator.indexOf, receiver, args[0])
 
 
 def _count(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    values = [known(s, item, "an item") for item in receiver.items]
-    return Static(values.count(known(s, args[0], "the item looked for")))
-
-
-def _list_writes(name: str) -> Method:
-    def method(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-        return s.refuse(
-            errors.MutationError,
-            f"cannot call '.{name}' of a list or dict",
-            why="only 'append' and 'extend' of a local list are supported so far.",
-            help=("build a new list or dict",),
-        )
-
-    return method
+    return containers.found(s, operator.countOf, receiver, args[0])
 
 
 LIST: dict[str, Method] = {
-    "append": _append,
-    "extend": _extend,
+    "append": _writes_list(containers.append),
+    "extend": _writes_list(containers.extend),
+    "insert": _writes_list(containers.insert),
+    "remove": _writes_list(containers.remove),
+    "reverse": _writes_list(containers.reverse),
+    "clear": _writes_list(containers.clear),
+    "sort": _writes_list(containers.sort),
+    "pop": _pop,
     "copy": _list_copy,
     "index": _index,
     "count": _count,
-    **{
-        name: _list_writes(name) for name in ("insert", "pop", "remove", "clear", "sort", "reverse")
-    },
 }
 
 
@@ -235,13 +228,50 @@ def _dict_copy(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[st
     return DictBox(receiver.keys, receiver.items)
 
 
+def _update(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    containers.merge(s, receiver, containers.entries_of(s, args, kwargs))
+    return Static(None)
+
+
+def _dict_pop(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    key = known(s, args[0], "a dict key")
+    if key not in receiver.keys and len(args) > 1:
+        return args[1]
+    return containers.take(s, receiver, key)
+
+
+def _popitem(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    if not receiver.keys:
+        containers.raises(s, KeyError, "popitem(): dictionary is empty")
+    key = receiver.keys[-1]
+    return TupleBox((Static(key), containers.take(s, receiver, key)))
+
+
+def _setdefault(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    key = known(s, args[0], "a dict key")
+    if key in receiver.keys:
+        return _at(receiver, key)
+    value = args[1] if len(args) > 1 else Static(None)
+    containers.put(s, receiver, key, value)
+    return value
+
+
+def _dict_clear(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    write(s, receiver, DictBox((), ()))
+    return Static(None)
+
+
 DICT: dict[str, Method] = {
     "get": _dict_get,
     "keys": _keys,
     "values": _values,
     "items": _items,
     "copy": _dict_copy,
-    **{name: _list_writes(name) for name in ("update", "pop", "popitem", "setdefault", "clear")},
+    "update": _update,
+    "pop": _dict_pop,
+    "popitem": _popitem,
+    "setdefault": _setdefault,
+    "clear": _dict_clear,
 }
 
 
@@ -262,14 +292,9 @@ def is_array(box: Box) -> bool:
     return isinstance(box, Value) and isinstance(box.type, Numeric)
 
 
-def is_list(box: Box) -> bool:
-    """Whether a box is a list (of known items or not)."""
-    return isinstance(box, ListBox) or (isinstance(box, Value) and isinstance(box.type, ListOf))
-
-
 METHODS: tuple[tuple[Callable[[Box], bool], dict[str, Method]], ...] = (
     (is_array, ARRAY),
-    (is_list, LIST),
+    (containers.is_list, LIST),
     (lambda box: isinstance(box, TupleBox), {"index": _index, "count": _count}),
     (lambda box: isinstance(box, DictBox), DICT),
     (lambda box: isinstance(box, RecordBox), RECORD),

@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from srcad.frontend import prelude
+from srcad.frontend.aliases import repeat
 from srcad.frontend.boxes import (
     Box,
     DictBox,
@@ -19,14 +21,17 @@ from srcad.frontend.boxes import (
     TupleBox,
     is_static_number,
 )
+from srcad.frontend.containers import is_list, joined
 from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import truth
 from srcad.frontend.merge import Path, meet
 from srcad.frontend.scope import DEAD, Diverges, Session
+from srcad.frontend.storage import note_container
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Value
 from srcad.types import Numeric, Opaque, same
 
+MOST_WRITTEN_OUT = 256  # items of a list that is repeated
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -82,9 +87,9 @@ def operate(s: Session, target: Callable[[Any, Any], Any], left: Box, right: Box
             return Static(target(left.value, right.value))
         except Exception:
             pass
-    joined = _sequence_operation(target, left, right)
-    if joined is not None:
-        return joined
+    found = _sequence_operation(s, target, left, right)
+    if found is not None:
+        return found
     for box in (left, right):
         if isinstance(box, TupleBox | DictBox | RecordBox | FunctionBox | IterBox) or (
             isinstance(box, ListBox) and not isinstance(_other(box, left, right), Value)
@@ -124,20 +129,38 @@ def _folds(left: Static, right: Static) -> bool:
     return isinstance(left.value, kinds) and isinstance(right.value, kinds)
 
 
-def _sequence_operation(target: Any, left: Box, right: Box) -> Box | None:
+def _sequence_operation(s: Session, target: Any, left: Box, right: Box) -> Box | None:
     for kind in (TupleBox, ListBox):
         if target is operator.add and isinstance(left, kind) and isinstance(right, kind):
             return kind((*left.items, *right.items))
+    if target is operator.add and is_list(left) and is_list(right):
+        return joined(s, left, right)
     if target is operator.mul:
-        sequence, count = (left, right) if isinstance(right, Static) else (right, left)
-        if (
-            isinstance(sequence, TupleBox | ListBox)
-            and isinstance(count, Static)
-            and isinstance(count.value, int)
-            and count.value * len(sequence.items) <= 256
-        ):
-            return type(sequence)(sequence.items * count.value)
+        return _repeated(s, left, right)
     return None
+
+
+def _repeated(s: Session, left: Box, right: Box) -> Box | None:
+    """``items * count``."""
+    sequences = (TupleBox, ListBox)
+    items, count = (left, right) if is_list(left) or isinstance(left, sequences) else (right, left)
+    times = count.value if isinstance(count, Static) else None
+    few = isinstance(times, int) and times * len(getattr(items, "items", ())) <= MOST_WRITTEN_OUT
+    if isinstance(items, TupleBox | ListBox) and isinstance(times, int) and few:
+        return type(items)(items.items * times)
+    type_ = count.type if isinstance(count, Value) else None
+    whole = isinstance(type_, Numeric) and type_.is_scalar and type_.kind in "iu"
+    if not is_list(items) or not (whole or isinstance(times, int)):
+        return None
+    holder = s.atom(items)
+    if s.is_active(items):
+        result = s.invoke(s, Static(prelude.multiplied), (items, count), {})
+    else:
+        result = s.emit(operator.mul, holder, count)
+    if isinstance(result, Value):
+        note_container(s, result)
+        repeat(s, result, holder)
+    return result
 
 
 @lowers(ast.UnaryOp)

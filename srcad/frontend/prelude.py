@@ -121,6 +121,21 @@ def reduced_from(function, items, start):
     return result
 
 
+def multiplied(items, count):
+    return [item for _ in range(count) for item in items]
+
+
+def put_at(items, places, values):
+    if len(values) != len(places):
+        raise ValueError("attempt to assign sequence to extended slice of another size")
+    for k, value in zip(places, values):  # noqa: B905 - they are equally long
+        items[k] = value
+
+
+def remove_at(items, places):
+    items[:] = [items[k] for k in range(len(items)) if k not in places]
+
+
 def listed(items):
     return [item for item in items]  # noqa: C416 - read as a loop
 

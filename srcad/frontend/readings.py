@@ -14,24 +14,31 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 
 from srcad import errors
+from srcad.frontend.aliases import settle_aliases
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
+    Done,
+    Structure,
     Taken,
     Unbound,
+    is_mutable,
+    mapped,
+    mutable_parts,
+    same_structure,
 )
-from srcad.frontend.carried import Key, Memory, leaves
+from srcad.frontend.carried import Key, Made, Memory, leaves
 from srcad.frontend.control import (
     settle_continue,
 )
 from srcad.frontend.forms import lower
 from srcad.frontend.headers import (
+    Same,
     Slot,
     assigned_names,
     collectable,
     covers,
     header,
-    over,
     slots,
     widened,
 )
@@ -143,7 +150,7 @@ class LoopReader:
 
     def _stable(self, reading: Reading, names: list[str]) -> bool:
         """Whether the headers cover the reading; if not, widen them."""
-        s, stable = self.s, True
+        s, stable, same = self.s, True, Same()
         dead = reading.tags == {DEAD}
         for level, final in enumerate(reading.finals):
             for name in dict.fromkeys([*self.before[level], *final]):
@@ -160,18 +167,39 @@ class LoopReader:
                     stable = False
                 known = self.headers[key]
                 if not covers(s, known, end):
-                    self.headers[key] = widened(s, known, end, user_name(name))
+                    self.headers[key] = widened(s, known, end, user_name(name), same)
                     self.memory.renewed(key, known, self.headers[key], end)
                     stable = False
-        return stable and (dead or self._memory_holds(reading))
+        return stable and (dead or (self._memory_holds(reading) and self._keeps_objects(reading)))
+
+    def _keeps_objects(self, reading: Reading) -> bool:
+        """Whether every object of the headers is one object before the loop and after a trip."""
+        rows: list[tuple[tuple[Box, ...], Box]] = []
+        ends: dict[int, Box] = {}
+        for level, final in enumerate(reading.finals):
+            for name in dict.fromkeys([*self.before[level], *final]):
+                start, end = self.before[level].get(name, UNBOUND), final.get(name, UNBOUND)
+                known = self.headers.get((level, name))
+                if known is None:
+                    rows += [((part, part), part) for part in mutable_parts(start)]
+                else:
+                    rows += objects(start, end, known)
+        for (start, end), known in rows:
+            if ends.setdefault(id(known), end) is not end and is_mutable(end):
+                self.memory.apart.add(id(start))
+                for key in self.headers:
+                    self._carry(key)
+                return False
+        return not settle_aliases(self.s, rows)
 
     def _memory_holds(self, reading: Reading) -> bool:
         """Whether a trip leaves the names in the memory that was guessed; if not, guess less."""
         wrong = self.memory.wrong(self.headers, reading.finals)
+        made: Made = {}
         for key, box in self.headers.items():
             if any(leaf in wrong for leaf in leaves(box)):
                 end = reading.finals[key[0]].get(key[1], UNBOUND)
-                self.headers[key] = self.memory.weakened(key, box, end, wrong)
+                self.headers[key] = self.memory.weakened(key, box, end, wrong, made)
         return not wrong
 
     def carried(self, reading: Reading) -> Iterator[tuple[Key, list[Slot]]]:
@@ -180,6 +208,19 @@ class LoopReader:
             start = self.before[level].get(name, UNBOUND)
             end = reading.finals[level].get(name, UNBOUND)
             yield (level, name), slots(self.s, box, start, end, reading.builder)
+
+
+def objects(start: Box, end: Box, known: Box) -> Iterator[tuple[tuple[Box, ...], Box]]:
+    """The objects in a header, each with what it is before the loop and after a trip."""
+    if is_mutable(known):
+        yield (start, end), known
+    if isinstance(known, Structure):
+        for k, part in enumerate(known.items):
+            yield from objects(_part(start, known, k), _part(end, known, k), part)
+
+
+def _part(box: Box, known: Structure, k: int) -> Box:
+    return box.items[k] if same_structure(box, known) and isinstance(box, Structure) else UNBOUND
 
 
 def user_name(name: str) -> str | None:
@@ -245,18 +286,19 @@ def _bind_outputs(s: Session, reader: LoopReader, every: list[Slot]) -> None:
     memory.after(outputs)
     roots = {start: outputs.get(p, p) for start, p in memory.carried_roots(reader.headers).items()}
 
-    def leave(leaf: Value | Taken) -> Box:
-        return memory.opened(leaf, roots) if isinstance(leaf, Taken) else s.box(outputs[leaf])
+    def leave(leaf: Box) -> Box | None:
+        if isinstance(leaf, Taken):
+            return memory.opened(leaf, roots)
+        return s.box(outputs[leaf]) if isinstance(leaf, Value) and leaf in outputs else None
 
-    known: dict[int, Box] = {}
+    done: Done = {}
     for (level, name), header_ in reader.headers.items():
-        if id(header_) not in known:
-            known[id(header_)] = over(header_, leave)
-        box = known[id(header_)]
+        box = mapped(header_, leave, done)
         if isinstance(box, Unbound):
             s.frames[level].env.pop(name, None)
         else:
             s.frames[level].env[name] = box
+    settle_aliases(s, [((before,), after) for before, after in done.values()])
 
 
 def renamed(block: Block, names: dict[Value, Value]) -> Block:

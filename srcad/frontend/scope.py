@@ -14,12 +14,14 @@ from dataclasses import field
 from typing import Any, NoReturn
 
 from srcad import errors
+from srcad.frontend.aliases import Objects, bury, note_element
 from srcad.frontend.boxes import (
     UNBOUND,
     BoundBox,
     Box,
     Conflict,
     DictBox,
+    Done,
     FunctionBox,
     GeneratorBox,
     IterBox,
@@ -95,6 +97,7 @@ class Session:
     unsure: dict[Value, tuple[Arg, ...] | None] = field(default_factory=dict)
     bound_in: set[tuple[Value, Builder]] = field(default_factory=set)
     written: list[Box] = field(default_factory=list)
+    objects: Objects = field(default_factory=Objects)
     returns: dict[Value, Value] = field(default_factory=dict)
 
     @property
@@ -174,17 +177,22 @@ class Session:
         """Note that an array or container was written into, and where."""
         self.writes.append((what, self.builder, len(self.builder.ops)))
 
-    def replace_everywhere(self, old: Box, new: Box) -> None:
-        """Bind `new` wherever `old` is reachable: the object was written into."""
+    def replace_everywhere(self, old: Box, new: Box) -> list[tuple[Box, Box]]:
+        """Bind `new` wherever `old` is reachable: the object was written into.
+
+        Returns what else changed: the structures that hold the object, old and new.
+        """
         self.written.append(old)
         self.note_write(old)
+        done: Done = {}
 
         def change(box: Box) -> Box | None:
             return new if box is old else None
 
         for frame in self.frames:
             for name, box in frame.env.items():
-                frame.env[name] = mapped(box, change)
+                frame.env[name] = mapped(box, change, done)
+        return [(a, b) for a, b in done.values() if a is not b and a is not old]
 
     def reachable(self) -> Iterator[tuple[str, Box]]:
         """Every name of every frame with its box."""
@@ -210,6 +218,7 @@ class Session:
         )
         values = [v for a in (*arguments, *(a for _, a in keywords)) for v in values_in(a)]
         note(self, target, arguments, keywords, result)
+        note_element(self, target, arguments, result)
         if self.carries(target, values, result):
             self.active.add(result)
         return result
@@ -266,6 +275,7 @@ class Session:
 
     def _built(self, box: Structure) -> Value:
         parts = [self.atom(item) for item in box.items]
+        bury(self, box)
         match box:
             case TupleBox():
                 return self.emit(primitives.build_tuple, *parts)
@@ -329,6 +339,7 @@ class Session:
         if value in self.active:
             self.active.add(part)
         note_part(self, value, key, part)
+        note_element(self, read, (value, Const(key)), part)
         path = self._part_path(value, read is primitives.field, key)
         if path is not None:
             self.paths[part] = path

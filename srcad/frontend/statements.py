@@ -8,13 +8,15 @@ import importlib
 from srcad import errors
 from srcad.frontend.assignment import refuse_write
 from srcad.frontend.attempts import attempted, refuse_in_steps
-from srcad.frontend.boxes import UNBOUND, Box, Static
+from srcad.frontend.boxes import UNBOUND, Box, DictBox, Static
+from srcad.frontend.containers import delete_item, is_list
 from srcad.frontend.control import Statements, guarded, lower_if
 from srcad.frontend.expressions import function_box
 from srcad.frontend.forms import (
     Deferred,
     DeferredSteps,
     lower,
+    lower_next,
     lower_statement,
     lowers_statement,
     refuse_form,
@@ -164,8 +166,13 @@ def import_(s: Session, node: ast.Import | ast.ImportFrom) -> None:
 
 @lowers_statement(ast.Delete)
 def delete(s: Session, node: ast.Delete) -> None:
-    """``del name``."""
+    """``del name``, ``del container[index]``."""
     for target in node.targets:
+        if isinstance(target, ast.Subscript):
+            container, index = lower_next(s, lower(s, target.value), target.slice)
+            if isinstance(container, DictBox) or is_list(container):
+                delete_item(s, container, index)
+                continue
         if not isinstance(target, ast.Name):
             refuse_write(s, target, "delete an item or attribute")
         assert isinstance(target, ast.Name)

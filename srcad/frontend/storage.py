@@ -208,6 +208,14 @@ def note_container(s: Session, value: Value) -> None:
     s.origins[value] = Origin(frozenset({value}), (), origin(s, value).everything)
 
 
+def note_version(s: Session, old: Value, new: Value) -> None:
+    """Note that a list is the same object that it was before it was written into."""
+    before, after = origin(s, old), origin(s, new)
+    s.origins[new] = Origin(
+        before.objects, before.steps, before.holds | (after.everything - {new} - before.objects)
+    )
+
+
 # ------------------------------------------------------------------------------ writing
 def current(s: Session, object_: Value, envs: Sequence[Env] | None = None) -> Value | None:
     """The version that an array has now, if it is bound to a name."""
@@ -362,11 +370,12 @@ def note_part(s: Session, value: Value, key: Any, part: Value) -> None:
 
 def refuse_stale(s: Session, box: Stale) -> NoReturn:
     """Refuse to read memory that was written through another name."""
-    name = f"{box.value.hint!r}" if box.value.hint else "this array"
+    hint = box.value.hint if isinstance(box.value, Value) else None
+    name = f"{hint!r}" if hint else "this"
     line = f" in line {box.where.line}" if box.where is not None else ""
     s.refuse(
         errors.MutationError,
         f"cannot tell what {name} holds after the write{line}",
-        why="it may share memory with the array that was written into, or not.",
+        why="it may be, or share memory with, what was written into, or not.",
         help=("take a copy before the write:  y = x.copy()",),
     )

@@ -345,8 +345,13 @@ def _append_type(args: tuple[Arg, ...]) -> Type | None:
     return ListOf(join(known, argument_type(args[-1])))
 
 
-def _extended_type(args: tuple[Arg, ...]) -> Type | None:
-    return join(argument_type(args[0]), argument_type(args[1]))
+def _list_operator_type(args: tuple[Arg, ...]) -> Type | None:
+    """``items * count`` and ``items + more``."""
+    types = [argument_type(a) for a in args]
+    lists = [t for t in types if isinstance(t, ListOf)]
+    if not lists or any(isinstance(t, Numeric) and not t.is_scalar for t in types):
+        return None
+    return join(lists[0], lists[-1])
 
 
 def _dict_type(args: tuple[Arg, ...]) -> Type | None:
@@ -380,7 +385,7 @@ _SPECIAL: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
     append: _append_type,
     inserted: _append_type,
     replaced: _append_type,
-    extended: _extended_type,
+    extended: _list_operator_type,
     without: lambda args: argument_type(args[0]),
     updated: lambda args: argument_type(args[0]),
     add_at: lambda args: argument_type(args[0]),
@@ -388,6 +393,8 @@ _SPECIAL: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
     identity: lambda args: argument_type(args[0]),
     stop: lambda args: argument_type(args[0]),
     shape: _shape_type,
+    operator.mul: _list_operator_type,
+    operator.add: _list_operator_type,
     operator.matmul: _matmul_type,
     np.matmul: _matmul_type,
     len: _len_type,

@@ -44,7 +44,7 @@ nondifferentiable(np.histogram_bin_edges, np.linalg.matrix_rank)
 nondifferentiable(ascending)
 nondifferentiable(np.shares_memory, np.may_share_memory, str, repr, format, print)
 nondifferentiable(np.result_type, np.can_cast, np.promote_types, np.min_scalar_type)
-nondifferentiable(np.issubdtype, np.finfo, np.iinfo)
+nondifferentiable(np.issubdtype, np.finfo, np.iinfo, operator.indexOf, operator.countOf)
 
 # ------------------------------------------------------------------------ arrays from nothing
 nondifferentiable(np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like)

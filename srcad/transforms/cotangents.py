@@ -315,6 +315,9 @@ class Scope:
         return self.builder.call(runtime.zeros_like, value, type=cotangent_type(type_))
 
     def _zeros_of_list(self, item: Type, activity: Activity, value: Atom) -> Atom:
+        if is_scalar(item):
+            length = self.call(len, value)
+            return self.call(operator.mul, Display("list", (Const(0.0),)), length)
         inside = Builder(where=self.builder.where, half=self.builder.half)
         one = Value(item)
         zero = Scope(self.sweep, Block(), inside).zeros_of(item, activity, one)

@@ -152,7 +152,8 @@ def add_to_item(scope: Scope, items: Value, index: Arg, bar: Atom) -> None:
         return
     old = scope.call(operator.getitem, total, index)
     new = scope.plus(items.type.item, tree, old, bar)
-    scope.replace(slot, scope.call(primitives.replaced, total, index, new))
+    result = scope.builder.call(primitives.replaced, total, index, new, hint=_bar_name(items))
+    scope.replace(slot, result)
 
 
 def _buffer(scope: Scope, value: Value) -> Atom:

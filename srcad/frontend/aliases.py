@@ -1,0 +1,362 @@
+"""Lists, dicts and objects under several names, and what a write into one leaves behind.
+
+An object is a box, and its identity is the object's: a write binds the new box wherever the old
+one is reachable.  That is not enough for an object that is held by a *value*, a list whose items
+are known at the call only: such an `Element` also knows which list holds it, and at which index if
+that is known.  A write through it makes a new version of the list; what else may show an item
+of the same list becomes `Stale`.  Where the path is not known the write is refused, at both places.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from srcad import errors
+from srcad.frontend.boxes import (
+    Box,
+    FunctionBox,
+    Path,
+    Stale,
+    Static,
+    Structure,
+    inner_boxes,
+    is_mutable,
+    mapped,
+    mutable_parts,
+)
+from srcad.frontend.storage import note_version
+from srcad.ir import primitives
+from srcad.ir.core import Arg, Atom, Const, Location, Value
+from srcad.records import dataclass
+from srcad.types import ListOf, TupleOf, Type
+
+if TYPE_CHECKING:
+    from srcad.frontend.scope import Frame, Session
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """An object that a list holds at an index (None: it is not known where).
+
+    `where` is the place where it went into the list, or was read from it.
+    """
+
+    container: Value | None
+    index: Box | None
+    where: Location | None
+
+
+@dataclass(eq=False)
+class Objects:
+    """What is known of the objects of one function.
+
+    `families` joins lists that may hold the same objects, `newer` leads from a list to its next
+    version, `repeated` are lists that may hold one object twice (or share it with another list);
+    `classes` tells how the classes of objects that were made are reached.
+    """
+
+    elements: dict[Box, Element] = field(default_factory=dict)
+    families: dict[Value, Value] = field(default_factory=dict)
+    newer: dict[Value, Value] = field(default_factory=dict)
+    repeated: list[Value] = field(default_factory=list)
+    classes: dict[type, Path | None] = field(default_factory=dict)
+
+
+# ------------------------------------------------------------------------------ noting
+def holds_objects(type_: Type) -> bool:
+    """Whether the items of a list are objects that can be written into."""
+    if isinstance(type_, TupleOf):
+        named = type_.cls if type_.keys is not None or type_.cls is list else tuple
+        return not issubclass(named, tuple) or any(holds_objects(t) for t in type_.items)
+    return isinstance(type_, ListOf)
+
+
+def note_element(s: Session, target: Any, args: tuple[Arg, ...], result: Value) -> None:
+    """Note that a value was read out of a list, or is a new version of one."""
+    first = args[0] if args else None
+    if is_one_of(target, _VERSIONS) and isinstance(first, Value):
+        unite(s, first, result)
+    if (
+        not is_one_of(target, _READS)
+        or not isinstance(first, Value)
+        or not holds_objects(result.type)
+    ):
+        return
+    where = s.builder.where
+    if isinstance(first.type, ListOf):
+        whole = target is operator.getitem and not isinstance(args[1], Value | Const)
+        if whole:
+            repeat(s, result, first)
+        else:
+            index = args[1] if isinstance(args[1], Value) else s.box(args[1])  # type: ignore[arg-type]
+            s.objects.elements[result] = Element(first, index, where)
+    elif first in s.objects.elements or target is operator.getitem:
+        known = s.objects.elements.get(first)
+        container = None if known is None else known.container
+        s.objects.elements[result] = Element(container, None, where)
+
+
+def is_one_of(target: Any, targets: tuple[Any, ...]) -> bool:
+    """Whether a callee is one of these very functions."""
+    return any(target is one for one in targets)
+
+
+_READS = (operator.getitem, primitives.item, primitives.field)
+_VERSIONS = (primitives.append, primitives.extended, primitives.inserted, primitives.replaced,
+             primitives.without)  # fmt: skip
+
+
+def family(s: Session, value: Value) -> Value:
+    """The representative of all lists that may hold the same objects."""
+    while value in s.objects.families:
+        value = s.objects.families[value]
+    return value
+
+
+def unite(s: Session, a: Value, b: Value) -> None:
+    """Two lists may hold the same objects."""
+    first, second = family(s, a), family(s, b)
+    if first is not second:
+        s.objects.families[second] = first
+
+
+def element_of(s: Session, box: Box) -> Element | None:
+    """Where a list holds an object, if one does."""
+    found = s.objects.elements.get(box)
+    source = getattr(box, "source", None)
+    return s.objects.elements.get(source) if found is None and source is not None else found
+
+
+def bury(s: Session, holder: Structure) -> None:
+    """The objects in a structure are now held by a value, too: writes cannot be followed there."""
+    for part in holder.items:
+        for inner in mutable_parts(part):
+            s.objects.elements.setdefault(inner, Element(None, None, s.builder.where))
+
+
+def placed(s: Session, box: Box) -> Atom:
+    """The value of something that goes into a list, which is its only place if it had none."""
+    free = [part for part in mutable_parts(box) if element_of(s, part) is None]
+    atom = s.atom(box)
+    for part in free:
+        s.objects.elements.pop(part, None)
+    return atom
+
+
+def held_by(s: Session, box: Box, container: Value, index: Box | None) -> None:
+    """An object went into a list; if another one holds it, it has two places."""
+    for inner in mutable_parts(box):
+        before = element_of(s, inner)
+        if before is not None:
+            repeat(s, container, *([] if before.container is None else [before.container]))
+        known = index if inner is box and before is None else None
+        s.objects.elements[inner] = Element(container, known, s.builder.where)
+
+
+def repeat(s: Session, result: Value, *lists: Any) -> None:
+    """The same objects may be items of several lists, or of one list several times."""
+    for other in lists:
+        if isinstance(other, Value):
+            unite(s, result, other)
+    if isinstance(result.type, ListOf) and holds_objects(result.type.item):
+        s.objects.repeated.append(result)
+
+
+def detach(s: Session, items: Value, index: Box) -> None:
+    """An item of a list was replaced: what was read there before has left the list."""
+    root = family(s, items)
+    for _, box in s.reachable():
+        for part in mutable_parts(box):
+            element = element_of(s, part)
+            if element is None or element.container is None or element.index is None:
+                continue
+            if family(s, element.container) is root and not _apart(element.index, index):
+                s.objects.elements[part] = Element(element.container, None, element.where)
+
+
+def doubtful(s: Session, box: Box) -> None:
+    """It is not known under which names an object goes: writing into it is refused."""
+    for inner in mutable_parts(box):
+        s.objects.elements[inner] = Element(None, None, s.builder.where)
+
+
+def inherit(s: Session, new: Box, *olds: Box) -> bool:
+    """What is known of a box where paths meet; True if it is an element only now."""
+    found = [e for e in (element_of(s, old) for old in olds) if e is not None]
+    before = element_of(s, new)
+    if not found or not is_mutable(new) or (before is not None and before.index is None):
+        return False
+    containers = [e.container for e in found if e.container is not None]
+    for other in containers[1:]:
+        unite(s, containers[0], other)
+    s.objects.elements[new] = Element(containers[0] if containers else None, None, found[0].where)
+    return True
+
+
+# ------------------------------------------------------------------------------ writing
+def write(s: Session, old: Box, new: Box, *, keeps_places: bool = True) -> None:
+    """An object was written into: bind its new version under all its names.
+
+    `keeps_places` says that the other items of a list stand where they stood.
+    """
+    _check_owner(s, old)
+    _refuse_hidden(s, old)
+    element = element_of(s, old)
+    place = None if element is None else _place(s, element)
+    held = s.replace_everywhere(old, new)
+    if isinstance(old, Value) and isinstance(new, Value):
+        unite(s, old, new)
+        note_version(s, old, new)
+        if keeps_places:
+            s.objects.newer[old] = new
+    for before, after in held:
+        _carry(s, before, after)
+    if place is not None:
+        container, index = place
+        version = s.emit(primitives.replaced, container, index, placed(s, new), hint=container.hint)
+        s.objects.elements[new] = Element(version, index, s.builder.where)
+        _make_others_stale(s, new, container, index)
+        write(s, container, version)
+
+
+def _refuse_hidden(s: Session, old: Box) -> None:
+    """Refuse a write that a local function would see which has left its surroundings."""
+    frames = [frame for _, box in s.reachable() for frame in _frames(box)]
+    seen = list(s.frames)
+    while frames:
+        frame = frames.pop()
+        if frame is None or any(frame is other for other in seen):
+            continue
+        seen.append(frame)
+        frames += [frame.outer, *(f for box in frame.env.values() for f in _frames(box))]
+        if any(_holds(box, old) for box in frame.env.values()):
+            s.refuse(
+                errors.MutationError,
+                "cannot write into an object that a local function holds",
+                why=f"{frame.name!r}, which bound it, has returned.",
+                help=("pass the object as an argument",),
+            )
+
+
+def _frames(box: Box) -> list[Frame | None]:
+    """The surroundings of the local functions in a box."""
+    own: list[Frame | None] = [box.frame] if isinstance(box, FunctionBox) else []
+    return own + [frame for part in inner_boxes(box) for frame in _frames(part)]
+
+
+def _carry(s: Session, before: Box, after: Box) -> None:
+    """A structure that holds the object has a new version: it is held where the old one was."""
+    element = element_of(s, before)
+    if element is None or not is_mutable(before):
+        return
+    container, index = _place(s, element)
+    version = s.emit(primitives.replaced, container, index, placed(s, after), hint=container.hint)
+    s.objects.elements[after] = Element(version, index, s.builder.where)
+    _make_others_stale(s, after, container, index)
+    write(s, container, version)
+
+
+def _place(s: Session, element: Element) -> tuple[Value, Box]:
+    """The list that holds an object as it is now, and where in it."""
+    container, index = element.container, element.index
+    while container in s.objects.newer:
+        container = s.objects.newer[container]
+    if container is None or index is None or not _is_current(s, container):
+        _refuse_unknown_path(s, element)
+    if any(family(s, value) is family(s, container) for value in s.objects.repeated):
+        _refuse_unknown_path(s, element)
+    return container, index
+
+
+def _is_current(s: Session, value: Value) -> bool:
+    element = s.objects.elements.get(value)
+    if element is not None and element.container is not None:
+        container: Value | None = element.container
+        while container in s.objects.newer:
+            container = s.objects.newer[container]
+        return container is not None and _is_current(s, container)
+    return any(_holds(box, value) for _, box in s.reachable())
+
+
+def _holds(box: Box, value: Box) -> bool:
+    return box is value or any(_holds(part, value) for part in inner_boxes(box))
+
+
+def _refuse_unknown_path(s: Session, element: Element) -> NoReturn:
+    raise errors.MutationError(
+        f"cannot write into an object that may have other names in {s.user_frame.name!r}",
+        where=s.builder.where,
+        second=element.where,
+        why="a list, or another path of the program, holds it too; it is not known where.",
+        help=("write before it is put there", "or write into a copy"),
+    )
+
+
+def _make_others_stale(s: Session, new: Box, container: Value, index: Box) -> None:
+    """What may be the same item, read before, does not show the write."""
+    root, where = family(s, container), s.builder.where
+
+    def change(box: Box) -> Box | None:
+        if box is new or not is_mutable(box):
+            return None
+        element = element_of(s, box)
+        if element is None or element.container is None:
+            return None
+        if family(s, element.container) is not root or _apart(element.index, index):
+            return None
+        return Stale(box, where)
+
+    done: dict[int, tuple[Box, Box]] = {}
+    for frame in s.frames:
+        for name, box in frame.env.items():
+            frame.env[name] = mapped(box, change, done)
+
+
+def _apart(a: Box | None, b: Box) -> bool:
+    if not isinstance(a, Static) or not isinstance(b, Static):
+        return False
+    return bool(a.value != b.value and (a.value < 0) == (b.value < 0))
+
+
+def _check_owner(s: Session, box: Box) -> None:
+    """Refuse to write into a container of the surroundings: it would change with every call."""
+    source = box if isinstance(box, Value) else getattr(box, "source", None)
+    path = s.paths.get(source) if source is not None else None
+    if path is not None and path[0][0] != "param":
+        s.refuse(
+            errors.MutationError,
+            "cannot write into an object from outside the function",
+            why="a global or enclosing object would change with every gradient.",
+            help=("pass it as an argument, or write into a copy",),
+        )
+
+
+# ------------------------------------------------------------------------------ where paths meet
+def settle_aliases(s: Session, rows: list[tuple[tuple[Box, ...], Box]]) -> bool:
+    """Compare the objects that were on each path with those that there are where paths meet.
+
+    A row has a box on every path and the box that it is afterwards.  An object that goes by two
+    names on one path and became two objects is both or one: writing into them is refused.
+    Returns whether anything is known now that was not known before.
+    """
+    changed: bool = False
+    became: dict[tuple[int, int], dict[int, Box]] = {}
+    for befores, after in rows:
+        if not is_mutable(after):
+            continue
+        for path, before in enumerate(befores):
+            if is_mutable(before):
+                became.setdefault((path, id(before)), {})[id(after)] = after
+        values = [b for b in (*befores, after) if isinstance(b, Value)]
+        for other in values[1:]:
+            unite(s, values[0], other)
+        changed = inherit(s, after, *befores) or changed
+    for several in became.values():
+        for box in several.values() if len(several) > 1 else ():
+            found = s.objects.elements.get(box)
+            if found is None or found.index is not None:
+                doubtful(s, box)
+                changed = True
+    return changed

@@ -1,0 +1,451 @@
+"""Lists and dicts that are written into: methods, items, slices, aliases, loops."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from srcad import errors, gradient, value_and_grad
+from tests.numeric import assert_close, assert_gradient, difference
+
+V = np.array([0.3, -0.7, 1.1, 0.5])
+
+
+def weighted(items):
+    return sum(v * (k + 1) for k, v in enumerate(items))
+
+
+# ------------------------------------------------------------------------- lists of known items
+def methods(a, b):
+    xs = [a, b]
+    xs.insert(1, a * b)
+    xs.insert(-1, a + b)
+    v = xs.pop()
+    w = xs.pop(0)
+    xs.extend([v, w * v])
+    xs.reverse()
+    xs[0] = xs[0] * 2.0
+    xs[-1] *= a
+    del xs[1]
+    ys = xs.copy()
+    ys.append(a)
+    xs[1:2] = [a, b, a * b]
+    n = len(xs)
+    s = weighted(xs)
+    xs.clear()
+    return s * n + sum(ys) + len(xs)
+
+
+def repetition(a, b):
+    xs = [a] * 3 + 2 * [b]
+    xs *= 2
+    xs += [a * b]
+    return weighted(xs)
+
+
+def sorted_by_a_constant(a, b):
+    xs = [(2, a), (0, b), (1, a * b)]
+    xs.sort(key=lambda p: p[0])
+    names = sorted({"z": a, "y": b})
+    return xs[0][1] * xs[2][1] ** 2 * (names[0] == "y")
+
+
+def sorted_by_value(a, b):
+    ys = sorted([a, b, a * b - 3.0])
+    return weighted(ys)
+
+
+def searched(a, b):
+    names = ["a", "b", "c", "a"]
+    values = [a, b, a * b, 2.0 * b]
+    k = names.index("b")
+    names.remove("a")
+    return values[k] * values[names.index("c")] + names.count("a") * a
+
+
+def shared_list(a, b):
+    inner = [a]
+    outer = [inner, 1.0]
+    other = outer
+    inner.append(a * b)
+    outer.append(2.0 * b)
+    outer[0].append(a**3)
+    return other[0][1] * other[2] * inner[2] * len(other)
+
+
+def read_before_the_write(a, b):
+    xs = [a, b, 3.0 * a]
+    return sum(xs + [xs.pop()]) + sum(xs)
+
+
+# ------------------------------------------------------------------------- lists of any length
+def dynamic_methods(x):
+    xs = [e for e in x]
+    xs.insert(1, x[0] * x[1])
+    v = xs.pop()
+    w = xs.pop(0)
+    u = xs.pop(-2)
+    xs.extend([v, w * v, u])
+    xs.reverse()
+    xs[0] = xs[0] * 2.0
+    xs[-1] *= x[0]
+    del xs[1]
+    ys = xs.copy()
+    ys.append(x[1])
+    xs[1:2] = [x[0], x[1]]
+    s, n = weighted(xs), len(xs)
+    xs.clear()
+    return s * n + sum(ys) + len(xs)
+
+
+def slices(x):
+    xs = [e * e for e in x]
+    del xs[1:3]
+    xs[1:1] = [x[1]]
+    xs[::2] = [x[0], x[3] * x[3]]
+    xs[-1:] = [x[2], x[1] * x[0]]
+    n = len(xs)
+    xs[n - 1 : n] = (x[0], 2.0 * x[3])
+    del xs[::3]
+    return weighted(xs)
+
+
+def places(x):
+    xs = [e for e in x]
+    n = len(x)
+    xs.insert(n + 5, x[0])
+    xs.insert(-n - 9, x[1])
+    for k in range(n):
+        xs.insert(k - 2, x[k] * x[k])
+    del xs[n - 5]
+    return weighted(xs)
+
+
+def written_in_a_loop(x):
+    xs = [0.0] * 4
+    for i in range(len(x)):
+        xs[i] = x[i] * (xs[i - 1] + 1.0)
+    return sum(xs) + xs[2] * xs[1]
+
+
+def added_in_a_loop(x):
+    xs = [0.0] * len(x)
+    for i in range(len(x)):
+        xs[i] += x[i] * 2.0
+        xs[i // 2] += x[i] ** 2
+    return sum(v * v for v in xs)
+
+
+def grid(x):
+    n = len(x)
+    g = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            g[i][j] = x[i] * x[j] + i
+    g[1][2] += x[0]
+    return sum(sum(row) for row in g) * g[1][2]
+
+
+def stack(x):
+    waiting, total, k = [x[0]], 0.0, 0
+    while len(waiting) > 0:
+        v = waiting.pop()
+        total = total + v * v
+        k = k + 1
+        if k < 4:
+            waiting.append(v * x[k])
+            waiting.append(v + 1.0)
+    return total
+
+
+def queue(x):
+    q = [e for e in x]
+    s = 0.0
+    while q:
+        v = q.pop(0)
+        s = s * v + v
+    return s
+
+
+def popped_at_the_end(x):
+    kept = []
+    for e in x:
+        if e > 0:
+            kept.append(e * e)
+    last = kept.pop()
+    return last * sum(kept) + last
+
+
+def joined(x):
+    xs = [e * e for e in x]
+    ys = xs + [x[0]]
+    zs = ys * 2
+    zs += xs
+    return weighted(zs)
+
+
+def sorted_lists(x):
+    xs = [math.sin(3 * e) for e in x]
+    ys = sorted(xs)
+    zs = sorted(xs, reverse=True)
+    ws = sorted(xs, key=lambda v: -v * v)
+    xs.sort()
+    return weighted(ys + zs + ws + xs)
+
+
+def sorted_pairs(x):
+    pairs = [(math.cos(5 * e), e * e) for e in x]
+    pairs.sort(key=lambda p: p[0])
+    return sum(p[0] * p[1] * (k + 1) for k, p in enumerate(pairs))
+
+
+def bubble_sort(x):
+    xs = [e for e in x]
+    xs[0], xs[-1] = xs[-1] * 2.0, xs[0]
+    n = len(xs)
+    for i in range(n):
+        for j in range(n - 1 - i):
+            if xs[j] > xs[j + 1]:
+                xs[j], xs[j + 1] = xs[j + 1], xs[j]
+    return weighted(xs)
+
+
+def rows_of_arrays(x):
+    rows = []
+    for k in range(3):
+        rows.append(np.tanh(x * k))
+    rows[1] = rows[0] + x
+    rows.insert(0, x * x)
+    last = rows.pop()
+    a, b, c, d = np.stack(rows), np.concatenate(rows), np.array(rows), np.vstack(rows)
+    return np.sum(a[0] * last) + np.sum(b**2) + np.sum(c * a) + np.max(d)
+
+
+def stacked_after_writes(x):
+    rows = [x * k for k in range(len(x))]
+    rows.insert(1, x * x)
+    rows.pop(0)
+    rows += [np.sin(x)]
+    rows[2] = x
+    rows.pop()
+    return np.sum(np.stack(rows) * np.arange(4.0)[:, None])
+
+
+def put_first_and_filled_later(x):
+    rows = []
+    for e in x:
+        row = [e]
+        rows.append(row)
+        row.append(e * e)
+    return sum(r[0] * r[1] for r in rows)
+
+
+def held_in_a_dict(x):
+    buffer = []
+    d = {"buffer": buffer, "n": 0}
+    for e in x:
+        d["buffer"].append(e * e)
+        d["n"] += 1
+    return sum(buffer) * d["n"]
+
+
+def fill(xs, v):
+    xs.append(v)
+    xs[0] = xs[0] + v
+    return len(xs)
+
+
+def written_by_a_helper(x):
+    xs = [x[1]]
+    for e in x:
+        fill(xs, e * e)
+    return weighted(xs) * fill(xs, x[0])
+
+
+# ------------------------------------------------------------------------- dicts
+def dict_methods(a, b):
+    d = {"p": a}
+    d["q"] = a * b
+    d.update({"r": b}, s=a + b)
+    d.update([("t", a * a)])
+    v = d.pop("p")
+    w = d.pop("none", 2.0 * a)
+    u = d.setdefault("u", a**3)
+    u2 = d.setdefault("q", 1.0)
+    d |= {"q": d["q"] * 2.0}
+    e = d | {"z": b}
+    del d["r"]
+    _, last = d.popitem()
+    d["s"] += a
+    total = weighted(d.values())
+    f = dict(d)
+    d.clear()
+    return total + v * w * u * u2 + e["z"] * e["q"] + last + len(f) + len(d) + ("q" in f) * a
+
+
+def dict_in_a_loop(x):
+    acc = {"positive": 0.0, "negative": 0.0, "seen": []}
+    for e in x:
+        if e > 0:
+            acc["positive"] += e * e
+        else:
+            acc["negative"] = acc["negative"] * 0.5 + e
+        acc["seen"].append(e * acc["positive"])
+    return acc["positive"] * acc["negative"] + weighted(acc["seen"])
+
+
+def memo(x):
+    known = {0: x[0], 1: x[1]}
+    for k in range(2, 6):
+        known[k] = known[k - 1] * x[2] + known[k - 2]
+    return known[5]
+
+
+OF_TWO: list[Callable[..., Any]] = [
+    methods, repetition, sorted_by_a_constant, sorted_by_value, searched, shared_list,
+    read_before_the_write, dict_methods,
+]  # fmt: skip
+OF_A_VECTOR: list[Callable[..., Any]] = [
+    dynamic_methods, slices, places, written_in_a_loop, added_in_a_loop, grid, stack, queue,
+    popped_at_the_end, joined, sorted_lists, sorted_pairs, bubble_sort, rows_of_arrays,
+    stacked_after_writes, put_first_and_filled_later, held_in_a_dict, written_by_a_helper,
+    dict_in_a_loop, memo,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", OF_TWO, ids=lambda f: f.__name__)
+def test_of_two_numbers(f: Callable[..., Any]) -> None:
+    assert value_and_grad(f)(0.7, 1.3)[0] == f(0.7, 1.3)
+    assert_gradient(gradient, f, 0.7, 1.3)
+
+
+@pytest.mark.parametrize("f", OF_A_VECTOR, ids=lambda f: f.__name__)
+def test_of_a_vector(f: Callable[..., Any]) -> None:
+    assert value_and_grad(f)(V)[0] == f(V)
+    assert_gradient(gradient, f, V)
+
+
+def test_second_derivatives_go_through_written_lists() -> None:
+    def f(x):
+        rows = [x * k for k in range(len(x))]
+        rows.insert(1, x * x)
+        rows.pop()
+        rows.pop(0)
+        rows[0] = rows[0] * rows[1]
+        return np.sum(np.stack(rows) ** 2)
+
+    assert_gradient(gradient, lambda x: np.sum(gradient(f, x)[0] * x[0]), V)
+
+
+# ------------------------------------------------------------------------- arguments
+def test_a_container_of_the_caller_stays_as_it_is() -> None:
+    def f(p, xs):
+        p["w"] = p["w"] * 2.0
+        p["inner"]["b"] += p["w"]
+        p["new"] = 3.0
+        xs.append(xs[0] * xs[1])
+        xs[0] = xs[1] * 2.0
+        v = xs.pop(1)
+        return p["w"] * p["inner"]["b"] * weighted(xs) * v
+
+    args = ({"w": 0.7, "inner": {"b": 1.3}}, [0.7, 1.3, 0.2])
+    plain = f(*copy.deepcopy(args))
+
+    assert value_and_grad(f)(*args)[0] == plain
+    assert args == ({"w": 0.7, "inner": {"b": 1.3}}, [0.7, 1.3, 0.2])
+    for got, k in zip(gradient(f, *args), range(2), strict=True):
+        assert_close(got, difference(lambda *a: f(*copy.deepcopy(a)), args, k), 1e-6, 1e-7)
+
+
+KNOWN = [1.0]
+
+
+def test_a_global_list_is_not_written_into() -> None:
+    def f(x):
+        KNOWN.append(x)
+        return x * KNOWN[0]
+
+    with pytest.raises(errors.MutationError, match="from outside the function"):
+        gradient(f, 2.0)
+
+
+# ------------------------------------------------------------------------- refusals
+def appended_twice(x):
+    row = [x[0]]
+    rows = []
+    for e in x:
+        rows.append(row)
+        row.append(e * e)
+    return sum(sum(r) for r in rows)
+
+
+def one_row_many_times(x):
+    g = [[0.0] * len(x)] * len(x)
+    for i in range(len(x)):
+        g[i][0] = x[i]
+    return sum(sum(r) for r in g)
+
+
+def one_of_two(x):
+    xs, ys = [x[0]], [x[1]]
+    zs = xs if x[0] > 0 else ys
+    zs.append(x[2])
+    return sum(xs) * sum(ys)
+
+
+def a_copy_of_rows(x):
+    g = [[e] for e in x]
+    h = g[:]
+    h[0].append(x[1])
+    return sum(g[0]) * sum(h[1])
+
+
+def a_row_of_an_older_list(x):
+    g = [[e, e] for e in x]
+    row = g[0]
+    g.pop(0)
+    row[0] = x[1]
+    return sum(g[0]) * sum(row)
+
+
+def held_by_a_function(x):
+    def make():
+        items = []
+
+        def add(v):
+            items.append(v)
+            return sum(items)
+
+        return add
+
+    add = make()
+    add(x[0])
+    return add(x[1])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [appended_twice, one_row_many_times, one_of_two, a_copy_of_rows, a_row_of_an_older_list,
+     held_by_a_function],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_a_write_whose_path_is_not_known_is_refused(f: Callable[..., Any]) -> None:
+    with pytest.raises(errors.MutationError, match="test_language_containers_written.py"):
+        gradient(f, V)
+
+
+def test_a_row_that_was_written_under_another_name_is_not_read() -> None:
+    def f(x):
+        g = [[e, e] for e in x]
+        row = g[0]
+        i = int(x[3] > 0)
+        g[i][1] = x[2]
+        return sum(row)
+
+    with pytest.raises(errors.MutationError, match="after the write"):
+        gradient(f, V)
