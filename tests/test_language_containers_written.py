@@ -342,6 +342,22 @@ def test_second_derivatives_go_through_written_lists() -> None:
     assert_gradient(gradient, lambda x: np.sum(gradient(f, x)[0] * x[0]), V)
 
 
+def test_different_parts_of_the_items_are_read_at_different_places() -> None:
+    """The parts that one read did not use had None for a cotangent, which was added to."""
+
+    def f(pairs):
+        s = 0.0
+        for a, _ in pairs:
+            s = s + a**2
+        for _, b in pairs:
+            s = s + b * s
+        for k in range(len(pairs)):
+            s = s + pairs[k][0] * s
+        return s
+
+    assert_gradient(gradient, f, [(1.0, 2.0), (3.0, 0.5)])
+
+
 # ------------------------------------------------------------------------- arguments
 def test_a_container_of_the_caller_stays_as_it_is() -> None:
     def f(p, xs):

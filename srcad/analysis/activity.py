@@ -197,10 +197,10 @@ def _vary_items(op: Loop, facts: Facts) -> None:
         return
     for param, seq in zip(op.items, op.seqs, strict=True):
         if not (isinstance(seq, Display) and seq.kind == "range"):
-            facts.vary(param, _items_activity(argument_type(seq), facts.of(seq)))
+            facts.vary(param, items_activity(argument_type(seq), facts.of(seq)))
 
 
-def _items_activity(type_: Type, tree: Activity) -> Activity:
+def items_activity(type_: Type, tree: Activity) -> Activity:
     """The activity of the items of a sequence."""
     if isinstance(type_, TupleOf) and isinstance(tree, tuple):
         result: Activity = False
@@ -237,7 +237,7 @@ def _varied_item(op: Call, tree: Activity) -> Activity:
     container, key = argument_type(op.args[0]), op.args[1]
     if isinstance(container, TupleOf):
         index = position(container, key.value) if isinstance(key, Const) else None
-        return part(tree, index) if index is not None else _items_activity(container, tree)
+        return part(tree, index) if index is not None else items_activity(container, tree)
     return tree
 
 

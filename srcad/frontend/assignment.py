@@ -13,11 +13,13 @@ from typing import Any, NoReturn
 from srcad import errors
 from srcad.frontend import stores
 from srcad.frontend.aliases import write
-from srcad.frontend.boxes import Box, DictBox, ListBox, SliceBox, Static, TupleBox
-from srcad.frontend.containers import entries_of, extend, is_list, merge, set_item
+from srcad.frontend.attributes import read_attribute
+from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
+from srcad.frontend.containers import entries_of, extend, is_container, is_list, merge, set_item
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import spread
+from srcad.frontend.objects import set_attribute
 from srcad.frontend.operators import BINARY, choose, operate
 from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.storage import is_array, is_number
@@ -54,8 +56,30 @@ def assign(s: Session, target: ast.expr, box: Box) -> None:
             _unpack(s, parts, box, target)
         case ast.Subscript():
             store(s, target, box)
+        case ast.Attribute():
+            _assign_attribute(s, target, box)
         case _:
-            refuse_write(s, target, "write to an attribute")
+            refuse_write(s, target, "write to this")
+
+
+def _assign_attribute(s: Session, target: ast.Attribute, box: Box) -> None:
+    """``object.name = value`` of an object that was made in the function, or is an argument."""
+    box, owner = lower_next(s, box, target.value)
+    if not isinstance(owner, RecordBox):
+        refuse_write(s, target, "write to an attribute")
+    set_attribute(s, owner, target.attr, box)
+
+
+def _augment_attribute(s: Session, target: ast.Attribute, operation: Any, node: ast.expr) -> None:
+    """``object.name op= value``."""
+    owner = lower(s, target.value)
+    if not isinstance(owner, RecordBox):
+        refuse_write(s, target, "write to an attribute")
+    with s.kept(owner) as kept:
+        old, value = lower_next(s, read_attribute(s, owner, target.attr), node)
+        new = augment(s, operation, old, value)
+    if new is not None:
+        set_attribute(s, kept.box, target.attr, new)
 
 
 def _unpack(s: Session, parts: list[ast.expr], box: Box, node: ast.expr) -> None:
@@ -152,7 +176,7 @@ def store_item(s: Session, container: Box, index: Box, box: Box, target: ast.Sub
     if is_array(container):
         assert isinstance(container, Value)
         stores.store(s, container, s.arg(index), box)
-    elif isinstance(container, DictBox) or is_list(container):
+    elif is_container(container):
         set_item(s, container, index, box)
     else:
         refuse_write(s, target, "write into an array or container")
@@ -177,8 +201,8 @@ def augmented(s: Session, node: ast.AugAssign) -> None:
     if isinstance(target, ast.Subscript):
         _augmented_item(s, target, operation, node.value)
         return
-    if not isinstance(target, ast.Name):
-        refuse_write(s, target, "write to an attribute")
+    if isinstance(target, ast.Attribute):
+        _augment_attribute(s, target, operation, node.value)
         return
     old = lower(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
     old, value = lower_next(s, old, node.value)
@@ -194,7 +218,7 @@ def _augmented_item(s: Session, target: ast.Subscript, operation: Any, node: ast
         assert isinstance(container, Value)
         stores.augment_item(s, container, s.arg(index), operation, value)
         return
-    if not isinstance(container, DictBox) and not is_list(container):
+    if not is_container(container):
         refuse_write(s, target, "write into an array or container")
     both, value = lower_next(s, TupleBox((container, getitem(s, container, index))), node)
     container, old = spread(s, both)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,21 +20,26 @@ from srcad.frontend.boxes import (
     IterBox,
     ListBox,
     MethodBox,
+    Path,
     RecordBox,
     SliceBox,
     Stale,
     Static,
+    Super,
     Taken,
     TupleBox,
     Unbound,
 )
-from srcad.frontend.names import STABLE_MODULES, box_of_object, is_constant_object
+from srcad.frontend.known import raises
+from srcad.frontend.names import STABLE_MODULES, box_of_object, is_constant_object, is_plain_class
+from srcad.frontend.objects import class_path, set_field
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import refuse_stale
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import INT, ListOf, Numeric, Opaque
 
+TUPLE_METHODS = frozenset({"_replace", "_asdict", "index", "count"})
 REFUSED_ATTRIBUTES = {
     "base": "",
     "data": "",
@@ -60,6 +66,8 @@ def attribute(s: Session, box: Box, name: str) -> Box:
             return _of_number(s, box, name)
         case RecordBox():
             return _of_record(s, box, name)
+        case Super():
+            return _of_bases(s, box, name)
         case Value(type=ListOf()) | TupleBox() | ListBox() | DictBox() | FunctionBox():
             return MethodBox(box, name)
         case Value():
@@ -67,6 +75,14 @@ def attribute(s: Session, box: Box, name: str) -> Box:
             return result if box not in s.active else MethodBox(box, name)
         case BoundBox():
             return MethodBox(box, name)
+
+
+def read_attribute(s: Session, box: Box, name: str) -> Box:
+    """``box.name``, properties called."""
+    found = attribute(s, box, name)
+    if isinstance(found, MethodBox) and found.name == "__property__":
+        return s.invoke(s, found.receiver, (), {})
+    return found
 
 
 def _of_number(s: Session, box: Value, name: str) -> Box:
@@ -113,22 +129,77 @@ def _part_of_number(s: Session, box: Value, name: str) -> Box:
 def _of_record(s: Session, box: RecordBox, name: str) -> Box:
     if name in box.keys:
         return box.items[box.keys.index(name)]
-    found = inspect.getattr_static(box.cls, name, None)
+    if name == "__class__":
+        return Static(box.cls, class_path(s, box))
+    if issubclass(box.cls, tuple) and name in TUPLE_METHODS:
+        return MethodBox(box, name)
+    path, missing = class_path(s, box), object()
+    found = inspect.getattr_static(box.cls, name, missing)
+    if found is missing:
+        raises(s, AttributeError, f"{box.cls.__name__!r} object has no attribute {name!r}")
+    return member(s, box, found, None if path is None else (*path, ("attr", name)))
+
+
+def _of_bases(s: Session, box: Super, name: str) -> Box:
+    """A member of the classes behind the one that a method belongs to."""
+    owner = box.box
+    cls = owner.cls if isinstance(owner, RecordBox) else type(getattr(owner, "value", None))
+    order = cls.__mro__
+    for k, base in enumerate(order[order.index(box.cls) + 1 :] if box.cls in order else ()):
+        if name in vars(base):
+            start = class_path(s, owner) if isinstance(owner, RecordBox) else None
+            place = ("item", order.index(box.cls) + 1 + k)
+            path = None if start is None else (*start, ("attr", "__mro__"), place, ("attr", name))
+            found = vars(base)[name]
+            if found is object.__init__:
+                return Static(found)
+            return member(s, owner, found, path)
+    raises(s, AttributeError, f"'super' object has no attribute {name!r}")
+    raise AssertionError
+
+
+def member(s: Session, box: Box, found: Any, path: Path | None) -> Box:
+    """What a class holds under a name, read through an object; `path` leads to it at the call."""
+    cls = box.cls if isinstance(box, RecordBox) else object
     if isinstance(found, property):
-        return MethodBox(BoundBox(Static(found.fget), (box,)), "__property__")
+        getter = box_of_object(s, found.fget, None if path is None else (*path, ("attr", "fget")))
+        return MethodBox(BoundBox(getter, (box,)), "__property__")
     if isinstance(found, types.FunctionType):
-        return BoundBox(Static(found), (box,))
+        return BoundBox(box_of_object(s, found, path), (box,))
+    if isinstance(found, cached_property):
+        return _computed_once(s, box, found, path)
     if isinstance(found, staticmethod):
-        return Static(found.__func__)
+        return box_of_object(s, found.__func__, path)
     if isinstance(found, classmethod):
-        return BoundBox(Static(found.__func__), (Static(box.cls),))
-    if found is not None and not callable(found):
-        return Static(found)
-    return MethodBox(box, name)
+        here = None if path is None else (*path, ("attr", "__func__"))
+        return BoundBox(box_of_object(s, found.__func__, here), (Static(cls),))
+    return box_of_object(s, found, path)
+
+
+def _computed_once(s: Session, box: Box, found: Any, path: Path | None) -> Box:
+    here = None if path is None else (*path, ("attr", "func"))
+    with s.kept(box) as kept:
+        value = s.invoke(s, box_of_object(s, found.func, here), (box,), {})
+    set_field(s, kept.box, found.attrname, value)
+    return value
+
+
+def _of_class_object(s: Session, box: Static, name: str) -> Box:
+    """A member of a class of the user's, read through the class itself."""
+    path = (*(box.path or ()), ("attr", name))
+    found = inspect.getattr_static(box.value, name)
+    if isinstance(found, classmethod):
+        function = box_of_object(s, found.__func__, (*path, ("attr", "__func__")))
+        return BoundBox(function, (box,))
+    if isinstance(found, staticmethod | types.FunctionType):
+        return box_of_object(s, getattr(box.value, name), path)
+    return _of_plain(box.value, name) if callable(found) else box_of_object(s, found, path)
 
 
 def _of_object(s: Session, box: Static, name: str) -> Box:
     value = box.value
+    if box.path is not None and is_plain_class(value):
+        return _of_class_object(s, box, name)
     if isinstance(value, types.ModuleType):
         found = getattr(value, name)
         if value.__name__.partition(".")[0] in STABLE_MODULES:

@@ -114,6 +114,14 @@ class BoundBox:
 
 
 @dataclass(frozen=True, eq=False)
+class Super:
+    """``super()``: an object, seen as one of the classes behind `cls`."""
+
+    cls: type
+    box: Box
+
+
+@dataclass(frozen=True, eq=False)
 class IterBox:
     """Something to iterate over: ``range``, ``zip``, ``enumerate``, ``reversed``, views of dicts.
 
@@ -184,6 +192,7 @@ Box = (
     | FunctionBox
     | MethodBox
     | BoundBox
+    | Super
     | IterBox
     | GeneratorBox
     | Conflict
@@ -243,6 +252,8 @@ def inner_boxes(box: Box) -> tuple[Box, ...]:
             return tuple(box.bound.values())
         case MethodBox():
             return (box.receiver,)
+        case Super():
+            return (box.box,)
         case FunctionBox():
             return (*box.defaults, *(d for d in box.kw_defaults if d is not None))
         case _:
@@ -291,6 +302,8 @@ def _with_parts(box: Box, parts: tuple[Box, ...]) -> Box:
             return GeneratorBox(callee, dict(zip(bound, parts, strict=True)), spent)
         case MethodBox(name=name):
             return MethodBox(parts[0], name)
+        case Super(cls):
+            return Super(cls, parts[0])
         case FunctionBox(node, frame, defaults, kw_defaults):
             rest = iter(parts[len(defaults) :])
             kw = tuple(None if d is None else next(rest) for d in kw_defaults)

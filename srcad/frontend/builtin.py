@@ -40,12 +40,6 @@ def read(s: Session, function: Any, *args: Box) -> Box:
     return inline(s, callee_of(s, function, None), args, {})
 
 
-@meaning(len)
-def len_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``len(x)``."""
-    return length(s, args[0])
-
-
 @meaning(range)
 def range_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``range(...)``."""

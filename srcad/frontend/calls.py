@@ -7,7 +7,6 @@ no derivative flows (they run as they stand), classes with known fields, the use
 from __future__ import annotations
 
 import ast
-import dataclasses
 import functools
 import types
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from srcad.frontend.boxes import (
     Path,
     RecordBox,
     Static,
+    mutable_parts,
     values_of,
 )
 from srcad.frontend.folding import all_known, called, folded
@@ -35,8 +35,10 @@ from srcad.frontend.generators import made, parts_in_order
 from srcad.frontend.known import spread
 from srcad.frontend.methods import METHODS
 from srcad.frontend.names import box_of_object, is_library
+from srcad.frontend.objects import construct, is_readable
 from srcad.frontend.questions import describe_box, is_hashable, is_nondifferentiable
 from srcad.frontend.recursion import call_routine, is_recursive
+from srcad.frontend.refusals import unless_refused
 from srcad.frontend.scope import Session
 from srcad.frontend.syntax import is_generator
 from srcad.ir import primitives
@@ -94,6 +96,8 @@ def invoke(s: Session, callee: Box, args: tuple[Box, ...], kwargs: dict[str, Box
             return invoke(s, function, (*first, *args), {**named, **kwargs})
         case FunctionBox():
             return _inline(s, callee_of_box(callee), args, kwargs)
+        case RecordBox():
+            return _called_object(s, callee, args, kwargs)
         case MethodBox(receiver, name):
             return invoke_method(s, receiver, name, args, kwargs)
         case Static():
@@ -114,6 +118,13 @@ def invoke(s: Session, callee: Box, args: tuple[Box, ...], kwargs: dict[str, Box
                 why="it is not a function.",
                 help=("call a function",),
             )
+
+
+def _called_object(
+    s: Session, callee: RecordBox, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box:
+    bound = attribute(s, callee, "__call__")
+    return invoke(s, bound, args, kwargs)
 
 
 def _inline(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
@@ -144,8 +155,9 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
         made = s.transforms(s, callee, args, kwargs)
         if made is not None:
             return made
-    if isinstance(function, type) and _has_fields(function):
-        return _record(s, function, args, kwargs)
+    instance = _made(s, callee, args, kwargs) if isinstance(function, type) else None
+    if instance is not None:
+        return instance
     if registry.is_static(function) and all_known(args, kwargs):
         return s.box(Const(called(function, args, kwargs)))
     if isinstance(function, type) and issubclass(function, BaseException):
@@ -165,6 +177,22 @@ def _write(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, 
     if isinstance(holder, np.ufunc) and function.__name__ == "at":
         return s.add_at(s, holder, args)
     return None
+
+
+def _made(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box | None:
+    """An object of a class; None where only the plain call can make it."""
+    if not is_readable(callee.value):
+        return None
+
+    def make() -> Box:
+        return construct(s, callee.value, callee.path, args, kwargs)
+
+    made = unless_refused(s, make)
+    if isinstance(made, errors.SrcadError):
+        if s.is_active(*args, *kwargs.values()):
+            raise made
+        return None
+    return made
 
 
 def _wrapped(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
@@ -203,7 +231,7 @@ def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     if s.frame.trusted and python and not is_library(function):
         return _inline(s, callee_of(s, function, None), args, kwargs)
     if not active and (not python or is_library(function) or not _makes_functions(function)):
-        return opaque_call(s, callee, args, kwargs)
+        return _inactive(s, callee, args, kwargs)
     if python and not is_library(function):
         return _inline(s, callee_of(s, function, callee.path), args, kwargs)
     call_method = type(function).__call__
@@ -211,6 +239,23 @@ def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
         path = _below(callee.path, ("attr", "__call__"), ("attr", "__func__"))
         return _inline(s, callee_of(s, call_method, path), (callee, *args), kwargs)
     return missing_rule(s, function, args, kwargs)
+
+
+def _inactive(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """A call through which no derivative flows; a function that may write is read nevertheless."""
+    function = callee.value
+    objects = [p for b in (*args, *kwargs.values()) for p in mutable_parts(b)]
+    local = [p for p in objects if not isinstance(p, Value) and p.source is None]  # type: ignore[union-attr]
+    if not objects or is_library(function):
+        return opaque_call(s, callee, args, kwargs)
+    if not isinstance(function, types.FunctionType):
+        return opaque_call(s, callee, args, kwargs)
+    found = unless_refused(s, lambda: _inline(s, callee_of(s, function, callee.path), args, kwargs))
+    if not isinstance(found, errors.SrcadError):
+        return found
+    if local:
+        raise found
+    return opaque_call(s, callee, args, kwargs)
 
 
 def _closure_is_active(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:
@@ -303,42 +348,6 @@ def _partial(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str
         for k, a in function.keywords.items()
     }
     return invoke(s, inner, (*first, *args), {**named, **kwargs})
-
-
-# ---------------------------------------------------------------------- records
-def _has_fields(cls: type) -> bool:
-    return hasattr(cls, "_fields") or dataclasses.is_dataclass(cls)
-
-
-def _record(s: Session, cls: type, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    """A named tuple or dataclass made inside the function."""
-    if hasattr(cls, "_fields"):
-        names = cls._fields
-        defaults = getattr(cls, "_field_defaults", {})
-    else:
-        if hasattr(cls, "__post_init__"):
-            s.refuse(
-                errors.UnsupportedSyntaxError,
-                f"cannot make a {cls.__name__!r} with __post_init__",
-                why="its code would run on the derivative too.",
-                help=("pass it in",),
-            )
-        fields = [f for f in dataclasses.fields(cls) if f.init]
-        names = tuple(f.name for f in fields)
-        defaults = {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
-    entries = dict(zip(names, args, strict=False))
-    entries.update(kwargs)
-    for name in names:
-        if name not in entries and name in defaults:
-            entries[name] = Static(defaults[name])
-    if set(entries) != set(names):
-        s.refuse(
-            errors.UnsupportedSyntaxError,
-            f"cannot make this {cls.__name__!r}",
-            why="its fields are not all given.",
-            help=("give every field",),
-        )
-    return RecordBox(cls, tuple(names), tuple(entries[n] for n in names))
 
 
 # ---------------------------------------------------------------------- methods

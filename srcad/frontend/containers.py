@@ -10,19 +10,21 @@ import operator
 from typing import Any
 
 from srcad.frontend import prelude
-from srcad.frontend.aliases import detach, held_by, repeat, write
+from srcad.frontend.aliases import detach, held_by, placed, repeat, write
 from srcad.frontend.boxes import (
     Box,
     DictBox,
     IterBox,
     ListBox,
+    RecordBox,
     SliceBox,
     Static,
     TupleBox,
     is_mutable,
 )
 from srcad.frontend.indexing import getitem
-from srcad.frontend.known import known, spread, static_items
+from srcad.frontend.known import known, raises, spread, static_items
+from srcad.frontend.objects import special
 from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.storage import note_container
 from srcad.ir import primitives
@@ -35,24 +37,15 @@ def is_list(box: Box) -> bool:
     return isinstance(box, ListBox) or (isinstance(box, Value) and isinstance(box.type, ListOf))
 
 
-def raises(s: Session, error: type[Exception], message: str) -> Any:
-    """The plain call raises here."""
-    s.emit(primitives.raise_, s.emit(error, Const(message)), effect=True)
-    raise Diverges
-
-
 def as_value(s: Session, box: Box) -> Value:
     """A list as one value, under all its names."""
     if isinstance(box, Value):
         return box
     assert isinstance(box, ListBox)
     names = [n for n, other in s.reachable() if other is box and n.isidentifier()]
-    free = [item for item in box.items if is_mutable(item) and item not in s.objects.elements]
-    value = s.atom(ListBox(box.items))
+    value = placed(s, ListBox(box.items))
     assert isinstance(value, Value)
     value.hint = names[0] if names else None
-    for item in free:
-        s.objects.elements.pop(item, None)
     for k, item in enumerate(box.items):
         held_by(s, item, value, Static(k))
     write(s, box, value)
@@ -67,7 +60,7 @@ def append(s: Session, box: Box, value: Box) -> None:
         return
     assert isinstance(box, Value)
     last = s.emit(len, box) if is_mutable(value) else None
-    new = s.emit(primitives.append, box, s.atom(value), hint=box.hint)
+    new = s.emit(primitives.append, box, placed(s, value), hint=box.hint)
     held_by(s, value, new, last)
     write(s, box, new)
 
@@ -114,7 +107,7 @@ def insert(s: Session, box: Box, index: Box, value: Box) -> None:
         write(s, box, ListBox(tuple(items)), keeps_places=False)
         return
     old = as_value(s, box)
-    new = s.emit(primitives.inserted, old, index, s.atom(value), hint=old.hint)
+    new = s.emit(primitives.inserted, old, index, placed(s, value), hint=old.hint)
     held_by(s, value, new, index if index == Static(0) else None)
     write(s, old, new, keeps_places=False)
 
@@ -142,7 +135,10 @@ def _take_out(s: Session, old: Value, index: Box) -> None:
 
 
 def delete_item(s: Session, box: Box, index: Box) -> None:
-    """``del items[index]``, also of a dict or a slice."""
+    """``del items[index]``, also of a dict, a slice or an object."""
+    if isinstance(box, RecordBox):
+        special(s, box, "__delitem__", index)
+        return
     if isinstance(box, DictBox):
         take(s, box, known(s, index, "a dict key"))
         return
@@ -157,8 +153,17 @@ def delete_item(s: Session, box: Box, index: Box) -> None:
     _take_out(s, old, index)
 
 
+def is_container(box: Box) -> bool:
+    """Whether a box is a list, a dict, or an object that stores items in a way of its own."""
+    own = isinstance(box, RecordBox) and hasattr(box.cls, "__setitem__")
+    return own or isinstance(box, DictBox) or is_list(box)
+
+
 def set_item(s: Session, box: Box, index: Box, value: Box) -> None:
-    """``container[index] = value`` of a list or dict."""
+    """``container[index] = value`` of a list, a dict or an object."""
+    if isinstance(box, RecordBox):
+        special(s, box, "__setitem__", index, value)
+        return
     if isinstance(box, DictBox):
         put(s, box, known(s, index, "a dict key"), value)
     elif isinstance(index, SliceBox):
@@ -171,7 +176,7 @@ def set_item(s: Session, box: Box, index: Box, value: Box) -> None:
         write(s, box, ListBox(tuple(items)))
     else:
         old = as_value(s, box)
-        new = s.emit(primitives.replaced, old, index, s.atom(value), hint=old.hint)
+        new = s.emit(primitives.replaced, old, index, placed(s, value), hint=old.hint)
         detach(s, old, index)
         held_by(s, value, new, index)
         write(s, old, new)

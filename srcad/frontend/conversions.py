@@ -130,7 +130,7 @@ def type_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     return Static(found) if found is not None else None
 
 
-@meaning(locals, globals, vars, eval, exec, compile, dir, super)
+@meaning(locals, globals, vars, eval, exec, compile, dir)
 def looks_inside(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """What reads or runs a program by its text or its names has no one meaning here."""
     s.refuse(
@@ -161,8 +161,10 @@ def callable_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def getattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``getattr(x, name, default)``."""
     name = known(s, args[1], "the name of an attribute")
-    if len(args) > 2 and isinstance(args[0], Static) and not hasattr(args[0].value, name):
-        return args[2]
+    if len(args) > 2:
+        found = hasattr_(s, args[:2], kwargs)
+        if isinstance(found, Static) and not found.value:
+            return args[2]
     return attribute(s, args[0], name)
 
 

@@ -9,8 +9,8 @@ import ast
 from typing import Any
 
 from srcad import errors
-from srcad.frontend.attributes import attribute
-from srcad.frontend.boxes import Box, DictBox, FunctionBox, ListBox, MethodBox, Static, TupleBox
+from srcad.frontend.attributes import read_attribute
+from srcad.frontend.boxes import Box, DictBox, FunctionBox, ListBox, Static, TupleBox
 from srcad.frontend.forms import bind, lower, lower_each, lowers
 from srcad.frontend.known import known, spread
 from srcad.frontend.names import lookup
@@ -37,10 +37,7 @@ def name(s: Session, node: ast.Name) -> Box:
 @lowers(ast.Attribute)
 def attribute_of(s: Session, node: ast.Attribute) -> Box:
     """``value.attr``."""
-    box = attribute(s, lower(s, node.value), node.attr)
-    if isinstance(box, MethodBox) and box.name == "__property__":
-        return s.invoke(s, box.receiver, (), {})
-    return box
+    return read_attribute(s, lower(s, node.value), node.attr)
 
 
 @lowers(ast.NamedExpr)

@@ -12,6 +12,7 @@ from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Sta
 from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import known
 from srcad.frontend.names import box_of_object
+from srcad.frontend.objects import special
 from srcad.frontend.scope import Diverges, Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
@@ -41,6 +42,9 @@ def getitem(s: Session, box: Box, index: Box) -> Box:
         return _dict_item(s, box, known(s, index, "a dict key"))
     if isinstance(box, TupleBox | ListBox):
         return _sequence_item(s, box, index)
+    own = special(s, box, "__getitem__", index)
+    if own is not None:
+        return own
     if isinstance(box, RecordBox) and issubclass(box.cls, tuple):
         return _sequence_item(s, TupleBox(box.items), index)
     if (

@@ -19,7 +19,8 @@ from srcad.frontend.boxes import (
     Structure,
     TupleBox,
 )
-from srcad.frontend.scope import NeedsStatic, Session
+from srcad.frontend.scope import Diverges, NeedsStatic, Session
+from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import Numeric, static_value
 
@@ -33,8 +34,11 @@ def truth(box: Box) -> bool | None:
             return bool(box.value)
         except Exception:
             return None
+    if isinstance(box, RecordBox) and not issubclass(box.cls, tuple):
+        plain = not hasattr(box.cls, "__bool__") and not hasattr(box.cls, "__len__")
+        return True if plain else None
     if isinstance(box, Structure):
-        return len(box.items) > 0 or isinstance(box, RecordBox)
+        return len(box.items) > 0
     if isinstance(box, Value | Conflict):
         return None
     return True
@@ -57,6 +61,12 @@ def known(s: Session, box: Box, what: str, node: ast.AST | None = None) -> Any:
         help=("pass it as an argument of its own",),
     )
     raise NeedsStatic(error)
+
+
+def raises(s: Session, error: type[Exception], message: str) -> Any:
+    """The plain call raises here."""
+    s.emit(primitives.raise_, s.emit(error, Const(message)), effect=True)
+    raise Diverges
 
 
 def spread(s: Session, box: Box, node: ast.AST | None = None) -> tuple[Box, ...]:

@@ -13,7 +13,7 @@ from srcad.frontend import containers
 from srcad.frontend.aliases import write
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, Static, TupleBox
 from srcad.frontend.indexing import getitem
-from srcad.frontend.known import known
+from srcad.frontend.known import known, raises
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
@@ -242,7 +242,7 @@ def _dict_pop(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str
 
 def _popitem(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
     if not receiver.keys:
-        containers.raises(s, KeyError, "popitem(): dictionary is empty")
+        raises(s, KeyError, "popitem(): dictionary is empty")
     key = receiver.keys[-1]
     return TupleBox((Static(key), containers.take(s, receiver, key)))
 

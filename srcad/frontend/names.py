@@ -6,6 +6,7 @@ import builtins
 import dataclasses
 import functools
 import types
+from abc import ABCMeta
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,8 @@ def box_of_object(s: Session, value: Any, path: Path | None) -> Box:
         return Static(value, None if is_stable(value) else path)
     if is_constant_object(value):
         s.guard(path, "is", value)
-        return Static(value, path if isinstance(value, types.ModuleType) else None)
+        has_members = isinstance(value, types.ModuleType) or is_plain_class(value)
+        return Static(value, path if has_members else None)
     if is_data(value):
         return s.box(s.captured(path, value))
     s.guard(path, "class", type(value))
@@ -88,6 +90,11 @@ def box_of_object(s: Session, value: Any, path: Path | None) -> Box:
 def is_stable(value: Any) -> bool:
     """Whether an object belongs to a module whose attributes are taken as constant."""
     return str(getattr(value, "__module__", "")).partition(".")[0] in STABLE_MODULES
+
+
+def is_plain_class(value: Any) -> bool:
+    """Whether an object is a class of the user's whose members are found as usual."""
+    return type(value) in (type, ABCMeta) and not is_stable(value)
 
 
 def is_library(value: Any) -> bool:

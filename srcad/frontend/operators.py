@@ -19,12 +19,14 @@ from srcad.frontend.boxes import (
     RecordBox,
     Static,
     TupleBox,
+    is_mutable,
     is_static_number,
 )
 from srcad.frontend.containers import is_list, joined
 from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import truth
 from srcad.frontend.merge import Path, meet
+from srcad.frontend.objects import of_objects, special
 from srcad.frontend.scope import DEAD, Diverges, Session
 from srcad.frontend.storage import note_container
 from srcad.ir import primitives
@@ -87,6 +89,9 @@ def operate(s: Session, target: Callable[[Any, Any], Any], left: Box, right: Box
             return Static(target(left.value, right.value))
         except Exception:
             pass
+    found = of_objects(s, target, left, right)
+    if found is not None:
+        return found
     found = _sequence_operation(s, target, left, right)
     if found is not None:
         return found
@@ -167,6 +172,10 @@ def _repeated(s: Session, left: Box, right: Box) -> Box | None:
 def unary(s: Session, node: ast.UnaryOp) -> Box:
     """``-x``, ``+x``, ``~x``, ``not x``."""
     operand = lower(s, node.operand)
+    name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}.get(type(node.op))
+    own = special(s, operand, name) if name is not None else None
+    if own is not None:
+        return own
     if isinstance(node.op, ast.Not):
         known = truth(operand)
         return Static(not known) if known is not None else s.emit(primitives.not_, operand)
@@ -263,7 +272,11 @@ def compare(s: Session, op: ast.cmpop, left: Box, right: Box) -> Box:
         return _identity(s, left, right, negated=isinstance(op, ast.IsNot))
     if isinstance(op, ast.In | ast.NotIn):
         return _membership(s, left, right, negated=isinstance(op, ast.NotIn))
-    target = COMPARE[type(op)]
+    own = of_objects(s, COMPARE[type(op)], left, right)
+    return _compared_values(s, COMPARE[type(op)], left, right) if own is None else own
+
+
+def _compared_values(s: Session, target: Any, left: Box, right: Box) -> Box:
     if isinstance(left, Static) and isinstance(right, Static) and left.atom is right.atom is None:
         try:
             return Static(bool(target(left.value, right.value)))
@@ -323,7 +336,7 @@ def _identity(s: Session, left: Box, right: Box, *, negated: bool) -> Box:
     other = right if left in none else left
     if none and not (isinstance(other, Value) and isinstance(other.type, Opaque)):
         return Static(negated)
-    if isinstance(left, Value) and isinstance(right, Value) and left is right:
+    if left is right and (isinstance(left, Value) or is_mutable(left)):
         return Static(not negated)
     values = isinstance(left, Value) and isinstance(right, Value)
     if not none and not values and not _may_be_one_object(left, right):

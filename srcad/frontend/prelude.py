@@ -4,6 +4,8 @@
 24
 """
 
+import copy
+
 # ruff: noqa: D103 - these bodies are read like a user's code
 # mypy: ignore-errors
 
@@ -134,6 +136,10 @@ def put_at(items, places, values):
 
 def remove_at(items, places):
     items[:] = [items[k] for k in range(len(items)) if k not in places]
+
+
+def copied(items):
+    return [copy.deepcopy(item) for item in items]
 
 
 def listed(items):

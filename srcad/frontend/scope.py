@@ -33,6 +33,7 @@ from srcad.frontend.boxes import (
     Stale,
     Static,
     Structure,
+    Super,
     Taken,
     TupleBox,
     Unbound,
@@ -255,7 +256,7 @@ class Session:
             return self.hold(self, box)
         if isinstance(box, Stale):
             refuse_stale(self, box)
-        if isinstance(box, Conflict | MethodBox | BoundBox | GeneratorBox | Taken) or (
+        if isinstance(box, Conflict | MethodBox | BoundBox | GeneratorBox | Super | Taken) or (
             isinstance(box, IterBox) and box.kind != "range"
         ):
             _refuse_to_hold(self, box)

@@ -8,8 +8,8 @@ import importlib
 from srcad import errors
 from srcad.frontend.assignment import refuse_write
 from srcad.frontend.attempts import attempted, refuse_in_steps
-from srcad.frontend.boxes import UNBOUND, Box, DictBox, Static
-from srcad.frontend.containers import delete_item, is_list
+from srcad.frontend.boxes import UNBOUND, Box, RecordBox, Static
+from srcad.frontend.containers import delete_item, is_container
 from srcad.frontend.control import Statements, guarded, lower_if
 from srcad.frontend.expressions import function_box
 from srcad.frontend.forms import (
@@ -24,6 +24,7 @@ from srcad.frontend.forms import (
 from srcad.frontend.known import truth
 from srcad.frontend.matching import as_conditional
 from srcad.frontend.names import box_of_object, global_name
+from srcad.frontend.objects import delete_attribute
 from srcad.frontend.operators import choose
 from srcad.frontend.scope import RETURN_NAME, Diverges, Frame, Session
 from srcad.frontend.syntax import binding_of
@@ -170,8 +171,13 @@ def delete(s: Session, node: ast.Delete) -> None:
     for target in node.targets:
         if isinstance(target, ast.Subscript):
             container, index = lower_next(s, lower(s, target.value), target.slice)
-            if isinstance(container, DictBox) or is_list(container):
+            if is_container(container):
                 delete_item(s, container, index)
+                continue
+        if isinstance(target, ast.Attribute):
+            owner = lower(s, target.value)
+            if isinstance(owner, RecordBox):
+                delete_attribute(s, owner, target.attr)
                 continue
         if not isinstance(target, ast.Name):
             refuse_write(s, target, "delete an item or attribute")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from srcad.analysis.activity import Activity, either
+from srcad.analysis.activity import Activity, either, items_activity
 from srcad.analysis.trips import counts_from_zero, equally_long, is_range, may_exit
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import (
@@ -244,7 +244,8 @@ class _LoopReversal:
                 self.collected.append((seq, self.body.pack(item, bars)))
 
     def _give_list_items(self, seq: Value, item: Value, bars: dict[Path, Atom]) -> None:
-        packed = self.body.pack(item, bars)
+        wanted = items_activity(seq.type, self.scope.sweep.facts.active(seq))
+        packed = self.body.pack(item, bars, wanted)
         assert isinstance(self.op, For)
         whole = isinstance(seq.type, TupleOf) or self._is_whole(self.op)
         if whole:

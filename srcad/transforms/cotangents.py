@@ -254,9 +254,13 @@ class Scope:
             return self.call(primitives.build_dict, keys, *parts)
         return self.call(primitives.build_record, Const(type_.cls), keys, *parts)
 
-    def pack(self, value: Value, bars: dict[Path, Atom]) -> Atom:
-        """One atom that holds all cotangents of a value, with zeros where there is none."""
-        return self._packed(value, (), self.sweep.facts.active(value), bars)
+    def pack(self, value: Value, bars: dict[Path, Atom], active: Activity | None = None) -> Atom:
+        """One atom that holds all cotangents of a value, with zeros where there is none.
+
+        `active` says which parts are wanted, where that is more than those of the value itself.
+        """
+        wanted = self.sweep.facts.active(value) if active is None else active
+        return self._packed(value, (), wanted, bars)
 
     def packed(self, value: Value, path: Path, bars: dict[Path, Atom]) -> Atom:
         """One atom that holds the cotangents of a part of a value, whether it is active or not."""

@@ -203,7 +203,8 @@ def undo_getitem(scope: Scope, op: Call, bars: Bars) -> None:
         if isinstance(index, Display):
             _add_to_slice(scope, container, index, bars[()])
         else:
-            add_to_item(scope, container, index, scope.pack(op.result, bars))
+            wanted = scope.sweep.facts.active(container)
+            add_to_item(scope, container, index, scope.pack(op.result, bars, wanted))
     else:
         add_at(scope, container, index, bars[()])
 

@@ -1,0 +1,185 @@
+"""What builtins and the standard library do with objects, dicts and lists."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import copy
+import dataclasses
+import heapq
+import operator
+import random
+from typing import Any
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend import prelude
+from srcad.frontend.boxes import (
+    Box,
+    DictBox,
+    ListBox,
+    RecordBox,
+    Static,
+    Structure,
+    Super,
+    mutable_parts,
+    rebuilt,
+)
+from srcad.frontend.calls import meaning
+from srcad.frontend.containers import as_copy
+from srcad.frontend.known import known
+from srcad.frontend.names import lookup
+from srcad.frontend.objects import delete_attribute, replace, set_attribute, special
+from srcad.frontend.scope import Session
+from srcad.frontend.sequences import length
+from srcad.ir.core import Value
+from srcad.types import ListOf, Numeric
+
+Args = tuple[Box, ...]
+Kwargs = dict[str, Box]
+
+
+# ------------------------------------------------------------------------------ attributes
+@meaning(setattr)
+def setattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``setattr(box, name, value)``."""
+    if not isinstance(args[0], RecordBox):
+        return None
+    set_attribute(s, args[0], known(s, args[1], "the name of an attribute"), args[2])
+    return Static(None)
+
+
+@meaning(object.__setattr__)
+def set_frozen(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``object.__setattr__(self, name, value)``, as frozen classes do it in ``__post_init__``."""
+    if not isinstance(args[0], RecordBox):
+        return None
+    name = known(s, args[1], "the name of an attribute")
+    set_attribute(s, args[0], name, args[2], frozen=False)
+    return Static(None)
+
+
+@meaning(delattr)
+def delattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``delattr(box, name)``."""
+    if not isinstance(args[0], RecordBox):
+        return None
+    delete_attribute(s, args[0], known(s, args[1], "the name of an attribute"))
+    return Static(None)
+
+
+@meaning(object.__init__)
+def init_of_object(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``super().__init__()`` at the end of the line."""
+    return Static(None)
+
+
+@meaning(super)
+def super_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``super()``: the members of the classes behind the one that the method belongs to."""
+    frame = s.frame
+    parameters = getattr(getattr(frame.node, "args", None), "args", [])
+    if args or "__class__" not in frame.cells or not parameters:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot read this 'super'",
+            why="only 'super()' without arguments, in a method, is supported.",
+            help=("name the class:  Base.method(self, ...)",),
+        )
+    name: ast.arg = parameters[0]
+    return Super(frame.cells["__class__"], lookup(s, name.arg))
+
+
+# ------------------------------------------------------------------------------ copies
+@meaning(dataclasses.replace)
+def replace_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``dataclasses.replace(record, **changes)``."""
+    return replace(s, args, dict(kwargs))
+
+
+@meaning(dataclasses.asdict)
+def asdict(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``dataclasses.asdict(record)``."""
+    box = args[0]
+    return DictBox(box.keys, deep(s, box).items) if isinstance(box, RecordBox) else None  # type: ignore[union-attr]
+
+
+@meaning(copy.copy)
+def copy_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``copy.copy(x)``."""
+    box = args[0]
+    if isinstance(box, Structure):
+        return shallow(box)
+    if isinstance(box, Value) and isinstance(box.type, ListOf):
+        return as_copy(s, box)
+    return _copied_value(s, box)
+
+
+@meaning(copy.deepcopy)
+def deepcopy(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``copy.deepcopy(x)``."""
+    return deep(s, args[0])
+
+
+def shallow(box: Structure) -> Box:
+    """Another object with the same parts."""
+    match box:
+        case ListBox(items):
+            return ListBox(items)
+        case DictBox(keys, items):
+            return DictBox(keys, items)
+        case RecordBox(cls, keys, items):
+            return RecordBox(cls, keys, items)
+        case _:
+            return box
+
+
+def deep(s: Session, box: Box, done: dict[int, tuple[Box, Box]] | None = None) -> Box:
+    """A copy of everything inside; what was one object stays one."""
+    done = {} if done is None else done
+    if id(box) not in done:
+        if isinstance(box, Structure):
+            made: Box = rebuilt(box, tuple(deep(s, part, done) for part in box.items))
+        else:
+            made = _copied_value(s, box)
+        done[id(box)] = (box, made)
+    return done[id(box)][1]
+
+
+def _copied_value(s: Session, box: Box) -> Box:
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.form == "array":
+        return s.emit(np.copy, box)
+    if isinstance(box, Value) and isinstance(box.type, ListOf):
+        if isinstance(box.type.item, Numeric) and box.type.item.is_scalar:
+            return as_copy(s, box)
+        return s.invoke(s, Static(prelude.copied), (box,), {})
+    return box
+
+
+# ------------------------------------------------------------------------------ the rest
+@meaning(len)
+def len_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``len(x)``."""
+    own = special(s, args[0], "__len__")
+    return length(s, args[0]) if own is None else own
+
+
+WRITERS: tuple[Any, ...] = (
+    random.shuffle, heapq.heappush, heapq.heappop, heapq.heapify, heapq.heappushpop,
+    heapq.heapreplace, bisect.insort, bisect.insort_left, bisect.insort_right, np.random.shuffle,
+    operator.setitem, operator.delitem, operator.iadd, operator.iconcat,
+)  # fmt: skip
+
+
+@meaning(*WRITERS)
+def writes(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """Functions of the library that write into the list they are given."""
+    if next((p for a in args for p in mutable_parts(a)), None) is None:
+        return None
+    return s.refuse(
+        errors.MutationError,
+        "cannot call a function of the library that writes into a list",
+        why="srcad does not read its source, and would not see the write.",
+        help=("write it with the methods of lists:  items.sort(), items.insert(k, v)",),
+    )

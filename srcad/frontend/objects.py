@@ -1,0 +1,243 @@
+"""Objects of classes: made inside the function, read and written attribute by attribute.
+
+An object is a record of its attributes.  To make one its ``__init__`` is read like any function,
+on a record that has no attributes yet; what a class does beyond plain attributes (``__new__``,
+``__setattr__``, a base class in C) is left to the plain call.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import operator
+import sys
+import types
+from abc import ABCMeta
+from typing import Any
+
+from srcad.frontend.aliases import write
+from srcad.frontend.boxes import BoundBox, Box, Path, RecordBox, Static
+from srcad.frontend.frames import Kept
+from srcad.frontend.known import raises
+from srcad.frontend.names import STABLE_MODULES, box_of_object
+from srcad.frontend.scope import Session
+
+_PLAIN = ("__new__", "__setattr__", "__delattr__", "__getattribute__")
+Args = tuple[Box, ...]
+Kwargs = dict[str, Box]
+
+
+# ------------------------------------------------------------------------------ making
+def is_readable(cls: type) -> bool:
+    """Whether the objects of a class are their attributes, and no more."""
+    if type(cls) not in (type, ABCMeta) or _module(cls) in STABLE_MODULES | sys.stdlib_module_names:
+        return False
+    if "_fields" in vars(cls) or _fields_of_tuple(cls) is not None:
+        return _fields_of_tuple(cls) is not None
+    plain = all(_found(cls, name) is vars(object)[name] for name in _PLAIN)
+    frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
+    return (plain or (frozen and _found(cls, "__new__") is object.__new__)) and not hasattr(
+        cls, "__getattr__"
+    )
+
+
+def _module(cls: type) -> str:
+    return str(cls.__module__).partition(".")[0]
+
+
+def _found(cls: type, name: str) -> Any:
+    return inspect.getattr_static(cls, name)
+
+
+def _fields_of_tuple(cls: type) -> tuple[str, ...] | None:
+    """The fields of a named tuple that is made as `collections.namedtuple` does it."""
+    made_by = next((c for c in cls.__mro__ if "__new__" in vars(c)), object)
+    named = issubclass(cls, tuple) and "_field_defaults" in vars(made_by)
+    return made_by._fields if named else None  # type: ignore[attr-defined]
+
+
+def construct(s: Session, cls: type, path: Path | None, args: Args, kwargs: Kwargs) -> Box:
+    """``cls(*args, **kwargs)``."""
+    fields = _fields_of_tuple(cls)
+    if fields is not None:
+        defaults = getattr(cls, "_field_defaults", {})
+        entries = _bound(s, cls, fields, args, kwargs, defaults)
+        return RecordBox(cls, fields, tuple(entries[n] for n in fields))
+    s.objects.classes[cls] = path
+    init = _found(cls, "__init__")
+    made = RecordBox(cls, (), ())
+    with s.kept(made) as kept:
+        if dataclasses.is_dataclass(cls) and _is_generated(init):
+            _fill(s, cls, path, kept, args, kwargs)
+        elif isinstance(init, types.FunctionType):
+            s.invoke(s, BoundBox(method(s, cls, "__init__", init), (made,)), args, kwargs)
+        elif args or kwargs:
+            raises(s, TypeError, f"{cls.__name__}() takes no arguments")
+    return kept.box
+
+
+def _is_generated(init: Any) -> bool:
+    return isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
+
+
+def _bound(
+    s: Session, cls: type, names: tuple[str, ...], args: Args, kwargs: Kwargs, defaults: Any
+) -> Kwargs:
+    """The fields by name, as the generated ``__init__`` binds them."""
+    entries = dict(zip(names, args, strict=False))
+    wrong = [n for n in kwargs if n not in names or n in entries]
+    entries.update(kwargs)
+    missing = [n for n in names if n not in entries and n not in defaults]
+    if wrong or missing or len(args) > len(names):
+        about = wrong or missing or ["too many"]
+        raises(s, TypeError, f"{cls.__name__}() got wrong or missing arguments: {about[0]!r}")
+    return {n: entries[n] if n in entries else Static(defaults[n]) for n in names}
+
+
+def _fill(s: Session, cls: Any, path: Path | None, kept: Kept, args: Args, kwargs: Kwargs) -> None:
+    """What the generated ``__init__`` of a data class does."""
+    every = [f for f in cls.__dataclass_fields__.values() if _kind(f) != "_FIELD_CLASSVAR"]
+    given = [f for f in every if f.init]
+    names = [f.name for f in given if not f.kw_only] + [f.name for f in given if f.kw_only]
+    plain = sum(not f.kw_only for f in given)
+    if len(args) > plain:
+        raises(s, TypeError, f"{cls.__name__}() takes {plain} positional arguments")
+    optional = {f.name: None for f in given if _has_default(f)}
+    entries = _bound(s, cls, tuple(names), args, kwargs, optional)
+    explicit = {*names[: len(args)], *kwargs}
+    only_init: list[Box] = []
+    for f in every:
+        if f.init or _has_default(f):
+            value = entries[f.name] if f.name in explicit else _default(s, f, path)
+            if _kind(f) == "_FIELD_INITVAR":
+                only_init.append(value)
+            else:
+                set_field(s, kept.now, f.name, value)
+    after = inspect.getattr_static(cls, "__post_init__", None)
+    if isinstance(after, types.FunctionType):
+        bound = BoundBox(method(s, cls, "__post_init__", after), (kept.now,))
+        s.invoke(s, bound, tuple(only_init), {})
+
+
+def _kind(f: Any) -> str:
+    return str(f._field_type.name)
+
+
+def _has_default(f: Any) -> bool:
+    missing = dataclasses.MISSING
+    return f.default is not missing or f.default_factory is not missing
+
+
+def _default(s: Session, f: Any, path: Path | None) -> Box:
+    where = None if path is None else (*path, ("attr", "__dataclass_fields__"), ("item", f.name))
+    name = "default" if f.default is not dataclasses.MISSING else "default_factory"
+    here = None if where is None else (*where, ("attr", name))
+    found = box_of_object(s, getattr(f, name), here)
+    return found if name == "default" else s.invoke(s, found, (), {})
+
+
+def replace(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``dataclasses.replace(record, **changes)``."""
+    (box,) = args
+    if not isinstance(box, RecordBox) or not dataclasses.is_dataclass(box.cls):
+        return None
+    entries = dict(zip(box.keys, box.items, strict=True))
+    for f in dataclasses.fields(box.cls):
+        if f.init and f.name in entries:
+            kwargs.setdefault(f.name, entries[f.name])
+    return construct(s, box.cls, class_path(s, box), (), kwargs)
+
+
+# ------------------------------------------------------------------------------ attributes
+def class_path(s: Session, box: RecordBox) -> Path | None:
+    """How the class of an object is reached at the call."""
+    path = s.paths.get(box.source) if box.source is not None else None
+    return (*path, ("attr", "__class__")) if path is not None else s.objects.classes.get(box.cls)
+
+
+def method(s: Session, cls: type, name: str, function: Any, path: Path | None = None) -> Box:
+    """A function of a class, which may be another one at the next call."""
+    path = s.objects.classes.get(cls) if path is None else path
+    return box_of_object(s, function, None if path is None else (*path, ("attr", name)))
+
+
+def set_attribute(s: Session, box: Box, name: str, value: Box, *, frozen: bool = True) -> None:
+    """``box.name = value``."""
+    assert isinstance(box, RecordBox)
+    found = inspect.getattr_static(box.cls, name, None)
+    parameters = getattr(box.cls, "__dataclass_params__", None)
+    if issubclass(box.cls, tuple) or (isinstance(found, property) and found.fset is None):
+        raises(s, AttributeError, "can't set attribute")
+    if frozen and parameters is not None and parameters.frozen:
+        raises(s, dataclasses.FrozenInstanceError, f"cannot assign to field {name!r}")
+    if isinstance(found, property):
+        s.invoke(s, Static(found.fset), (box, value), {})
+        return
+    set_field(s, box, name, value)
+
+
+def set_field(s: Session, box: Box, name: str, value: Box) -> None:
+    """The attribute itself, without asking the class."""
+    assert isinstance(box, RecordBox)
+    entries = {**dict(zip(box.keys, box.items, strict=True)), name: value}
+    write(s, box, RecordBox(box.cls, tuple(entries), tuple(entries.values())))
+
+
+def delete_attribute(s: Session, box: RecordBox, name: str) -> None:
+    """``del box.name``."""
+    entries = dict(zip(box.keys, box.items, strict=True))
+    if name not in entries:
+        raises(s, AttributeError, name)
+    del entries[name]
+    write(s, box, RecordBox(box.cls, tuple(entries), tuple(entries.values())))
+
+
+# ------------------------------------------------------------------------------ operators
+def special(s: Session, box: Box, name: str, *args: Box) -> Box | None:
+    """``box.__name__(*args)`` where the class of an object defines it in Python."""
+    if not isinstance(box, RecordBox):
+        return None
+    found = inspect.getattr_static(box.cls, name, None)
+    if not isinstance(found, types.FunctionType) or _is_generated(found):
+        return None
+    return s.invoke(
+        s, BoundBox(method(s, box.cls, name, found, class_path(s, box)), (box,)), args, {}
+    )
+
+
+NAMES: dict[Any, tuple[str, str]] = {
+    **{
+        getattr(operator, name): (f"__{name}__", f"__r{name}__")
+        for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+    },
+    operator.and_: ("__and__", "__rand__"),
+    operator.or_: ("__or__", "__ror__"),
+    operator.xor: ("__xor__", "__rxor__"),
+    operator.lt: ("__lt__", "__gt__"),
+    operator.le: ("__le__", "__ge__"),
+    operator.gt: ("__gt__", "__lt__"),
+    operator.ge: ("__ge__", "__le__"),
+    operator.eq: ("__eq__", "__eq__"),
+    operator.ne: ("__ne__", "__ne__"),
+}
+
+
+def of_objects(s: Session, target: Any, left: Box, right: Box) -> Box | None:
+    """An operator that the class of an operand defines."""
+    if target not in NAMES or not (isinstance(left, RecordBox) or isinstance(right, RecordBox)):
+        return None
+    own, reflected = NAMES[target]
+    found = special(s, left, own, right)
+    found = special(s, right, reflected, left) if found is None else found
+    if found is None and target in (operator.eq, operator.ne):
+        return _same_object(left, right, negated=target is operator.ne)
+    return found
+
+
+def _same_object(left: Box, right: Box, *, negated: bool) -> Box | None:
+    """``left == right`` of objects whose classes do not say what is equal."""
+    classes = [b.cls for b in (left, right) if isinstance(b, RecordBox)]
+    plain = vars(object)["__eq__"]
+    if len(classes) == 2 and all(inspect.getattr_static(c, "__eq__") is plain for c in classes):
+        return Static((left is right) != negated)
+    return None

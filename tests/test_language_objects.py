@@ -1,0 +1,399 @@
+"""Objects made inside the function: data classes, plain classes, named tuples, their methods."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections import namedtuple
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pytest
+
+from srcad import errors, grad, gradient, value_and_grad
+from tests.numeric import assert_gradient
+
+V = np.array([0.3, -0.7, 1.1, 0.5])
+Point = namedtuple("Point", "x y")
+
+
+@dataclass
+class State:
+    x: Any
+    v: Any = 1.0
+    log: list = field(default_factory=list)
+    n: int = 0
+
+    def step(self, dt):
+        self.x = self.x + dt * self.v
+        self.v -= dt * self.x
+        self.log.append(self.x)
+        self.n += 1
+        return self
+
+    @property
+    def energy(self):
+        return self.x**2 + self.v**2
+
+
+@dataclass
+class Derived:
+    a: float
+    b: float = 2.0
+    scale: dataclasses.InitVar[float] = 1.0
+    c: float = field(init=False)
+
+    def __post_init__(self, scale):
+        self.c = self.a * self.b * scale
+
+
+@dataclass(frozen=True)
+class Frozen:
+    a: float
+    b: float = 1.0
+    c: float = field(init=False, default=0.0)
+
+    def __post_init__(self):
+        object.__setattr__(self, "c", self.a * self.b)
+
+    def scaled(self, k):
+        return replace(self, a=self.a * k)
+
+    def __add__(self, other):
+        return Frozen(self.a + other.a, self.b * other.b)
+
+
+class Model:
+    scale = 2.0
+
+    def __init__(self, w, b=0.5):
+        self.w = w
+        self.b = b
+        self.calls = 0
+        self.history = []
+
+    def __call__(self, x):
+        self.calls += 1
+        self.history.append(x)
+        return np.tanh(self.w * x + self.b) * self.scale
+
+    @property
+    def norm(self):
+        return np.sum(self.w**2)
+
+    @norm.setter
+    def norm(self, value):
+        self.w = self.w * value
+
+    @cached_property
+    def heavy(self):
+        return np.sum(self.w)
+
+    @staticmethod
+    def square(x):
+        return x * x
+
+    @classmethod
+    def small(cls, w):
+        return cls(w, b=w * 0.1)
+
+
+class Shape:
+    def __init__(self, a):
+        super().__init__()
+        self.a = a
+
+    def area(self):
+        return self.a * self.a
+
+
+class Box(Shape):
+    def __init__(self, a, b):
+        super().__init__(a)
+        self.b = b
+
+    def area(self):
+        return super().area() * self.b
+
+    def __mul__(self, k):
+        return Box(self.a * k, self.b)
+
+    __rmul__ = __mul__
+
+    def __neg__(self):
+        return Box(-self.a, self.b)
+
+    def __getitem__(self, k):
+        return (self.a, self.b)[k]
+
+    def __setitem__(self, k, value):
+        if k == 0:
+            self.a = value
+        else:
+            self.b = value
+
+    def __len__(self):
+        return 2
+
+    def __lt__(self, other):
+        return self.area() < other.area()
+
+
+class Stack:
+    def __init__(self):
+        self.items = []
+
+    def push(self, v):
+        self.items.append(v)
+
+    def pop(self):
+        return self.items.pop()
+
+    def __len__(self):
+        return len(self.items)
+
+
+def state(a, dt):
+    s = State(a)
+    s.step(dt).step(dt)
+    t = replace(s, v=a * 3.0)
+    s.x *= 2.0
+    return s.energy + t.x * t.v + sum(s.log) + s.n
+
+
+def state_in_a_loop(a, dt):
+    s = State(a, v=0.5)
+    for _ in range(5):
+        s.step(dt)
+        if s.x > 0.8:
+            s.v = s.v * 0.9
+    return s.energy + sum(s.log) * s.n
+
+
+def post_init(a, b):
+    p = Derived(a, scale=b)
+    q = replace(p, b=a, scale=2.0)
+    return p.c * q.c
+
+
+def frozen(a, b):
+    p = Frozen(a).scaled(b)
+    q = p + Frozen(a, b)
+    return q.a * q.b + q.c
+
+
+def named_tuple(a, b):
+    p = Point(a, 1.0)
+    for _ in range(3):
+        p = p._replace(x=p.x * b + p.y, y=p.x)
+    return p.x * p.y + p._asdict()["x"]
+
+
+def inheritance(a, b):
+    box = Box(a, b)
+    return box.area() + box.a
+
+
+def special_methods(a, b):
+    box = Box(a, b)
+    big = 2.0 * box * 3.0
+    big[1] = big[0] * b
+    smaller = box if box < big else big
+    return big.area() * len(box) + (-smaller)[0] + (box == box) + (box is not big)
+
+
+def attributes_by_name(a, b):
+    box = Box(a, b)
+    setattr(box, "color", a * b)
+    value = getattr(box, "color") * 2.0 if hasattr(box, "color") else 0.0
+    delattr(box, "color")
+    del box.b
+    return value * (not hasattr(box, "color")) + getattr(box, "b", 3.0) * box.a
+
+
+def two_names(a, b):
+    s = State(a)
+    t = s
+    holder = {"s": s, "all": [s, State(b)]}
+    t.x = t.x * 2.0
+    holder["all"][0].v = b
+    holder["s"].log.append(a)
+    return s.x * s.v * t.log[0] + holder["all"][1].x
+
+
+def copies(a, b):
+    s = State(a, log=[b])
+    shallow, deep = copy.copy(s), copy.deepcopy(s)
+    s.log.append(a)
+    s.x = b
+    return len(shallow.log) * shallow.x + len(deep.log) * deep.x * s.log[1]
+
+
+def stack(a, b):
+    s = Stack()
+    for k in range(4):
+        s.push(a * k)
+        s.push(b)
+        if k > 1:
+            s.push(s.pop() * s.pop())
+    total = 1.0
+    while len(s):
+        total = total * (1.0 + s.pop())
+    return total
+
+
+def made_of_a_constant(a, b):
+    s = State(0.0)
+    for k in range(3):
+        s.x = s.x * a + b
+        s.log.append(s.x * k)
+    return s.x * sum(s.log)
+
+
+def chosen_object(a, b):
+    s = State(a) if a > 0.5 else State(b, 2.0)
+    s.x = s.x * b
+    return s.energy
+
+
+OF_TWO: list[Callable[..., Any]] = [
+    state, state_in_a_loop, post_init, frozen, named_tuple, inheritance, special_methods,
+    attributes_by_name, two_names, copies, stack, made_of_a_constant, chosen_object,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", OF_TWO, ids=lambda f: f.__name__)
+def test_of_two_numbers(f: Callable[..., Any]) -> None:
+    assert value_and_grad(f)(0.7, 0.1)[0] == f(0.7, 0.1)
+    assert_gradient(gradient, f, 0.7, 0.1)
+
+
+def plain_class(x):
+    m = Model(x)
+    h = m(m(x))
+    m.norm = 1.5
+    heavy = m.heavy
+    m.w = m.w * 2.0
+    small = Model.small(x[1])
+    return np.sum(h) + m.norm + heavy * m.heavy + m.calls * np.sum(m.history[1]) + small.b
+
+
+def objects_in_a_list(x):
+    states = [State(e) for e in (x[0], x[1], x[2])]
+    for s in states:
+        s.step(0.1)
+    for p, q in zip(states, states[1:]):
+        p.v += q.x
+    states.append(states.pop(0))
+    return sum(s.energy * (k + 1) for k, s in enumerate(states))
+
+
+def objects_in_a_long_list(x):
+    states = [State(e, 0.5 * e) for e in x]
+    total = 0.0
+    for s in states:
+        total = total + s.energy
+    for k in range(len(x)):
+        states[k].x = states[k].x * 2.0 + total
+    return sum(s.energy for s in states)
+
+
+def arrays_as_attributes(x):
+    s = State(np.zeros(4), np.ones(4))
+    for k in range(3):
+        s.x = s.x + x * k
+        s.v += s.x
+    return np.sum(s.x * s.v)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [plain_class, objects_in_a_list, objects_in_a_long_list, arrays_as_attributes],
+    ids=lambda f: f.__name__,
+)
+def test_of_a_vector(f: Callable[..., Any]) -> None:
+    assert value_and_grad(f)(V)[0] == f(V)
+    assert_gradient(gradient, f, V)
+
+
+# ------------------------------------------------------------------------- arguments and classes
+def test_an_object_of_the_caller_stays_as_it_is() -> None:
+    def f(s):
+        s.step(0.1)
+        s.x = s.x * 2.0
+        return s.energy * sum(s.log)
+
+    given = State(0.7, 0.3, [1.0])
+    got = gradient(f, given)[0]
+
+    assert given == State(0.7, 0.3, [1.0])
+    moved = lambda x: f(State(x, 0.3, [1.0]))
+    assert_gradient(lambda _, x: (got.x,), moved, 0.7)
+
+
+def test_a_class_that_changes_is_seen() -> None:
+    class Scaled:
+        factor = 2.0
+
+        def __init__(self, x):
+            self.x = x
+
+        def value(self):
+            return self.x * self.factor
+
+    g = grad(lambda x: Scaled(x).value())
+    before = g(1.0)
+    Scaled.factor = 5.0
+    after = g(1.0)
+    Scaled.value = lambda self: self.x * 7.0
+
+    assert (before, after, g(1.0)) == (2.0, 5.0, 7.0)
+
+
+def test_a_missing_attribute_raises_as_in_the_plain_call() -> None:
+    with pytest.raises(AttributeError, match="nothing"):
+        gradient(lambda x: State(x).nothing * x, 1.0)
+    with pytest.raises(TypeError):
+        gradient(lambda x: State(x, wrong=1.0).x, 1.0)
+
+
+def test_a_frozen_object_is_not_written_into() -> None:
+    def f(x):
+        p = Frozen(x)
+        p.a = 2.0 * x
+        return p.a
+
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        gradient(f, 1.0)
+
+
+class Counter:
+    def __init__(self):
+        self.count = 0
+
+    def value(self, x):
+        self.count += 1
+        return x * x
+
+
+def test_an_object_from_outside_is_not_written_into() -> None:
+    with pytest.raises(errors.MutationError, match="write to an attribute"):
+        grad(Counter().value)(2.0)
+
+
+def test_inactive_helpers_write_into_what_they_are_given() -> None:
+    """An inactive call used to run on a copy of a local list: what it wrote was lost."""
+
+    def push(items, v):
+        items.append(v)
+
+    def f(a):
+        items = []
+        push(items, 2)
+        push(items, 3)
+        return a * len(items)
+
+    assert gradient(f, 1.5) == (2.0,)
