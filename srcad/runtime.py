@@ -5,11 +5,12 @@ They are used only where types do not decide before the call what they decide at
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 
-from srcad.errors import NonScalarOutputError, UnsupportedTypeError
+from srcad.errors import MutationError, NonScalarOutputError, UnsupportedTypeError
 
 
 def unbroadcast(g: Any, x: Any) -> Any:
@@ -55,6 +56,38 @@ def or_zeros(g: Any, x: Any) -> Any:
 def ascending(keys: Any, reverse: Any = False) -> list[int]:
     """The positions of keys in the order that ``sorted`` gives them."""
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
+
+
+def separate(written: Any, *arguments: Any) -> None:
+    """Refuse arguments in which an object that is written into, or one inside it, stands twice."""
+    inside = set(map(id, _objects(written)))
+    seen: set[int] = set()
+    for argument in arguments:
+        for item in _objects(argument):
+            if id(item) in inside and id(item) in seen:
+                raise MutationError(
+                    "an object that the function writes into is passed to it twice",
+                    why="both names would have to see the write.",
+                    help="pass a copy of it at one of the places:  copy.deepcopy(x)",
+                )
+            seen.add(id(item))
+
+
+def _objects(value: Any) -> Iterator[Any]:
+    """The lists, dicts and objects in a value."""
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, dict):
+            todo += item.values()
+        elif isinstance(item, list | tuple):
+            todo += [x for x in item if not isinstance(x, float | np.ndarray)]
+        elif hasattr(item, "__dataclass_fields__"):
+            todo += vars(item).values()
+        else:
+            continue
+        if not isinstance(item, tuple):
+            yield item
 
 
 def undecided(sentence: str) -> Any:

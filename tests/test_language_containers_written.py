@@ -306,6 +306,51 @@ def memo(x):
     return known[5]
 
 
+def items_replaced_in_a_loop(x):
+    xs = [e for e in x]
+    for i, v in enumerate(xs):
+        xs[i] = v * 2.0 + (xs[i - 1] if i else 0.0)
+    few = [x[0], x[1], x[0] * x[1]]
+    for i, v in enumerate(few):
+        few[i] = v * 2.0
+        if i < 2:
+            few[i + 1] = few[i + 1] + v
+    totals = {"a": x[0], "b": x[1]}
+    for key in totals:
+        totals[key] = totals[key] * 2.0 + few[0]
+    return weighted(xs) + few[0] * few[1] + few[2] * totals["a"] * totals["b"]
+
+
+def records_in_a_list(x):
+    records = []
+    for k in range(4):
+        records.append({"w": x[k], "g": 0.0})
+    for r in records:
+        r["g"] = r["w"] * 2.0
+    for k in range(4):
+        records[k]["w"] -= 0.1 * records[k]["g"]
+    return sum(r["w"] ** 2 for r in records)
+
+
+def rows_in_a_loop(x):
+    g = [[e, e * e] for e in x]
+    for row in g:
+        row[0] = row[0] * 2.0
+        row.append(row[1] * row[0])
+    return sum(sum(r) for r in g)
+
+
+def counted_in_a_set(x):
+    """The size of the set was asked for before the set was filled."""
+    seen, t = set(), 0.0
+    for k in [1, 2, 1, 3, 2]:
+        if k in seen:
+            continue
+        seen.add(k)
+        t = t + x[k] ** 2
+    return t * len(seen)
+
+
 OF_TWO: list[Callable[..., Any]] = [
     methods, repetition, sorted_by_a_constant, sorted_by_value, searched, shared_list,
     read_before_the_write, dict_methods,
@@ -314,7 +359,8 @@ OF_A_VECTOR: list[Callable[..., Any]] = [
     dynamic_methods, slices, places, written_in_a_loop, added_in_a_loop, grid, stack, queue,
     popped_at_the_end, joined, sorted_lists, sorted_pairs, bubble_sort, rows_of_arrays,
     stacked_after_writes, put_first_and_filled_later, held_in_a_dict, written_by_a_helper,
-    dict_in_a_loop, memo,
+    dict_in_a_loop, memo, items_replaced_in_a_loop, records_in_a_list, rows_in_a_loop,
+    counted_in_a_set,
 ]  # fmt: skip
 
 
@@ -376,6 +422,31 @@ def test_a_container_of_the_caller_stays_as_it_is() -> None:
     assert args == ({"w": 0.7, "inner": {"b": 1.3}}, [0.7, 1.3, 0.2])
     for got, k in zip(gradient(f, *args), range(2), strict=True):
         assert_close(got, difference(lambda *a: f(*copy.deepcopy(a)), args, k), 1e-6, 1e-7)
+
+
+def test_one_object_that_is_passed_twice_is_not_written_into() -> None:
+    def f(p, q):
+        p["w"] = p["w"] * 2.0
+        return p["w"] * q["w"]
+
+    p = {"w": 3.0}
+
+    assert gradient(f, p, {"w": 5.0}) == ({"w": 10.0}, {"w": 6.0})
+    with pytest.raises(errors.MutationError, match="passed to it twice"):
+        gradient(f, p, p)
+
+
+def test_rows_of_the_caller_are_written_into_where_they_are_different_lists() -> None:
+    def f(g):
+        for i in range(len(g)):
+            g[i][0] = g[i][0] * g[i - 1][1]
+        return sum(sum(row) for row in g)
+
+    rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+
+    assert_gradient(lambda _, g: gradient(f, g), lambda g: f(copy.deepcopy(g)), rows)
+    with pytest.raises(errors.MutationError, match="passed to it twice"):
+        gradient(f, [rows[0]] * 3)
 
 
 KNOWN = [1.0]
@@ -444,10 +515,33 @@ def held_by_a_function(x):
     return add(x[1])
 
 
+def written_by_a_recursion(x):
+    xs = []
+
+    def go(n):
+        if n == 0:
+            return 0.0
+        xs.append(x[0] * n)
+        return go(n - 1)
+
+    return go(3) + sum(xs)
+
+
+def given_to_a_recursion(x):
+    def go(xs, n):
+        if n == 0:
+            return 0.0
+        xs.append(x[0] * n)
+        return go(xs, n - 1)
+
+    items = [x[1]]
+    return go(items, 3) + sum(items)
+
+
 @pytest.mark.parametrize(
     "f",
     [appended_twice, one_row_many_times, one_of_two, a_copy_of_rows, a_row_of_an_older_list,
-     held_by_a_function],
+     held_by_a_function, written_by_a_recursion, given_to_a_recursion],
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_a_write_whose_path_is_not_known_is_refused(f: Callable[..., Any]) -> None:

@@ -301,17 +301,37 @@ def objects_in_a_long_list(x):
     return sum(s.energy for s in states)
 
 
+def objects_that_see_each_other(x):
+    states = [State(e, 0.5) for e in x]
+    for _ in range(3):
+        for s in states:
+            s.step(0.1)
+    for i, p in enumerate(states):
+        for j, q in enumerate(states):
+            if i != j:
+                p.v = p.v + 0.1 * q.x
+    return sum(s.energy + s.log[-1] for s in states)
+
+
 def arrays_as_attributes(x):
     s = State(np.zeros(4), np.ones(4))
+    old = s.v
     for k in range(3):
         s.x = s.x + x * k
         s.v += s.x
-    return np.sum(s.x * s.v)
+        s.v[0] = x[1]
+    return np.sum(s.x * s.v * old)
 
 
 @pytest.mark.parametrize(
     "f",
-    [plain_class, objects_in_a_list, objects_in_a_long_list, arrays_as_attributes],
+    [
+        plain_class,
+        objects_in_a_list,
+        objects_in_a_long_list,
+        objects_that_see_each_other,
+        arrays_as_attributes,
+    ],
     ids=lambda f: f.__name__,
 )
 def test_of_a_vector(f: Callable[..., Any]) -> None:

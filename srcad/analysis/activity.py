@@ -97,6 +97,7 @@ class Facts:
     varied: dict[Value, Activity] = field(default_factory=dict)
     useful: dict[Value, Activity] = field(default_factory=dict)
     changed: bool = False
+    again: bool = False
 
     def vary(self, value: Value, activity: Activity) -> None:
         """Note that a value depends on the input."""
@@ -111,6 +112,18 @@ class Facts:
         elif isinstance(arg, Display):
             for k, item in enumerate(arg.items):
                 self.use(item, part(activity, k) if arg.kind == "tuple" else activity)
+
+    def follow(self, new: Arg, old: Arg) -> None:
+        """A list has a cotangent for every part of its items that an earlier version has one for.
+
+        The cotangent of the one becomes that of the other; a part must not be missing there.
+        """
+        if isinstance(new, Value) and isinstance(old, Value) and isinstance(new.type, ListOf):
+            tree = self.active(old)
+            if isinstance(tree, tuple) and both(tree, self.active(new)) != tree:
+                before = self.active(new)
+                self.use(new, tree)
+                self.again = self.again or self.active(new) != before
 
     def _grow(self, known: dict[Value, Activity], value: Value, activity: Activity) -> None:
         if activity is False:
@@ -150,7 +163,10 @@ def activity(
     _vary_block(function.block, facts)
     for atom, tree in zip(function.block.results, wanted, strict=True):
         facts.use(atom, tree)
-    _use_block(function.block, facts)
+    facts.again = True
+    while facts.again:
+        facts.again = False
+        _use_block(function.block, facts)
     return facts
 
 
@@ -249,16 +265,26 @@ def _use_block(block: Block, facts: Facts) -> None:
                 tree = facts.active(op.result)
                 if tree is not False:
                     _use_call(op, tree, facts)
+                    _follow_versions(op, facts)
             case If():
                 yields = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
                 for output, a, b in yields:
                     tree = facts.active(output)
                     facts.use(a, tree)
                     facts.use(b, tree)
+                    facts.follow(output, a)
+                    facts.follow(output, b)
                 _use_block(op.then, facts)
                 _use_block(op.orelse, facts)
             case For() | While():
                 _use_loop(op, facts)
+
+
+def _follow_versions(op: Call, facts: Facts) -> None:
+    if _keeps_structure(op.target) or op.target is operator.getitem:
+        for arg in op.args:
+            if isinstance(argument_type(arg), ListOf):
+                facts.follow(op.result, arg)
 
 
 def _use_loop(op: Loop, facts: Facts) -> None:
@@ -276,8 +302,11 @@ def _use_loop(op: Loop, facts: Facts) -> None:
         stable, facts.changed = not facts.changed, facts.changed or before
         if stable:
             break
-    for param, init in zip(op.carried, op.inits, strict=True):
+    columns = zip(op.carried, op.inits, results[:width], carried_outputs(op), strict=True)
+    for param, init, result, output in columns:
         facts.use(init, facts.active(param))
+        for new, old in ((param, init), (param, result), (output, result), (output, init)):
+            facts.follow(new, old)
     if isinstance(op, For):
         for param, seq in zip(op.items, op.seqs, strict=True):
             tree = facts.active(param)

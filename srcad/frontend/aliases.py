@@ -40,12 +40,14 @@ if TYPE_CHECKING:
 class Element:
     """An object that a list holds at an index (None: it is not known where).
 
-    `where` is the place where it went into the list, or was read from it.
+    `where` is the place where it went into the list, or was read from it; `inner` says that it is
+    a part of an object that the list holds.
     """
 
     container: Value | None
     index: Box | None
     where: Location | None
+    inner: bool = False
 
 
 @dataclass(eq=False)
@@ -53,7 +55,9 @@ class Objects:
     """What is known of the objects of one function.
 
     `families` joins lists that may hold the same objects, `newer` leads from a list to its next
-    version, `repeated` are lists that may hold one object twice (or share it with another list);
+    version, `repeated` are lists that may hold one object twice (or share it with another list),
+    `resized` those that were made longer or shorter, `wanted` those of which an item was to be
+    written whose place was not known, `arguments` the caller's objects that are written into;
     `classes` tells how the classes of objects that were made are reached.
     """
 
@@ -61,6 +65,9 @@ class Objects:
     families: dict[Value, Value] = field(default_factory=dict)
     newer: dict[Value, Value] = field(default_factory=dict)
     repeated: list[Value] = field(default_factory=list)
+    resized: list[Box] = field(default_factory=list)
+    wanted: list[Box] = field(default_factory=list)
+    arguments: dict[Value, Location | None] = field(default_factory=dict)
     classes: dict[type, Path | None] = field(default_factory=dict)
 
 
@@ -95,7 +102,8 @@ def note_element(s: Session, target: Any, args: tuple[Arg, ...], result: Value) 
     elif first in s.objects.elements or target is operator.getitem:
         known = s.objects.elements.get(first)
         container = None if known is None else known.container
-        s.objects.elements[result] = Element(container, None, where)
+        inner = target is not operator.getitem and container is not None
+        s.objects.elements[result] = Element(container, None, where, inner)
 
 
 def is_one_of(target: Any, targets: tuple[Any, ...]) -> bool:
@@ -182,30 +190,37 @@ def doubtful(s: Session, box: Box) -> None:
         s.objects.elements[inner] = Element(None, None, s.builder.where)
 
 
-def inherit(s: Session, new: Box, *olds: Box) -> bool:
-    """What is known of a box where paths meet; True if it is an element only now."""
-    found = [e for e in (element_of(s, old) for old in olds) if e is not None]
-    before = element_of(s, new)
-    if not found or not is_mutable(new) or (before is not None and before.index is None):
-        return False
-    containers = [e.container for e in found if e.container is not None]
-    for other in containers[1:]:
-        unite(s, containers[0], other)
-    s.objects.elements[new] = Element(containers[0] if containers else None, None, found[0].where)
-    return True
-
-
 # ------------------------------------------------------------------------------ writing
-def write(s: Session, old: Box, new: Box, *, keeps_places: bool = True) -> None:
+def of_family(s: Session, value: Value, box: Box) -> bool:
+    """Whether two lists may hold the same objects, or be the same list."""
+    return isinstance(box, Value) and family(s, box) is family(s, value)
+
+
+def resizes(s: Session, lists: list[Box], since: int) -> bool:
+    """Whether any of these lists was made longer or shorter."""
+    return any(
+        box in lists or any(isinstance(a, Value) and of_family(s, a, box) for a in lists)
+        for box in s.objects.resized[since:]
+    )
+
+
+def write(
+    s: Session, old: Box, new: Box, *, keeps_places: bool = True, resizes: bool = True
+) -> None:
     """An object was written into: bind its new version under all its names.
 
-    `keeps_places` says that the other items of a list stand where they stood.
+    `keeps_places` says that the other items of a list stand where they stood; `resizes` that it
+    may be longer or shorter now.
     """
+    if resizes:
+        s.objects.resized.append(old)
     _check_owner(s, old)
     _refuse_hidden(s, old)
     element = element_of(s, old)
-    place = None if element is None else _place(s, element)
+    place = None if element is None or element.inner else _place(s, element)
     held = s.replace_everywhere(old, new)
+    if element is not None and element.inner:
+        _keep_inner(s, element, new, held)
     if isinstance(old, Value) and isinstance(new, Value):
         unite(s, old, new)
         note_version(s, old, new)
@@ -218,7 +233,19 @@ def write(s: Session, old: Box, new: Box, *, keeps_places: bool = True) -> None:
         version = s.emit(primitives.replaced, container, index, placed(s, new), hint=container.hint)
         s.objects.elements[new] = Element(version, index, s.builder.where)
         _make_others_stale(s, new, container, index)
-        write(s, container, version)
+        write(s, container, version, resizes=False)
+
+
+def _keep_inner(s: Session, element: Element, new: Box, held: list[tuple[Box, Box]]) -> None:
+    """A part of an item of a list was written: the item must be at hand, to be put back."""
+    if not any(_is_item(s, before) for before, _ in held):
+        _place(s, element)
+    s.objects.elements[new] = element
+
+
+def _is_item(s: Session, box: Box) -> bool:
+    element = element_of(s, box)
+    return element is not None and element.index is not None
 
 
 def _refuse_hidden(s: Session, old: Box) -> None:
@@ -255,29 +282,32 @@ def _carry(s: Session, before: Box, after: Box) -> None:
     version = s.emit(primitives.replaced, container, index, placed(s, after), hint=container.hint)
     s.objects.elements[after] = Element(version, index, s.builder.where)
     _make_others_stale(s, after, container, index)
-    write(s, container, version)
+    write(s, container, version, resizes=False)
 
 
 def _place(s: Session, element: Element) -> tuple[Value, Box]:
     """The list that holds an object as it is now, and where in it."""
-    container, index = element.container, element.index
-    while container in s.objects.newer:
-        container = s.objects.newer[container]
-    if container is None or index is None or not _is_current(s, container):
+    container, index = _current(s, element.container), element.index
+    if index is None and element.container is not None:
+        s.objects.wanted.append(element.container)
+    if container is None or index is None:
         _refuse_unknown_path(s, element)
-    if any(family(s, value) is family(s, container) for value in s.objects.repeated):
+    if any(of_family(s, container, value) for value in s.objects.repeated):
         _refuse_unknown_path(s, element)
     return container, index
 
 
-def _is_current(s: Session, value: Value) -> bool:
-    element = s.objects.elements.get(value)
-    if element is not None and element.container is not None:
-        container: Value | None = element.container
-        while container in s.objects.newer:
-            container = s.objects.newer[container]
-        return container is not None and _is_current(s, container)
-    return any(_holds(box, value) for _, box in s.reachable())
+def _current(s: Session, container: Value | None) -> Value | None:
+    """The version of a list that is there now: one that a name, or another such list, holds."""
+    while container is not None:
+        element = s.objects.elements.get(container)
+        if element is not None and element.container is not None:
+            if _current(s, element.container) is not None:
+                return container
+        elif any(_holds(box, container) for _, box in s.reachable()):
+            return container
+        container = s.objects.newer.get(container)
+    return None
 
 
 def _holds(box: Box, value: Box) -> bool:
@@ -299,7 +329,9 @@ def _make_others_stale(s: Session, new: Box, container: Value, index: Box) -> No
     root, where = family(s, container), s.builder.where
 
     def change(box: Box) -> Box | None:
-        if box is new or not is_mutable(box):
+        if box is new:
+            return box
+        if not is_mutable(box):
             return None
         element = element_of(s, box)
         if element is None or element.container is None:
@@ -331,32 +363,5 @@ def _check_owner(s: Session, box: Box) -> None:
             why="a global or enclosing object would change with every gradient.",
             help=("pass it as an argument, or write into a copy",),
         )
-
-
-# ------------------------------------------------------------------------------ where paths meet
-def settle_aliases(s: Session, rows: list[tuple[tuple[Box, ...], Box]]) -> bool:
-    """Compare the objects that were on each path with those that there are where paths meet.
-
-    A row has a box on every path and the box that it is afterwards.  An object that goes by two
-    names on one path and became two objects is both or one: writing into them is refused.
-    Returns whether anything is known now that was not known before.
-    """
-    changed: bool = False
-    became: dict[tuple[int, int], dict[int, Box]] = {}
-    for befores, after in rows:
-        if not is_mutable(after):
-            continue
-        for path, before in enumerate(befores):
-            if is_mutable(before):
-                became.setdefault((path, id(before)), {})[id(after)] = after
-        values = [b for b in (*befores, after) if isinstance(b, Value)]
-        for other in values[1:]:
-            unite(s, values[0], other)
-        changed = inherit(s, after, *befores) or changed
-    for several in became.values():
-        for box in several.values() if len(several) > 1 else ():
-            found = s.objects.elements.get(box)
-            if found is None or found.index is not None:
-                doubtful(s, box)
-                changed = True
-    return changed
+    if path is not None and source is not None:
+        s.objects.arguments[source] = s.builder.where

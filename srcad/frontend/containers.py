@@ -48,7 +48,7 @@ def as_value(s: Session, box: Box) -> Value:
     value.hint = names[0] if names else None
     for k, item in enumerate(box.items):
         held_by(s, item, value, Static(k))
-    write(s, box, value)
+    write(s, box, value, resizes=False)
     return value
 
 
@@ -173,13 +173,13 @@ def set_item(s: Session, box: Box, index: Box, value: Box) -> None:
             raises(s, IndexError, "list assignment index out of range")
         items = list(box.items)
         items[index.value] = value
-        write(s, box, ListBox(tuple(items)))
+        write(s, box, ListBox(tuple(items)), resizes=False)
     else:
         old = as_value(s, box)
         new = s.emit(primitives.replaced, old, index, placed(s, value), hint=old.hint)
         detach(s, old, index)
         held_by(s, value, new, index)
-        write(s, old, new)
+        write(s, old, new, resizes=False)
 
 
 def set_slice(s: Session, box: Box, index: SliceBox, value: Box) -> None:
@@ -277,7 +277,7 @@ def remove(s: Session, box: Box, value: Box) -> None:
 def reverse(s: Session, box: Box) -> None:
     """``items.reverse()``."""
     if isinstance(box, ListBox):
-        write(s, box, ListBox(box.items[::-1]), keeps_places=False)
+        write(s, box, ListBox(box.items[::-1]), keeps_places=False, resizes=False)
         return
     backward = SliceBox(Static(None), Static(None), Static(-1))
     rename(s, box, s.emit(operator.getitem, box, backward))
@@ -300,7 +300,7 @@ def rename(s: Session, box: Box, new: Box) -> None:
     """The list has these items now, in another order."""
     if isinstance(box, Value) and isinstance(new, Value):
         new.hint = box.hint
-    write(s, box, new, keeps_places=False)
+    write(s, box, new, keeps_places=False, resizes=False)
 
 
 # ------------------------------------------------------------------------------ dicts
@@ -312,7 +312,8 @@ def put(s: Session, box: DictBox, key: Any, value: Box) -> None:
 def merge(s: Session, box: DictBox, more: dict[Any, Box]) -> None:
     """``mapping.update(more)`` and ``mapping |= more``."""
     entries = {**dict(zip(box.keys, box.items, strict=True)), **more}
-    write(s, box, DictBox(tuple(entries), tuple(entries.values())))
+    same_keys = len(entries) == len(box.keys)
+    write(s, box, DictBox(tuple(entries), tuple(entries.values())), resizes=not same_keys)
 
 
 def entries_of(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> dict[Any, Box]:

@@ -10,21 +10,18 @@ from srcad.frontend.boxes import (
     UNBOUND,
     Box,
     Conflict,
-    DictBox,
     FunctionBox,
     ListBox,
-    RecordBox,
     Stale,
     Static,
     Structure,
     Taken,
-    TupleBox,
     Unbound,
     rebuilt,
     same_structure,
 )
 from srcad.frontend.carried import Memory
-from srcad.frontend.merge import can_be_atom
+from srcad.frontend.merge import box_type, can_be_atom, without_value
 from srcad.frontend.scope import Frame, Session
 from srcad.frontend.syntax import (
     holds_functions,
@@ -40,6 +37,7 @@ from srcad.types import (
     Extent,
     ListOf,
     Numeric,
+    Opaque,
     Symbol,
     TupleOf,
     Type,
@@ -103,13 +101,6 @@ def _param(s: Session, type_: Type, hint: str | None, active: bool) -> Value:
     return value
 
 
-def without_value(type_: Type) -> Type:
-    """The type of an integer without the value it has now."""
-    if isinstance(type_, Numeric) and type_.value is not None:
-        return Numeric(type_.dtype, type_.shape, type_.form)
-    return type_
-
-
 def covers(s: Session, known: Box, end: Box) -> bool:
     """Whether a header holds for what a trip leaves."""
     if known is end or isinstance(known, Stale | Taken):
@@ -147,28 +138,6 @@ def _values(box: Box) -> Iterator[Value]:
     elif isinstance(box, Structure):
         for item in box.items:
             yield from _values(item)
-
-
-def box_type(box: Box) -> Type:
-    """The type of the one value that would hold a box."""
-    match box:
-        case Value():
-            return without_value(box.type)
-        case Static():
-            return without_value(atom_type(Const(box.value)))
-        case ListBox(items):
-            result: Type = Undefined()
-            for item in items:
-                result = join(result, box_type(item))
-            return ListOf(result)
-        case RecordBox(cls, names, items):
-            return TupleOf(tuple(box_type(i) for i in items), names, cls)
-        case TupleBox(items):
-            return TupleOf(tuple(box_type(i) for i in items))
-        case DictBox(keys, items):
-            return TupleOf(tuple(box_type(i) for i in items), keys, dict)
-        case _:
-            return Undefined()
 
 
 def type_covers(known: Type, end: Type) -> bool:
@@ -233,7 +202,11 @@ def _widened(s: Session, known: Box, end: Box, name: str | None, same: Same) -> 
         return Conflict(known, end)
     active = any(v in s.active for box in (known, end) for v in _values(box))
     hint = name or next((b.hint for b in (known, end) if isinstance(b, Value) and b.hint), None)
-    return _param(s, loosened(box_type(known), box_type(end)), hint, active)
+    type_ = loosened(box_type(known), box_type(end))
+    both = isinstance(known, Structure) and isinstance(end, Structure)
+    if active and both and isinstance(type_, Opaque):
+        return Conflict(known, end)  # structures that differ: nothing is known of what is inside
+    return _param(s, type_, hint, active)
 
 
 def _first_binding(s: Session, end: Box, hint: str | None = None) -> Box:

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Sequence
 
 from srcad import errors
+from srcad.frontend.aliases import of_family, resizes
 from srcad.frontend.assignment import assign
 from srcad.frontend.attempts import refuse_in_steps
 from srcad.frontend.boxes import (
@@ -14,9 +15,11 @@ from srcad.frontend.boxes import (
     Box,
     GeneratorBox,
     IterBox,
+    ListBox,
     Static,
     mapped,
 )
+from srcad.frontend.containers import is_list
 from srcad.frontend.control import (
     after_break,
     choice,
@@ -31,7 +34,13 @@ from srcad.frontend.scope import Diverges, NeedsStatic, Session
 from srcad.frontend.sequences import sequences
 from srcad.frontend.statements import lower_statements
 from srcad.frontend.storage import is_array, origin
-from srcad.frontend.unrolling import UNROLL_LIMIT, unroll, unrolled_items
+from srcad.frontend.unrolling import (
+    UNROLL_LIMIT,
+    looped_over,
+    refuse_growing,
+    unroll,
+    unrolled_items,
+)
 from srcad.ir.core import (
     BREAK,
     NONE,
@@ -52,15 +61,14 @@ def for_(s: Session, node: ast.For) -> None:
         return
     items = unrolled_items(s, iterable)
     if items is not None:
-        unroll(s, node, items)
-        refuse_growing(s, node, [b for b in looped_over(iterable) if b in s.written])
+        unroll(s, node, iterable, items)
         return
     _at_run_time(s, node, iterable)
 
 
 def _at_run_time(s: Session, node: ast.For, iterable: Box) -> None:
     """A loop at run time, read again in another way where the first does not do."""
-    arrays = [b for b in looped_over(iterable) if is_array(b)]
+    arrays = [b for b in looped_over(iterable) if isinstance(b, Value | ListBox)]
     start = _Start(s)
     try:
         dynamic_for(s, node, iterable)
@@ -71,7 +79,7 @@ def _at_run_time(s: Session, node: ast.For, iterable: Box) -> None:
         if known_items is None or len(known_items) > UNROLL_LIMIT:
             raise problem.error from None
         start.again()
-        unroll(s, node, known_items)
+        unroll(s, node, iterable, known_items)
     except errors.MutationError:
         if not start.has_written(arrays):
             raise
@@ -88,7 +96,7 @@ class _Start:
         self.session = s
         self.names, self.count, self.where = s.snapshot(), len(s.builder.ops), s.builder.where
         self.builder, self.depth = s.builder, len(s.frames)
-        self.written = len(s.written_objects)
+        self.written, self.wanted = len(s.written_objects), len(s.objects.wanted)
 
     def again(self) -> None:
         """Forget what was read since."""
@@ -101,10 +109,15 @@ class _Start:
         s.frame.ends(NONE)
 
     def has_written(self, arrays: Sequence[Box]) -> bool:
-        """Whether any of these arrays was written into since."""
-        objects = frozenset(self.session.written_objects[self.written :])
+        """Whether any of these arrays, or an item of these lists, was written into since."""
+        s = self.session
+        objects = frozenset(s.written_objects[self.written :])
+        wanted = s.objects.wanted[self.wanted :]
         return any(
-            isinstance(a, Value) and origin(self.session, a).objects & objects for a in arrays
+            a in wanted
+            or (isinstance(a, Value) and bool(origin(s, a).objects & objects))
+            or (isinstance(a, Value) and any(of_family(s, a, box) for box in wanted))
+            for a in arrays
         )
 
 
@@ -114,7 +127,7 @@ def _row_by_row(s: Session, node: ast.For, iterable: Box, start: _Start) -> None
     names: list[str] = []
 
     def by_index(box: Box) -> Box | None:
-        if not is_array(box):
+        if not is_array(box) and not is_list(box):
             return None
         name = f"%rows{len(s.frame.env)}"
         names.append(name)
@@ -144,23 +157,21 @@ def generated_for(s: Session, node: ast.For, generator: GeneratorBox) -> None:
         lower_statements(s, node.orelse)
 
 
-def looped_over(box: Box) -> list[Box]:
-    """The sequences behind an iterable."""
-    if isinstance(box, IterBox):
-        return [inner for part in box.parts for inner in looped_over(part)]
-    return [box]
+def _refuse_written(
+    s: Session, node: ast.For, reader: LoopReader, over: list[Box], resized: int
+) -> None:
+    """Refuse a loop over a list that its body makes longer or shorter.
 
-
-def refuse_growing(s: Session, node: ast.For, written: Sequence[object]) -> None:
-    """Refuse a loop over a list that its own body writes into."""
-    if written:
-        s.refuse(
-            errors.MutationError,
-            "cannot write into a list while looping over it",
-            node=node.iter,
-            why="the number of trips would change under way.",
-            help=("loop over a copy:  for item in list(items):",),
-        )
+    A list that is written into, but stays as long, can be read item by item.
+    """
+    by_index = any(isinstance(box, Static) for box in over)
+    starts = {key: reader.before[key[0]].get(key[1], UNBOUND) for key in reader.headers}
+    headers = [reader.headers[key] for key, box in starts.items() if box in over]
+    if resizes(s, [*over, *headers], resized):
+        refuse_growing(s, node)
+    if not by_index and any(header in s.written for header in headers):
+        s.objects.wanted += over
+        refuse_growing(s, node)
 
 
 def dynamic_for(s: Session, node: ast.For, iterable: Box) -> None:
@@ -171,12 +182,9 @@ def dynamic_for(s: Session, node: ast.For, iterable: Box) -> None:
         assign(s, node.target, seqs.target(s, node.target))
         lower_statements(s, node.body)
 
-    reader = LoopReader(s, node, read)
+    reader, resized = LoopReader(s, node, read), len(s.objects.resized)
     reading = reader.settle()
-    over_boxes = looped_over(iterable)
-    starts = {key: reader.before[key[0]].get(key[1], UNBOUND) for key in reader.headers}
-    written = [k for k, b in starts.items() if b in over_boxes and reader.headers[k] in s.written]
-    refuse_growing(s, node, written)
+    _refuse_written(s, node, reader, looped_over(iterable), resized)
     outputs = finish(s, reader, reading, seqs)
     after_loop(s, node.orelse, outputs[0], reading.tags, endless=False)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-from srcad import errors
+from srcad import errors, runtime
 from srcad.frontend import (
     assignment,
     builtin,
@@ -24,6 +24,7 @@ from srcad.frontend import (
     trying,
     writing,
 )
+from srcad.frontend.aliases import holds_objects
 from srcad.frontend.boxes import (
     Box,
     DictBox,
@@ -34,6 +35,7 @@ from srcad.frontend.boxes import (
     Static,
     Structure,
     TupleBox,
+    mutable_parts,
 )
 from srcad.frontend.closures import runtime_function
 from srcad.frontend.functions import Callee, callee_of, inline, read_body, refuse_without_result
@@ -43,9 +45,9 @@ from srcad.frontend.scope import Diverges, NeedsStatic, Session
 from srcad.frontend.syntax import is_generator
 from srcad.frontend.written import overlaid, written_parameters
 from srcad.ir.builder import Builder
-from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Value
+from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Op, Value
 from srcad.records import dataclass
-from srcad.types import Facts, Fixed, Opaque, Type
+from srcad.types import OPAQUE, Facts, Fixed, ListOf, Opaque, Type
 
 FORMS = (
     assignment,
@@ -168,6 +170,20 @@ def _callee(s: Session, function: FunctionType, path: Path) -> Callee:
     return callee
 
 
+def separations(s: Session, boxes: Mapping[str, Box]) -> list[Op]:
+    """The checks that an object of the caller's that is written into goes by one name only."""
+    objects = [part for box in boxes.values() for part in mutable_parts(box)]
+    types = [part.type for part in objects if isinstance(part, Value)]
+    if len(objects) < 2 and not any(isinstance(t, ListOf) and holds_objects(t.item) for t in types):
+        return []
+    checks = Builder()
+    everything = [s.atom(box) for box in boxes.values() if next(mutable_parts(box), None)]
+    for source, where in s.objects.arguments.items():
+        checks.where = where
+        checks.call(runtime.separate, source, *everything, effect=True, type=OPAQUE)
+    return checks.ops
+
+
 def _argument(s: Session, value: Value, given: Any) -> Box:
     if isinstance(value.type, Opaque) and given is not None:
         return Static(given, s.paths[value], atom=value)
@@ -178,12 +194,15 @@ def _argument(s: Session, value: Value, given: Any) -> Box:
 
 def _result(s: Session, callee: Callee, boxes: dict[str, Box]) -> Atom | None:
     """What the function returns; None where every path raises."""
+    start = len(s.builder.ops)
     try:
         return s.atom(_read(s, callee, boxes))
     except Diverges:
         return None
     except NeedsStatic as problem:
         raise problem.error from None
+    finally:
+        s.builder.ops[start:start] = separations(s, boxes)
 
 
 def _read(s: Session, callee: Callee, boxes: dict[str, Box]) -> Box:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from srcad.frontend.aliases import settle_aliases
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
@@ -24,6 +23,7 @@ from srcad.frontend.boxes import (
     same_structure,
     values_of,
 )
+from srcad.frontend.meetings import settle_aliases
 from srcad.frontend.questions import is_plain
 from srcad.frontend.scope import DEAD, RETURN_NAME, Env, Session
 from srcad.frontend.storage import (
@@ -36,7 +36,16 @@ from srcad.frontend.storage import (
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Try, Value
 from srcad.records import dataclass
-from srcad.types import Type, join, take_lengths_for_equal
+from srcad.types import (
+    ListOf,
+    Numeric,
+    Opaque,
+    TupleOf,
+    Type,
+    Undefined,
+    join,
+    take_lengths_for_equal,
+)
 
 
 @dataclass(eq=False)
@@ -88,7 +97,7 @@ class Meeting:
             return self._half_bound(b, hint, left=False)
         if isinstance(b, Unbound):
             return self._half_bound(a, hint, left=True)
-        if not can_be_atom(a) or not can_be_atom(b):
+        if not can_be_atom(a) or not can_be_atom(b) or self._is_vague(a, b):
             return Conflict(a, b)
         if isinstance(a, Value) and isinstance(b, Value):
             view = self._view(a, b, hint)
@@ -98,6 +107,13 @@ class Meeting:
         if isinstance(a, Structure) and isinstance(b, Structure):
             note_container(self.session, output)  # one list, longer on one path than on the other
         return output
+
+    def _is_vague(self, a: Box, b: Box) -> bool:
+        """Whether structures meet that have nothing in common, and carry a derivative."""
+        if not isinstance(a, Structure) or not isinstance(b, Structure):
+            return False
+        vague = isinstance(join(box_type(a), box_type(b)), Opaque)
+        return vague and self.session.is_active(a, b)
 
     def _view(self, a: Value, b: Value, hint: str | None) -> Box | None:
         """A view of one array on both paths is taken anew of what the array is afterwards."""
@@ -193,6 +209,35 @@ def can_be_atom(box: Box) -> bool:
     if isinstance(box, TupleBox | ListBox | DictBox | RecordBox):
         return all(can_be_atom(item) for item in box.items)
     return isinstance(box, Value)
+
+
+def without_value(type_: Type) -> Type:
+    """The type of an integer without the value it has now."""
+    if isinstance(type_, Numeric) and type_.value is not None:
+        return Numeric(type_.dtype, type_.shape, type_.form)
+    return type_
+
+
+def box_type(box: Box) -> Type:
+    """The type of the one value that would hold a box."""
+    match box:
+        case Value():
+            return without_value(box.type)
+        case Static():
+            return without_value(atom_type(Const(box.value)))
+        case ListBox(items):
+            result: Type = Undefined()
+            for item in items:
+                result = join(result, box_type(item))
+            return ListOf(result)
+        case RecordBox(cls, names, items):
+            return TupleOf(tuple(box_type(i) for i in items), names, cls)
+        case TupleBox(items):
+            return TupleOf(tuple(box_type(i) for i in items))
+        case DictBox(keys, items):
+            return TupleOf(tuple(box_type(i) for i in items), keys, dict)
+        case _:
+            return Undefined()
 
 
 @dataclass(eq=False)

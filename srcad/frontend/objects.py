@@ -112,10 +112,10 @@ def _fill(s: Session, cls: Any, path: Path | None, kept: Kept, args: Args, kwarg
             if _kind(f) == "_FIELD_INITVAR":
                 only_init.append(value)
             else:
-                set_field(s, kept.now, f.name, value)
+                set_field(s, kept.box, f.name, value)
     after = inspect.getattr_static(cls, "__post_init__", None)
     if isinstance(after, types.FunctionType):
-        bound = BoundBox(method(s, cls, "__post_init__", after), (kept.now,))
+        bound = BoundBox(method(s, cls, "__post_init__", after), (kept.box,))
         s.invoke(s, bound, tuple(only_init), {})
 
 
@@ -180,7 +180,7 @@ def set_field(s: Session, box: Box, name: str, value: Box) -> None:
     """The attribute itself, without asking the class."""
     assert isinstance(box, RecordBox)
     entries = {**dict(zip(box.keys, box.items, strict=True)), name: value}
-    write(s, box, RecordBox(box.cls, tuple(entries), tuple(entries.values())))
+    write(s, box, RecordBox(box.cls, tuple(entries), tuple(entries.values())), resizes=False)
 
 
 def delete_attribute(s: Session, box: RecordBox, name: str) -> None:

@@ -31,7 +31,7 @@ from srcad.frontend.scope import DEAD, Diverges, Session
 from srcad.frontend.storage import note_container
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Value
-from srcad.types import Numeric, Opaque, same
+from srcad.types import BOOL, Numeric, Opaque, same
 
 MOST_WRITTEN_OUT = 256  # items of a list that is repeated
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -366,5 +366,6 @@ def _membership(s: Session, item: Box, container: Box, *, negated: bool) -> Box:
             )
         if isinstance(container, Static) and container.path is None:
             return Static((item.value in container.value) != negated)
-    result = s.emit(primitives.contains, container, item)
+    unknown = isinstance(container, Value) and isinstance(container.type, Opaque)
+    result = s.emit(primitives.contains, container, item, effect=unknown, type=BOOL)
     return s.emit(primitives.not_, result) if negated else result

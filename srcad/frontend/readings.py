@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 
 from srcad import errors
-from srcad.frontend.aliases import settle_aliases
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
     Done,
+    Stale,
     Structure,
     Taken,
     Unbound,
@@ -42,7 +42,8 @@ from srcad.frontend.headers import (
     slots,
     widened,
 )
-from srcad.frontend.scope import DEAD, Diverges, Session
+from srcad.frontend.meetings import settle_aliases
+from srcad.frontend.scope import DEAD, Diverges, Env, Session
 from srcad.frontend.sequences import Sequences
 from srcad.frontend.unsure import note_header, note_outputs
 from srcad.ir.builder import Builder
@@ -58,6 +59,7 @@ from srcad.ir.rewrite import substitute
 from srcad.records import dataclass
 
 MOST_READINGS = 12
+Rows = list[tuple[tuple[Box, ...], Box]]
 
 
 @dataclass(eq=False)
@@ -170,11 +172,14 @@ class LoopReader:
                     self.headers[key] = widened(s, known, end, user_name(name), same)
                     self.memory.renewed(key, known, self.headers[key], end)
                     stable = False
-        return stable and (dead or (self._memory_holds(reading) and self._keeps_objects(reading)))
+        if dead:
+            return stable
+        stable = stable and self._memory_holds(reading)
+        return self._keeps_objects(reading) and stable
 
     def _keeps_objects(self, reading: Reading) -> bool:
         """Whether every object of the headers is one object before the loop and after a trip."""
-        rows: list[tuple[tuple[Box, ...], Box]] = []
+        rows: Rows = []
         ends: dict[int, Box] = {}
         for level, final in enumerate(reading.finals):
             for name in dict.fromkeys([*self.before[level], *final]):
@@ -184,6 +189,8 @@ class LoopReader:
                     rows += [((part, part), part) for part in mutable_parts(start)]
                 else:
                     rows += objects(start, end, known)
+        if self._forget_first_bindings(rows, reading.finals):
+            return False
         for (start, end), known in rows:
             if ends.setdefault(id(known), end) is not end and is_mutable(end):
                 self.memory.apart.add(id(start))
@@ -202,12 +209,30 @@ class LoopReader:
                 self.headers[key] = self.memory.weakened(key, box, end, wrong, made)
         return not wrong
 
+    def _forget_first_bindings(self, rows: Rows, finals: list[Env]) -> bool:
+        """A name that only a trip binds, to an object with another name, is not read before."""
+        changed = False
+        for (level, name), known in self.headers.items():
+            if self.before[level].get(name, UNBOUND) is not UNBOUND or isinstance(known, Stale):
+                continue
+            end = finals[level].get(name, UNBOUND)
+            if _shares(rows, end):
+                self.headers[level, name] = Stale(end, self.s.builder.where)
+                changed = True
+        return changed
+
     def carried(self, reading: Reading) -> Iterator[tuple[Key, list[Slot]]]:
         """The slots of every carried name, with what enters and what a trip leaves."""
         for (level, name), box in self.headers.items():
             start = self.before[level].get(name, UNBOUND)
             end = reading.finals[level].get(name, UNBOUND)
             yield (level, name), slots(self.s, box, start, end, reading.builder)
+
+
+def _shares(rows: Rows, box: Box) -> bool:
+    """Whether an object in a box goes by another name that is there before the loop."""
+    others = {id(end) for (start, end), _ in rows if not isinstance(start, Unbound)}
+    return any(id(part) in others for part in mutable_parts(box))
 
 
 def objects(start: Box, end: Box, known: Box) -> Iterator[tuple[tuple[Box, ...], Box]]:

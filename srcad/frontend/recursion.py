@@ -6,9 +6,11 @@ from dataclasses import field, replace
 from typing import Any, NoReturn
 
 from srcad import errors
+from srcad.frontend.aliases import doubtful
 from srcad.frontend.boxes import Box, Structure
-from srcad.frontend.headers import box_type, covers, header, widened
-from srcad.frontend.scope import Diverges, Frame, Session
+from srcad.frontend.headers import covers, header, widened
+from srcad.frontend.merge import box_type
+from srcad.frontend.scope import Diverges, Env, Frame, Session
 from srcad.frontend.syntax import calls_itself
 from srcad.ir.core import (
     NONE,
@@ -76,6 +78,8 @@ def call_routine(s: Session, callee: Any, bound: dict[str, Box]) -> Box:
         running.changed = True
         raise Diverges
     headers = {name: header(s, box) for name, box in bound.items()}
+    for box in headers.values():
+        doubtful(s, box)
     variant = Variant(headers, Routine(callee.frame.name))
     variants.append(variant)
     try:
@@ -107,12 +111,8 @@ def _settle(s: Session, callee: Any, variant: Variant) -> None:
         earlier = {key: list(known) for key, known in s.routines.items()}
         before = s.snapshot()
         with s.block() as builder:
-            result = s.read_body(s, callee.node, _frame_for(callee.frame, variant.headers))
-            if variant.result is None:
-                variant.result, variant.changed = header(s, result), True
-            elif not covers(s, variant.result, result):
-                variant.result, variant.changed = widened(s, variant.result, result), True
-            atom = s.atom(result)
+            atom = _read_once(s, callee, variant)
+        _refuse_writes(s, callee, before)
         s.restore(before)
         if not variant.changed:
             break
@@ -120,7 +120,35 @@ def _settle(s: Session, callee: Any, variant: Variant) -> None:
             known[:] = [v for v in known if v in earlier.get(key, ())]
     else:
         refuse_unsettled(s, callee)
+    if atom is None:
+        raise Diverges
     _close(s, variant, Block((), tuple(builder.ops), (atom,)))
+
+
+def _read_once(s: Session, callee: Any, variant: Variant) -> Atom | None:
+    """What the function returns, as far as its own calls are known; None where it always raises."""
+    try:
+        result = s.read_body(s, callee.node, _frame_for(callee.frame, variant.headers))
+    except Diverges:
+        return None
+    if variant.result is None:
+        variant.result, variant.changed = header(s, result), True
+    elif not covers(s, variant.result, result):
+        variant.result, variant.changed = widened(s, variant.result, result), True
+    return s.atom(result)
+
+
+def _refuse_writes(s: Session, callee: Any, before: list[Env]) -> None:
+    """Refuse a recursion that writes into an object of its surroundings."""
+    for frame, env in zip(s.frames, before, strict=True):
+        for name, box in env.items():
+            if frame.env.get(name) is not box:
+                s.refuse(
+                    errors.MutationError,
+                    f"the recursive {callee.frame.name!r} writes into {name!r}",
+                    why="srcad follows what a recursive function returns, not what it writes.",
+                    help=("return the new value instead",),
+                )
 
 
 def _frame_for(frame: Frame, headers: dict[str, Box]) -> Frame:

@@ -6,10 +6,12 @@ import ast
 import operator
 from collections.abc import Callable
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
 from srcad import errors
+from srcad.frontend.aliases import Element, holds_objects
 from srcad.frontend.boxes import Box, DictBox, IterBox, ListBox, SliceBox, Static, TupleBox
 from srcad.frontend.indexing import getitem
 from srcad.frontend.questions import describe_box
@@ -90,6 +92,8 @@ def _one(s: Session, arg: Arg, item: Type, active: bool) -> Sequences:
     value = Value(item)
     if active:
         s.active.add(value)
+    if isinstance(arg, Value) and isinstance(arg.type, ListOf) and holds_objects(item):
+        s.objects.elements[value] = Element(arg, None, s.builder.where)
     return Sequences((arg,), (value,))
 
 
@@ -145,6 +149,12 @@ def _forward(s: Session, box: Box) -> Box:
     return s.emit(operator.getitem, inner, whole)
 
 
+def ordered(s: Session, target: Any, *args: Box, type: Type) -> Value:
+    """A question about an object that is not known, which calls around it may change."""
+    unknown = any(isinstance(a, Value) and isinstance(a.type, Opaque) for a in args)
+    return s.emit(target, *args, effect=unknown, type=type if unknown else None)
+
+
 def length(s: Session, box: Box) -> Box:
     """``len`` of an iterable."""
     if isinstance(box, TupleBox | ListBox | DictBox):
@@ -162,4 +172,4 @@ def length(s: Session, box: Box) -> Box:
                 return stop
             return s.box(s.emit(len, s.emit(range, start, stop, step)))
         return length(s, box.parts[0])
-    return s.box(s.emit(len, box))
+    return s.box(ordered(s, len, box, type=INT))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+from typing import NoReturn
 
+from srcad import errors
+from srcad.frontend.aliases import resizes
 from srcad.frontend.assignment import assign
 from srcad.frontend.boxes import Box, DictBox, IterBox, ListBox, Static, TupleBox
 from srcad.frontend.control import after_break, on_tag, without_continue
+from srcad.frontend.indexing import getitem
 from srcad.frontend.known import static_items
 from srcad.frontend.scope import DEAD, Session
 from srcad.frontend.statements import lower_statements
@@ -41,19 +45,51 @@ def _unrolled_iterator(s: Session, box: IterBox) -> tuple[Box, ...] | None:
     return items if items is not None and len(items) <= FEW else None
 
 
-def unroll(s: Session, node: ast.For, items: tuple[Box, ...]) -> None:
+def looped_over(box: Box) -> list[Box]:
+    """The sequences behind an iterable."""
+    if isinstance(box, IterBox):
+        return [inner for part in box.parts for inner in looped_over(part)]
+    return [box]
+
+
+def refuse_growing(s: Session, node: ast.For) -> NoReturn:
+    """Refuse a loop over a list that its own body makes longer or shorter."""
+    s.refuse(
+        errors.MutationError,
+        "cannot write into a list while looping over it",
+        node=node.iter,
+        why="the number of trips would change under way.",
+        help=("loop over a copy:  for item in list(items):",),
+    )
+
+
+def _item_now(s: Session, node: ast.For, held: Box, iterable: Box, index: int) -> Box:
+    """The item of a trip: what the loop runs over may have other items by now."""
+    assert isinstance(held, TupleBox)
+    over, *items = held.items
+    if over is iterable:
+        return items[index]
+    now = unrolled_items(s, over)
+    if now is None and isinstance(over, Value):
+        return getitem(s, over, Static(index))
+    keys, keys_before = getattr(over, "keys", None), getattr(iterable, "keys", None)
+    if now is None or len(now) != len(items) or keys != keys_before:
+        refuse_growing(s, node)
+    return now[index]
+
+
+def unroll(s: Session, node: ast.For, iterable: Box, items: tuple[Box, ...]) -> None:
     """Read the body once per item."""
     frame = s.frame
     name = f"%unrolled{len(frame.env)}"
-    frame.env[name] = TupleBox(items)  # a trip may write into an item of a later one
+    # A trip may write into an item of a later one, or put another one in its place.
+    frame.env[name] = TupleBox((iterable, *items))
 
     def trips(index: int) -> None:
         if index == len(items):
             lower_statements(s, node.orelse)
             return
-        held = frame.env[name]
-        assert isinstance(held, TupleBox)
-        assign(s, node.target, held.items[index])
+        assign(s, node.target, _item_now(s, node, frame.env[name], iterable, index))
         lower_statements(s, node.body)
         if isinstance(frame.exit, int):
             if frame.exit <= 1 and frame.exit != DEAD:
@@ -66,6 +102,9 @@ def unroll(s: Session, node: ast.For, items: tuple[Box, ...]) -> None:
         if NONE in frame.tags:
             on_tag(s, frame.exit, NONE, lambda: trips(index + 1))
 
+    resized = len(s.objects.resized)
     trips(0)
+    if resizes(s, looped_over(iterable), resized):
+        refuse_growing(s, node)
     frame.env.pop(name, None)
     after_break(s)

@@ -1,0 +1,92 @@
+"""Objects where paths meet: at the end of a conditional, at the start of a trip, after a loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from srcad.frontend.aliases import Element, doubtful, element_of, unite
+from srcad.frontend.boxes import Box, Static, is_mutable
+from srcad.ir.core import Value
+
+if TYPE_CHECKING:
+    from srcad.frontend.scope import Session
+
+Became = dict[tuple[int, int], dict[int, Box]]
+
+
+def settle_aliases(s: Session, rows: list[tuple[tuple[Box, ...], Box]]) -> bool:
+    """Compare the objects that were on each path with those that there are where paths meet.
+
+    A row has a box on every path and the box that it is afterwards.  An object that goes by two
+    names on one path and became two objects is both or one: writing into them is refused.
+    Returns whether anything is known now that was not known before.
+    """
+    changed = False
+    became: Became = {}
+    rows = [(befores, after) for befores, after in rows if is_mutable(after)]
+    for befores, after in rows:
+        for path, before in enumerate(befores):
+            if is_mutable(before):
+                became.setdefault((path, id(before)), {})[id(after)] = after
+        values = [b for b in (*befores, after) if isinstance(b, Value)]
+        for other in values[1:]:
+            unite(s, values[0], other)
+    for befores, after in rows:
+        changed = _inherit(s, after, befores, became) or changed
+    for several in became.values():
+        for box in several.values() if len(several) > 1 else ():
+            found = s.objects.elements.get(box)
+            if found is None or found.index is not None:
+                doubtful(s, box)
+                changed = True
+    return changed
+
+
+def _inherit(s: Session, new: Box, olds: tuple[Box, ...], became: Became) -> bool:
+    """What is known of a box where paths meet; True if it was not known before."""
+    elements = [element_of(s, old) for old in olds]
+    found = [e for e in elements if e is not None]
+    if not found or any(new is old for old in olds):
+        return False
+    containers = [e.container for e in found if e.container is not None]
+    for other in containers[1:]:
+        unite(s, containers[0], other)
+    known = s.objects.elements.get(new)
+    if known is not None and known.index is None and not known.inner:
+        return False
+    place = _common_place(elements, became)
+    wanted = place or Element(containers[0] if containers else None, None, found[0].where)
+    if known is not None and (known.container, known.index, known.inner) == (
+        wanted.container, wanted.index, wanted.inner
+    ):  # fmt: skip
+        return False
+    s.objects.elements[new] = wanted
+    return True
+
+
+def _common_place(elements: list[Element | None], became: Became) -> Element | None:
+    """The place in a list that an object has on every path, if it is the same place."""
+    first = elements[0]
+    if first is None or first.container is None:
+        return None
+    after: set[int] = set()
+    lists: dict[int, Box] = {}
+    for path, element in enumerate(elements):
+        if element is None or element.container is None or element.inner != first.inner:
+            return None
+        if not _same_index(element.index, first.index) and not first.inner:
+            return None
+        lists = became.get((path, id(element.container)), {})
+        after |= set(lists)
+    if len(after) != 1 or len(lists) != 1:
+        return None
+    (container,) = lists.values()
+    if not isinstance(container, Value):
+        return None
+    return Element(container, first.index, first.where, first.inner)
+
+
+def _same_index(a: Box | None, b: Box | None) -> bool:
+    if isinstance(a, Static) and isinstance(b, Static):
+        return bool(a.value == b.value)
+    return a is b and a is not None
