@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from srcad import errors
-from srcad.frontend.boxes import Box, Path
+from srcad.frontend.boxes import UNBOUND, Box, Path
 from srcad.ir.core import NONE, Value
 from srcad.records import dataclass
 
@@ -69,11 +69,12 @@ class Kept:
 
     frame: Frame
     name: str
+    last: Box = UNBOUND
 
     @property
     def box(self) -> Box:
-        """What it is now."""
-        return self.frame.env[self.name]
+        """What it is now, or was at the end."""
+        return self.frame.env.get(self.name, self.last)
 
 
 DEAD = -1  # the tag of a path that raises

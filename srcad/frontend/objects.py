@@ -73,7 +73,7 @@ def construct(s: Session, cls: type, path: Path | None, args: Args, kwargs: Kwar
             s.invoke(s, BoundBox(method(s, cls, "__init__", init), (made,)), args, kwargs)
         elif args or kwargs:
             raises(s, TypeError, f"{cls.__name__}() takes no arguments")
-    return kept.box
+        return kept.box
 
 
 def _is_generated(init: Any) -> bool:

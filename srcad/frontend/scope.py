@@ -171,8 +171,9 @@ class Session:
         frame = self.frame
         name = f"%kept{next(self.serial)}"
         frame.env[name] = box
-        yield Kept(frame, name)
-        frame.env.pop(name, None)
+        kept = Kept(frame, name)
+        yield kept
+        kept.last = frame.env.pop(name)
 
     def note_write(self, what: Box) -> None:
         """Note that an array or container was written into, and where."""

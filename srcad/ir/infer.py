@@ -107,10 +107,9 @@ def is_elementwise(target: object) -> bool:
 def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
     """The type of ``target(*args, **kwargs)``; `OPAQUE` or `NUMBER` where nothing is known."""
     special = _SPECIAL.get(target) if _hashable(target) else None
-    if special is not None:
-        found = special(args)
-        if found is not None:
-            return found
+    found = special(args) if special is not None else None
+    if found is not None:
+        return found
     types = [argument_type(a) for a in args]
     if is_elementwise(target) and all(isinstance(t, Numeric | Opaque) for t in types):
         return _elementwise(target, args, types, kwargs)
