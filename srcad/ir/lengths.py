@@ -107,7 +107,8 @@ def _sliced(length: Extent, parts: Sequence[Arg]) -> Extent:
         return fresh_extent()
     if step.constant == -1 and all(_is_none(part) for part in parts[:2]):
         return length
-    found = _between(length, parts[0], parts[1]) if step.constant >= 1 else None
+    ends = span(length, parts[0], parts[1]) if step.constant >= 1 else None
+    found = None if ends is None else resolved(ends[1] - ends[0])
     if found is None or (found.terms and step.constant > 1):
         return fresh_extent()
     return found if step.constant == 1 else constant_extent(-(-found.constant // step.constant))
@@ -126,8 +127,11 @@ def _bound(arg: Arg, default: Extent) -> Extent | None:
     return None if value is None else resolved(value)
 
 
-def _between(length: Extent, first: Arg, last: Arg) -> Extent | None:
-    """How many places ``first:last`` leaves of an axis."""
+def span(length: Extent, first: Arg, last: Arg) -> tuple[Extent, Extent] | None:
+    """From where to where ``first:last`` goes on an axis; None if it is not known.
+
+    Both lie on the axis, and the second is not before the first.
+    """
     length = resolved(length)
     start, stop = _inside(length, _bound(first, _ZERO)), _inside(length, _bound(last, length))
     if start is None or stop is None:
@@ -139,8 +143,8 @@ def _between(length: Extent, first: Arg, last: Arg) -> Extent | None:
     if not at_least(start, 0) or not at_least(length - stop, 0):
         return None
     if at_least(stop - start, 0):
-        return resolved(stop - start)
-    return _ZERO if at_least(start - stop, 0) else None
+        return resolved(start), resolved(stop)
+    return (resolved(start), resolved(start)) if at_least(start - stop, 0) else None
 
 
 def _inside(length: Extent, bound: Extent | None) -> Extent | None:

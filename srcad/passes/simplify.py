@@ -1,14 +1,14 @@
-"""Simplify the reverse half: the rewrites of `algebra` and `shapes`, and merging of equal calls."""
+"""Simplify the reverse half: `algebra`, `shapes`, `slices`, and merging of equal calls."""
 
 from __future__ import annotations
 
 from srcad.ir.core import Function
-from srcad.passes import algebra, shapes
+from srcad.passes import algebra, shapes, slices
 from srcad.passes.dce import dce
 from srcad.passes.rewriting import Rewriter
 from srcad.passes.shape_reads import shape_reads
 
-ROOMS = (algebra, shapes)  # importing them registers their rewrites
+ROOMS = (algebra, shapes, slices)  # importing them registers their rewrites
 _MOST = 4
 
 
