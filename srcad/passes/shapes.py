@@ -125,6 +125,19 @@ def transpose_of_transpose(r: Rewriter, op: Call) -> Arg | None:
     return inner.args[0]
 
 
+@rewrites(np.transpose)
+def transpose_of_product(r: Rewriter, op: Call) -> Arg | None:
+    """``(a.T @ b).T`` is ``b.T @ a``."""
+    product = r.call_of(op.args[0], operator.matmul)
+    if product is None or len(op.args) != 1 or op.kwargs or not r.used_once(op.args[0]):
+        return None
+    left = r.call_of(product.args[0], np.transpose)
+    ranks = [len(known_shape(arg) or ()) for arg in product.args]
+    if left is None or len(left.args) != 1 or left.kwargs or ranks != [2, 2]:
+        return None
+    return r.make(operator.matmul, r.make(np.transpose, product.args[1]), left.args[0])
+
+
 @rewrites(np.sum)
 def sum_of_a_number(r: Rewriter, op: Call) -> Arg | None:
     """``np.sum(s)`` of what has no axes."""
