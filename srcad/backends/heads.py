@@ -31,8 +31,7 @@ def for_statement(writer: HeadWriter, loop: Loop, body: list[ast.stmt]) -> ast.s
     assert isinstance(loop.op, For)
     if not head.seqs:
         assert head.count is not None
-        trips = _call(writer, range, writer.expr(head.count))
-        return ast.For(writer.store(None), trips, body, [])
+        return ast.For(writer.store(None), _counting(writer, head.count), body, [])
     targets = [writer.store(p) for p in head.patterns]
     if loop.op.backward:
         iterable = _backward(writer, head)
@@ -43,6 +42,16 @@ def for_statement(writer: HeadWriter, loop: Loop, body: list[ast.stmt]) -> ast.s
     else:
         iterable = _zipped(writer, [_cut(writer, head, k) for k in range(len(head.seqs))])
     return ast.For(_target(targets), iterable, body, [])
+
+
+def _counting(writer: HeadWriter, count: Arg) -> ast.expr:
+    """A range of so many trips; the length of a range counts as that range does."""
+    trips = writer.expr(count)
+    if isinstance(trips, ast.Call) and isinstance(trips.func, ast.Name) and trips.func.id == "len":
+        inner = trips.args[0]
+        if isinstance(inner, ast.Call) and getattr(inner.func, "id", None) == "range":
+            return inner
+    return _call(writer, range, trips)
 
 
 def _target(targets: list[ast.expr]) -> ast.expr:

@@ -300,14 +300,43 @@ def add_to_the_same_place(r: Rewriter, op: Call) -> Arg | None:
 
 
 @rewrites(primitives.add_at)
-def add_to_a_place_set_to_zero(r: Rewriter, op: Call) -> Arg | None:
-    """``x[i] = 0.0`` and then ``x[i] += a``."""
+def add_to_a_place_just_set(r: Rewriter, op: Call) -> Arg | None:
+    """``x[i] = a`` and then ``x[i] += b``."""
     inner = r.call_of(op.args[0], primitives.updated)
     if inner is None or inner.args[1] != op.args[1] or not r.used_once(op.args[0]):
         return None
+    value = op.args[2]
     if number(inner.args[2]) != 0:
+        value = r.make(operator.add, inner.args[2], value)
+    return r.make(primitives.updated, inner.args[0], op.args[1], value)
+
+
+@rewrites(primitives.add_at)
+def add_where_it_was_added_before(r: Rewriter, op: Call) -> Arg | None:
+    """``x[i] += a``, ``x[j] += b`` and then ``x[i] += c``: sums may change places."""
+    between: list[Call] = []
+    array = op.args[0]
+    while len(between) < _FAR and r.used_once(array):
+        inner = r.call_of(array, primitives.add_at, primitives.updated)
+        if inner is None:
+            return None
+        if inner.args[1] == op.args[1]:
+            break
+        if inner.target is not primitives.add_at:
+            return None
+        between.append(inner)
+        array = inner.args[0]
+    else:
         return None
-    return r.make(primitives.updated, inner.args[0], op.args[1], op.args[2])
+    if not between:
+        return None
+    result = r.make(primitives.add_at, array, *op.args[1:])
+    for call in reversed(between):
+        result = r.make(primitives.add_at, result, *call.args[1:])
+    return result
+
+
+_FAR = 8
 
 
 @rewrites(primitives.add_at)

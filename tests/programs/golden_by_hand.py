@@ -106,3 +106,17 @@ def power_adjoint(saved, dy):
 def grad_power(x, n):
     _, saved = power_primal(x, n)
     return power_adjoint(saved, 1.0)
+
+
+def grad_diffuse(u0, steps):
+    u = u0.copy()
+    for _ in range(steps):
+        u[1:-1] = u[1:-1] + 0.1 * (u[:-2] - 2 * u[1:-1] + u[2:])
+    du = 2 * u
+    for _ in range(steps):
+        # u[1:-1] = u[1:-1] + 0.1 * (u[:-2] - 2 * u[1:-1] + u[2:])
+        g = du[1:-1].copy()
+        du[1:-1] = 0.8 * g
+        du[:-2] += 0.1 * g
+        du[2:] += 0.1 * g
+    return du

@@ -53,3 +53,10 @@ def power(x, n):
     if n == 0:
         return 1.0
     return x * power(x, n - 1)
+
+
+def diffuse(u0, steps):
+    u = u0.copy()
+    for t in range(steps):
+        u[1:-1] = u[1:-1] + 0.1 * (u[:-2] - 2 * u[1:-1] + u[2:])
+    return np.sum(u**2)
