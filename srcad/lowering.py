@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
 from srcad.frontend import calls
 from srcad.frontend.boxes import Box, Static
 from srcad.frontend.known import spread
-from srcad.frontend.lower import Lowered, lower, session_for
+from srcad.frontend.lower import Lowered, lower, lowered, session_for
 from srcad.frontend.scope import Diverges, Frame, NeedsStatic, Session
-from srcad.frontend.written import overlaid, written_parameters
-from srcad.ir.core import Atom, Block, Const, Function, Value
+from srcad.frontend.written import overlaid
+from srcad.ir.core import Atom, Value
 from srcad.request import Parameter, name_of
 from srcad.rules import registry
 from srcad.types import Facts, Opaque, Type
@@ -28,6 +28,7 @@ def lower_callable(
     arguments: Mapping[str, Any],
     transforms: Callable[..., Any],
     overlaps: Sequence[Sequence[str]] = (),
+    ordered: Collection[str] = (),
 ) -> Lowered:
     """Read a callable for one signature.
 
@@ -49,6 +50,8 @@ def lower_callable(
         What a call of an object of srcad's own means.
     overlaps : sequence of sequences of str
         Parameters that are arrays which share memory.
+    ordered : collection of str
+        Parameters all of whose arrays lie in C order.
 
     Returns
     -------
@@ -57,7 +60,7 @@ def lower_callable(
     """
     if isinstance(function, FunctionType) and registry.lookup(function) is None:
         return lower(function, types, facts, active=active, arguments=arguments,
-                     transforms=transforms, overlaps=overlaps)  # fmt: skip
+                     transforms=transforms, overlaps=overlaps, ordered=ordered)  # fmt: skip
     session = session_for(facts, transforms=transforms, root=function)
     name = name_of(function)
     frame = Frame(name=name, file="", globals={}, path=())
@@ -72,21 +75,17 @@ def lower_callable(
     boxes.update(overlaid(session, [[values[name] for name in group] for group in overlaps]))
     frame.env.update({key: box for key, box in boxes.items() if key not in values})
     result = _result(session, function, parameters, boxes)
-    captures, guards = tuple(session.captures), tuple(session.guards)
-    block = Block((), tuple(session.builder.ops), (result,))
-    made = Function(name, (*values.values(), *(c.value for c in captures)), block)
-    written = frozenset(written_parameters(session))
-    return Lowered(made, captures, guards, frozenset(session.active), written=written)
+    return lowered(session, name, tuple(values.values()), result, None)
 
 
 def _result(
     session: Session, function: Any, parameters: Sequence[Parameter], boxes: Mapping[str, Box]
-) -> Atom:
+) -> Atom | None:
     """What the callable returns; None where every path raises."""
     try:
         return session.atom(_called(session, function, parameters, boxes))
     except Diverges:
-        return Const(None)
+        return None
     except NeedsStatic as problem:
         raise problem.error from None
 

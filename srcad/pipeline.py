@@ -131,8 +131,9 @@ def _lowered(
     arguments: dict[str, Any],
 ) -> Lowered:
     """The function as IR; arguments that it writes into and that overlap are one copy."""
+    ordered = [name for name in active if is_in_c_order(arguments.get(name))]
     lower = partial(lower_callable, function, parameters, types, facts, active=active,
-                    arguments=arguments, transforms=transforms)  # fmt: skip
+                    arguments=arguments, transforms=transforms, ordered=ordered)  # fmt: skip
     lowered = lower()
     names = [p.name for p in parameters]
     written = [k for k, name in enumerate(names) if name in lowered.written]

@@ -151,6 +151,18 @@ def written_while_an_expression_is_read(x):
     return (t * y).sum() + _put(y, x[2])[0] * y[0]
 
 
+def other_shapes_of_arguments(x):
+    u = x.reshape(1, -1)
+    x *= 2
+    u[0, 1:] += x[0]
+    m = np.outer(x, x)
+    m[1].flat[1:] = 0.61
+    m.reshape(-1)[3:5] = x[:2]
+    np.putmask(m, m > 1.0, m * m)
+    np.place(m, m < -1.0, x[0])
+    return np.sum(u * x) + np.sum(m)
+
+
 def swapped_rows(x):
     m = np.outer(x, np.array([1.0, 2.0, 3.0]))
     m[0], m[1] = m[1], m[0]  # the right side holds views: both rows end as the second one
@@ -258,7 +270,7 @@ PROGRAMS = [
     reshaped, in_containers, helper_that_writes, written_while_an_expression_is_read, stencil,
     two_buffers, views_from_before_the_loop, rows_in_nested_loops, rows_as_loop_variables,
     branches_and_breaks, cholesky, swapped_rows, stored_while_unpacking, starred_rows,
-    a_list_that_one_path_fills,
+    a_list_that_one_path_fills, other_shapes_of_arguments,
 ]  # fmt: skip
 
 
@@ -423,3 +435,21 @@ def test_copies_keep_the_order_that_sums_depend_on():
 
     assert value == of_another_order(x.copy(order="K"))
     assert gradient.flags.f_contiguous
+
+
+def through_ravel(x):
+    u = x.ravel()
+    u[0] = 2.0
+    return np.sum(x * x)
+
+
+def test_ravel_of_an_argument_in_c_order_is_a_view():
+    x = np.arange(6.0).reshape(2, 3) + 1.0
+    want = 2.0 * x
+    want[0, 0] = 0.0
+
+    np.testing.assert_array_equal(srcad.grad(through_ravel)(x), want)
+    with pytest.raises(MutationError, match="cannot tell what 'x' holds"):
+        srcad.grad(through_ravel)(np.asfortranarray(x))
+    with pytest.raises(MutationError, match="cannot tell what 'x' holds"):
+        srcad.grad(through_ravel)(np.arange(6.0)[::2])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -43,7 +43,7 @@ from srcad.frontend.guards import Capture, Guard
 from srcad.frontend.recursion import call_routine, is_recursive
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
 from srcad.frontend.syntax import is_generator
-from srcad.frontend.written import overlaid, written_parameters
+from srcad.frontend.written import matrices, overlaid, written_parameters
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Op, Value
 from srcad.records import dataclass
@@ -110,6 +110,7 @@ def lower(
     transforms: Transforms | None = None,
     path: Path = (),
     overlaps: Sequence[Sequence[str]] = (),
+    ordered: Collection[str] = (),
 ) -> Lowered:
     """Read a function for one signature.
 
@@ -131,6 +132,8 @@ def lower(
         How the function is reached; its globals and cells are captured below this path.
     overlaps : sequence of sequences of str
         Parameters that are arrays which share memory: read as views of one copy.
+    ordered : collection of str
+        Parameters all of whose arrays lie in C order.
 
     Returns
     -------
@@ -149,16 +152,23 @@ def lower(
     session.paths.update((value, (("param", name),)) for name, value in params.items())
     given = arguments or {}
     boxes = {name: _argument(session, value, given.get(name)) for name, value in params.items()}
+    session.compact.update(matrices(boxes[name] for name in ordered))
     boxes.update(overlaid(session, [[params[name] for name in group] for group in overlaps]))
     result = _result(session, callee, boxes)
-    raises, atom = result is None, Const(None) if result is None else result
-    params_in_order = (*params.values(), *(c.value for c in session.captures))
-    block = Block((), tuple(session.builder.ops), (atom,))
     where = Location(callee.frame.file, callee.node.lineno, function=function.__name__)
-    made = Function(function.__name__, params_in_order, block, where)
-    captures, guards = tuple(session.captures), tuple(session.guards)
-    written = frozenset(written_parameters(session))
-    return Lowered(made, captures, guards, frozenset(session.active), raises, written)
+    return lowered(session, function.__name__, tuple(params.values()), result, where)
+
+
+def lowered(
+    s: Session, name: str, params: tuple[Value, ...], result: Atom | None, where: Location | None
+) -> Lowered:
+    """What was read, with what it takes for granted; without a result every path raises."""
+    atom = Const(None) if result is None else result
+    block = Block((), tuple(s.builder.ops), (atom,))
+    made = Function(name, (*params, *(c.value for c in s.captures)), block, where)
+    written = frozenset(written_parameters(s))
+    return Lowered(made, tuple(s.captures), tuple(s.guards), frozenset(s.active), result is None,
+                   written)  # fmt: skip
 
 
 def _callee(s: Session, function: FunctionType, path: Path) -> Callee:

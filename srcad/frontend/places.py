@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from srcad.frontend.boxes import Box
-from srcad.ir.core import Arg, Const, Display
+from srcad.ir.core import Arg, Const, Display, Value
 from srcad.records import dataclass
+from srcad.types import Numeric
 
 
 @dataclass(frozen=True)
@@ -58,3 +59,10 @@ def parts_of(index: Arg) -> tuple[Arg, ...]:
     if isinstance(index, Const) and isinstance(index.value, tuple):
         return tuple(Const(part) for part in index.value)
     return (index,)
+
+
+def is_number_index(part: Arg) -> bool:
+    """Whether a part of an index is one number."""
+    if isinstance(part, Const):
+        return type(part.value) is int
+    return isinstance(part, Value) and isinstance(part.type, Numeric) and part.type.is_scalar

@@ -18,9 +18,9 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.boxes import Box, FunctionBox, Stale, inner_boxes, mapped
-from srcad.frontend.places import Step, are_disjoint
+from srcad.frontend.places import Step, are_disjoint, is_number_index, parts_of
 from srcad.ir import primitives
-from srcad.ir.core import Arg, Atom, Value, values_in
+from srcad.ir.core import Arg, Atom, Const, Value, values_in
 from srcad.ir.memory import (
     ALWAYS_VIEWS,
     LAYOUT_VIEWS,
@@ -48,7 +48,8 @@ READ_ONLY = frozenset({np.diagonal, np.broadcast_to, np.diag})
 _PURE_PARTS = frozenset({len, primitives.shape, primitives.is_, primitives.contains})
 _COMPACT: frozenset[Any] = frozenset(
     {np.zeros, np.ones, np.empty, np.full, np.arange, np.linspace, np.eye, np.identity,
-     np.concatenate, np.stack}
+     np.concatenate, np.stack, np.vstack, np.hstack, np.outer, np.dot, np.matmul,
+     operator.matmul, np.tile}
 )  # fmt: skip
 
 
@@ -115,7 +116,8 @@ def note(
     if makes_new_array(target, result.type, kwargs) or is_one_of(target, _PURE_PARTS):
         shape = result.type.shape if isinstance(result.type, Numeric) else None
         flat = shape is not None and len(shape) <= 1
-        if flat or is_one_of(target, _COMPACT) or _all_compact(s, args):
+        c_order = target is np.copy and ("order", Const("C")) in kwargs
+        if flat or c_order or is_one_of(target, _COMPACT) or _all_compact(s, args):
             s.compact.add(result)
         return
     values = [v for arg in (*args, *(a for _, a in kwargs)) for v in values_in(arg)]
@@ -171,7 +173,12 @@ def _view_step(
         return None
     if is_one_of(target, ALWAYS_VIEWS) or is_one_of(target, READ_ONLY):
         return Step(target, args, kwargs)
-    if is_one_of(target, LAYOUT_VIEWS) and is_compact(s, first) and not kwargs:
+    flat = (
+        target is np.reshape
+        and isinstance(first.type, Numeric)
+        and len(first.type.shape or (0, 0)) < 2
+    )
+    if is_one_of(target, LAYOUT_VIEWS) and (flat or is_compact(s, first)) and not kwargs:
         return Step(target, args)
     return None
 
@@ -181,8 +188,15 @@ def is_compact(s: Session, value: Value) -> bool:
     if value in s.compact:
         return True
     where = origin(s, value)
-    laid_out = where.steps is not None and all(st.target in LAYOUT_VIEWS for st in where.steps)
+    laid_out = where.steps is not None and all(map(_keeps_compact, where.steps))
     return laid_out and bool(where.objects) and where.objects <= s.compact
+
+
+def _keeps_compact(step: Step) -> bool:
+    """Whether a view of an array in C order is one: another shape, or one row of rows."""
+    if step.target is operator.getitem:
+        return all(is_number_index(part) for part in parts_of(step.args[0]))
+    return is_one_of(step.target, LAYOUT_VIEWS)
 
 
 def _all_compact(s: Session, args: tuple[Arg, ...]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.boxes import Box, Static
 from srcad.frontend.operators import operate
-from srcad.frontend.places import Step, parts_of
+from srcad.frontend.places import Step, is_number_index, parts_of
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import (
     READ_ONLY,
@@ -28,7 +28,7 @@ from srcad.frontend.storage import (
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.memory import is_one_of, reads_a_copy
-from srcad.types import Numeric, same, same_dtype
+from srcad.types import Numeric, Type, same, same_dtype
 
 EVERYTHING = Const(Ellipsis)
 _WHOLE = Display("slice", (Const(None), Const(None), Const(None)))
@@ -105,7 +105,7 @@ def composed(first: Arg, second: Arg) -> Arg | None:
             if any(_is_ellipsis(p) for p in rest):
                 return None
             result.append(rest.pop(0) if rest else _WHOLE)
-        elif _is_number(part):
+        elif is_number_index(part):
             result.append(part)
         else:
             return None
@@ -116,12 +116,6 @@ def composed(first: Arg, second: Arg) -> Arg | None:
 
 def _is_ellipsis(part: Arg) -> bool:
     return isinstance(part, Const) and part.value is Ellipsis
-
-
-def _is_number(part: Arg) -> bool:
-    if isinstance(part, Const):
-        return type(part.value) is int
-    return isinstance(part, Value) and isinstance(part.type, Numeric) and part.type.is_scalar
 
 
 def turned_back(s: Session, step: Step, new: Value, parent: Value) -> Value:
@@ -170,7 +164,7 @@ def augment_name(s: Session, array: Value, operation: Any, value: Box) -> Value:
         return _rebound(s, array, new)
     if not isinstance(new, Value) or not isinstance(new.type, Numeric):
         return store(s, array, EVERYTHING, new)
-    if array.type.dtype is None or not _same_shape(array.type, new.type):
+    if array.type.dtype is None or not have_same_shape(array.type, new.type):
         return store(s, array, EVERYTHING, new)
     if not same_dtype(array.type.dtype, new.type.dtype):
         check_cast(s, array, new)
@@ -188,7 +182,10 @@ def _rebound(s: Session, array: Value, new: Box) -> Value:
     return value
 
 
-def _same_shape(a: Numeric, b: Numeric) -> bool:
+def have_same_shape(a: Type, b: Type) -> bool:
+    """Whether two arrays certainly have the same shape."""
+    if not isinstance(a, Numeric) or not isinstance(b, Numeric):
+        return False
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         return False
     return all(same(m, n) is True for m, n in zip(a.shape, b.shape, strict=True))

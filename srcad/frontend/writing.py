@@ -71,12 +71,24 @@ def shape_of(s: Session, array: Value) -> Value:
     return s.emit(primitives.shape, array)
 
 
-@meaning(np.putmask, np.place)
+@meaning(np.putmask)
 def putmask(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``np.putmask(a, mask, value)`` of one value, or of an array of the same shape."""
     array, mask, value = target_array(s, args[0], "np.putmask"), args[1], args[2]
+    alike = isinstance(value, Value) and stores.have_same_shape(array.type, value.type)
+    if not alike and not _is_scalar(value):
+        refuse_form(s, "np.putmask", "only with one value, or values of the array's shape")
+    stores.store(s, array, stores.EVERYTHING, s.emit(np.where, mask, value, array))
+    return NOTHING
+
+
+@meaning(np.place)
+def place(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.place(a, mask, value)`` of one value."""
+    array, mask, value = target_array(s, args[0], "np.place"), args[1], args[2]
     if not _is_scalar(value):
-        refuse_form(s, "np.putmask", "only with one value:  a[mask] = value")
+        refuse_form(s, "np.place", "only with one value:  a[mask] = value")
+    mask = s.emit(np.astype, s.emit(np.asarray, mask), Static(bool))
     stores.store(s, array, s.arg(mask), value)
     return NOTHING
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from srcad.frontend.boxes import Box
 from srcad.frontend.places import Step
 from srcad.frontend.scope import Session
-from srcad.frontend.storage import Origin
+from srcad.frontend.storage import Origin, inner_values
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.overlaps import places
@@ -23,6 +23,14 @@ def written_parameters(s: Session) -> Iterator[str]:
         path = s.paths.get(value)
         if path is not None and path[0][0] == "param":
             yield path[0][1]
+
+
+def matrices(boxes: Iterable[Box]) -> Iterator[Value]:
+    """The arrays of two axes or more inside some boxes: those whose order is looked at."""
+    for box in boxes:
+        for value in inner_values(box):
+            if isinstance(value.type, Numeric) and len(value.type.shape or ()) > 1:
+                yield value
 
 
 def overlaid(s: Session, groups: Sequence[Sequence[Value]]) -> dict[str, Box]:
