@@ -13,6 +13,7 @@ from srcad.passes.bundle import bundle
 from srcad.passes.dce import dce
 from srcad.passes.erase import erase
 from srcad.passes.fuse import fuse
+from srcad.passes.idle import without_idle_zeros
 
 
 def checked(function: Function) -> Function:
@@ -30,15 +31,18 @@ def finished(function: Function, own: Sequence[int]) -> Function:
     own : sequence of int
         The positions of the results that must share memory with nothing else.
     """
-    cleaned = checked(dce(fuse(erase(function))))
+    cleaned = checked(_cleaned(function))
     for routine in routines_of(cleaned):
         if _DONE not in routine.derived and routine.function is not None:
             routine.derived[_DONE] = True
-            cleared = checked(dce(fuse(erase(routine.function))))
-            routine.function = checked(bundle(in_place(cleared)))
+            routine.function = checked(bundle(in_place(checked(_cleaned(routine.function)))))
     made = in_place(checked(fresh_results(cleaned, own, writable=False)))
     made = made if is_writable(made) else fresh_results(made, own)
     return checked(bundle(made))
+
+
+def _cleaned(function: Function) -> Function:
+    return without_idle_zeros(dce(fuse(erase(function))))
 
 
 _DONE = "finished"
