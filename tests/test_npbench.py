@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from benchmarks.npbench import KERNELS, check, floating, oracle
+import srcad
+from benchmarks.npbench import KERNELS, check, floating, oracle, stencils
 from benchmarks.npbench.registry import weighted
 from tests import npbench_references
 
@@ -131,3 +132,25 @@ def test_the_gradient_is_right(kernel):
 
 def test_a_gradient_of_many_entries_is_right_in_random_directions():
     assert str(check.finding(KERNELS["softmax"], "bench")) == "right"
+
+
+def jacobi(steps, a, b):
+    stencils.jacobi_2d(steps, b, a)
+    return np.sum(a) + np.sum(b)
+
+
+def seidel(steps, n, a):
+    stencils.seidel_2d(steps, n, a)
+    return np.sum(a)
+
+
+@pytest.mark.parametrize(
+    ("f", "inputs", "wrt"),
+    [(jacobi, (4, np.ones((5, 6)), np.ones((5, 6))), (1, 2)), (seidel, (3, 5, np.ones((5, 5))), 2)],
+)
+def test_linear_updates_save_no_array(f, inputs, wrt):
+    seen = srcad.inspect(f, *inputs, wrt=wrt)
+
+    assert {"a", "b"}.isdisjoint(seen.saved)
+    assert ".append(" not in seen.primal_source
+    assert seen.primal_source.count("copy(") <= 2  # the arguments, which the function writes into
