@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from srcad import grad, gradient, pullback
+from srcad import errors, grad, gradient, pullback
 from tests.numeric import assert_close, assert_gradient
 
 V = np.array([0.3, -0.7, 1.1])
@@ -299,3 +299,20 @@ def test_the_order_of_the_keys_is_kept() -> None:
 
     assert_close(g, {"z": 3.0, "a": 2.0})
     assert list(g) == ["z", "a"]
+
+
+def test_a_structure_whose_depth_changes_in_a_loop_is_refused() -> None:
+    """It was taken for an object of which nothing is known, and its derivative failed."""
+
+    def f(x):
+        head = None
+        for e in (x[0], x[1], x[2]):
+            head = (e, head)
+        s = 0.0
+        while head is not None:
+            s = s + head[0] ** 2
+            head = head[1]
+        return s
+
+    with pytest.raises(errors.UnsupportedTypeError, match="on one path"):
+        gradient(f, V)

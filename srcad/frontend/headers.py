@@ -203,8 +203,8 @@ def _widened(s: Session, known: Box, end: Box, name: str | None, same: Same) -> 
     active = any(v in s.active for box in (known, end) for v in _values(box))
     hint = name or next((b.hint for b in (known, end) if isinstance(b, Value) and b.hint), None)
     type_ = loosened(box_type(known), box_type(end))
-    both = isinstance(known, Structure) and isinstance(end, Structure)
-    if active and both and isinstance(type_, Opaque):
+    structured = isinstance(known, Structure) or isinstance(end, Structure)
+    if active and structured and isinstance(type_, Opaque):
         return Conflict(known, end)  # structures that differ: nothing is known of what is inside
     return _param(s, type_, hint, active)
 
