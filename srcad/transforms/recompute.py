@@ -17,6 +17,7 @@ import numpy as np
 from srcad.ir import primitives
 from srcad.ir.builder import atom_type
 from srcad.ir.core import Atom, Call, Display, Op, Value, values_in
+from srcad.ir.memory import is_one_of
 from srcad.passes.substitute import substituted_call
 from srcad.records import dataclass
 from srcad.types import Numeric
@@ -30,6 +31,7 @@ _CHEAP = frozenset({operator.add, operator.sub, operator.mul, operator.neg, oper
                     operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
                     operator.truediv, operator.floordiv, operator.mod, operator.not_,
                     primitives.not_})  # fmt: skip
+_LIGHT = frozenset({operator.add, operator.sub, operator.mul, operator.neg})
 _BUDGET = 3
 
 
@@ -84,6 +86,11 @@ class Plan:
     def _leaves(self, value: Value) -> frozenset[Value] | None:
         """The local values from which a value can be recomputed cheaply; None if it cannot."""
         found: set[Value] = set()
+        call = self.local.get(value)
+        if call is not None and is_light(call):
+            inner = [v for v in call.operands if v in self.local and v not in self.free]
+            costs = [self._gather(v, found, 0) for v in inner]
+            return None if None in costs or found else frozenset()
         cost = self._gather(value, found, 0)
         return None if cost is None or cost > _BUDGET else frozenset(found)
 
@@ -150,6 +157,17 @@ def is_cheap(call: Call) -> bool:
     if call.target in _READS or call.target in _VIEWS:
         return True
     return call.target in _CHEAP and _is_python(call.result.type)
+
+
+def is_light(call: Call) -> bool:
+    """Whether a call is one sum, difference or product that makes a matrix.
+
+    Making it again from what is at hand takes less time than keeping all of them does.
+    """
+    type_ = call.result.type
+    if not is_one_of(call.target, _LIGHT) or not isinstance(type_, Numeric) or call.effect:
+        return False
+    return type_.form == "array" and type_.dtype is not None and len(type_.shape or ()) >= 2
 
 
 def _is_fancy(call: Call) -> bool:

@@ -161,3 +161,20 @@ def test_a_zero_trip_loop_leaves_a_gradient_of_zero():
 
     assert a == 0.0
     assert x.shape == (0,)
+
+
+def distances(points, centres, weights):
+    total = 0.0
+    for k in range(weights.size):
+        apart = points - centres[k]
+        total = total + weights[k] * np.sum(np.sqrt(apart * apart + 1.0))
+    return total
+
+
+def test_a_matrix_is_made_again_by_one_operation_on_what_is_at_hand():
+    points = np.arange(6.0).reshape(3, 2)
+    args = (points, np.array([[0.3, 1.0], [2.0, -0.4]]), np.array([1.5, 0.5]))
+    source = srcad.grad(distances, wrt=(0, 1, 2)).inspect(*args).adjoint_source
+
+    agrees(distances, *args)
+    assert source.count("apart = points - centres[k]") == 2
