@@ -55,8 +55,9 @@ def keeps_kind(arg: Arg, literal: float) -> bool:
 # ------------------------------------------------------------------------------- literals
 @rewrites(operator.add, operator.sub, operator.mul, operator.truediv, operator.pow)
 def arithmetic_of_two_literals(r: Rewriter, op: Call) -> Arg | None:
-    """``2 * 3`` is 6, where Python itself would not complain."""
-    a, b = number(op.args[0]), number(op.args[1])
+    """``2 * 3`` is 6 and ``1.5 - True`` is 0.5, where Python itself would not complain."""
+    a, b = (int(x.value) if isinstance(x, Const) and type(x.value) is bool else number(x)
+            for x in op.args)  # fmt: skip
     if a is None or b is None or (op.target is operator.pow and abs(b) > 16):
         return None
     if op.target is operator.mul and 1 in (a, b):

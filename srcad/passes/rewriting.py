@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import field, replace
 from typing import Any
 
+import numpy as np
+
 from srcad.ir.builder import atom_type
 from srcad.ir.core import (
     Arg,
@@ -184,6 +186,7 @@ class Rewriter:
             for rewrite in _rewrites_of(call.target):
                 found = rewrite(self, call)
                 if found is not None and not isinstance(found, Display):
+                    found = self._of_same_dtype(found, call)
                     self.depth -= 1
                     return found
             self.depth -= 1
@@ -201,6 +204,15 @@ class Rewriter:
         """An integer that the whole reverse half has at hand, by what is known of it."""
         if isinstance(value.type, Numeric) and value.type.value is not None:
             self.integers.setdefault(resolved(value.type.value), value)
+
+    def _of_same_dtype(self, found: Atom, call: Call) -> Atom:
+        """What stands for an array has its dtype: ``broadcast_to(2.0, n) * y`` is float64."""
+        new, old = atom_type(found), call.result.type
+        if not isinstance(new, Numeric) or not isinstance(old, Numeric):
+            return found
+        if new.form != "array" or old.form != "array" or (new.kind, old.kind) != ("f", "f"):
+            return found
+        return found if new.dtype == old.dtype else self.make(np.astype, found, Const(old.dtype))
 
     def _keep(self, op: Call) -> None:
         self.out.append(op)

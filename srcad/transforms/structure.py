@@ -216,10 +216,24 @@ def add_at(scope: Scope, array: Value, index: Arg, bar: Atom) -> None:
     if isinstance(array.type, Numeric) and array.type.is_scalar:  # x[()], x[...], x[None]
         scope.contribute(array, (), narrowed(scope, bar, array))
         return
+    back = _without_new_axes(index)
+    if back is not None:
+        scope.contribute(array, (), scope.call(operator.getitem, bar, back))
+        return
     target = primitives.add_at_repeated if may_repeat(index) else primitives.add_at
     total = _buffer(scope, array)
     result = scope.builder.call(target, total, index, bar, hint=_bar_name(array))
     scope.replace((array, ()), result)
+
+
+def _without_new_axes(index: Arg) -> Arg | None:
+    """The index that undoes ``x[:, None]``; None where an index does more than add axes."""
+    parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
+    whole = Display("slice", (Const(None),) * 3)
+    if Const(None) not in parts or any(p not in (whole, Const(None), Const(...)) for p in parts):
+        return None
+    places = tuple(Const(0) if part == Const(None) else part for part in parts)
+    return places[0] if len(places) == 1 else Display("tuple", places)
 
 
 def _bar_name(value: Value) -> str | None:

@@ -7,6 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
+import srcad
 from srcad import runtime
 from srcad.ir.builder import Builder
 from srcad.ir.core import Const, Function, Value
@@ -16,6 +17,7 @@ from srcad.ir.text import text
 from srcad.ir.verify import verify
 from srcad.passes.simplify import simplify
 from srcad.signature import describe
+from srcad.testing import check_grads
 from srcad.types import FLOAT, INT, Facts
 from tests.transforms.tracing import Traced, as_arg
 
@@ -168,3 +170,32 @@ def test_the_primal_is_left_alone():
     function = built(lambda x: 1.0 * x + 0.0 + x**2, (1.5,), half="primal")
 
     assert text(simplify(function)) == text(function)
+
+
+def chosen(x, y):
+    return 2.0 * np.sum(np.where(y > 0, x, 0.0) * y)
+
+
+def test_a_broadcast_that_goes_leaves_the_dtype():
+    x, y = np.linspace(-1.0, 1.0, 4), np.linspace(-2, 2, 4).astype(np.float32)
+    x_bar, y_bar = srcad.gradient(chosen, x, y)
+
+    assert (x_bar.dtype, y_bar.dtype) == (np.float64, np.float32)
+    np.testing.assert_array_equal(x_bar, 2.0 * y * (y > 0))
+
+
+def test_an_exponent_is_a_number():
+    assert "** -2.5" in srcad.grad(lambda x: np.sum(x**-1.5)).inspect(np.ones(3)).adjoint_source
+
+
+def shifted(x):
+    m = np.max(x, axis=1)
+    return np.sum(np.log(np.sum(np.exp(x - m[:, None]), axis=1)) + m)
+
+
+def test_an_axis_is_added_by_an_index_and_taken_away_by_one():
+    source = srcad.grad(shifted).inspect(np.ones((3, 2))).adjoint_source
+
+    assert "expand_dims" not in source
+    assert "1.0 - np.sum(" in source
+    check_grads(shifted, (np.arange(6.0).reshape(3, 2) ** 2,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import srcad
 from srcad.ir.core import For, walk
 from tests.transforms.checking import agrees, derived, gradient, shown
 
@@ -177,4 +178,4 @@ def test_a_matrix_is_made_again_by_one_operation_on_what_is_at_hand():
     source = srcad.grad(distances, wrt=(0, 1, 2)).inspect(*args).adjoint_source
 
     agrees(distances, *args)
-    assert source.count("apart = points - centres[k]") == 2
+    assert source.count("    apart = points - centres[k]") == 2
