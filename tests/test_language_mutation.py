@@ -238,6 +238,14 @@ def rows_as_loop_variables(x):
     return (a**2).sum()
 
 
+def entries_written_while_they_are_read(x):
+    a, b = np.cos(x), 0.0
+    for e in a:
+        a *= 0.5  # the entries that follow are half as large
+        b = b * 0.5 + e
+    return b
+
+
 def branches_and_breaks(x):
     y = np.ones(x.size)
     z = y
@@ -269,7 +277,8 @@ PROGRAMS = [
     out_arguments, functions_that_write, own_argument, alias, views, turned_views, unpacked_rows,
     reshaped, in_containers, helper_that_writes, written_while_an_expression_is_read, stencil,
     two_buffers, views_from_before_the_loop, rows_in_nested_loops, rows_as_loop_variables,
-    branches_and_breaks, cholesky, swapped_rows, stored_while_unpacking, starred_rows,
+    entries_written_while_they_are_read, branches_and_breaks, cholesky, swapped_rows,
+    stored_while_unpacking, starred_rows,
     a_list_that_one_path_fills, other_shapes_of_arguments,
 ]  # fmt: skip
 
@@ -358,6 +367,22 @@ def test_arguments_that_share_memory_see_the_writes_of_each_other(arguments):
     np.testing.assert_allclose(
         total, differences(lambda b: of_two(*arguments(b)), base), rtol=2e-7, atol=2e-7
     )
+
+
+def test_a_write_after_a_loop_is_one_into_the_argument():
+    def f(x, y, n):
+        for _ in range(n):
+            x = x * 2.0
+        x[1:] = 5.0
+        return np.sum(x * y)
+
+    g = srcad.grad(f)
+    x = np.array([1.0, 2.0, 3.0])
+
+    np.testing.assert_array_equal(g(x, x.copy(), 0), [1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(g(x, x.copy(), 1), [2.0, 0.0, 0.0])
+    with pytest.raises(MutationError):  # here the write may be one into y, or not
+        g(x, x, 0)
 
 
 def test_a_call_with_overlapping_arguments_is_another_program():

@@ -119,6 +119,8 @@ class Memory:
             holds |= {self.mixed}
         if mode == OWN:
             self.s.origins[param] = Origin(frozenset({param}), (), holds)
+            earlier = (self.s.began.get(o, frozenset({o})) for o in found.objects)
+            self.s.began[param] = frozenset().union(*earlier)
         elif mode == EXACT:
             self.s.origins[param] = Origin(found.objects, found.steps, holds)
         else:
@@ -295,6 +297,8 @@ class Memory:
                     for objects in (found.objects, found.holds)
                 ]
                 s.origins[output] = Origin(moved[0], found.steps, moved[1])
+                if param in s.began:
+                    s.began[output] = s.began[param]
 
 
 def _alike(a: Structure, b: Box) -> bool:

@@ -79,6 +79,7 @@ class Session:
     compact: set[Value] = field(default_factory=set)
     parts: dict[tuple[Value, Any], Value] = field(default_factory=dict)
     written_objects: list[Value] = field(default_factory=list)
+    began: dict[Value, frozenset[Value]] = field(default_factory=dict)
     writes: list[tuple[Box, Builder, int]] = field(default_factory=list)
     serial: Iterator[int] = field(default_factory=itertools.count)
     paths: dict[Value, Path] = field(default_factory=dict)

@@ -289,7 +289,7 @@ def _check_owner(s: Session, objects: frozenset[Value]) -> None:
                 why="a global or enclosing array would change with every gradient.",
                 help=("write into a copy:  y = y.copy()", "or pass the array as an argument"),
             )
-        s.written_objects.append(object_)
+        s.written_objects += (object_, *s.began.get(object_, ()))
         s.note_write(object_)
 
 
