@@ -3,7 +3,7 @@
 ``--features all`` lets programs write into arrays, change containers and catch exceptions, too.
 
 The last line reads ``N passed, M failed, C crashed, R refused, K dropped``; the exit status is 1 if
-a program failed or crashed, if more than 2 % were dropped or 3 % refused.  Failing programs are
+a program failed or crashed, if more than 2 % were dropped or 3 % (`--most-refused`) refused.  Failing programs are
 written to a folder, the first ones are shrunk.
 """
 
@@ -96,6 +96,9 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--alone", action="store_true", help="check only the programs themselves")
     parser.add_argument("--refusals", type=int, default=0, help="how many refusals are shrunk")
+    parser.add_argument(
+        "--most-refused", type=float, default=3.0, help="the percentage that may be refused"
+    )
     parser.add_argument("--small", action="store_true", help="only the small programs")
     parser.add_argument(
         "--show", type=int, metavar="SEED", help="print one program and its outcome"
@@ -192,9 +195,13 @@ class Tally:
     def verdict(self) -> int:
         """Print the last lines; the exit status."""
         share = {k: 100 * self.counts[k] / self.options.count for k in STATUSES}
-        print(f"{share['refused']:.1f} % refused (at most 3), {share['dropped']:.1f} % dropped (2)")
+        most = self.options.most_refused
+        print(
+            f"{share['refused']:.1f} % refused (at most {most:g}), "
+            f"{share['dropped']:.1f} % dropped (2)"
+        )
         print(self.line())
-        few = share["dropped"] <= 2 and share["refused"] <= 3
+        few = share["dropped"] <= 2 and share["refused"] <= most
         return int(self.counts["failed"] + self.counts["crashed"] > 0 or not few)
 
 
