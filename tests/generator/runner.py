@@ -3,8 +3,8 @@
 ``--features all`` lets programs write into arrays, change containers and catch exceptions, too.
 
 The last line reads ``N passed, M failed, C crashed, R refused, K dropped``; the exit status is 1 if
-a program failed or crashed, if more than 2 % were dropped or 3 % (`--most-refused`) refused.  Failing programs are
-written to a folder, the first ones are shrunk.
+a program failed or crashed, if more than 2 % were dropped or 3 % (`--most-refused`) refused.
+Failing programs are written to a folder, the first ones are shrunk.
 """
 
 from __future__ import annotations
