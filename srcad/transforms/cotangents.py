@@ -24,6 +24,7 @@ from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Location, Value
 from srcad.records import dataclass
 from srcad.transforms.sweep import (
+    NOTHING,
     Path,
     Slot,
     Sweep,
@@ -224,6 +225,9 @@ class Scope:
         """The sum of two packed cotangents of one type."""
         if activity is False:
             return Const(None)
+        for one, other in ((a, b), (b, a)):
+            if atom_type(one) == NOTHING:  # a loop over the list has not read this part
+                return other
         if isinstance(type_, TupleOf):
             parts = [
                 self.plus(t, part(activity, k), self.child(type_, a, k), self.child(type_, b, k))

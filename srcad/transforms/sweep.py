@@ -30,7 +30,7 @@ Slot = tuple[Value, Path]
 Inline = Callable[[Builder, Callable[..., Any], list[Any], dict[str, Any]], Any]
 
 _FLOAT64 = np.dtype(np.float64)
-_NOTHING = Opaque(type(None))
+NOTHING = Opaque(type(None))
 
 
 @dataclass(eq=False)
@@ -101,7 +101,7 @@ def cotangent_type(type_: Type, activity: Activity = True) -> Type:
     match type_:
         case Numeric(dtype, shape, form):
             if activity is False:
-                return _NOTHING
+                return NOTHING
             if form == "python" and dtype is not None and dtype.kind in "iub":
                 return FLOAT
             if dtype is not None and dtype.kind in "iub":
@@ -112,7 +112,7 @@ def cotangent_type(type_: Type, activity: Activity = True) -> Type:
             return type_.of(tuple(cotangent_type(t, part(activity, k)) for k, t in parts))
         case ListOf(item):
             return ListOf(cotangent_type(item, activity))
-    return type_ if activity is not False else _NOTHING
+    return type_ if activity is not False else NOTHING
 
 
 def item_type(bars: Type, item: Type, activity: Activity) -> Type:
