@@ -271,6 +271,13 @@ def overwritten(s: Session, old: Value, new: Value) -> None:
     _follow(s, origin(s, old).objects, {old: new}, None, ())
 
 
+def perhaps_written(s: Session, value: Value) -> None:
+    """What may be a number, which stays as it is, or an array, which has changed, is stale."""
+    objects = origin(s, value).objects
+    _check_owner(s, objects)
+    _follow(s, objects, {}, None, ())
+
+
 def rewritten(s: Session, old: Value, new: Value, place: tuple[Step, ...]) -> None:
     """An array (`old`, by itself) got a new version: everything that shows it follows."""
     found = origin(s, old)

@@ -22,6 +22,7 @@ from srcad.frontend.storage import (
     current,
     origin,
     overwritten,
+    perhaps_written,
     realised,
     rewritten,
 )
@@ -178,7 +179,7 @@ def augment_name(s: Session, array: Value, operation: Any, value: Box) -> Value:
 def _rebound(s: Session, array: Value, new: Box) -> Value:
     value = s.atom(new)
     assert isinstance(value, Value)
-    overwritten(s, array, value)
+    perhaps_written(s, array)
     return value
 
 

@@ -118,6 +118,8 @@ class ArmMirrors:
         if mirrors is None:
             return
         for k, output in enumerate(op.outputs):
+            if output not in mirrors or not mirrors.versions.depth(output):
+                continue  # outside of loops every version is still there
             now = mirrored(scope, output)
             origins = [mirrors.versions.origin(arm.results[k], arm) for arm in op.blocks]
             if now is not None and origins[0] is origins[1] and origins[0] is not None:

@@ -45,8 +45,19 @@ def differences(f, x, step=1e-6):
 X = np.array([1.3, -0.7, 0.9, 0.4])
 
 
+def branches_around_the_loop(x):
+    u = np.outer(x, x)
+    for row in u:
+        np.clip(row, -0.5, 0.5, out=row)
+        row[0] = np.sum(np.cos(u) ** 2)
+    if x[0] > 0.0:
+        np.subtract(u, np.sin(u[::-1]), out=u)
+    u[u < 0.3] = x[1]
+    return np.sum(u * u)
+
+
 def test_the_gradient_is_right_and_can_be_taken_again():
-    for f in (prefix, in_branches, two_buffers):
+    for f in (prefix, in_branches, two_buffers, branches_around_the_loop):
         y, back = srcad.pullback(f, X)
         first, second = back(1.0)[0], back(1.0)[0]
 
