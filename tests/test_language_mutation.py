@@ -478,3 +478,28 @@ def test_ravel_of_an_argument_in_c_order_is_a_view():
         srcad.grad(through_ravel)(np.asfortranarray(x))
     with pytest.raises(MutationError, match="cannot tell what 'x' holds"):
         srcad.grad(through_ravel)(np.arange(6.0)[::2])
+
+
+def _set_to_three(b):
+    b[:] = 3.0
+
+
+def prepared_by_helpers(x, buffer):
+    t = buffer * 2.0
+    _set_to_three(buffer[1:])
+    for k in range(2):
+        _set_to_three(buffer[k:])
+        buffer[0] += k
+    np.random.default_rng(3).shuffle(buffer)
+    return np.sum(buffer * x * t)
+
+
+def test_helpers_and_shuffles_write_into_data_without_derivative():
+    x, buffer = np.array([1.0, 2.0, 3.0]), np.arange(3.0)
+    plain = buffer.copy()
+
+    value, gradient = srcad.value_and_grad(prepared_by_helpers)(x, buffer)
+
+    assert np.array_equal(buffer, [0.0, 1.0, 2.0])
+    assert value == prepared_by_helpers(x, plain)
+    np.testing.assert_allclose(gradient, plain * 2.0 * buffer)

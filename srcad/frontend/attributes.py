@@ -34,7 +34,7 @@ from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_constant_object, is_plain_class
 from srcad.frontend.objects import class_path, set_field
 from srcad.frontend.scope import Session
-from srcad.frontend.storage import refuse_stale
+from srcad.frontend.stale import refuse_stale
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import INT, ListOf, Numeric, Opaque
@@ -71,8 +71,7 @@ def attribute(s: Session, box: Box, name: str) -> Box:
         case Value(type=ListOf()) | TupleBox() | ListBox() | DictBox() | FunctionBox():
             return MethodBox(box, name)
         case Value():
-            result = s.emit(primitives.field, box, Const(name))
-            return result if box not in s.active else MethodBox(box, name)
+            return _of_value(s, box, name)
         case BoundBox():
             return MethodBox(box, name)
 
@@ -83,6 +82,13 @@ def read_attribute(s: Session, box: Box, name: str) -> Box:
     if isinstance(found, MethodBox) and found.name == "__property__":
         return s.invoke(s, found.receiver, (), {})
     return found
+
+
+def _of_value(s: Session, box: Value, name: str) -> Box:
+    """An attribute of an object that is there at the call only."""
+    if name == "shuffle" or box in s.active:
+        return MethodBox(box, name)
+    return s.emit(primitives.field, box, Const(name))
 
 
 def _of_number(s: Session, box: Value, name: str) -> Box:

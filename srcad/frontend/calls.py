@@ -32,6 +32,7 @@ from srcad.frontend.folding import all_known, called, folded
 from srcad.frontend.forms import lower_each, lowers
 from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline
 from srcad.frontend.generators import made, parts_in_order
+from srcad.frontend.inactive import may_write_arrays
 from srcad.frontend.known import spread
 from srcad.frontend.methods import METHODS
 from srcad.frontend.names import box_of_object, is_library
@@ -176,6 +177,8 @@ def _write(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, 
     holder = getattr(function, "__self__", None)
     if isinstance(holder, np.ufunc) and function.__name__ == "at":
         return s.add_at(s, holder, args)
+    if isinstance(holder, np.random.RandomState) and function.__name__ == "shuffle":
+        return s.shuffle(s, Static(holder), args, kwargs)
     return None
 
 
@@ -246,14 +249,15 @@ def _inactive(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[st
     function = callee.value
     objects = [p for b in (*args, *kwargs.values()) for p in mutable_parts(b)]
     local = [p for p in objects if not isinstance(p, Value) and p.source is None]  # type: ignore[union-attr]
-    if not objects or is_library(function):
+    if is_library(function) or not isinstance(function, types.FunctionType):
         return opaque_call(s, callee, args, kwargs)
-    if not isinstance(function, types.FunctionType):
+    written = may_write_arrays(function, (*args, *kwargs.values()))
+    if not objects and not written:
         return opaque_call(s, callee, args, kwargs)
     found = unless_refused(s, lambda: _inline(s, callee_of(s, function, callee.path), args, kwargs))
     if not isinstance(found, errors.SrcadError):
         return found
-    if local:
+    if local or written:
         raise found
     return opaque_call(s, callee, args, kwargs)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from srcad.frontend.boxes import UNBOUND, Box, Path, Stale, Static, Unbound
 from srcad.frontend.scope import Diverges, Frame, Session
-from srcad.frontend.storage import refuse_stale
+from srcad.frontend.stale import refuse_stale
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 

@@ -52,7 +52,8 @@ from srcad.frontend.frames import (
 )
 from srcad.frontend.guards import Capture, Guard, GuardKind
 from srcad.frontend.questions import describe_box, is_nondifferentiable, is_plain
-from srcad.frontend.storage import Origin, note, note_part, refuse_stale
+from srcad.frontend.stale import refuse_stale
+from srcad.frontend.storage import Origin, note, note_part
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, Placing
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Value, values_in

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -387,16 +387,3 @@ def note_part(s: Session, value: Value, key: Any, part: Value) -> None:
             s.origins[part] = Origin(frozenset({first}), None)
         return
     s.origins[part] = Origin(whole.everything, None)
-
-
-def refuse_stale(s: Session, box: Stale) -> NoReturn:
-    """Refuse to read memory that was written through another name."""
-    hint = box.value.hint if isinstance(box.value, Value) else None
-    name = f"{hint!r}" if hint else "this"
-    line = f" in line {box.where.line}" if box.where is not None else ""
-    s.refuse(
-        errors.MutationError,
-        f"cannot tell what {name} holds after the write{line}",
-        why="it may be, or share memory with, what was written into, or not.",
-        help=("take a copy before the write:  y = x.copy()",),
-    )

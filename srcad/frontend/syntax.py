@@ -222,3 +222,33 @@ def _surely_bound(statement: ast.stmt) -> set[str]:
     bound = {n.id for n in names if isinstance(n.ctx, ast.Store)}
     read = {n.id for n in names if not isinstance(n.ctx, ast.Store)}
     return bound - read - set(read_counts(statement.value))
+
+
+_WRITERS = frozenset(
+    ["fill", "sort", "put", "partition", "resize", "shuffle", "setfield", "itemset", "byteswap",
+     "copyto", "at"]
+)  # fmt: skip
+
+
+def may_write(node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Whether a function may write into an array that it is given."""
+    arguments = node.args
+    named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    more = [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+    given = {a.arg for a in (*named, *more)}
+    return any(_may_write(inner, given) for inner in ast.walk(node))
+
+
+def _may_write(node: ast.AST, given: set[str]) -> bool:
+    if isinstance(node, ast.Subscript | ast.Attribute):
+        return not isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.target, ast.Name) and node.target.id in given
+    if not isinstance(node, ast.Call):
+        return False
+    if any(k.arg in ("out", None) for k in node.keywords):
+        return True
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _WRITERS:
+        return True
+    passed = {n.id for a in node.args for n in ast.walk(a) if isinstance(n, ast.Name)}
+    return isinstance(node.func, ast.Name) and not passed.isdisjoint(given)
