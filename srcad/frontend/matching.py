@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import Any
 
+import numpy as np
+
 from srcad import errors
 from srcad.frontend.attributes import attribute
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
@@ -261,14 +263,17 @@ def _examples(box: Box) -> Iterator[Any]:
             yield {}
         case RecordBox():
             yield () if issubclass(box.cls, tuple) else None
+        case Value(type=Numeric(form="array")):
+            yield np.zeros(1)  # a sequence since NumPy 2.5
         case Value(type=Numeric()):
             yield 0
 
 
+_SEQUENCE = 1 << 5  # the flag of a type that ``match`` itself looks at
+
+
 def _is_sequence(value: Any) -> bool:
-    return isinstance(value, collections.abc.Sequence) and not isinstance(
-        value, str | bytes | bytearray
-    )
+    return bool(type(value).__flags__ & _SEQUENCE)
 
 
 def _is_mapping(value: Any) -> bool:
