@@ -10,6 +10,7 @@ Code without masks pays nothing, and neither does code whose partials are finite
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,20 +60,12 @@ def cut(scope: Scope, op: Call, y_bar: Atom, partial: Any) -> Atom | None:
 
 def _meets_singularity(sweep: Sweep, value: Value) -> bool:
     """Whether a singular function is taken of a value, or of what is made of it entry by entry."""
-    seen: set[Value] = set()
-    pending = [value]
-    while pending:
-        one = pending.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        for call in sweep.read_by.get(one, ()):
-            if not is_elementwise(call.target):
-                continue
-            if _is_singular(call):
-                return True
-            pending.append(call.result)
-    return False
+    return _arrives(sweep, value, _towards_singularity)
+
+
+def _towards_singularity(sweep: Sweep, value: Value) -> list[Value] | None:
+    readers = [call for call in sweep.read_by.get(value, ()) if is_elementwise(call.target)]
+    return None if any(map(_is_singular, readers)) else [call.result for call in readers]
 
 
 def _is_singular(call: Call) -> bool:
@@ -114,21 +107,17 @@ def _is_cut(sweep: Sweep, value: Value) -> bool:
     """Whether entries of an array are overwritten later, or outside of a triangle that is kept."""
     if not isinstance(value.type, Numeric) or not value.type.shape:
         return False
-    seen: set[Value] = set()
-    pending = [value]
-    while pending:
-        one = pending.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        for call in sweep.read_by.get(one, ()):
-            if is_one_of(call.target, _CUTS) or (
-                is_one_of(call.target, STORES) and call.args[0] is one
-            ):
-                return True
-            if is_elementwise(call.target):
-                pending.append(call.result)
-    return False
+    return _arrives(sweep, value, _towards_cut)
+
+
+def _towards_cut(sweep: Sweep, value: Value) -> list[Value] | None:
+    readers = sweep.read_by.get(value, ())
+    for call in readers:
+        if is_one_of(call.target, _CUTS):
+            return None
+        if is_one_of(call.target, STORES) and call.args[0] is value:
+            return None
+    return [call.result for call in readers if is_elementwise(call.target)]
 
 
 def _may_be_infinite(sweep: Sweep, op: Call) -> bool:
@@ -150,15 +139,33 @@ def _is_tame(op: Call) -> bool:
 
 def _is_suspect(sweep: Sweep, value: Value) -> bool:
     """Whether a value may be inf or nan because a singular function was taken on the way to it."""
-    seen: set[Value] = set()
-    pending = [value]
+    return _arrives(sweep, value, _back_to_singularity)
+
+
+def _back_to_singularity(sweep: Sweep, value: Value) -> list[Value] | None:
+    call = sweep.made.get(value)
+    if call is None or not is_elementwise(call.target):
+        return []
+    return None if _is_singular(call) else list(call.operands)
+
+
+def _arrives(
+    sweep: Sweep, start: Value, step: Callable[[Sweep, Value], list[Value] | None]
+) -> bool:
+    """Whether a walk over the calls of the primal arrives; what was found is remembered.
+
+    `step` tells where to go on from a value, and gives None where the walk has arrived.
+    """
+    known = sweep.walked.setdefault(step, {})
+    pending = [start]
     while pending:
-        one = pending.pop()
-        call = sweep.made.get(one)
-        if one in seen or call is None or not is_elementwise(call.target):
-            continue
-        seen.add(one)
-        if _is_singular(call):
-            return True
-        pending.extend(call.operands)
-    return False
+        value = pending[-1]
+        if value not in known:
+            onward = step(sweep, value)
+            unseen = [one for one in onward or () if one not in known]
+            if unseen and onward is not None and not any(known.get(one) for one in onward):
+                pending.extend(unseen)
+                continue
+            known[value] = onward is None or any(known.get(one) for one in onward)
+        pending.pop()
+    return known[start]

@@ -41,7 +41,8 @@ class Sweep:
     when the code runs, because the value they belong to may be unbound there.  `masks` tells where
     a cotangent is certainly zero.  `calls` are the calls of routines that must also save, and
     `made` the calls of the primal by their result, `read_by` by their operands; `collected` are the
-    lists that its loops make; `mirrors` are the arrays that reverse loops put back as they were.
+    lists that its loops make; `mirrors` are the arrays that reverse loops put back as they were;
+    `walked` is what was found on walks along those calls, by the question.
     """
 
     facts: Facts
@@ -60,6 +61,7 @@ class Sweep:
     collected: set[Value] = field(default_factory=set)
     read_by: dict[Value, list[Call]] = field(default_factory=dict)
     mirrors: Mirrors | None = None
+    walked: dict[Callable[..., Any], dict[Value, bool]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for op in walk(self.primal.block):

@@ -1,0 +1,70 @@
+"""The work of compiling grows with the length of a program, not with its square.
+
+Counted in calls of Python functions, which no other load of the machine changes.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import srcad
+
+STATEMENTS = {
+    # Once quadratic: at every product all that its factors were made of was walked through.
+    "elementwise": ("np.sin({0}) * {1}", "{0} + 0.5 * {1}", "{0} * {1} - 0.1"),
+    "quotients": ("{0} / (1.0 + {1} * {1})", "np.sqrt({0} * {0} + 1.0)"),
+    "indices": ("{0} + {1}[::-1]", "np.concatenate([{0}[1:], {1}[:1]])"),
+}
+WRITES = ("y[{0}] = np.sin(y[{1}]) * 0.5", "y[{0}:] += y[{1}]", "y *= 0.9")
+
+
+def straight(forms: tuple[str, ...], count: int) -> str:
+    lines = ["import numpy as np", "", "def f(x):", "    v0 = x"]
+    for k in range(1, count):
+        form = forms[k % len(forms)].format(f"v{k - 1}", f"v{max(0, k - 3)}")
+        lines.append(f"    v{k} = {form}")
+    return "\n".join([*lines, f"    return np.sum(v{count - 1})", ""])
+
+
+def writes(count: int) -> str:
+    lines = ["import numpy as np", "", "def f(x):", "    y = x.copy()"]
+    lines += ["    " + WRITES[k % 3].format(k % 7, (k + 3) % 7) for k in range(count)]
+    return "\n".join([*lines, "    return np.sum(y)", ""])
+
+
+def effort(text: str, folder: Path, name: str) -> int:
+    """How many Python functions the first gradient calls."""
+    path = folder / f"{name}.py"
+    path.write_text(text)
+    space: dict[str, Any] = {"__name__": name}
+    exec(compile(text, str(path), "exec"), space)
+    x = np.linspace(0.1, 0.8, 8)
+    calls = 0
+
+    def count(frame: Any, event: str, arg: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        with np.errstate(all="ignore"):
+            srcad.grad(space["f"])(x)
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+@pytest.mark.parametrize("kind", [*STATEMENTS, "writes"])
+def test_effort_is_linear(kind: str, tmp_path: Path) -> None:
+    def text(count: int) -> str:
+        return writes(count) if kind == "writes" else straight(STATEMENTS[kind], count)
+
+    effort(text(10), tmp_path, "first")
+    small, large = (effort(text(n), tmp_path, f"of_{n}") for n in (25, 100))
+    assert large <= 4.6 * small
