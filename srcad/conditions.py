@@ -197,6 +197,8 @@ class Conditions:
                 self.add(f"{first}.__code__ is {self._code(code)}")
             case "class":
                 self.is_class(first, self.class_name(expected))
+            case "contiguous":
+                self.add(f"{first}.flags.c_contiguous")
             case "equals":
                 self.equals(first, self.names.get(path, first), expected)
 

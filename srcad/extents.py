@@ -179,6 +179,18 @@ def same(a: Extent, b: Extent) -> bool | None:
     return True
 
 
+def settled(a: Extent, b: Extent) -> bool | None:
+    """Whether two extents are equal, where the example also decides that they differ."""
+    found = same(a, b)
+    if found is not None:
+        return found
+    values, facts = _examples(resolved(a - b)), _facts_of(resolved(a - b))
+    if values is None or facts is None or not all(values):
+        return None
+    facts.assume(resolved(a), "!=", resolved(b))
+    return False
+
+
 def _link(difference: Extent) -> None:
     """Make use of ``difference == 0`` where one symbol can be solved for exactly."""
     for symbol, k in reversed(difference.terms):

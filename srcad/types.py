@@ -38,6 +38,9 @@ from srcad.extents import (
     same as same,
 )
 from srcad.extents import (
+    settled as settled,
+)
+from srcad.extents import (
     static_value as static_value,
 )
 from srcad.extents import (

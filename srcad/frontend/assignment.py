@@ -16,6 +16,7 @@ from srcad.frontend.aliases import write
 from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
 from srcad.frontend.containers import entries_of, extend, is_container, is_list, merge, set_item
+from srcad.frontend.each import in_each, is_either
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import spread
@@ -235,6 +236,8 @@ def augment(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
         extend(s, old, value)
     elif is_list(old) and operation is operator.mul:
         write(s, old, operate(s, operation, old, value), keeps_places=False)
+    elif isinstance(old, Value) and is_either(s, old):
+        return in_each(s, old, lambda one: augment(s, operation, one, value) or one)
     elif is_array(old) and not is_number(old):
         assert isinstance(old, Value)
         return stores.augment_name(s, old, operation, value)

@@ -8,7 +8,7 @@ from srcad.frontend.boxes import Path
 from srcad.ir.core import Value
 from srcad.records import dataclass
 
-GuardKind = Literal["is", "code", "equals", "class"]
+GuardKind = Literal["is", "code", "equals", "class", "contiguous"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +16,8 @@ class Guard:
     """The object at `path` still is the expected one.
 
     ``"is"``: the same object; ``"code"``: a function with the same code object; ``"equals"``: the
-    same constant (type and value); ``"class"``: an instance of exactly the same class.
+    same constant (type and value); ``"class"``: an instance of exactly the same class;
+    ``"contiguous"``: an array whose entries lie next to each other.
     """
 
     path: Path

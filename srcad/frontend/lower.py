@@ -150,7 +150,7 @@ def lower(
     params = {name: Value(type_, name) for name, type_ in types.items()}
     session.active.update(value for name, value in params.items() if name in active)
     session.paths.update((value, (("param", name),)) for name, value in params.items())
-    given = arguments or {}
+    session.arguments = given = dict(arguments or {})
     boxes = {name: _argument(session, value, given.get(name)) for name, value in params.items()}
     session.compact.update(matrices(boxes[name] for name in ordered))
     boxes.update(overlaid(session, [[params[name] for name in group] for group in overlaps]))

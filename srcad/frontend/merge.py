@@ -23,18 +23,22 @@ from srcad.frontend.boxes import (
     same_structure,
     values_of,
 )
+from srcad.frontend.either import Either
 from srcad.frontend.meetings import settle_aliases
 from srcad.frontend.questions import is_plain
 from srcad.frontend.scope import DEAD, RETURN_NAME, Env, Session
 from srcad.frontend.storage import (
     current,
+    inner_values,
     note_container,
     note_meeting,
+    note_own,
     origin,
     realised,
 )
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Try, Value
+from srcad.ir.memory import has_storage
 from srcad.records import dataclass
 from srcad.types import (
     ListOf,
@@ -70,6 +74,8 @@ class Meeting:
     outputs: list[Value] = field(default_factory=list)
     known: dict[tuple[int, int], Box] = field(default_factory=dict)
     kept: list[tuple[Box, Box]] = field(default_factory=list)
+    pairs: list[tuple[Box, Box]] = field(default_factory=list)
+    shows: dict[int, dict[Value, set[tuple[int, int]]]] = field(default_factory=dict)
     after: Builder = field(init=False)
 
     def __post_init__(self) -> None:
@@ -166,7 +172,62 @@ class Meeting:
         if any(isinstance(x, Value) and x in self.session.unsure for x in (a, b)):
             self.session.unsure[output] = None
         note_meeting(self.session, a, b, output)
+        if has_storage(output) and not origin(self.session, output).is_exact:
+            self._note_either(a, b, output)
         return output
+
+    def _note_either(self, a: Atom, b: Atom, output: Value) -> None:
+        """Note whose memory a value is that may be that of several arrays."""
+        s = self.session
+        values = [x for x in (a, b) if isinstance(x, Value) and origin(s, x).objects]
+        form = output.type.form if isinstance(output.type, Numeric) else "array"
+        if form == "array" and self._are_alone(a, b):
+            note_own(s, output, *values)
+        elif UNDEF in (a, b) and (self.left if a == UNDEF else self.right).exit != NONE:
+            s.origins[output] = origin(s, values[0])  # where it goes on, it is bound
+            s.partial.add(output)
+            self._keep(values[0], output, left=b == UNDEF)
+        else:
+            sides = self._sighted(a, left=True), self._sighted(b, left=False)
+            s.either[output] = Either(self.test, *sides)
+
+    def _sighted(self, atom: Atom, *, left: bool) -> Atom:
+        """An atom of an arm, or, if that is ambiguous by itself, what stands for it outside."""
+        if not isinstance(atom, Value) or atom not in self.session.either:
+            return atom
+        found = Value(atom.type, atom.hint)
+        self.session.origins[found] = origin(self.session, atom)
+        self._keep(atom, found, left=left)
+        return found
+
+    def _keep(self, inner: Value, outer: Value, *, left: bool) -> None:
+        """Note the tests inside an arm that tell what a value is, where they can be seen."""
+        either = self.session.either.get(inner)
+        if either is not None:
+            test = either.test
+            pair = (test, Const(False)) if left else (Const(False), test)
+            sides = (self._sighted(side, left=left) for side in (either.left, either.right))
+            self.session.either[outer] = Either(self.atom(pair[0], pair[1], None), *sides)
+
+    def _are_alone(self, a: Atom, b: Atom) -> bool:
+        """Whether on either path only names that meet in this value show its memory."""
+        return all(
+            self.shown_by(path, o) <= {(id(a), id(b))}
+            for path, atom in enumerate((a, b))
+            if isinstance(atom, Value)
+            for o in origin(self.session, atom).everything
+        )
+
+    def shown_by(self, path: int, object_: Value) -> set[tuple[int, int]]:
+        """What shows an array on a path: the pairs of boxes, or the structures that hold it."""
+        if path not in self.shows:
+            found = self.shows[path] = dict[Value, set[tuple[int, int]]]()
+            for pair in self.pairs:
+                for value in inner_values(pair[path]):
+                    key = (id(pair[0]), id(pair[1])) if value is pair[path] else (id(pair), 0)
+                    for one in origin(self.session, value).everything:
+                        found.setdefault(one, set()).add(key)
+        return self.shows[path].get(object_, set())
 
     def keep_aliases(self) -> None:
         """What is one object on a path and two afterwards may be either: note the doubt."""
@@ -265,10 +326,12 @@ def meet(
     merged: Atom | int = exit_
     if (differs and DEAD not in (left.exit, right.exit)) or (differs and isinstance(exit_, Value)):
         merged = meeting.atom(_tag(left.exit), _tag(right.exit), "tag")
-    envs = [
-        _names(meeting, a, b, innermost=index == len(left.envs) - 1)
+    rows = [
+        _pairs(meeting, a, b, innermost=index == len(left.envs) - 1)
         for index, (a, b) in enumerate(zip(left.envs, right.envs, strict=True))
     ]
+    meeting.pairs = [pair for row in rows for pair in row.values()]
+    envs = [_names(meeting, row) for row in rows]
     meeting.keep_aliases()
     then = _block(left, [a for a, _ in meeting.yields])
     orelse = _block(right, [b for _, b in meeting.yields])
@@ -295,14 +358,21 @@ def _block(path: Path, results: list[Atom]) -> Block:
     return Block((), tuple(path.builder.ops), tuple(results))
 
 
-def _names(meeting: Meeting, a: Env, b: Env, *, innermost: bool) -> Env:
-    names = dict.fromkeys([*a, *b])
-    merged: Env = {}
-    for name in names:
+def _pairs(meeting: Meeting, a: Env, b: Env, *, innermost: bool) -> dict[str, tuple[Box, Box]]:
+    """What every name is on either path."""
+    found: dict[str, tuple[Box, Box]] = {}
+    for name in dict.fromkeys([*a, *b]):
         left, right = a.get(name, UNBOUND), b.get(name, UNBOUND)
         if left is not right:
             left = _if_alive(left, meeting.left.exit, name, innermost=innermost)
             right = _if_alive(right, meeting.right.exit, name, innermost=innermost)
+        found[name] = left, right
+    return found
+
+
+def _names(meeting: Meeting, row: dict[str, tuple[Box, Box]]) -> Env:
+    merged: Env = {}
+    for name, (left, right) in row.items():
         box = meeting.box(left, right, None if name.startswith("%") else name)
         if not isinstance(box, Unbound):
             merged[name] = box

@@ -10,6 +10,7 @@ reading it ends the path: so a second reading sees what an earlier trip has left
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import field
 
@@ -29,8 +30,10 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.carried import Key, Made, Memory, leaves
 from srcad.frontend.control import (
+    outward_tags,
     settle_continue,
 )
+from srcad.frontend.either import bound_if
 from srcad.frontend.forms import lower
 from srcad.frontend.headers import (
     Same,
@@ -49,8 +52,10 @@ from srcad.frontend.unsure import note_header, note_outputs
 from srcad.ir.builder import Builder
 from srcad.ir.core import (
     NONE,
+    RETURN,
     Atom,
     Block,
+    Const,
     Value,
     carried_outputs,
     collected_outputs,
@@ -297,11 +302,13 @@ def finish(
         output.hint = slot.param.hint
         slot.output = output
     note_outputs(s, every, seqs)
-    _bind_outputs(s, reader, every)
+    tag = outputs[0] if outward_tags(reading.tags) else None
+    _bind_outputs(s, reader, every, tag)
     return outputs
 
 
-def _bind_outputs(s: Session, reader: LoopReader, every: list[Slot]) -> None:
+def _bind_outputs(s: Session, reader: LoopReader, every: list[Slot], tag: Value | None) -> None:
+    """Bind the names to what a loop leaves; nothing is bound where its tag says ``return``."""
     s.restore(reader.before)
     outputs = {slot.param: slot.output for slot in every if slot.output is not None}
     for param, output in outputs.items():
@@ -313,7 +320,10 @@ def _bind_outputs(s: Session, reader: LoopReader, every: list[Slot]) -> None:
 
     def leave(leaf: Box) -> Box | None:
         if isinstance(leaf, Taken):
-            return memory.opened(leaf, roots)
+            if tag is None:
+                return memory.opened(leaf, roots)
+            goes_on = s.emit(operator.lt, tag, Const(RETURN))
+            return bound_if(s, goes_on, lambda: memory.opened(leaf, roots))
         return s.box(outputs[leaf]) if isinstance(leaf, Value) and leaf in outputs else None
 
     done: Done = {}

@@ -40,6 +40,7 @@ from srcad.frontend.boxes import (
     mapped,
     values_of,
 )
+from srcad.frontend.either import Either
 from srcad.frontend.frames import (
     DEAD,
     RETURN_NAME,
@@ -51,9 +52,12 @@ from srcad.frontend.frames import (
     Placed,
 )
 from srcad.frontend.guards import Capture, Guard, GuardKind
-from srcad.frontend.questions import describe_box, is_nondifferentiable, is_plain
-from srcad.frontend.stale import refuse_stale
-from srcad.frontend.storage import Origin, note, note_part
+from srcad.frontend.layout import Layout
+from srcad.frontend.noting import note
+from srcad.frontend.places import Step
+from srcad.frontend.questions import is_nondifferentiable, is_plain
+from srcad.frontend.stale import refuse_stale, refuse_to_hold
+from srcad.frontend.storage import Origin, note_part
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, Placing
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Value, values_in
@@ -78,9 +82,13 @@ class Session:
     active: set[Value] = field(default_factory=set)
     origins: dict[Value, Origin] = field(default_factory=dict)
     compact: set[Value] = field(default_factory=set)
+    layouts: dict[Value, Layout | None] = field(default_factory=dict)
+    laid_as: dict[Value, tuple[Step | None, tuple[Value, ...]]] = field(default_factory=dict)
     parts: dict[tuple[Value, Any], Value] = field(default_factory=dict)
     written_objects: list[Value] = field(default_factory=list)
     began: dict[Value, frozenset[Value]] = field(default_factory=dict)
+    either: dict[Value, Either] = field(default_factory=dict)
+    partial: set[Value] = field(default_factory=set)
     writes: list[tuple[Box, Builder, int]] = field(default_factory=list)
     serial: Iterator[int] = field(default_factory=itertools.count)
     paths: dict[Value, Path] = field(default_factory=dict)
@@ -88,7 +96,7 @@ class Session:
     arguments: dict[str, Any] = field(default_factory=dict)
     invoke: Callable[..., Box] = field(default=lambda *_: UNBOUND)
     read_body: Callable[..., Box] = field(default=lambda *_: UNBOUND)
-    hold: Callable[..., Value] = field(default=lambda s, box: _refuse_to_hold(s, box))
+    hold: Callable[..., Value] = field(default=lambda s, box: refuse_to_hold(s, box))
     into: Callable[..., Box | None] = field(default=lambda *_: None)
     add_at: Callable[..., Box] = field(default=lambda *_: UNBOUND)
     shuffle: Callable[..., Box] = field(default=lambda *_: UNBOUND)
@@ -262,7 +270,7 @@ class Session:
         if isinstance(box, Conflict | MethodBox | BoundBox | GeneratorBox | Super | Taken) or (
             isinstance(box, IterBox) and box.kind != "range"
         ):
-            _refuse_to_hold(self, box)
+            refuse_to_hold(self, box)
         match box:
             case Value() | Const():
                 return box
@@ -377,21 +385,3 @@ class Session:
     def is_active(self, *boxes: Box) -> bool:
         """Whether a derivative may flow through any of these."""
         return any(v in self.active for box in boxes for v in values_of(box))
-
-
-def _refuse_to_hold(s: Session, box: Box) -> NoReturn:
-    """No one value can hold this box."""
-    if isinstance(box, Conflict):
-        s.refuse(
-            errors.UnsupportedTypeError,
-            f"a value is {describe_box(box.left)} on one path and "
-            f"{describe_box(box.right)} on another",
-            why="the two cannot be held by one name in the derivative.",
-            help=("give the two paths names of their own",),
-        )
-    s.refuse(
-        errors.UnsupportedTypeError,
-        f"cannot keep {describe_box(box)} as a value",
-        why="srcad reads it where it is called or iterated over.",
-        help=("use it where it is made",),
-    )

@@ -1,11 +1,12 @@
-"""Names of which nobody knows any more what they hold."""
+"""Names of which nobody knows any more what they hold, and what no one value can hold."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
 from srcad import errors
-from srcad.frontend.boxes import Stale
+from srcad.frontend.boxes import Box, Conflict, Stale
+from srcad.frontend.questions import describe_box
 from srcad.ir.core import Value
 
 if TYPE_CHECKING:
@@ -22,4 +23,22 @@ def refuse_stale(s: Session, box: Stale) -> NoReturn:
         f"cannot tell what {name} holds after the write{line}",
         why="it may be, or share memory with, what was written into, or not.",
         help=("take a copy before the write:  y = x.copy()",),
+    )
+
+
+def refuse_to_hold(s: Session, box: Box) -> NoReturn:
+    """No one value can hold this box."""
+    if isinstance(box, Conflict):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"a value is {describe_box(box.left)} on one path and "
+            f"{describe_box(box.right)} on another",
+            why="the two cannot be held by one name in the derivative.",
+            help=("give the two paths names of their own",),
+        )
+    s.refuse(
+        errors.UnsupportedTypeError,
+        f"cannot keep {describe_box(box)} as a value",
+        why="srcad reads it where it is called or iterated over.",
+        help=("use it where it is made",),
     )

@@ -10,7 +10,6 @@ it was when it was made) and, where there is only one, by which `Step`s it is re
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +17,12 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.boxes import Box, FunctionBox, Stale, inner_boxes, mapped
-from srcad.frontend.places import Step, are_disjoint, is_number_index, parts_of
+from srcad.frontend.either import chosen_again
+from srcad.frontend.places import Step, are_disjoint
 from srcad.ir import primitives
-from srcad.ir.core import Arg, Atom, Const, Value, values_in
+from srcad.ir.core import Atom, Value
 from srcad.ir.memory import (
-    ALWAYS_VIEWS,
-    LAYOUT_VIEWS,
     has_storage,
-    is_one_of,
-    makes_new_array,
-    reads_a_copy,
-    reads_a_view,
 )
 from srcad.records import dataclass
 from srcad.types import Numeric
@@ -43,14 +37,7 @@ LIST_STORES = frozenset(
 BUILDERS = frozenset(
     {primitives.build_tuple, primitives.build_list, primitives.build_dict, primitives.build_record}
 )
-_SAME = frozenset({primitives.identity, np.asarray, np.asanyarray})
 READ_ONLY = frozenset({np.diagonal, np.broadcast_to, np.diag})
-_PURE_PARTS = frozenset({len, primitives.shape, primitives.is_, primitives.contains})
-_COMPACT: frozenset[Any] = frozenset(
-    {np.zeros, np.ones, np.empty, np.full, np.arange, np.linspace, np.eye, np.identity,
-     np.concatenate, np.stack, np.vstack, np.hstack, np.outer, np.dot, np.matmul,
-     operator.matmul, np.tile}
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -100,112 +87,8 @@ def is_number(value: Any) -> bool:
 
 
 # ------------------------------------------------------------------------------ noting
-def note(
-    s: Session,
-    target: Any,
-    args: tuple[Arg, ...],
-    kwargs: tuple[tuple[str, Arg], ...],
-    result: Value,
-) -> None:
-    """Note whose memory the result of a call is."""
-    if not has_storage(result):
-        return
-    first = args[0] if args else None
-    if is_array(first) and _note_view(s, target, args, kwargs, result):
-        return
-    if makes_new_array(target, result.type, kwargs) or is_one_of(target, _PURE_PARTS):
-        shape = result.type.shape if isinstance(result.type, Numeric) else None
-        flat = shape is not None and len(shape) <= 1
-        c_order = target is np.copy and ("order", Const("C")) in kwargs
-        if flat or c_order or is_one_of(target, _COMPACT) or _all_compact(s, args):
-            s.compact.add(result)
-        return
-    values = [v for arg in (*args, *(a for _, a in kwargs)) for v in values_in(arg)]
-    held = frozenset().union(*(origin(s, v).everything for v in values))
-    if is_one_of(target, LIST_STORES) and isinstance(first, Value):
-        parent = origin(s, first)
-        added = frozenset().union(*(origin(s, v).everything for v in values if v is not first))
-        s.origins[result] = Origin(parent.objects, parent.steps, parent.holds | added)
-    elif is_one_of(target, BUILDERS):
-        s.origins[result] = Origin(frozenset({result}), (), held)
-    elif held:
-        s.origins[result] = Origin(held | {result}, None)
-
-
-def _note_view(
-    s: Session,
-    target: Any,
-    args: tuple[Arg, ...],
-    kwargs: tuple[tuple[str, Arg], ...],
-    result: Value,
-) -> bool:
-    """Note a view of an array; False where the result is none."""
-    first = args[0]
-    assert isinstance(first, Value)
-    parent = origin(s, first)
-    step = _view_step(s, target, first, args[1:], kwargs)
-    if target is operator.getitem:
-        if reads_a_copy(args[1]):
-            return True
-        step = Step(target, (args[1],)) if reads_a_view(args[1]) else None
-    elif step is None:
-        return False
-    s.origins[result] = Origin(parent.objects, _followed(parent, step))
-    return True
-
-
-def _followed(parent: Origin, step: Step | None) -> tuple[Step, ...] | None:
-    if parent.steps is None or step is None:
-        return None
-    return parent.steps if step.target is primitives.identity else (*parent.steps, step)
-
-
-def _view_step(
-    s: Session,
-    target: Any,
-    first: Value,
-    args: tuple[Arg, ...],
-    kwargs: tuple[tuple[str, Arg], ...],
-) -> Step | None:
-    if is_one_of(target, _SAME) and not args and not kwargs:
-        return Step(primitives.identity)
-    if target is np.diag and isinstance(first.type, Numeric) and len(first.type.shape or ()) == 1:
-        return None
-    if is_one_of(target, ALWAYS_VIEWS) or is_one_of(target, READ_ONLY):
-        return Step(target, args, kwargs)
-    flat = (
-        target is np.reshape
-        and isinstance(first.type, Numeric)
-        and len(first.type.shape or (0, 0)) < 2
-    )
-    if is_one_of(target, LAYOUT_VIEWS) and (flat or is_compact(s, first)) and not kwargs:
-        return Step(target, args)
-    return None
-
-
-def is_compact(s: Session, value: Value) -> bool:
-    """Whether the memory of an array certainly is in C order without gaps."""
-    if value in s.compact:
-        return True
-    where = origin(s, value)
-    laid_out = where.steps is not None and all(map(_keeps_compact, where.steps))
-    return laid_out and bool(where.objects) and where.objects <= s.compact
-
-
-def _keeps_compact(step: Step) -> bool:
-    """Whether a view of an array in C order is one: another shape, or one row of rows."""
-    if step.target is operator.getitem:
-        return all(is_number_index(part) for part in parts_of(step.args[0]))
-    return is_one_of(step.target, LAYOUT_VIEWS)
-
-
-def _all_compact(s: Session, args: tuple[Arg, ...]) -> bool:
-    arrays = [v for arg in args for v in values_in(arg) if is_array(v)]
-    return all(is_compact(s, v) for v in arrays)
-
-
 def note_meeting(s: Session, a: Atom, b: Atom, output: Value) -> None:
-    """Note whose memory a value is that is `a` on one path and `b` on the other."""
+    """Note whose memory a value may be that is `a` on one path and `b` on the other."""
     origins = {origin(s, atom) for atom in (a, b) if isinstance(atom, Value)}
     bound = isinstance(a, Value) and isinstance(b, Value)
     if bound and len({(o.objects, o.steps) for o in origins}) == 1:
@@ -215,6 +98,14 @@ def note_meeting(s: Session, a: Atom, b: Atom, output: Value) -> None:
         found = Origin(frozenset().union(*(o.everything for o in origins)), None)
     if found.objects:
         s.origins[output] = found
+
+
+def note_own(s: Session, output: Value, *before: Value) -> None:
+    """Note that nothing else shows the memory of a value, whichever array it was before."""
+    objects = frozenset().union(*(origin(s, value).objects for value in before))
+    holds = frozenset().union(*(origin(s, value).holds for value in before))
+    s.origins[output] = Origin(frozenset({output}), (), holds)
+    s.began[output] = objects.union(*(s.began.get(o, frozenset()) for o in objects))
 
 
 def note_container(s: Session, value: Value) -> None:
@@ -232,14 +123,20 @@ def note_version(s: Session, old: Value, new: Value) -> None:
 
 # ------------------------------------------------------------------------------ writing
 def current(s: Session, object_: Value, envs: Sequence[Env] | None = None) -> Value | None:
-    """The version that an array has now, if it is bound to a name."""
+    """The version that an array has now, if it is bound to a name.
+
+    A name that is bound on one path only tells it where no other does.
+    """
+    partial = None
     for env in [frame.env for frame in s.frames] if envs is None else envs:
         for box in env.values():
             for value in inner_values(box):
                 found = origin(s, value)
                 if found.steps == () and found.objects == {object_}:
-                    return value
-    return None
+                    if value not in s.partial:
+                        return value
+                    partial = partial or value
+    return partial
 
 
 def inner_values(box: Box) -> Iterator[Value]:
@@ -288,7 +185,7 @@ def rewritten(s: Session, old: Value, new: Value, place: tuple[Step, ...]) -> No
 
 def _check_owner(s: Session, objects: frozenset[Value]) -> None:
     captured = {c.value: c for c in s.captures}
-    for object_ in objects:
+    for object_ in objects.union(*(s.began.get(o, frozenset()) for o in objects)):
         if object_ in captured or _is_captured(s, object_):
             s.refuse(
                 errors.MutationError,
@@ -296,7 +193,8 @@ def _check_owner(s: Session, objects: frozenset[Value]) -> None:
                 why="a global or enclosing array would change with every gradient.",
                 help=("write into a copy:  y = y.copy()", "or pass the array as an argument"),
             )
-        s.written_objects += (object_, *s.began.get(object_, ()))
+        s.written_objects.append(object_)
+    for object_ in objects:
         s.note_write(object_)
 
 
@@ -319,25 +217,44 @@ def _follow(
     def change(box: Box) -> Box | None:
         if not isinstance(box, Value):
             return None
-        if box in taken:
-            return taken[box]
-        found = origin(s, box)
-        if found.everything.isdisjoint(objects):
-            return None
-        if root is None or not found.is_exact or found.objects.isdisjoint(objects):
-            taken[box] = Stale(box, where)
-        elif found.steps == ():
-            taken[box] = root
-        elif are_disjoint(found.steps or (), place):
-            return None
-        else:
-            taken[box] = realised(s, root, found.steps or (), box.hint)
+        if box not in taken:
+            if origin(s, box).everything.isdisjoint(objects):
+                return None
+            now = None if root is None else _shown(s, objects, root, place, box, box)
+            taken[box] = Stale(box, where) if now is None else now
         return taken[box]
 
     for frame in s.frames:
         for name, box in list(frame.env.items()):
             frame.env[name] = mapped(box, change)
     _refuse_hidden(s, objects)
+
+
+def _shown(
+    s: Session,
+    objects: frozenset[Value],
+    root: Value,
+    place: tuple[Step, ...],
+    was: Value,
+    value: Value,
+) -> Value | None:
+    """What shows the memory that `was` showed, in the place of `value`; None if nobody knows."""
+    found = origin(s, was)
+    if found.everything.isdisjoint(objects):
+        return value
+    if not found.is_exact:
+        chosen = s.either.get(was)
+        if chosen is None:
+            return None
+        return chosen_again(
+            s, chosen, value, lambda side: _shown(s, objects, root, place, side, value)
+        )
+    assert found.steps is not None
+    if found.objects.isdisjoint(objects):
+        return None  # a container that may hold the array
+    if are_disjoint(found.steps, place):
+        return value
+    return realised(s, root, found.steps, value.hint) if found.steps else root
 
 
 def _refuse_hidden(s: Session, objects: frozenset[Value]) -> None:

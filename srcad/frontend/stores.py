@@ -14,6 +14,7 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.boxes import Box, Static
+from srcad.frontend.each import in_each, is_either
 from srcad.frontend.operators import operate
 from srcad.frontend.places import Step, is_number_index, parts_of
 from srcad.frontend.scope import Session
@@ -50,6 +51,10 @@ def replace_all(s: Session, array: Value, value: Value) -> Value:
 
 
 def _written(s: Session, array: Value, index: Arg | None, value: Box, target: Any) -> Value:
+    if is_either(s, array):
+        new = in_each(s, array, lambda one: _written(s, one, index, value, target))
+        assert isinstance(new, Value)
+        return new
     where = origin(s, array)
     root = None
     if where.is_exact:

@@ -268,6 +268,30 @@ def _multiplied(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     return Numeric(np.result_type(*dtypes), shape, "array" if shape else "numpy")
 
 
+def _summed(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.einsum(subscripts, ...)``, also where lengths are not known to agree."""
+    if not isinstance(args[0], Const) or not isinstance(args[0].value, str) or kwargs:
+        return None
+    inputs, arrow, output = args[0].value.replace(" ", "").partition("->")
+    arrays = [argument_type(arg) for arg in args[1:]]
+    lengths: dict[str, Extent] = {}
+    for letters, array in zip(inputs.split(","), arrays, strict=False):
+        if not isinstance(array, Numeric) or array.shape is None or array.dtype is None:
+            return None
+        if "." in letters or len(letters) != len(array.shape):
+            return None
+        for letter, length in zip(letters, array.shape, strict=True):
+            if letter not in lengths or resolved(lengths[letter]) == _ONE:
+                lengths[letter] = length
+    if len(inputs.split(",")) != len(arrays) or not set(output) <= set(lengths):
+        return None
+    if not arrow:
+        output = "".join(sorted(k for k in lengths if inputs.count(k) == 1))
+    dtypes = [array.dtype for array in arrays if isinstance(array, Numeric) and array.dtype]
+    shape = tuple(lengths[letter] for letter in output)
+    return Numeric(np.result_type(*dtypes), shape, "array" if shape else "numpy")
+
+
 _EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
     operator.getitem: _read,
     np.reshape: _reshaped,
@@ -275,4 +299,5 @@ _EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
     np.broadcast_to: _widened,
     np.concatenate: _joined,
     np.dot: _multiplied,
+    np.einsum: _summed,
 }

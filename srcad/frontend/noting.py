@@ -1,0 +1,247 @@
+"""What is noted of every call: whose memory its result is, and how that memory is laid out."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from srcad.frontend.either import Either
+from srcad.frontend.layout import (
+    Layout,
+    in_order,
+    is_line,
+    is_view,
+    kept,
+    lies_close,
+    seen_through,
+    shape_of,
+)
+from srcad.frontend.places import Step, is_number_index, parts_of
+from srcad.frontend.storage import BUILDERS, LIST_STORES, READ_ONLY, Origin, is_array, origin
+from srcad.ir import primitives
+from srcad.ir.core import Arg, Atom, Const, Value, values_in
+from srcad.ir.infer import is_elementwise
+from srcad.ir.memory import (
+    ALWAYS_VIEWS,
+    LAYOUT_VIEWS,
+    has_storage,
+    is_one_of,
+    makes_new_array,
+    reads_a_copy,
+    reads_a_view,
+)
+from srcad.types import Numeric
+
+if TYPE_CHECKING:
+    from srcad.frontend.scope import Session
+
+_SAME = frozenset({primitives.identity, np.asarray, np.asanyarray})
+_LAID_OUT_ALIKE = frozenset(
+    {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.array, np.astype}
+)
+_C_ORDER, _F_ORDER = Const("C"), Const("F")
+_PURE_PARTS = frozenset({len, primitives.shape, primitives.is_, primitives.contains})
+_COMPACT: frozenset[Any] = frozenset(
+    {np.zeros, np.ones, np.empty, np.full, np.arange, np.linspace, np.eye, np.identity, np.outer,
+     np.dot, np.matmul, operator.matmul, np.tile}
+)  # fmt: skip
+
+
+def note(
+    s: Session,
+    target: Any,
+    args: tuple[Arg, ...],
+    kwargs: tuple[tuple[str, Arg], ...],
+    result: Value,
+) -> None:
+    """Note whose memory the result of a call is."""
+    if not has_storage(result):
+        return
+    first = args[0] if args else None
+    if is_array(first) and _note_view(s, target, args, kwargs, result):
+        return
+    if makes_new_array(target, result.type, kwargs) or is_one_of(target, _PURE_PARTS):
+        shape = result.type.shape if isinstance(result.type, Numeric) else None
+        flat = shape is not None and len(shape) <= 1
+        c_order = target is np.copy and ("order", Const("C")) in kwargs
+        if flat or c_order or is_one_of(target, _COMPACT) or _all_compact(s, args):
+            s.compact.add(result)
+        elif shape is not None and (is_elementwise(target) or is_one_of(target, _LAID_OUT_ALIKE)):
+            arrays = tuple(a for a in args if isinstance(a, Value) and shape_of(a) != ())
+            if all(len(shape_of(a) or ()) == len(shape) for a in arrays):
+                s.laid_as[result] = None, arrays
+        return
+    values = [v for arg in (*args, *(a for _, a in kwargs)) for v in values_in(arg)]
+    held = frozenset().union(*(origin(s, v).everything for v in values))
+    if is_one_of(target, LIST_STORES) and isinstance(first, Value):
+        parent = origin(s, first)
+        added = frozenset().union(*(origin(s, v).everything for v in values if v is not first))
+        s.origins[result] = Origin(parent.objects, parent.steps, parent.holds | added)
+    elif is_one_of(target, BUILDERS):
+        s.origins[result] = Origin(frozenset({result}), (), held)
+    elif held:
+        s.origins[result] = Origin(held | {result}, None)
+
+
+def layout(s: Session, value: Value) -> Layout | None:
+    """How an array lies in memory; None if that is not known.
+
+    Found when it is asked for: that an argument lies in C order is then taken for granted.
+    """
+    pending = [value]
+    while pending:
+        one = pending[-1]
+        sources = () if one in s.layouts else _sources(s, one)
+        missing = [source for source in sources if source not in s.layouts]
+        pending += missing
+        if not missing:
+            s.layouts.setdefault(pending.pop(), _layout_from(s, one, sources))
+    return s.layouts[value]
+
+
+def _sources(s: Session, value: Value) -> tuple[Value, ...]:
+    """The arrays from which the layout of another one follows."""
+    if value in s.compact or shape_of(value) is None:
+        return ()
+    if value in s.laid_as:
+        return s.laid_as[value][1]
+    where = origin(s, value)
+    is_version = where.is_exact and where.steps == () and value not in where.objects
+    return tuple(where.objects) if is_version else ()
+
+
+def _layout_from(s: Session, value: Value, sources: tuple[Value, ...]) -> Layout | None:
+    shape = shape_of(value)
+    if value in s.layouts or shape is None:
+        return s.layouts.get(value)
+    if value in s.compact or (not sources and lies_close(s, value)):
+        return in_order(shape)
+    found = [s.layouts[source] for source in sources]
+    if value not in s.laid_as:
+        return found[0] if found else None
+    step = s.laid_as[value][0]
+    if step is None:
+        return kept(found, shape)
+    return None if found[0] is None else seen_through(found[0], step, sources[0], value)
+
+
+def _note_view(
+    s: Session,
+    target: Any,
+    args: tuple[Arg, ...],
+    kwargs: tuple[tuple[str, Arg], ...],
+    result: Value,
+) -> bool:
+    """Note a view of an array; False where the result is none."""
+    first = args[0]
+    assert isinstance(first, Value)
+    parent = origin(s, first)
+    if is_one_of(target, LAYOUT_VIEWS):
+        view = _is_reshaped_view(s, target, first, args[1:], kwargs, result)
+        if view is False and _order(target, args[1:], kwargs) == _C_ORDER:
+            s.compact.add(result)
+        if view is not True:
+            return view is False
+        step: Step | None = Step(target, args[1:])
+    elif target is operator.getitem:
+        if reads_a_copy(args[1]):
+            return True
+        step = Step(target, (args[1],)) if reads_a_view(args[1]) else None
+    else:
+        step = _view_step(target, first, args[1:], kwargs)
+        if step is None:
+            return False
+    s.origins[result] = Origin(parent.objects, _followed(parent, step))
+    if step is not None and first in s.either and not parent.is_exact:
+        s.either[result] = _seen_in_each(s, s.either[first], step, result)
+    if step is not None:
+        s.laid_as[result] = step, (first,)
+    return True
+
+
+def _seen_in_each(s: Session, either: Either, step: Step, result: Value) -> Either:
+    """A view of an ambiguous value, by the same test."""
+
+    def seen(side: Atom) -> Atom:
+        if not isinstance(side, Value):
+            return side
+        view, parent = Value(result.type, result.hint), origin(s, side)
+        s.origins[view] = Origin(parent.objects, _followed(parent, step))
+        if side in s.either:
+            s.either[view] = _seen_in_each(s, s.either[side], step, result)
+        return view
+
+    return Either(either.test, seen(either.left), seen(either.right))
+
+
+def _followed(parent: Origin, step: Step | None) -> tuple[Step, ...] | None:
+    if parent.steps is None or step is None:
+        return None
+    return parent.steps if step.target is primitives.identity else (*parent.steps, step)
+
+
+def _view_step(
+    target: Any, first: Value, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]
+) -> Step | None:
+    if is_one_of(target, _SAME) and not args and not kwargs:
+        return Step(primitives.identity)
+    if target is np.diag and isinstance(first.type, Numeric) and len(first.type.shape or ()) == 1:
+        return None
+    if is_one_of(target, ALWAYS_VIEWS) or is_one_of(target, READ_ONLY):
+        return Step(target, args, kwargs)
+    return None
+
+
+def _is_reshaped_view(
+    s: Session,
+    target: Any,
+    first: Value,
+    args: tuple[Arg, ...],
+    kwargs: tuple[tuple[str, Arg], ...],
+    result: Value,
+) -> bool | None:
+    """Whether ``reshape`` or ``ravel`` gives a view; None if nobody knows."""
+    order = _order(target, args, kwargs)
+    if order == _C_ORDER and is_compact(s, first):
+        return True
+    known, old, new = layout(s, first), shape_of(first), shape_of(result)
+    if known is None and old is not None and len(old) < 2 and target is np.reshape:
+        known = in_order(old)
+    if known is None or old is None or new is None:
+        return None
+    if order == _C_ORDER or (order == _F_ORDER and is_line(old) and is_line(new)):
+        return is_view(known, target, old, new)
+    if order == _F_ORDER and is_view(known[::-1], target, old[::-1], new[::-1]) is False:
+        return False
+    return None
+
+
+def _order(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Arg | None:
+    """The order in which ``reshape`` or ``ravel`` reads; None where more is asked for."""
+    given = [*args[target is np.reshape :], *(arg for name, arg in kwargs if name == "order")]
+    if len(kwargs) > len(given):
+        return None
+    return given[0] if given else _C_ORDER
+
+
+def is_compact(s: Session, value: Value) -> bool:
+    """Whether the memory of an array certainly is in C order without gaps."""
+    if value in s.compact:
+        return True
+    where = origin(s, value)
+    laid_out = where.steps is not None and all(map(_keeps_compact, where.steps))
+    return laid_out and bool(where.objects) and where.objects <= s.compact
+
+
+def _keeps_compact(step: Step) -> bool:
+    """Whether a view of an array in C order is one: another shape, or one row of rows."""
+    if step.target is operator.getitem:
+        return all(is_number_index(p) or p == Const(Ellipsis) for p in parts_of(step.args[0]))
+    return is_one_of(step.target, LAYOUT_VIEWS)
+
+
+def _all_compact(s: Session, args: tuple[Arg, ...]) -> bool:
+    arrays = [v for arg in args for v in values_in(arg) if is_array(v)]
+    return all(is_compact(s, v) for v in arrays)

@@ -1,0 +1,110 @@
+"""Whether ``reshape`` and ``ravel`` share memory is decided as NumPy does, or not at all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import srcad
+
+VIEWS = (
+    "{0}.T", "{0}[::-1]", "{0}[1:]", "{0}[:-1]", "{0}[..., ::2]", "{0}[..., 1:]", "{0}[None]",
+    "{0}[0]", "{0}[:, None]", "np.swapaxes({0}, 0, -1)", "np.moveaxis({0}, 0, -1)",
+    "np.expand_dims({0}, -1)", "{0}[...]", "{0}.reshape(-1, {0}.shape[-1])", "np.asarray({0})",
+    "{0}[:1]", "{0}[:, :1]",
+)  # fmt: skip
+COPIES = (
+    "np.sin({0})", "{0} * 2.0", "{0} + {0}", "np.zeros_like({0}) + {0}", "{0}.copy()",
+    "np.copy({0})", "np.concatenate([{0}, {0}])", "np.stack([{0}, {0}])",
+    "np.where({0} > 0, {0}, 1.0)",
+    "np.array({0})", "np.vstack([{0}, {0}])", "np.exp({0}[..., 0])", "{0}.astype({0}.dtype)",
+    "np.sum({0}, axis=0)", "np.flip({0}, 0) * 1.0", "np.outer({0}, {0})", "np.tile({0}, 2)",
+)  # fmt: skip
+FLAT = (
+    "{0}.reshape(-1)", "{0}.ravel()", "np.ravel({0})", "{0}.reshape({0}.size)", "{0}.ravel('F')",
+    "{0}.reshape({0}.shape[0], -1)", "{0}.reshape(-1, 1)", "{0}.flatten()", "{0}.reshape(1, -1)",
+    "{0}.reshape(-1, order='F')", "{0}.reshape({0}.shape[::-1])", "{0}.reshape(2, -1)",
+)  # fmt: skip
+SHAPES = ((4,), (3, 2), (2, 3, 2), (1, 4), (4, 1), (2, 1, 3), (2, 2), (1,))
+
+
+def program(seed: int) -> str:
+    rng = np.random.default_rng(seed)
+    lines = ["y = x" if rng.random() < 0.6 else "y = x * 1.5"]
+    for k in range(rng.integers(0, 4)):
+        forms = VIEWS if rng.random() < 0.7 else COPIES
+        lines.append(f"y{k} = " + forms[rng.integers(len(forms))].format(f"y{k - 1}" if k else "y"))
+    last = lines[-1].partition(" = ")[0]
+    lines.append("z = " + FLAT[rng.integers(len(FLAT))].format(last))
+    first, second = ("z", last) if rng.random() < 0.5 else (last, "z")
+    lines.append(f"{first}[...] = {first} * {first} + 0.25")
+    lines.append(f"return np.sum({second} * {second}) + 2.0 * np.sum({first}) + np.sum(x ** 3)")
+    return "import numpy as np\n\ndef f(x):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def outcome(seed: int, folder) -> str:
+    text = program(seed)
+    path = folder / f"layout_{seed}.py"
+    path.write_text(text)
+    space = {"__name__": path.stem}
+    exec(compile(text, str(path), "exec"), space)
+    rng = np.random.default_rng(seed + 1)
+    x = rng.normal(size=SHAPES[seed % len(SHAPES)])
+    if seed % 5 == 4:
+        x = np.asfortranarray(x)
+    try:
+        want = space["f"](x.copy("K"))
+    except (ValueError, IndexError, TypeError):
+        return "invalid"  # what the program asks for does not fit the shape
+    try:
+        value, gradient = srcad.value_and_grad(space["f"])(x)
+    except srcad.errors.SrcadError:
+        return "refused"
+    assert value == pytest.approx(want, rel=1e-13), text
+    direction = rng.normal(size=x.shape)
+    z = x.astype(complex) + 1e-30j * direction
+    z = np.asfortranarray(z) if seed % 5 == 4 else z
+    slope = space["f"](z).imag / 1e-30
+    assert np.sum(gradient * direction) == pytest.approx(slope, rel=1e-10), text
+    return "right"
+
+
+@pytest.mark.parametrize("first", range(0, 240, 40))
+def test_memory_is_shared_as_numpy_shares_it(first: int, tmp_path) -> None:
+    found = [outcome(seed, tmp_path) for seed in range(first, first + 40)]
+    assert found.count("right") > 3 * found.count("refused")
+
+
+def test_a_flat_vector_in_another_order_is_a_copy() -> None:
+    # Once taken for a view, whatever the order: the write was seen in `x`.
+    def f(x):
+        y = x.ravel("F")
+        y *= 2.0
+        return np.sum(x * x)
+
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_allclose(srcad.grad(f)(x), 2.0 * x)
+
+
+def test_what_was_assumed_of_lengths_is_checked() -> None:
+    def f(x):
+        y = x.T.reshape(-1)  # a view only of a single row or column
+        y *= 3.0
+        return np.sum(x * x)
+
+    g = srcad.grad(f)
+    for shape, factor in (((2, 3), 2.0), ((1, 3), 18.0), ((3, 1), 18.0), ((4, 2), 2.0)):
+        x = np.ones(shape)
+        np.testing.assert_allclose(g(x), factor * x)
+
+
+def test_a_vector_with_gaps_is_copied_by_ravel() -> None:
+    def f(x):
+        y = x.ravel()
+        y *= 3.0
+        return np.sum(x * x)
+
+    g = srcad.grad(f)
+    np.testing.assert_allclose(g(np.ones(3)), 18.0 * np.ones(3))
+    with pytest.raises(srcad.errors.MutationError):
+        g(np.ones(6)[::2])

@@ -1,0 +1,152 @@
+"""Names that show one array on one path and another on the other, written into afterwards."""
+
+import numpy as np
+import pytest
+
+import srcad
+from srcad.errors import MutationError
+from tests.language import assert_program, named
+
+X = np.array([0.3, 0.7, -0.4])
+TESTS = [
+    np.array(c) for c in ([1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0])
+]
+TABLE = np.ones(3)
+
+
+def one_or_the_other(x, c):
+    y = x * 2.0
+    z = y if c[0] > 0 else x
+    z += 0.5
+    z[0] = 3.0 * z[1]
+    return np.sum(y * y) + np.sum(x**3) + np.sum(z * x)
+
+
+def fresh_on_every_path(x, c):
+    if c[0] > 0:
+        g = np.sin(x)
+    elif c[1] > 0:
+        g = np.cos(x)
+    else:
+        g = x * 1.0
+    g[::2] *= x[0]
+    return np.sum(g * g)
+
+
+def chosen_within_a_choice(x, c):
+    y = x * 2.0
+    if c[0] > 0:
+        if c[1] > 0:
+            z = y
+        else:
+            z = x
+    else:
+        z = np.exp(x)
+    z *= x[1]
+    y[1] += 0.3
+    z[2] = 0.1 * z[0]
+    return np.sum(y * y) + np.sum(x**3) + np.sum(z * x)
+
+
+def a_view_of_the_choice(x, c):
+    y = x * 2.0
+    z = y[1:] if c[0] > 0 else x
+    y *= x[2]
+    w = z[:1]
+    z[0] *= 2.0
+    return np.sum(y * y) + np.sum(x**3) + np.sum(z * x[0]) + w[0]
+
+
+def a_number_or_an_array(x, c):
+    t = -x[0] if c[0] > 0 else x * 1.5
+    u = t
+    t += 0.5
+    return np.sum(u * x) + np.sum(t * t)
+
+
+def chosen_in_every_trip(x, c):
+    y = x * 2.0
+    for k in range(3):
+        z = y if c[k] > 0 else x
+        z[k] *= 2.0 + y[1]
+        y[0] += z[1]
+    return np.sum(y * y) + np.sum(x**3)
+
+
+def bound_on_one_path(x, c):
+    y = x * 2.0
+    if c[0] > 0:
+        z = y
+    y[1] = y[0] * y[2]
+    if c[0] > 0:
+        z[0] = 2.0 * x[1]
+    return np.sum(y * y) + np.sum(x**3)
+
+
+def skipped_trips(x, c):
+    y = x * 2.0
+    for k in range(3):
+        if c[k] < 0:
+            continue
+        z = y
+        z[k] *= x[0]
+    return np.sum(y * y) + np.sum(x**3)
+
+
+def a_trip_returns(x, c):
+    y = x * 2.0
+    rows = y.reshape(3, 1)
+    for k in range(3):
+        if c[k] < -0.5 and k > 0:
+            return np.sum(y * x) * y[0]
+        rows[k] *= x[0]
+    y[1] *= rows[2, 0]
+    return np.sum(y * y)
+
+
+def tried(x, c):
+    y, z = x * 2.0, x * 3.0
+    try:
+        z = y
+        y[0] *= x[1]
+        if c[0] > 0:
+            raise ValueError("no")
+        y[1] *= x[0]
+    except ValueError:
+        z[2] = 4.0 * x[0]
+    z[1] += y[2]
+    return np.sum(y * z)
+
+
+PROGRAMS = [
+    one_or_the_other, fresh_on_every_path, chosen_within_a_choice, a_view_of_the_choice,
+    a_number_or_an_array, chosen_in_every_trip, bound_on_one_path, skipped_trips, a_trip_returns,
+    tried,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(**named([(f, X, c) for f in PROGRAMS for c in TESTS]))
+def test_a_write_goes_where_the_name_shows(program):
+    assert_program(*program)
+
+
+def writes_into_a_table_in_a_loop(x):
+    y = TABLE
+    for k in range(2):
+        y[k] = x[k]
+        y = y * 1.0
+    return np.sum(y * x)
+
+
+def writes_into_a_table_on_one_path(x):
+    y = TABLE if x[0] > 0 else x * 2.0
+    y[1] = x[0]
+    return np.sum(y * x)
+
+
+@pytest.mark.parametrize("f", [writes_into_a_table_in_a_loop, writes_into_a_table_on_one_path])
+def test_what_is_from_outside_on_one_path_is_not_written_into(f):
+    # In a loop the write was once read as one into an array of the function's own.
+    with pytest.raises(MutationError, match="from outside the function"):
+        srcad.grad(f)(X)
+    assert np.array_equal(TABLE, np.ones(3))
