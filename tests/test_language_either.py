@@ -150,3 +150,60 @@ def test_what_is_from_outside_on_one_path_is_not_written_into(f):
     with pytest.raises(MutationError, match="from outside the function"):
         srcad.grad(f)(X)
     assert np.array_equal(TABLE, np.ones(3))
+
+
+def an_item_of_a_list_that_grows(x, c):
+    rows = []
+    for k in range(3):
+        rows.append(np.sin(x) * c[k])
+    g = rows[-1]
+    for _ in range(2):
+        np.exp(g[1:] * 0.1, out=g[::2])
+    return np.sum(g * g) * x[0]
+
+
+def a_copy_of_a_transposed_view(x, c):
+    m = np.outer(x, c)
+    s = np.swapaxes(m, 0, 1)
+    s[1:-1] += 0.2 * s[2:]
+    h = s.ravel()
+    h -= x[1]
+    return np.sum(s * m) + np.sum(h * h)
+
+
+def numbers_by_key(x, c):
+    table, total, k = {0: x[0], 1: 0.9, 2: np.sin(x[1])}, 0.0, 0
+    while k < 3:
+        total = total * table[k] + x[k] * c[k]
+        k += 1
+    return total * x[2]
+
+
+def a_key_that_is_missing(x, c):
+    table, total = {0: x[0], 1: 0.9}, 0.0
+    for k in range(len(x)):
+        try:
+            total += table[k] * x[k]
+        except KeyError as error:
+            total *= x[1] * error.args[0]
+    return total * c[0]
+
+
+def no_trip_at_all(x, c):
+    y = x
+    for k in range(3, 1):
+        y = np.cos(y) * k
+        y.nonsense()
+    y[0] *= c[1]
+    return np.sum(x * x)
+
+
+MORE = [
+    an_item_of_a_list_that_grows, a_copy_of_a_transposed_view, numbers_by_key,
+    a_key_that_is_missing, no_trip_at_all,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(**named([(f, X, TESTS[1]) for f in MORE]))
+def test_what_is_read_and_written_is_found_when_it_is_known(program):
+    assert_program(*program)

@@ -16,12 +16,13 @@ from srcad.frontend.aliases import write
 from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
 from srcad.frontend.containers import entries_of, extend, is_container, is_list, merge, set_item
+from srcad.frontend.control import choose
 from srcad.frontend.each import in_each, is_either
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import spread
 from srcad.frontend.objects import set_attribute
-from srcad.frontend.operators import BINARY, choose, operate
+from srcad.frontend.operators import BINARY, operate
 from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.storage import is_array, is_number
 from srcad.ir import primitives

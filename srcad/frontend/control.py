@@ -12,6 +12,7 @@ import ast
 import operator
 from collections.abc import Callable
 
+from srcad.frontend.boxes import Box, Static
 from srcad.frontend.forms import lower
 from srcad.frontend.known import truth
 from srcad.frontend.merge import Path, meet
@@ -155,3 +156,32 @@ def after_break(s: Session) -> None:
 def outward_tags(tags: frozenset[int]) -> frozenset[int]:
     """The tags that leave a loop and what is around it."""
     return frozenset(tag for tag in tags if tag >= RETURN)
+
+
+def branch(s: Session, build: Callable[[], Box]) -> tuple[Path, Box]:
+    """Read an arm of an expression into a block of its own."""
+    before = s.snapshot()
+    frame = s.frame
+    exit_, tags = frame.exit, frame.tags
+    with s.block() as builder:
+        try:
+            box = build()
+            ended: int | Value = exit_
+        except Diverges:
+            box, ended = Static(None), DEAD
+    path = Path(builder, s.snapshot(), ended, tags)
+    s.restore(before)
+    frame.exit, frame.tags = exit_, tags
+    return path, box
+
+
+def choose(s: Session, test: Atom, then: Callable[[], Box], orelse: Callable[[], Box]) -> Box:
+    """``then() if test else orelse()``, each read in an arm of its own."""
+    (left, a), (right, b) = branch(s, then), branch(s, orelse)
+    if left.exit == DEAD and right.exit == DEAD:
+        raise Diverges
+    for path, box in ((left, a), (right, b)):
+        if path.exit != DEAD:
+            path.envs[-1]["%choice"] = box
+    meet(s, test, left, right)
+    return s.frame.env.pop("%choice")

@@ -9,13 +9,18 @@ from typing import Any
 import numpy as np
 
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
+from srcad.frontend.control import choose
 from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import known
+from srcad.frontend.merge import box_type
 from srcad.frontend.names import box_of_object
 from srcad.frontend.objects import special
 from srcad.frontend.scope import Diverges, Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
+from srcad.types import Numeric
+
+_FEW_KEYS = 16
 
 
 @lowers(ast.Slice)
@@ -39,6 +44,8 @@ def getitem(s: Session, box: Box, index: Box) -> Box:
     if isinstance(box, Value):
         box = s.box(box)
     if isinstance(box, DictBox):
+        if _is_looked_up(box, index):
+            return _looked_up(s, box, index, 0)
         return _dict_item(s, box, known(s, index, "a dict key"))
     if isinstance(box, TupleBox | ListBox):
         return _sequence_item(s, box, index)
@@ -71,6 +78,24 @@ def attribute_item(s: Session, box: Static, key: Any) -> Box:
     """An item of a container of the user's, reached by its path."""
     from_path = (*(box.path or ()), ("item", key))
     return box_of_object(s, box.value[key], from_path)
+
+
+def _is_looked_up(box: DictBox, key: Box) -> bool:
+    """Whether the numbers in a dict are read by an integer that only the call knows."""
+    if not isinstance(key, Value) or not isinstance(key.type, Numeric):
+        return False
+    counts = key.type.is_scalar and key.type.form in ("python", "numpy") and key.type.kind in "iu"
+    few = 0 < len(box.keys) <= _FEW_KEYS
+    return counts and few and all(isinstance(box_type(item), Numeric) for item in box.items)
+
+
+def _looked_up(s: Session, box: DictBox, key: Box, first: int) -> Box:
+    """The item of an integer key, compared with one key after the other."""
+    if first == len(box.keys):
+        s.emit(primitives.raise_, s.emit(KeyError, key), effect=True)
+        raise Diverges
+    test = s.emit(operator.eq, key, Const(box.keys[first]))
+    return choose(s, test, lambda: box.items[first], lambda: _looked_up(s, box, key, first + 1))
 
 
 def _dict_item(s: Session, box: DictBox, key: Any) -> Box:

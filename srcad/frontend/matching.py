@@ -18,10 +18,11 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.attributes import attribute
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
+from srcad.frontend.control import choose
 from srcad.frontend.forms import Deferred, bind, lower
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import known, spread, truth
-from srcad.frontend.operators import choose, compare
+from srcad.frontend.operators import compare
 from srcad.frontend.scope import Session
 from srcad.frontend.sequences import length
 from srcad.ir.core import Value

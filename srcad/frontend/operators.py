@@ -23,14 +23,14 @@ from srcad.frontend.boxes import (
     is_static_number,
 )
 from srcad.frontend.containers import is_list, joined
+from srcad.frontend.control import choose
 from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import truth
-from srcad.frontend.merge import Path, meet
 from srcad.frontend.objects import of_objects, special
-from srcad.frontend.scope import DEAD, Diverges, Session
+from srcad.frontend.scope import Session
 from srcad.frontend.storage import note_container
 from srcad.ir import primitives
-from srcad.ir.core import Atom, Value
+from srcad.ir.core import Value
 from srcad.types import BOOL, Numeric, Opaque, same
 
 MOST_WRITTEN_OUT = 256  # items of a list that is repeated
@@ -185,35 +185,6 @@ def unary(s: Session, node: ast.UnaryOp) -> Box:
     ):
         return Static(target(operand.value))
     return s.box(s.emit(target, operand))
-
-
-def branch(s: Session, build: Callable[[], Box]) -> tuple[Path, Box]:
-    """Read an arm of an expression into a block of its own."""
-    before = s.snapshot()
-    frame = s.frame
-    exit_, tags = frame.exit, frame.tags
-    with s.block() as builder:
-        try:
-            box = build()
-            ended: int | Value = exit_
-        except Diverges:
-            box, ended = Static(None), DEAD
-    path = Path(builder, s.snapshot(), ended, tags)
-    s.restore(before)
-    frame.exit, frame.tags = exit_, tags
-    return path, box
-
-
-def choose(s: Session, test: Atom, then: Callable[[], Box], orelse: Callable[[], Box]) -> Box:
-    """``then() if test else orelse()``, each read in an arm of its own."""
-    (left, a), (right, b) = branch(s, then), branch(s, orelse)
-    if left.exit == DEAD and right.exit == DEAD:
-        raise Diverges
-    for path, box in ((left, a), (right, b)):
-        if path.exit != DEAD:
-            path.envs[-1]["%choice"] = box
-    meet(s, test, left, right)
-    return s.frame.env.pop("%choice")
 
 
 @lowers(ast.IfExp)

@@ -10,7 +10,7 @@ from srcad.frontend.assignment import refuse_write
 from srcad.frontend.attempts import attempted, refuse_in_steps
 from srcad.frontend.boxes import UNBOUND, Box, RecordBox, Static
 from srcad.frontend.containers import delete_item, is_container
-from srcad.frontend.control import Statements, guarded, lower_if
+from srcad.frontend.control import Statements, choose, guarded, lower_if
 from srcad.frontend.expressions import function_box
 from srcad.frontend.forms import (
     Deferred,
@@ -25,7 +25,6 @@ from srcad.frontend.known import truth
 from srcad.frontend.matching import as_conditional
 from srcad.frontend.names import box_of_object, global_name
 from srcad.frontend.objects import delete_attribute
-from srcad.frontend.operators import choose
 from srcad.frontend.scope import RETURN_NAME, Diverges, Frame, Session
 from srcad.frontend.syntax import binding_of
 from srcad.ir import primitives

@@ -165,6 +165,7 @@ def overwritten(s: Session, old: Value, new: Value) -> None:
     """An array of which nothing is known beyond its value got a new version: others are stale."""
     _check_owner(s, origin(s, old).objects)
     s.origins[new] = Origin(frozenset({new}))
+    s.laid_as[new] = Step(primitives.identity), (old,)
     _follow(s, origin(s, old).objects, {old: new}, None, ())
 
 
@@ -180,7 +181,32 @@ def rewritten(s: Session, old: Value, new: Value, place: tuple[Step, ...]) -> No
     found = origin(s, old)
     _check_owner(s, found.objects)
     s.origins[new] = found
+    s.laid_as[new] = Step(primitives.identity), (old,)
     _follow(s, found.objects, {old: new}, new, place)
+
+
+def seen_from(s: Session, value: Value) -> tuple[Value, tuple[Step, ...]]:
+    """The array under a name of which a value certainly is a view, and the steps that lead there.
+
+    That is known also where nobody knows which array that is.
+    """
+    named = {one for frame in s.frames for box in frame.env.values() for one in inner_values(box)}
+    best: tuple[Value, tuple[Step, ...]] = value, ()
+    for base, steps in _bases(s, value):
+        if base in named:
+            best = base, steps
+    return best
+
+
+def _bases(s: Session, value: Value) -> Iterator[tuple[Value, tuple[Step, ...]]]:
+    """The arrays of which a value is a view, the nearest first, with the steps from there."""
+    steps: tuple[Step, ...] = ()
+    while value in s.laid_as:
+        step, (value, *_) = s.laid_as[value]
+        if step is None:
+            return
+        steps = steps if step.target is primitives.identity else (step, *steps)
+        yield value, steps
 
 
 def _check_owner(s: Session, objects: frozenset[Value]) -> None:
@@ -220,7 +246,11 @@ def _follow(
         if box not in taken:
             if origin(s, box).everything.isdisjoint(objects):
                 return None
-            now = None if root is None else _shown(s, objects, root, place, box, box)
+            if root is not None:
+                now = _shown(s, objects, root, place, box, box)
+            else:
+                now = next((realised(s, new[base], steps, box.hint)
+                            for base, steps in _bases(s, box) if base in new), None)  # fmt: skip
             taken[box] = Stale(box, where) if now is None else now
         return taken[box]
 

@@ -26,6 +26,7 @@ from srcad.frontend.storage import (
     perhaps_written,
     realised,
     rewritten,
+    seen_from,
 )
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Display, Value
@@ -61,9 +62,10 @@ def _written(s: Session, array: Value, index: Arg | None, value: Box, target: An
         (object_,) = where.objects
         root = array if where.steps == () else current(s, object_)
     if root is None:
-        new = _new_version(s, array, index, value, target)
-        overwritten(s, array, new)
-        return new
+        base, steps = seen_from(s, array)
+        new = _put(s, base, steps, index, value, target)
+        overwritten(s, base, new)
+        return realised(s, new, steps, array.hint) if steps else new
     steps = where.steps or ()
     _check_writable(s, steps)
     new_root = _put(s, root, steps, index, value, target)

@@ -40,9 +40,16 @@ def _unrolled_iterator(s: Session, box: IterBox) -> tuple[Box, ...] | None:
     if box.kind != "range" and not only_range:
         return static_items(s, box)
     if not s.in_comprehension:
-        return None
+        return () if _is_empty_range(box) else None
     items = static_items(s, box)
     return items if items is not None and len(items) <= FEW else None
+
+
+def _is_empty_range(box: IterBox) -> bool:
+    """Whether there certainly is no trip: nothing of the body is read then."""
+    bounds = [p.value for p in box.parts if isinstance(p, Static)]
+    ints = all(isinstance(b, int) for b in bounds)
+    return box.kind == "range" and len(bounds) == 3 and ints and not range(*bounds)
 
 
 def looped_over(box: Box) -> list[Box]:

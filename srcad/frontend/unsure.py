@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from srcad.frontend.boxes import Box, Static, Unbound, values_of
+from srcad.frontend.control import choose
 from srcad.frontend.headers import Slot
 from srcad.frontend.names import unbound
-from srcad.frontend.operators import choose
 from srcad.frontend.scope import Session
 from srcad.frontend.sequences import Sequences
 from srcad.ir import primitives
