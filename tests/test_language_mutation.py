@@ -505,3 +505,55 @@ def test_helpers_and_shuffles_write_into_data_without_derivative():
     assert np.array_equal(buffer, [0.0, 1.0, 2.0])
     assert value == prepared_by_helpers(x, plain)
     np.testing.assert_allclose(gradient, plain * 2.0 * buffer)
+
+
+def stores_lists(a, m):
+    m[0] = [a, 2.0 * a, a * a]
+    m[:, 1] = (a, 2.0)
+    m[m > 1.2] = [a]
+    row = [a, 3.0, a * m[1, 0]]
+    m[1] += row
+    m[1, ::2] = [1.0, 2.0]
+    grown = []
+    for k in range(3):
+        grown.append(a * k)
+    m[1] = grown
+    np.add.at(m[0], [0, 0], [a, 2.0 * a])
+    np.put(m, [0, 3], [a, a * a])
+    m.T.flat[3:5] = [a, m[0, 0]]
+    m[::-1].put(2, a)
+    return np.sum(m * m * m)
+
+
+def test_the_numbers_in_a_stored_list_have_derivatives():
+    # A list was once stored as it stands, and what is in it had no cotangent: silently zero.
+    m = np.array([[0.957, -1.273, 1.057], [1.349, -1.286, -0.538]])
+
+    value, gradient = srcad.value_and_grad(stores_lists, wrt=(0, 1))(0.3, m)
+
+    slope = stores_lists(0.3 + 1e-30j, m.astype(complex)).imag / 1e-30
+    assert value == stores_lists(0.3, m.copy())
+    assert gradient[0] == pytest.approx(slope, rel=1e-13)
+
+
+def writes_all_over(a, m):
+    y = m[::-1]
+    np.put(y, [0, 4], a)
+    m[:, ::2].flat[1:3] = a * a
+    rows = []
+    for k in range(2):
+        rows.append(m * k)
+    g = rows[-1]
+    g.T.flat[2] = a
+    np.put(g[::-1], [0, 3], 2.0 * a)
+    return np.sum(m * m * y) + np.sum(g**3)
+
+
+def test_flat_places_of_a_view_with_gaps_are_places_of_the_array():
+    m = np.array([[0.957, -1.273, 1.057], [1.349, -1.286, -0.538]])
+
+    value, gradient = srcad.value_and_grad(writes_all_over)(0.3, m)
+
+    slope = writes_all_over(0.3 + 1e-30j, m.astype(complex)).imag / 1e-30
+    assert value == writes_all_over(0.3, m.copy())
+    assert gradient == pytest.approx(slope, rel=1e-13)

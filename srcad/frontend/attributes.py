@@ -32,6 +32,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_constant_object, is_plain_class
+from srcad.frontend.noting import flat
 from srcad.frontend.objects import class_path, set_field
 from srcad.frontend.scope import Session
 from srcad.frontend.stale import refuse_stale
@@ -128,7 +129,7 @@ def _of_number(s: Session, box: Value, name: str) -> Box:
 
 def _part_of_number(s: Session, box: Value, name: str) -> Box:
     if name == "flat":
-        return s.emit(np.reshape, box, Static(-1))
+        return flat(s, box)
     return s.emit(np.real if name == "real" else np.imag, box)
 
 

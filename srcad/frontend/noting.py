@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from srcad.frontend.boxes import Static
 from srcad.frontend.either import Either
 from srcad.frontend.layout import (
     Layout,
@@ -137,7 +138,6 @@ def _note_view(
     """Note a view of an array; False where the result is none."""
     first = args[0]
     assert isinstance(first, Value)
-    parent = origin(s, first)
     if is_one_of(target, LAYOUT_VIEWS):
         view = _is_reshaped_view(s, target, first, args[1:], kwargs, result)
         if view is False and _order(target, args[1:], kwargs) == _C_ORDER:
@@ -153,12 +153,26 @@ def _note_view(
         step = _view_step(target, first, args[1:], kwargs)
         if step is None:
             return False
+    _note_step(s, first, step, result)
+    return True
+
+
+def _note_step(s: Session, first: Value, step: Step | None, result: Value) -> None:
+    """Note that a value is seen by a step from another one, or by an unknown one."""
+    parent = origin(s, first)
     s.origins[result] = Origin(parent.objects, _followed(parent, step))
     if step is not None and first in s.either and not parent.is_exact:
         s.either[result] = _seen_in_each(s, s.either[first], step, result)
     if step is not None:
         s.laid_as[result] = step, (first,)
-    return True
+
+
+def flat(s: Session, array: Value) -> Value:
+    """The entries of an array one after the other, to be written into: wherever they lie."""
+    result = s.emit(np.reshape, array, Static(-1))
+    s.compact.discard(result)
+    _note_step(s, array, Step(np.reshape, (Const(-1),)), result)
+    return result
 
 
 def _seen_in_each(s: Session, either: Either, step: Step, result: Value) -> Either:

@@ -42,6 +42,8 @@ def store(
     s: Session, array: Value, index: Arg, value: Box, target: Any = primitives.updated
 ) -> Value:
     """Write ``array[index] = value`` (or add it there) and return the array's new version."""
+    if s.is_active(value) and not (isinstance(value, Value) and isinstance(value.type, Numeric)):
+        value = s.emit(np.array, value)  # a list of numbers, whose cotangent is an array
     _check_kind(s, array, value)
     return _written(s, array, index, value, target)
 

@@ -13,6 +13,7 @@ from srcad.frontend.boxes import Box, Static, TupleBox
 from srcad.frontend.builtin import read
 from srcad.frontend.calls import invoke_static, meaning
 from srcad.frontend.methods import ARRAY
+from srcad.frontend.noting import flat
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import is_array
 from srcad.ir import primitives
@@ -105,8 +106,7 @@ def put(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     array = target_array(s, args[0], "np.put")
     if kwargs or len(args) != 3:
         refuse_form(s, "np.put", "only in its plain form")
-    flat = s.emit(np.reshape, array, Static(-1))
-    stores.store(s, flat, s.arg(args[1]), args[2])
+    stores.store(s, flat(s, array), s.arg(args[1]), args[2])
     return NOTHING
 
 

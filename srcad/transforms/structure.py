@@ -12,7 +12,7 @@ from srcad import runtime
 from srcad.analysis.activity import candidates, position
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, atom_type
-from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
+from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value, values_in
 from srcad.ir.standins import argument_type
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.sweep import Path, cotangent_type, item_type
@@ -302,6 +302,7 @@ def _contribute_if(
 def _undo_updated(scope: Scope, op: Call, bars: Bars) -> None:
     array, index, value = op.args
     bar = bars[()]
+    assert isinstance(value, Value) or not _is_any_active(scope, value)
     if isinstance(value, Value) and scope.is_active((value, ())):
         read = scope.call(operator.getitem, bar, index)
         if may_repeat(index):
@@ -313,10 +314,15 @@ def _undo_updated(scope: Scope, op: Call, bars: Bars) -> None:
 def _undo_add_at(scope: Scope, op: Call, bars: Bars) -> None:
     array, index, value = op.args
     bar = bars[()]
+    assert isinstance(value, Value) or not _is_any_active(scope, value)
     if isinstance(value, Value) and scope.is_active((value, ())):
         read = scope.call(operator.getitem, bar, index)
         scope.contribute(value, (), narrowed(scope, read, value))
     scope.contribute(array, (), bar)
+
+
+def _is_any_active(scope: Scope, arg: Arg) -> bool:
+    return any(scope.is_active((value, ())) for value in values_in(arg))
 
 
 def narrowed(scope: Scope, bar: Atom, value: Value) -> Atom:

@@ -156,6 +156,9 @@ class Writes(Loops):
     def changed(self, target: str, shape: Shape, assign: float = 0.0) -> str:
         """One statement that sets or changes a target in place."""
         if self.chance(assign):
+            if len(shape) == 1 and 1 < shape[0] < 5 and self.chance(0.2):
+                items = ", ".join(self.stored() for _ in range(shape[0]))
+                return f"{target} = [{items}]"
             return f"{target} = {self.stored(shape)}"
         return self.random.choice(
             (
