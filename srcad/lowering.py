@@ -11,7 +11,7 @@ from srcad.frontend.boxes import Box, Static
 from srcad.frontend.known import spread
 from srcad.frontend.lower import Lowered, lower, lowered, session_for
 from srcad.frontend.scope import Diverges, Frame, NeedsStatic, Session
-from srcad.frontend.written import overlaid
+from srcad.frontend.written import matrices, overlaid
 from srcad.ir.core import Atom, Value
 from srcad.request import Parameter, name_of
 from srcad.rules import registry
@@ -65,6 +65,7 @@ def lower_callable(
     name = name_of(function)
     frame = Frame(name=name, file="", globals={}, path=())
     session.frames.append(frame)
+    session.arguments = dict(arguments)
     values = {key: Value(type_, key) for key, type_ in types.items()}
     boxes: dict[str, Box] = {}
     for key, value in values.items():
@@ -72,6 +73,7 @@ def lower_callable(
             session.active.add(value)
         session.paths[value] = (("param", key),)
         boxes[key] = _argument(session, value, arguments.get(key))
+    session.compact.update(matrices(boxes[key] for key in ordered))
     boxes.update(overlaid(session, [[values[name] for name in group] for group in overlaps]))
     frame.env.update({key: box for key, box in boxes.items() if key not in values})
     result = _result(session, function, parameters, boxes)

@@ -207,3 +207,38 @@ MORE = [
 @pytest.mark.parametrize(**named([(f, X, TESTS[1]) for f in MORE]))
 def test_what_is_read_and_written_is_found_when_it_is_known(program):
     assert_program(*program)
+
+
+def rows_of_a_loop(x, c):
+    m = np.outer(x, c)
+    if c[0] > 0:
+        for _ in range(1):
+            np.putmask(m, np.arange(9).reshape(m.shape) > 3, m * 0.5)
+        m.fill(x[1])
+    t = m.T.reshape(-1)
+    np.copyto(m, np.sin(m))
+    np.put(t, np.array([5, 0]), x[0])
+    return np.sum(m * m * m) + np.sum(t * t)
+
+
+def perhaps_bound_in_a_loop(x, c):
+    y, z = x * 2.0, x
+    for k in range(int(c[1] + 0.5)):
+        z = np.sin(z) * (k + 1)
+    z[1] *= y[0]
+    x[0] = y[1] * z[2]
+    return np.sum(x * z)
+
+
+def entries_named_twice(x, c):
+    m = np.outer(x, c)
+    np.multiply.at(m, (np.array([1, 1, -1]), 1), x[0])
+    np.multiply.at(m, ([0, 1, 0], [1, 2, 1]), [x[0], 2.0 * x[1], x[0] * x[2]])
+    np.divide.at(m, ([[0], [1]], [1, 2]), m[:2, :2] + 9.0)
+    return np.sum(m * m * m)
+
+
+@pytest.mark.parametrize("f", [rows_of_a_loop, perhaps_bound_in_a_loop, entries_named_twice])
+@pytest.mark.parametrize("c", [*TESTS, np.array([1.0, 3.0, -1.0])], ids=str)
+def test_loops_leave_what_is_known(f, c):
+    assert_program(f, X, c)

@@ -14,14 +14,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from srcad.frontend.boxes import Box, Structure, Taken, inner_boxes, rebuilt
+from srcad.frontend.either import Either
+from srcad.frontend.noting import layout
 from srcad.frontend.scope import Env, Session
-from srcad.frontend.storage import Origin, inner_values, origin, realised
+from srcad.frontend.storage import Origin, inner_values, note_laid_out, origin, realised
 from srcad.ir.core import Value
 from srcad.ir.memory import has_storage
 from srcad.records import dataclass
 from srcad.types import OPAQUE
+
+if TYPE_CHECKING:
+    from srcad.frontend.headers import Slot
 
 Key = tuple[int, str]
 Leaf = Value | Taken
@@ -104,6 +110,7 @@ class Memory:
             found = origin(self.s, start)
             mode = OWN if self._is_alone(found.objects) else EXACT
             self._assume(header, mode, found)
+            note_laid_out(self.s, header, start)
             self.known[id(start)] = (start, header)
         elif isinstance(start, Structure) and isinstance(header, Structure):
             self.known[id(start)] = (start, header)
@@ -215,7 +222,8 @@ class Memory:
         if found.holds & self._tokens() > guess.holds or (found.holds and not guess.holds):
             return False
         if mode == OWN:
-            return True
+            asked = self.s.layouts.get(leaf)
+            return asked is None or layout(self.s, end) == asked
         return (found.objects, found.steps) == (guess.objects, guess.steps)
 
     def weakened(self, key: Key, header: Box, end: Box, wrong: set[Leaf], made: Made) -> Box:
@@ -299,6 +307,32 @@ class Memory:
                 s.origins[output] = Origin(moved[0], found.steps, moved[1])
                 if param in s.began:
                     s.began[output] = s.began[param]
+
+    def is_bound_anew(self, slot: Slot, finals: list[Env]) -> bool:
+        """Whether every trip leaves a name an array of its own, made in the trip."""
+        if self.modes.get(slot.param) != ANY or not isinstance(slot.final, Value):
+            return False
+        found = origin(self.s, slot.final)
+        if not found.is_exact or not found.objects.isdisjoint(self._tokens()):
+            return False
+        shown = [v for env in finals for box in env.values() for v in inner_values(box)]
+        return (
+            all(
+                v is slot.final or origin(self.s, v).everything.isdisjoint(found.objects)
+                for v in shown
+            )
+            and sum(v is slot.final for v in shown) == 1
+        )
+
+    def before_or_after(self, slot: Slot, no_trip: Value) -> Either:
+        """What such a name is after the loop: what it was before, or an array of its own."""
+        s, output = self.s, slot.output
+        assert output is not None
+        made = Value(output.type, output.hint)
+        s.origins[made] = Origin(frozenset({made}))
+        before = origin(s, slot.init).everything if isinstance(slot.init, Value) else frozenset()
+        s.origins[output] = Origin(before | {made}, None)
+        return Either(no_trip, slot.init, made)
 
 
 def _alike(a: Structure, b: Box) -> bool:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _ELLIPSIS = Const(Ellipsis)
 _MOVES = frozenset(
     {primitives.identity, np.transpose, np.swapaxes, np.moveaxis, np.matrix_transpose,
-     np.expand_dims}
+     np.expand_dims, np.atleast_1d}
 )  # fmt: skip
 
 
@@ -82,6 +82,9 @@ def seen_through(layout: Layout, step: Step, before: Value, after: Value) -> Lay
         return _shaped(layout, old, new)
     if step.target is np.flip:
         return _flipped(layout, step)
+    if step.target is np.squeeze:
+        stays = tuple(s for s, e in zip(layout, old, strict=True) if is_one(e) is not True)
+        return stays if len(stays) == len(new) else None
     return _moved(layout, step, len(old)) if step.target in _MOVES else None
 
 

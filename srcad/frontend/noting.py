@@ -106,8 +106,8 @@ def _sources(s: Session, value: Value) -> tuple[Value, ...]:
     """The arrays from which the layout of another one follows."""
     if value in s.compact or shape_of(value) is None:
         return ()
-    if value in s.laid_as:
-        return s.laid_as[value][1]
+    if value in s.laid_as or value in s.laid_like:
+        return s.laid_as[value][1] if value in s.laid_as else s.laid_like[value]
     where = origin(s, value)
     is_version = where.is_exact and where.steps == () and value not in where.objects
     return tuple(where.objects) if is_version else ()
@@ -121,7 +121,7 @@ def _layout_from(s: Session, value: Value, sources: tuple[Value, ...]) -> Layout
         return in_order(shape)
     found = [s.layouts[source] for source in sources]
     if value not in s.laid_as:
-        return found[0] if found else None
+        return found[0] if found and all(one == found[0] for one in found) else None
     step = s.laid_as[value][0]
     if step is None:
         return kept(found, shape)

@@ -341,3 +341,9 @@ def combined(sources):
 def applied_at(operation, array, places, values):
     for place, value in zip(places, values, strict=False):
         array[place] = operation(array[place], value)
+
+
+def applied_at_entries(operation, array, places, values):
+    for k in range(len(values)):
+        entry = tuple(place[k] for place in places)
+        array[entry] = operation(array[entry], values[k])

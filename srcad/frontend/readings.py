@@ -48,6 +48,7 @@ from srcad.frontend.headers import (
 from srcad.frontend.meetings import settle_aliases
 from srcad.frontend.scope import DEAD, Diverges, Env, Session
 from srcad.frontend.sequences import Sequences
+from srcad.frontend.storage import note_laid_out
 from srcad.frontend.unsure import note_header, note_outputs
 from srcad.ir.builder import Builder
 from srcad.ir.core import (
@@ -304,6 +305,10 @@ def finish(
     note_outputs(s, every, seqs)
     tag = outputs[0] if outward_tags(reading.tags) else None
     _bind_outputs(s, reader, every, tag)
+    for slot in every:
+        if isinstance(slot.output, Value) and reader.memory.is_bound_anew(slot, reading.finals):
+            no_trip = s.emit(operator.eq, outputs[1], Const(0))
+            s.either[slot.output] = reader.memory.before_or_after(slot, no_trip)
     return outputs
 
 
@@ -311,6 +316,9 @@ def _bind_outputs(s: Session, reader: LoopReader, every: list[Slot], tag: Value 
     """Bind the names to what a loop leaves; nothing is bound where its tag says ``return``."""
     s.restore(reader.before)
     outputs = {slot.param: slot.output for slot in every if slot.output is not None}
+    for slot in every:
+        if slot.output is not None:
+            note_laid_out(s, slot.output, slot.init, slot.final)
     for param, output in outputs.items():
         if param in s.active:
             s.active.add(output)

@@ -84,6 +84,7 @@ class Session:
     compact: set[Value] = field(default_factory=set)
     layouts: dict[Value, Layout | None] = field(default_factory=dict)
     laid_as: dict[Value, tuple[Step | None, tuple[Value, ...]]] = field(default_factory=dict)
+    laid_like: dict[Value, tuple[Value, ...]] = field(default_factory=dict)
     parts: dict[tuple[Value, Any], Value] = field(default_factory=dict)
     written_objects: list[Value] = field(default_factory=list)
     began: dict[Value, frozenset[Value]] = field(default_factory=dict)

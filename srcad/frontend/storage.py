@@ -106,6 +106,14 @@ def note_own(s: Session, output: Value, *before: Value) -> None:
     holds = frozenset().union(*(origin(s, value).holds for value in before))
     s.origins[output] = Origin(frozenset({output}), (), holds)
     s.began[output] = objects.union(*(s.began.get(o, frozenset()) for o in objects))
+    note_laid_out(s, output, *before)
+
+
+def note_laid_out(s: Session, value: Value, *others: Atom) -> None:
+    """Note that a value lies in memory as others do, if they all lie in the same way."""
+    arrays = tuple(other for other in others if isinstance(other, Value))
+    if len(arrays) == len(others):
+        s.laid_like[value] = arrays
 
 
 def note_container(s: Session, value: Value) -> None:

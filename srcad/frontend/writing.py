@@ -9,7 +9,7 @@ import numpy as np
 
 from srcad import errors, runtime
 from srcad.frontend import prelude, stores
-from srcad.frontend.boxes import Box, Static, TupleBox
+from srcad.frontend.boxes import Box, SliceBox, Static, TupleBox
 from srcad.frontend.builtin import read
 from srcad.frontend.calls import invoke_static, meaning
 from srcad.frontend.methods import ARRAY
@@ -157,12 +157,29 @@ def _at_once(s: Session, ufunc: np.ufunc, array: Value, args: Args) -> Box:
 
 def _at_each(s: Session, ufunc: np.ufunc, array: Value, args: Args) -> Box:
     """``np.multiply.at(a, positions, values)`` of a list of positions along the first axis."""
-    if isinstance(args[1], TupleBox) or len(args) != 3:
-        refuse_form(s, f"np.{ufunc.__name__}.at", "with one list of positions, or one place")
+    if len(args) != 3:
+        refuse_form(s, f"np.{ufunc.__name__}.at", "with a place and a value")
+    if isinstance(args[1], TupleBox):
+        return _at_each_entry(s, ufunc, array, args[1].items, args[2])
     places = s.emit(np.ravel, s.emit(np.asarray, args[1]))
     rest = s.emit(primitives.shape, s.emit(operator.getitem, array, places))
     values = s.emit(np.broadcast_to, args[2], rest)
     read(s, prelude.applied_at, Static(ufunc), array, places, values)
+    return NOTHING
+
+
+def _at_each_entry(s: Session, ufunc: np.ufunc, array: Value, places: Args, value: Box) -> Box:
+    """``np.multiply.at(a, (rows, columns), values)``: a position along every axis."""
+    shape = array.type.shape if isinstance(array.type, Numeric) else None
+    if shape is None or len(shape) != len(places) or any(isinstance(p, SliceBox) for p in places):
+        refuse_form(s, f"np.{ufunc.__name__}.at", "with positions along every axis")
+    where = s.emit(primitives.shape, s.emit(operator.getitem, array, TupleBox(places)))
+    flat_places = tuple(
+        s.emit(np.ravel, s.emit(np.broadcast_to, s.emit(np.asarray, place), where))
+        for place in places
+    )
+    values = s.emit(np.ravel, s.emit(np.broadcast_to, value, where))
+    read(s, prelude.applied_at_entries, Static(ufunc), array, TupleBox(flat_places), values)
     return NOTHING
 
 

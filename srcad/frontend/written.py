@@ -10,7 +10,7 @@ import numpy as np
 from srcad.frontend.boxes import Box
 from srcad.frontend.places import Step
 from srcad.frontend.scope import Session
-from srcad.frontend.storage import Origin, inner_values
+from srcad.frontend.storage import Origin, inner_values, note_laid_out
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.overlaps import places
@@ -57,6 +57,7 @@ def _overlaid(s: Session, group: Sequence[Value], name: str) -> dict[str, Box]:
     for value, place in zip(group, parts[1:], strict=True):
         view = s.emit(operator.getitem, base, place, hint=value.hint)
         s.origins[view] = Origin(frozenset({base}), (Step(operator.getitem, (place,)),))
+        note_laid_out(s, view, value)
         found[value.hint or ""] = view
     s.origins[base] = Origin(frozenset({base}))
     return found
