@@ -3,14 +3,19 @@
 ``--features all`` lets programs write into arrays, change containers and catch exceptions, too.
 
 The last line reads ``N passed, M failed, C crashed, R refused, K dropped``; the exit status is 1 if
-a program failed or crashed, if more than 2 % were dropped or 3 % (`--most-refused`) refused.
-Failing programs are written to a folder, the first ones are shrunk.
+a program failed or crashed, if more than 2 % were dropped or 3 % (`--most-refused`) refused, or
+more than 10 % of those that use one feature.  Failing programs are written to a folder, the first
+ones are shrunk.
+
+``--tally FILE`` writes down what became of the programs, and judges only whether any failed;
+``--total FILE FILE ...`` adds up such files and judges all of them together.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import json
 import multiprocessing
 import os
 import re
@@ -35,6 +40,7 @@ from tests.generator.shrink import shrunk  # noqa: E402
 from tests.generator.written import WRITTEN, all_features  # noqa: E402
 
 LIMIT = 30  # seconds of CPU for one program: what else the machine does is no fault of it
+ENOUGH = 60  # programs that use a feature, to judge how many of them are refused
 STATUSES = ("passed", "failed", "crashed", "refused", "dropped")
 
 
@@ -99,6 +105,8 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--most-refused", type=float, default=3.0, help="the percentage that may be refused"
     )
+    parser.add_argument("--tally", type=Path, help="write the outcomes to a file")
+    parser.add_argument("--total", type=Path, nargs="+", help="only add up such files")
     parser.add_argument("--small", action="store_true", help="only the small programs")
     parser.add_argument(
         "--show", type=int, metavar="SEED", help="print one program and its outcome"
@@ -117,6 +125,8 @@ def main(argv: list[str]) -> int:
         made = program(options.show, options.features)
         print(made.text, limited(made, options.folder, alone=options.alone), sep="\n")
         return 0
+    if options.total:
+        return totalled(options)
     step = 3 if options.small else 1
     seeds = range(options.seed - options.seed % step, options.seed + options.count * step, step)
     tally = Tally(options)
@@ -124,6 +134,19 @@ def main(argv: list[str]) -> int:
         check_one = partial(one, options=options)
         for result in pool.imap_unordered(check_one, seeds[: options.count], chunksize=4):
             tally.add(*result)
+    tally.report()
+    if options.tally:
+        options.tally.write_text(json.dumps(tally.rows))
+    return tally.verdict()
+
+
+def totalled(options: argparse.Namespace) -> int:
+    """Judge the programs of several runs."""
+    tally = Tally(options)
+    rows = [row for path in options.total for row in json.loads(path.read_text())]
+    options.count, options.features, options.shrink = len(rows), "all", 0
+    for seed, status, kind, message, features in rows:
+        tally.add(seed, Outcome(status, kind, message), set(features))
     tally.report()
     return tally.verdict()
 
@@ -133,6 +156,7 @@ class Tally:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
+        self.rows: list[tuple[int, str, str, str, list[str]]] = []
         self.counts: Counter[str] = Counter()
         self.seen: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
@@ -140,12 +164,13 @@ class Tally:
 
     def add(self, seed: int, outcome: Outcome, features: set[str]) -> None:
         """Count one program; keep it if it failed."""
+        self.rows.append((seed, outcome.status, outcome.kind, outcome.message, sorted(features)))
         self.counts[outcome.status] += 1
         self.found[outcome.status].append((seed, outcome))
         self.seen.update(features)
         if outcome.status == "refused":
             self.refused.update(features)
-        if outcome.status in ("failed", "crashed"):
+        if outcome.status in ("failed", "crashed") and not self.options.total:
             path = self.options.folder / f"{outcome.status}_{seed}.py"
             path.write_text(program(seed, self.options.features).text)
             print(f"seed {seed}: {outcome.kind}: {outcome.message}"[:200], flush=True)
@@ -201,8 +226,20 @@ class Tally:
             f"{share['dropped']:.1f} % dropped (2)"
         )
         print(self.line())
-        few = share["dropped"] <= 2 and share["refused"] <= most
-        return int(self.counts["failed"] + self.counts["crashed"] > 0 or not few)
+        few = share["dropped"] <= 2 and share["refused"] <= most and not self.often_refused()
+        wrong = self.counts["failed"] + self.counts["crashed"] > 0
+        return int(wrong or not (few or self.options.tally))
+
+    def often_refused(self) -> list[str]:
+        """The features of which too many programs are refused, where there are enough of them."""
+        often = [
+            name
+            for name, count in self.seen.items()
+            if count >= ENOUGH and self.refused[name] > 0.1 * count
+        ]
+        for name in often:
+            print(f"more than 10 % refused: {name}")
+        return often
 
 
 def _kind(outcome: Outcome) -> str:

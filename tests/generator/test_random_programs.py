@@ -1,4 +1,4 @@
-"""Two hundred random programs in the newcomer's test run; the generator tested itself."""
+"""Random programs in the newcomer's test run: with those of `test_any_program`, two hundred."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from tests.generator.checker import check
 from tests.generator.features import REQUIRED, features
 from tests.generator.program import program
 
-COUNT, CHUNK = 200, 10
+COUNT, CHUNK = 140, 10
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, CHUNK))
 def test_random_programs_agree_three_ways_and_with_differences(first: int, tmp_path: Path) -> None:
     outcomes = {s: check(program(s), tmp_path) for s in range(first, first + CHUNK)}
 
-    failed = {s: (o.kind, o.message) for s, o in outcomes.items() if o.status == "failed"}
+    failed = {
+        s: (o.kind, o.message) for s, o in outcomes.items() if o.status in ("failed", "crashed")
+    }
     dropped = sum(o.status == "dropped" for o in outcomes.values())
     refused = sum(o.status == "refused" for o in outcomes.values())
     assert not failed
@@ -27,9 +29,9 @@ def test_random_programs_agree_three_ways_and_with_differences(first: int, tmp_p
 
 
 def test_each_feature_is_in_at_least_one_program_of_twenty() -> None:
-    seen = Counter(name for seed in range(600) for name in features(program(seed)))
+    seen = Counter(name for seed in range(400) for name in features(program(seed)))
 
-    rare = {name: seen[name] / 600 for name in REQUIRED if seen[name] < 0.05 * 600}
+    rare = {name: seen[name] / 400 for name in REQUIRED if seen[name] < 0.05 * 400}
     assert not rare
 
 
