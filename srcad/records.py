@@ -3,7 +3,7 @@
 `dataclasses.dataclass` compiles up to six methods per class when a module is imported; for a
 compiler of a hundred small classes that is half of the time it takes to start.  This one lets
 `dataclasses` collect the fields when they are first asked for, shares all methods but ``__init__``
-among the classes, and compiles ``__init__`` when the first instance is made.
+among the classes, and compiles ``__init__`` only for a class of which several instances are made.
 `dataclasses.replace`, `fields` and ``match`` work as always, and for the type checker it *is*
 `dataclasses.dataclass`.
 
@@ -22,6 +22,8 @@ from dataclasses import dataclass as collected
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["dataclass"]
+
+_SEVERAL = 12  # instances: compiling takes as long as making about so many of them without
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -66,14 +68,44 @@ class _Later:
 
 
 def _first_init(cls: Any, *, frozen: bool) -> Any:
-    """Stand in for ``__init__`` until the first instance is made."""
+    """Stand in for ``__init__`` until several instances have been made."""
+    made = 0
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it is one
-        if cls.__dict__["__init__"] is __init__:
-            cls.__init__ = _init(cls, frozen=frozen)
-        cls.__init__(self, *args, **kwargs)
+        nonlocal made
+        made += 1
+        values = _given(cls, args, kwargs) if made < _SEVERAL else None
+        if values is None:
+            if cls.__dict__["__init__"] is __init__:
+                cls.__init__ = _init(cls, frozen=frozen)
+            cls.__init__(self, *args, **kwargs)
+            return
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        if hasattr(cls, "__post_init__"):
+            self.__post_init__()
 
     return __init__
+
+
+def _given(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """The values of the fields; None for a wrong call: a compiled ``__init__`` says what is."""
+    every = fields(cls)
+    plain = [f.name for f in every if f.init and not f.kw_only]
+    given = dict(zip(plain, args, strict=False)) | kwargs
+    if len(given) < len(args) + len(kwargs):
+        return None
+    values: dict[str, Any] = {}
+    for f in every:
+        if f.init and f.name in given:
+            values[f.name] = given.pop(f.name)
+        elif f.default is not MISSING:
+            values[f.name] = f.default
+        elif f.default_factory is not MISSING:
+            values[f.name] = f.default_factory()
+        elif f.init:
+            return None
+    return None if given else values
 
 
 def _init(cls: Any, *, frozen: bool) -> Any:

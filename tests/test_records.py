@@ -58,6 +58,21 @@ def test_wrong_calls_raise(call):
         call()
 
 
+def test_later_instances_are_like_the_first():
+    @dataclass(frozen=True)
+    class Many(Base):
+        c: list = dataclasses.field(default_factory=list)
+
+    every = [Many(1, b=3) for _ in range(100)]
+
+    assert {repr(one) for one in every} == {repr(every[0])}
+    assert every[0] == every[-1]
+    assert len({id(one.c) for one in every}) == 100
+    for wrong in [{}, {"a": 1, "x": 2}]:
+        with pytest.raises(TypeError, match="__init__"):
+            Many(**wrong)
+
+
 def test_equality_hash_and_repr():
     assert Base(1) == Base(1, 2) != Base(2)
     assert hash(Base(1)) == hash(Base(1, 2))
