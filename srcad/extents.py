@@ -107,6 +107,8 @@ def fresh_extent(name: str = "n") -> Extent:
 
 def resolved(extent: Extent) -> Extent:
     """The extent with every decided symbol replaced."""
+    if all(symbol.link is None for symbol, _ in extent.terms):
+        return extent
     result = Extent((), extent.constant)
     for symbol, k in extent.terms:
         if symbol.link is None:

@@ -19,6 +19,7 @@ from srcad.types import Extent, ListOf, Numeric, TupleOf, Type
 Lengths = Callable[[Extent], Any]
 
 _ANSWERS: dict[Any, Any] = {}
+_FORGOTTEN = [0]  # how many answers were not kept
 _MOST = 8192
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type, np.ufunc, type(np.sum))
 _SCALARS = (np.generic, float, int, complex)
@@ -34,14 +35,32 @@ def remembered(key: Any, ask: Callable[[], Any]) -> Any:
         with np.errstate(all="ignore"):
             found = ask()
     except Warning:  # that is an error by the user's own filters, which may change
+        _FORGOTTEN[0] += 1
         return None
     except Exception:
         found = None
     if is_new:
-        if len(_ANSWERS) >= _MOST:
-            _ANSWERS.clear()
-        _ANSWERS[key] = found
+        _keep(key, found)
     return found
+
+
+def concluded(key: Any, conclude: Callable[[], Any]) -> Any:
+    """What follows from several answers; remembered only if each of them is."""
+    if not is_hashable(key):
+        return conclude()
+    if key in _ANSWERS:
+        return _ANSWERS[key]
+    before = _FORGOTTEN[0]
+    found = conclude()
+    if _FORGOTTEN[0] == before:
+        _keep(key, found)
+    return found
+
+
+def _keep(key: Any, found: Any) -> None:
+    if len(_ANSWERS) >= _MOST:
+        _ANSWERS.clear()
+    _ANSWERS[key] = found
 
 
 def is_hashable(key: Any) -> bool:
@@ -57,11 +76,12 @@ def question(
     target: Any,
     args: Iterable[Arg],
     kwargs: Iterable[tuple[str, Arg]],
-    choice: Choice,
+    choice: Choice | None,
     lengths: Lengths | None = None,
 ) -> Any:
     """The key of a call: all that its stand-ins depend on.
 
+    `choice` says what is taken for what the types leave open; without one it stays open.
     `lengths` says what stands for a length; without it only ranks matter.  What may change, or
     is not known to be the same again, makes a list of the key's part: that has no hash.
     """
@@ -73,7 +93,7 @@ def question(
     )
 
 
-def _kind(arg: Arg, choice: Choice, lengths: Lengths | None) -> Any:
+def _kind(arg: Arg, choice: Choice | None, lengths: Lengths | None) -> Any:
     if isinstance(arg, Display):
         return (arg.kind, *(_kind(a, choice, lengths) for a in arg.items))
     if isinstance(arg, Const):
@@ -81,7 +101,7 @@ def _kind(arg: Arg, choice: Choice, lengths: Lengths | None) -> Any:
         if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, _SCALARS)):
             return value
         return (type(value), repr(value)) if type(value) in _SIMPLE else [value]
-    return _kind_of_type(chosen(arg.type, choice), lengths)
+    return _kind_of_type(arg.type if choice is None else chosen(arg.type, choice), lengths)
 
 
 def _kind_of_type(type_: Type, lengths: Lengths | None) -> Any:
@@ -91,6 +111,8 @@ def _kind_of_type(type_: Type, lengths: Lengths | None) -> Any:
                 return form, dtype, len(shape)
             number = None if value is None else lengths(value)
             return form, dtype, tuple(lengths(e) for e in shape), number
+        case Numeric(dtype, None, form):
+            return form, dtype, None
         case TupleOf(items):
             return (tuple, *(_kind_of_type(t, lengths) for t in items))
         case ListOf(item):

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.ir.answers import question, remembered
-from srcad.ir.choices import Choice, agreed, choices, chosen, of_any_lengths
+from srcad.ir.choices import of_any_lengths
 from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.elementwise import broadcast, elementwise_type
 from srcad.ir.lengths import exact_type
 from srcad.ir.primitives import (
     add_at,
@@ -46,30 +46,21 @@ from srcad.ir.primitives import (
     updated,
     without,
 )
-from srcad.ir.standins import argument_type, by_running, fallback, filled
+from srcad.ir.standins import argument_type, by_running, fallback
 from srcad.types import (
     BOOL,
     INT,
     NUMBER,
     OPAQUE,
-    Extent,
-    Form,
     ListOf,
     Numeric,
     Opaque,
-    Shape,
     TupleOf,
     Type,
     Undefined,
-    constant_extent,
-    fresh_extent,
     freshened,
     int_type,
-    is_one,
     join,
-    resolved,
-    same,
-    type_of_constant,
 )
 
 ELEMENTWISE_OPERATORS = frozenset(
@@ -112,7 +103,7 @@ def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg
         return found
     types = [argument_type(a) for a in args]
     if is_elementwise(target) and all(isinstance(t, Numeric | Opaque) for t in types):
-        return _elementwise(target, args, types, kwargs)
+        return elementwise_type(target, args, types, kwargs)
     exact = exact_type(target, args, kwargs) if _hashable(target) else None
     if exact is not None:
         return exact
@@ -149,107 +140,6 @@ def _hashable(target: object) -> bool:
     except TypeError:
         return False
     return True
-
-
-def broadcast(shapes: list[tuple[Extent, ...] | None]) -> tuple[Extent, ...] | None:
-    """The shape to which these shapes broadcast, or None when it is not known."""
-    known = [s for s in shapes if s is not None]
-    if len(known) < len(shapes):
-        return None
-    rank = max((len(s) for s in known), default=0)
-    result = []
-    for axis in range(-rank, 0):
-        extents = [s[axis] for s in known if len(s) >= -axis]
-        result.append(_broadcast_extent(extents))
-    return tuple(result)
-
-
-def _broadcast_extent(extents: list[Extent]) -> Extent:
-    first = extents[0]
-    if all(resolved(e) == resolved(first) for e in extents[1:]):
-        return first
-    wide = [e for e in extents if is_one(e) is not True]
-    if not wide:
-        return constant_extent(1)
-    if all(same(e, wide[0]) for e in wide[1:]):
-        return wide[0]
-    return fresh_extent()
-
-
-def _elementwise(
-    target: Any, args: tuple[Arg, ...], types: list[Type], kwargs: tuple[tuple[str, Arg], ...]
-) -> Type:
-    operands = [t for t in types if isinstance(t, Numeric)]
-    keyword_values = [a for _, a in kwargs]
-    if len(operands) < len(types) and any(
-        not (isinstance(a, Const) and a.value is None) for a, t in zip(args, types, strict=True)
-        if not isinstance(t, Numeric)
-    ):  # fmt: skip
-        return NUMBER
-    operands += [a.type for a in keyword_values if isinstance(a.type, Numeric)]  # type: ignore[union-attr]
-    shape_ = broadcast([t.shape for t in operands])
-    options = choices(operands, ranks=False)
-    found = agreed(options, [_sample(target, args, kwargs, choice) for choice in options])
-    if isinstance(found, TupleOf):
-        parts = [t for t in found.items if isinstance(t, Numeric)]
-        return TupleOf(tuple(_of_shape(t, shape_, None) for t in parts))
-    if not isinstance(found, Numeric):
-        return NUMBER
-    value = _int_value(target, args) if found.is_python and found.kind == "i" else None
-    return _of_shape(found, shape_, value)
-
-
-def _of_shape(found: Numeric, shape_: Shape | None, value: Extent | None) -> Numeric:
-    """The type of a result that has the kind of a sample."""
-    form: Form = "any" if shape_ is None else "array" if shape_ else found.form
-    return Numeric(found.dtype, shape_, form, value)
-
-
-def _sample(
-    target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...], choice: Choice
-) -> Any:
-    """What an elementwise call gives for one choice of what the types leave open."""
-    return remembered(
-        question(target, args, kwargs, choice),
-        lambda: type_of_constant(
-            target(
-                *[_one(a, choice) for a in args],
-                **{name: _one(a, choice) for name, a in kwargs},
-            )
-        ),
-    )
-
-
-def _one(arg: Arg, choice: Choice) -> Any:
-    """The argument itself if constant, else a stand-in with one entry."""
-    if isinstance(arg, Const):
-        return arg.value if not isinstance(arg.value, np.ndarray) else arg.value.ravel()[:1]
-    type_ = chosen(argument_type(arg), choice)
-    assert isinstance(type_, Numeric)
-    return filled(type_, (1,) * len(type_.shape or ()), 0)
-
-
-def _int_value(target: Any, args: tuple[Arg, ...]) -> Extent | None:
-    values = [t.value if isinstance(t := argument_type(a), Numeric) else None for a in args]
-    if len(values) == 1 and values[0] is not None and target is operator.neg:
-        return values[0].scaled(-1)
-    if len(values) != 2 or values[0] is None or values[1] is None:
-        return None
-    left, right = values[0], values[1]
-    if target is operator.add:
-        return left + right
-    if target is operator.sub:
-        return left - right
-    if target is operator.mul and not left.terms:
-        return right.scaled(left.constant)
-    if target is operator.mul and not right.terms:
-        return left.scaled(right.constant)
-    constants = not left.terms and not right.terms and right.constant != 0
-    if target is operator.floordiv and constants:
-        return constant_extent(left.constant // right.constant)
-    if target is operator.mod and constants:
-        return constant_extent(left.constant % right.constant)
-    return None
 
 
 def _item_type(args: tuple[Arg, ...]) -> Type | None:
