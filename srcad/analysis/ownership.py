@@ -54,19 +54,22 @@ def in_place(function: Function) -> Function:
 
     Only the printed form changes, never a value: evaluated as pure IR the function is the same.
     """
+    if not any(candidates(function)):
+        return function
+    facts = _conflicts(function)
     for _ in range(_ROUNDS):
-        stores = frozenset(candidates(function))
-        if not stores:
-            return function
-        facts = Conflicts(function, sharing(function, stores), stores)
         cures = _Cures(facts)
         if not cures.found:
             break
         function = replace(function, block=cures.applied(function.block))
+        facts = _conflicts(function)
+    marked = {op for op in facts.stores if facts.is_free(op)}
+    return replace(function, block=_marked(function.block, marked)) if marked else function
+
+
+def _conflicts(function: Function) -> Conflicts:
     stores = frozenset(candidates(function))
-    facts = Conflicts(function, sharing(function, stores), stores)
-    marked = {op for op in stores if facts.is_free(op)}
-    return replace(function, block=_marked(function.block, marked))
+    return Conflicts(function, sharing(function, stores), stores)
 
 
 # ------------------------------------------------------------------------------------ cures

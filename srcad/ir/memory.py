@@ -71,14 +71,17 @@ def makes_new_array(target: Any, result: Type, kwargs: Iterable[tuple[str, Arg]]
         return "out" not in names
     if isinstance(target, Routine):
         return False
-    if is_one_of(target, _OPERATORS) or module_of(target) == "math":
+    if is_one_of(target, _OPERATORS):
+        return True
+    module = module_of(target)
+    if module == "math":
         return True
     if target is np.astype:
         return not names
     if target is np.array:
         return all(name == "dtype" for name in names)
     name = getattr(target, "__name__", None)
-    return module_of(target).startswith("numpy") and name in _FRESH
+    return module.startswith("numpy") and name in _FRESH
 
 
 def reads_a_copy(index: Arg) -> bool:
