@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from srcad.records import dataclass
 from srcad.types import Extent, Numeric, Opaque, Type, resolved
 
 Rewrite = Callable[["Rewriter", Call], Arg | None]
+_Whole = TypeVar("_Whole", bound=Op | Block | Function)
 
 REWRITES: dict[Any, list[Rewrite]] = {}
 _DEEPEST = 8
@@ -108,10 +109,10 @@ class Rewriter:
 
     # -------------------------------------------------------------- the walk
     def function(self, function: Function) -> Function:
-        """Simplify a whole function."""
+        """Simplify a whole function; the same object if there is nothing to do."""
         self._count(function.block)
         self.params = function.params
-        return replace(function, block=self.block(function.block, function.params))
+        return _with(function, block=self.block(function.block, function.params))
 
     def _count(self, block: Block) -> None:
         pending = [block]
@@ -137,10 +138,11 @@ class Rewriter:
         ops, self.out = tuple(self.out), before
         self.open_blocks.pop()
         results = tuple(substituted_atom(a, self.merged) for a in block.results)
-        return Block(block.params, ops, results)
+        return _with(block, ops=ops, results=results)
 
     def _live_in(self, number: int, values: Iterable[Value]) -> None:
-        self.homes.update(dict.fromkeys(values, number))
+        for value in values:
+            self.homes[value] = number
 
     def _op(self, op: Op, number: int) -> None:
         match op:
@@ -249,7 +251,7 @@ class Rewriter:
                 if a == b and (isinstance(a, Const) or self.homes.get(a) in self.open_blocks):
                     self.merged[output] = a
                     self.changed = True
-        self.out.append(replace(op, test=test, then=then, orelse=orelse))
+        self.out.append(_with(op, test=test, then=then, orelse=orelse))
 
     def _inline_arm(self, block: Block, outputs: tuple[Value, ...]) -> None:
         for op in block.ops:
@@ -265,7 +267,7 @@ class Rewriter:
             self._merge_unchanged(op, inits)
         if isinstance(op, While):
             test, body = self.block(op.test), self.block(op.body)
-            self.out.append(replace(op, inits=inits, test=test, body=body))
+            self.out.append(_with(op, inits=inits, test=test, body=body))
             return
         seqs = tuple(substituted(a, self.merged) for a in op.seqs)
         count = None if op.count is None else substituted_atom(op.count, self.merged)
@@ -273,7 +275,7 @@ class Rewriter:
             self._merge_constant_items(op, seqs)
         body = self.block(op.body)
         self._note_constant_lists(op, body)
-        self.out.append(replace(op, seqs=seqs, inits=inits, body=body, count=count))
+        self.out.append(_with(op, seqs=seqs, inits=inits, body=body, count=count))
 
     def _note_constant_lists(self, op: Loop, body: Block) -> None:
         """A loop may collect the same atom in every trip."""
@@ -304,6 +306,12 @@ class Rewriter:
                 if isinstance(op, While):
                     self.merged[op.test.params[k]] = init
                 self.changed = True
+
+
+def _with(whole: _Whole, **parts: Any) -> _Whole:
+    """An op, a block or a function with other parts; the same object if they are the same."""
+    same = all(getattr(whole, name) == part for name, part in parts.items())
+    return whole if same else replace(whole, **parts)
 
 
 def _is_undefined(atom: Atom) -> bool:

@@ -20,10 +20,10 @@ def simplify(function: Function) -> Function:
     for count in range(_MOST):
         rewriter = Rewriter()
         rewritten = rewriter.function(function)
-        if count and not rewriter.changed and not rewriter.alike:
-            moved = shape_reads(function)
-            return function if moved is function else dce(moved)
-        function = dce(shape_reads(rewritten))
+        moved = shape_reads(rewritten)
+        if count and moved is function:
+            break
+        function = dce(moved)
         if not rewriter.changed:
             break
     return function

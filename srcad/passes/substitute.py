@@ -56,6 +56,8 @@ def _is_touched(op: Call, mapping: Mapping_) -> bool:
                 return True
         elif isinstance(arg, Display) and any(v in mapping for v in values_in(arg)):
             return True
+    if not op.kwargs:
+        return False
     return any(v in mapping for _, arg in op.kwargs for v in values_in(arg))
 
 

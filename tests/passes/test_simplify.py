@@ -15,6 +15,7 @@ from srcad.ir.evaluate import evaluate
 from srcad.ir.primitives import add_at, build_tuple, item
 from srcad.ir.text import text
 from srcad.ir.verify import verify
+from srcad.passes.rewriting import Rewriter
 from srcad.passes.simplify import simplify
 from srcad.signature import describe
 from srcad.testing import check_grads
@@ -164,6 +165,12 @@ def test_equal_calls_of_the_reverse_half_are_one():
     found = text(simplify(built(lambda x: np.sin(x) * np.cos(x) + np.sin(x), (1.5,))))
 
     assert found.count("sin(") == 1
+
+
+def test_what_is_simple_is_not_made_again():
+    function = simplify(built(lambda x: np.sin(x) * np.sin(x) + 0.0, (1.5,)))
+
+    assert Rewriter().function(function) is function
 
 
 def test_the_primal_is_left_alone():
