@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from srcad.ir.choices import Choice, chosen
-from srcad.ir.core import Arg, Const, Display
+from srcad.ir.core import Arg, Display, Value
 from srcad.types import Extent, ListOf, Numeric, TupleOf, Type
 
 Lengths = Callable[[Extent], Any]
 
 _ANSWERS: dict[Any, Any] = {}
+_NEW, _UNKNOWABLE = object(), object()
 _FORGOTTEN = [0]  # how many answers were not kept
 _MOST = 8192
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type, np.ufunc, type(np.sum))
@@ -28,9 +29,10 @@ _SIMPLE = frozenset({bool, int, float, complex, str, type(None), type(Ellipsis)}
 
 def remembered(key: Any, ask: Callable[[], Any]) -> Any:
     """The answer to a question about stand-ins; None if asking raises."""
-    is_new = is_hashable(key)
-    if is_new and key in _ANSWERS:
-        return _ANSWERS[key]
+    found = _known(key)
+    if found is not _NEW and found is not _UNKNOWABLE:
+        return found
+    is_new = found is _NEW
     try:
         with np.errstate(all="ignore"):
             found = ask()
@@ -46,10 +48,9 @@ def remembered(key: Any, ask: Callable[[], Any]) -> Any:
 
 def concluded(key: Any, conclude: Callable[[], Any]) -> Any:
     """What follows from several answers; remembered only if each of them is."""
-    if not is_hashable(key):
-        return conclude()
-    if key in _ANSWERS:
-        return _ANSWERS[key]
+    found = _known(key)
+    if found is not _NEW:
+        return conclude() if found is _UNKNOWABLE else found
     before = _FORGOTTEN[0]
     found = conclude()
     if _FORGOTTEN[0] == before:
@@ -63,13 +64,12 @@ def _keep(key: Any, found: Any) -> None:
     _ANSWERS[key] = found
 
 
-def is_hashable(key: Any) -> bool:
-    """Whether a key can be looked up."""
+def _known(key: Any) -> Any:
+    """The answer, `_NEW`, or `_UNKNOWABLE`: a key that cannot be looked up."""
     try:
-        hash(key)
+        return _ANSWERS.get(key, _NEW)
     except TypeError:
-        return False
-    return True
+        return _UNKNOWABLE
 
 
 def question(
@@ -88,37 +88,34 @@ def question(
     return (
         lengths is None,
         target if isinstance(target, _FUNCTIONS) else [target],
-        *(_kind(a, choice, lengths) for a in args),
-        *((name, _kind(a, choice, lengths)) for name, a in kwargs),
+        *[_kind(a, choice, lengths) for a in args],
+        *[(name, _kind(a, choice, lengths)) for name, a in kwargs],
     )
 
 
 def _kind(arg: Arg, choice: Choice | None, lengths: Lengths | None) -> Any:
+    if isinstance(arg, Value):
+        return _kind_of_type(arg.type if choice is None else chosen(arg.type, choice), lengths)
     if isinstance(arg, Display):
-        return (arg.kind, *(_kind(a, choice, lengths) for a in arg.items))
-    if isinstance(arg, Const):
-        value = arg.value
-        if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, _SCALARS)):
-            return value
-        return (type(value), repr(value)) if type(value) in _SIMPLE else [value]
-    return _kind_of_type(arg.type if choice is None else chosen(arg.type, choice), lengths)
+        return (arg.kind, *[_kind(a, choice, lengths) for a in arg.items])
+    value = arg.value
+    if type(value) in _SIMPLE:
+        return type(value), repr(value)
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, _SCALARS)):
+        return value
+    return [value]
 
 
 def _kind_of_type(type_: Type, lengths: Lengths | None) -> Any:
-    match type_:
-        case Numeric(dtype, tuple(shape), form, value):
-            if lengths is None:
-                return form, dtype, len(shape)
-            number = None if value is None else lengths(value)
-            return form, dtype, tuple(lengths(e) for e in shape), number
-        case Numeric(dtype, None, form):
-            return form, dtype, None
-        case TupleOf(items):
-            return (tuple, *(_kind_of_type(t, lengths) for t in items))
-        case ListOf(item):
-            return list, _kind_of_type(item, lengths)
-        case _:
-            return []
+    if isinstance(type_, Numeric):
+        shape, value = type_.shape, type_.value
+        if shape is None or lengths is None:
+            return type_.form, type_.dtype, None if shape is None else len(shape)
+        number = None if value is None else lengths(value)
+        return type_.form, type_.dtype, tuple(lengths(e) for e in shape), number
+    if isinstance(type_, TupleOf):
+        return (tuple, *[_kind_of_type(t, lengths) for t in type_.items])
+    return (list, _kind_of_type(type_.item, lengths)) if isinstance(type_, ListOf) else []
 
 
 def outline(result: Any) -> Any:
