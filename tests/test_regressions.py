@@ -212,3 +212,15 @@ def test_a_loop_over_an_array_that_was_copied_before() -> None:
         return total * np.sum(y)
 
     testing.check_grads(f, (np.array([0.3, -0.7, 1.1]), 0.5), order=1)
+
+
+def falls_twice(a, k):
+    if k <= 0:
+        return np.tanh(a)
+    factors = np.tanh(np.linspace(-0.7, 0.43, 2) * a)
+    return falls_twice(np.tanh(np.prod(factors) - a), k - 1) + falls_twice(a * 0.7, k - 2)
+
+
+def test_second_order_of_a_recursion_with_arrays() -> None:
+    # The shape of what the last call had not saved was read: None has none.
+    testing.check_grads(lambda a: falls_twice(a, 3), (0.3,), order=2)

@@ -121,7 +121,9 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
         gradients.append(scope.pack(param, scope.take(param)))
     block = Block((), (*function.block.ops, *scope.builder.ops), (*results, *gradients))
     derived = Function(function.name, (*function.params, *seeds), block, function.where)
-    parts = halves(sweep.finish(derived, sweep), function.params, tuple(seeds), len(results))
+    parts = halves(
+        sweep.finish(derived, sweep), function.params, tuple(seeds), len(results), hollow
+    )
     _install(pair, parts, len(results))
 
 

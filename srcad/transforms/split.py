@@ -66,13 +66,20 @@ def split(function: Function, seeds: int = 1) -> Halves:
 
 
 def halves(
-    function: Function, params: tuple[Value, ...], seeds: tuple[Value, ...], count: int
+    function: Function,
+    params: tuple[Value, ...],
+    seeds: tuple[Value, ...],
+    count: int,
+    hollow: Iterable[Value] = (),
 ) -> Halves:
-    """Cut a function whose first `count` results are the primal's."""
+    """Cut a function whose first `count` results are the primal's.
+
+    `hollow` are the parameters that may hold nothing in the place of an array.
+    """
     results, gradients = function.block.results[:count], function.block.results[count:]
     before = [op for op in function.block.ops if op.half != "reverse"]
     after = [op for op in function.block.ops if op.half == "reverse"]
-    reverse = _shapes_only(Block((), tuple(after), gradients), before, params)
+    reverse = _shapes_only(Block((), tuple(after), gradients), before, params, hollow)
     reverse = dce(Function(function.name, (), reverse)).block
     saved = tuple(value for value in free_values(reverse) if value not in seeds)
     forward = Block((), tuple(_bound(before, set(saved))), (*results, *saved))
@@ -108,7 +115,9 @@ def _bound_if(op: If, saved: set[Value]) -> If:
 
 
 # ------------------------------------------------------------------------------- shapes
-def _shapes_only(reverse: Block, before: list[Op], params: tuple[Value, ...]) -> Block:
+def _shapes_only(
+    reverse: Block, before: list[Op], params: tuple[Value, ...], hollow: Iterable[Value]
+) -> Block:
     """Keep the shape of an array that is needed for nothing else, not the array.
 
     Values that may be unbound have no shape to read.
@@ -124,7 +133,7 @@ def _shapes_only(reverse: Block, before: list[Op], params: tuple[Value, ...]) ->
             assert isinstance(op, Call)
             readers.setdefault(value, []).append(op)
     made = {result for op in before for result in op.results} | set(params)
-    unbound = possibly_undefined(Block((), tuple(before))) if readers else set()
+    unbound = possibly_undefined(Block((), tuple(before)), hollow) if readers else set()
     chosen = [v for v in readers if v in made and v not in others and v not in unbound]
     mapping: dict[Value, Atom] = {}
     ops: list[Op] = []
