@@ -25,6 +25,7 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
+from srcad.types import Numeric
 
 _READS = (operator.getitem, primitives.item)
 
@@ -62,9 +63,11 @@ def _block(block: Block, found: set[Value]) -> None:
 def _is_unsure_call(op: Call, unsure: Callable[[Arg], bool]) -> bool:
     if op.target is primitives.identity:
         return unsure(op.args[0])
-    if op.half == "repeated":
-        return False  # a view that is taken again: it was there before
-    return op.target in _READS and isinstance(op.args[0], Value) and unsure(op.args[0])
+    whole = op.args[0] if op.target in _READS else None
+    if not isinstance(whole, Value) or not unsure(whole):
+        return False
+    # Reading an array raises where it is not bound; an item of a list may be nothing.
+    return not isinstance(whole.type, Numeric)
 
 
 def _loop(op: Loop, found: set[Value], unsure: Callable[[Arg], bool]) -> None:
