@@ -177,7 +177,7 @@ def _write(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, 
     holder = getattr(function, "__self__", None)
     if isinstance(holder, np.ufunc) and function.__name__ == "at":
         return s.add_at(s, holder, args)
-    if isinstance(holder, np.random.RandomState) and function.__name__ == "shuffle":
+    if _is_random(function) and function.__name__ == "shuffle" and holder is not None:
         return s.shuffle(s, Static(holder), args, kwargs)
     return None
 

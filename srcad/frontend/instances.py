@@ -167,7 +167,7 @@ def len_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 WRITERS: tuple[Any, ...] = (
     random.shuffle, heapq.heappush, heapq.heappop, heapq.heapify, heapq.heappushpop,
-    heapq.heapreplace, bisect.insort, bisect.insort_left, bisect.insort_right, np.random.shuffle,
+    heapq.heapreplace, bisect.insort, bisect.insort_left, bisect.insort_right,
     operator.setitem, operator.delitem, operator.iadd, operator.iconcat,
 )  # fmt: skip
 
