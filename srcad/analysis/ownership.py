@@ -9,6 +9,8 @@ copies the array that it updates.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import field, replace
 
 import numpy as np
@@ -22,6 +24,7 @@ from srcad.analysis.sharing import (
 )
 from srcad.ir.core import (
     Arg,
+    Atom,
     Block,
     Call,
     Const,
@@ -64,7 +67,33 @@ def in_place(function: Function) -> Function:
         function = replace(function, block=cures.applied(function.block))
         facts = _conflicts(function)
     marked = {op for op in facts.stores if facts.is_free(op)}
-    return replace(function, block=_marked(function.block, marked)) if marked else function
+    idle = _copied_twice(function, facts, marked)
+    if not marked and not idle:
+        return function
+    return replace(function, block=_marked(function.block, marked, idle))
+
+
+def _copied_twice(function: Function, facts: Conflicts, marked: set[Call]) -> dict[Value, Atom]:
+    """Copies that only a store reads which copies by itself, with what they are copies of."""
+    found: dict[Value, Atom] = {}
+    for op in facts.stores - marked:
+        first = op.args[0]
+        known = isinstance(first, Value) and first in facts.definition
+        made = facts.definition[first][0] if known else None  # type: ignore[index]
+        source = made.args[0] if isinstance(made, Call) and made.target is np.copy else None
+        if isinstance(first, Value) and isinstance(source, Value):
+            found[first] = source
+    if found:
+        reads = Counter(v for op in walk(function.block) for v in _read(op) if v in found)
+        reads.update(a for a in function.block.results if isinstance(a, Value) and a in found)
+        found = {value: source for value, source in found.items() if reads[value] == 1}
+    return found
+
+
+def _read(op: Op) -> Iterator[Value]:
+    yield from op.operands
+    for block in op.blocks:
+        yield from (atom for atom in block.results if isinstance(atom, Value))
 
 
 def _conflicts(function: Function) -> Conflicts:
@@ -287,18 +316,25 @@ def _kept_copy(saved: Value, kept: Value, loop: Loop) -> Call:
     return call
 
 
-def _marked(block: Block, stores: set[Call]) -> Block:
+def _marked(block: Block, stores: set[Call], idle: dict[Value, Atom]) -> Block:
+    """The block with its stores in place marked, and without idle copies just before a store."""
     ops: list[Op] = []
     for op in block.ops:
         match op:
+            case Call(args=(Value() as first, *rest)) if first in idle and _makes(ops, first):
+                ops[-1] = replace(op, args=(idle[first], *rest))
             case Call():
                 ops.append(replace(op, in_place=True) if op in stores else op)
             case If():
-                then, orelse = _marked(op.then, stores), _marked(op.orelse, stores)
+                then, orelse = (_marked(arm, stores, idle) for arm in op.blocks)
                 ops.append(replace(op, then=then, orelse=orelse))
             case For():
-                ops.append(replace(op, body=_marked(op.body, stores)))
+                ops.append(replace(op, body=_marked(op.body, stores, idle)))
             case While():
-                test, body = _marked(op.test, stores), _marked(op.body, stores)
+                test, body = (_marked(inner, stores, idle) for inner in op.blocks)
                 ops.append(replace(op, test=test, body=body))
     return replace(block, ops=tuple(ops))
+
+
+def _makes(ops: list[Op], value: Value) -> bool:
+    return bool(ops) and value in ops[-1].results

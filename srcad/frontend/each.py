@@ -67,6 +67,7 @@ def _as_was(s: Session, value: Value, side: str) -> Value:
         if root is not None:
             return realised(s, root, found.steps, value.hint)
     seen = s.emit(primitives.identity, value, type=was.type, hint=value.hint)
+    s.either.pop(seen, None)
     if isinstance(was, Value):
         s.origins[seen] = found
         if was in s.either:
