@@ -198,7 +198,18 @@ def no_trip_at_all(x, c):
     return np.sum(x * x)
 
 
+def an_item_or_an_argument(x, c):
+    rows = []
+    for k in range(3):
+        rows.append(np.sin(x) * k)
+    a = rows[-1]  # which of them is not asked: once read without end
+    z = a if c[1] > 0 else x
+    z[0] *= 2.0
+    return np.sum(z * z)
+
+
 MORE = [
+    an_item_or_an_argument,
     an_item_of_a_list_that_grows, a_copy_of_a_transposed_view, numbers_by_key,
     a_key_that_is_missing, no_trip_at_all,
 ]  # fmt: skip
