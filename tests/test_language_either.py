@@ -253,3 +253,26 @@ def entries_named_twice(x, c):
 @pytest.mark.parametrize("c", [*TESTS, np.array([1.0, 3.0, -1.0])], ids=str)
 def test_loops_leave_what_is_known(f, c):
     assert_program(f, X, c)
+
+
+def _made_with(x):
+    y = x * 2.0
+
+    def total():
+        return np.sum(y * x)
+
+    return total, y
+
+
+def writes_in_a_loop_into_what_a_function_holds(x):
+    total, t = _made_with(x)
+    for _ in range(2):
+        t[0] = 5.0 * x[1]
+        t = t * 1.0
+    return total() + np.sum(t)
+
+
+def test_a_loop_does_not_hide_who_else_holds_an_array():
+    # The first trip writes into the function's own array: its total was that of the old one.
+    with pytest.raises(MutationError, match="which a local function holds"):
+        srcad.grad(writes_in_a_loop_into_what_a_function_holds)(X)
