@@ -12,6 +12,7 @@ from srcad.ir.verify import verify
 from srcad.passes.bundle import bundle
 from srcad.passes.dce import dce
 from srcad.passes.erase import erase
+from srcad.passes.floats import with_floats
 from srcad.passes.fuse import fuse
 from srcad.passes.idle import without_idle_zeros
 
@@ -42,7 +43,7 @@ def finished(function: Function, own: Sequence[int]) -> Function:
 
 
 def _cleaned(function: Function) -> Function:
-    return without_idle_zeros(dce(fuse(erase(function))))
+    return without_idle_zeros(dce(fuse(with_floats(erase(function)))))
 
 
 _DONE = "finished"
