@@ -292,6 +292,19 @@ def _summed(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     return Numeric(np.result_type(*dtypes), shape, "array" if shape else "numpy")
 
 
+def _outer(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.outer(a, b)`` of arrays of any rank, whose stand-ins would have far too many pairs."""
+    arrays = [argument_type(arg) for arg in args]
+    sizes: list[Extent] = []
+    dtypes: list[Any] = []
+    for array in arrays:
+        if not isinstance(array, Numeric) or not array.shape or array.dtype is None or kwargs:
+            return None
+        sizes.append(array.shape[0] if len(array.shape) == 1 else fresh_extent())
+        dtypes.append(array.dtype)
+    return Numeric(np.result_type(*dtypes), tuple(sizes), "array") if len(sizes) == 2 else None
+
+
 _EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
     operator.getitem: _read,
     np.reshape: _reshaped,
@@ -300,4 +313,5 @@ _EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
     np.concatenate: _joined,
     np.dot: _multiplied,
     np.einsum: _summed,
+    np.outer: _outer,
 }

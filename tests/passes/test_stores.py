@@ -31,5 +31,5 @@ def test_what_is_added_to_a_place_set_to_zero_is_assigned():
 def test_a_minus_in_front_of_what_is_added_is_subtracted():
     source = srcad.grad(scaled_in_place).inspect(X).adjoint_source
 
-    assert "y_bar[:k] -= 2 * " in source
+    assert "y_bar[:k] -= 2.0 * " in source
     assert "+= -" not in source
