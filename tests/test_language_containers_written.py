@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from srcad import errors, gradient, value_and_grad
+from tests.language import assert_program
 from tests.numeric import assert_close, assert_gradient, difference
 
 V = np.array([0.3, -0.7, 1.1, 0.5])
@@ -567,3 +568,29 @@ def test_a_row_that_was_written_under_another_name_is_not_read() -> None:
 
     with pytest.raises(errors.MutationError, match="after the write"):
         gradient(f, V)
+
+
+def one_list_with_two_names(a, x):
+    items = [x[0] * a, x * a]
+    other = items
+    view = other[1][1:]
+    view *= 2.0
+    items[0] = 3.0 * a
+    items.append(a)
+    return other[0] + np.sum(other[1]) + len(other) * other[-1]
+
+
+def a_number_perhaps(a, x):
+    u = np.cos(a) if x[0] > 0.35 else x[:1] * a
+    scale = {"p": u * 2.0, "q": u * 0.7}
+    other = scale
+    scale["q"] += 0.5 * np.sin(a)
+    other["p"] = scale["q"] * a
+    return np.sum(scale["p"] + 0.3 * sum(other.values()))
+
+
+@pytest.mark.parametrize("f", [one_list_with_two_names, a_number_perhaps])
+@pytest.mark.parametrize("first", [0.3, 0.5])
+def test_a_container_stays_one_object_when_its_array_is_written_into(f, first):
+    # The two names once became two lists: what one was given, the other did not see.
+    assert_program(f, 0.4, np.array([first, 0.2, 0.1]))

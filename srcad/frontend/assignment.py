@@ -224,9 +224,10 @@ def _augmented_item(s: Session, target: ast.Subscript, operation: Any, node: ast
         refuse_write(s, target, "write into an array or container")
     both, value = lower_next(s, TupleBox((container, getitem(s, container, index))), node)
     container, old = spread(s, both)
-    new = augment(s, operation, old, value)
+    with s.kept(container) as kept:  # an item that may be an array, or a number, leaves it in doubt
+        new = augment(s, operation, old, value)
     if new is not None:
-        store_item(s, container, index, new, target)
+        store_item(s, kept.box, index, new, target)
 
 
 def augment(s: Session, operation: Any, old: Box, value: Box) -> Box | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from srcad.frontend.boxes import Box, mapped
+from srcad.frontend.boxes import Box, Done, mapped
 from srcad.frontend.control import read_arm
 from srcad.frontend.merge import meet
 from srcad.frontend.scope import DEAD, Diverges, Session
@@ -52,9 +52,10 @@ def _on_path(s: Session, test: Atom, side: str) -> dict[Value, Value]:
             seen[box] = _as_was(s, box, side)
         return seen.get(box)
 
+    done: Done = {}
     for frame in s.frames:
         for name, box in list(frame.env.items()):
-            frame.env[name] = mapped(box, change)
+            frame.env[name] = mapped(box, change, done)
     return seen
 
 

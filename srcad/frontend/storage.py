@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.boxes import Box, FunctionBox, Stale, inner_boxes, mapped
+from srcad.frontend.boxes import Box, Done, FunctionBox, Stale, inner_boxes, mapped
 from srcad.frontend.either import chosen_again
 from srcad.frontend.places import Step, are_disjoint
 from srcad.ir import primitives
@@ -267,9 +267,10 @@ def _follow(
             taken[box] = Stale(box, where) if now is None else now
         return taken[box]
 
+    done: Done = {}
     for frame in s.frames:
         for name, box in list(frame.env.items()):
-            frame.env[name] = mapped(box, change)
+            frame.env[name] = mapped(box, change, done)
     _refuse_hidden(s, _with_beginnings(s, objects))
 
 
