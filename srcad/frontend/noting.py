@@ -33,7 +33,7 @@ from srcad.ir.memory import (
     reads_a_copy,
     reads_a_view,
 )
-from srcad.types import Numeric
+from srcad.types import Numeric, Shape, resolved
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session
@@ -64,15 +64,7 @@ def note(
     if is_array(first) and _note_view(s, target, args, kwargs, result):
         return
     if makes_new_array(target, result.type, kwargs) or is_one_of(target, _PURE_PARTS):
-        shape = result.type.shape if isinstance(result.type, Numeric) else None
-        flat = shape is not None and len(shape) <= 1
-        c_order = target is np.copy and ("order", Const("C")) in kwargs
-        if flat or c_order or is_one_of(target, _COMPACT) or _all_compact(s, args):
-            s.compact.add(result)
-        elif shape is not None and (is_elementwise(target) or is_one_of(target, _LAID_OUT_ALIKE)):
-            arrays = tuple(a for a in args if isinstance(a, Value) and shape_of(a) != ())
-            if all(len(shape_of(a) or ()) == len(shape) for a in arrays):
-                s.laid_as[result] = None, arrays
+        _note_new(s, target, args, kwargs, result)
         return
     values = [v for arg in (*args, *(a for _, a in kwargs)) for v in values_in(arg)]
     held = frozenset().union(*(origin(s, v).everything for v in values))
@@ -84,6 +76,35 @@ def note(
         s.origins[result] = Origin(frozenset({result}), (), held)
     elif held:
         s.origins[result] = Origin(held | {result}, None)
+
+
+def _note_new(
+    s: Session,
+    target: Any,
+    args: tuple[Arg, ...],
+    kwargs: tuple[tuple[str, Arg], ...],
+    result: Value,
+) -> None:
+    """Note how a new array lies in memory, or as what."""
+    if any(map(_names_an_order, (*args, *(arg for _, arg in kwargs)))):
+        return
+    shape = shape_of(result)
+    flat = shape is not None and len(shape) <= 1
+    c_order = target is np.copy and ("order", Const("C")) in kwargs
+    # What is made of arrays in C order is in C order; only np.cross may move its axes.
+    follows = target is not np.cross and _all_compact(s, args)
+    if flat or c_order or is_one_of(target, _COMPACT) or follows:
+        s.compact.add(result)
+    elif shape is not None and not kwargs:
+        alike = is_elementwise(target) or is_one_of(target, _LAID_OUT_ALIKE)
+        arrays = tuple(a for a in args if isinstance(a, Value) and shape_of(a) != ())
+        if alike and all(len(shape_of(a) or ()) == len(shape) for a in arrays):
+            s.laid_as[result] = None, arrays
+
+
+def _names_an_order(arg: Arg) -> bool:
+    """Whether an argument asks for another order than rows first."""
+    return isinstance(arg, Const) and isinstance(arg.value, str) and arg.value in ("F", "A", "K")
 
 
 def layout(s: Session, value: Value) -> Layout | None:
@@ -124,8 +145,16 @@ def _layout_from(s: Session, value: Value, sources: tuple[Value, ...]) -> Layout
         return found[0] if found and all(one == found[0] for one in found) else None
     step = s.laid_as[value][0]
     if step is None:
-        return kept(found, shape)
+        return kept(found, shape) if all(_is_as_long(one, shape) for one in sources) else None
     return None if found[0] is None else seen_through(found[0], step, sources[0], value)
+
+
+def _is_as_long(array: Value, shape: Shape) -> bool:
+    """Whether no axis of an operand is stretched: stretched ones do not count in the order."""
+    own = shape_of(array)
+    return own is not None and all(
+        resolved(m) == resolved(n) for m, n in zip(own, shape, strict=True)
+    )
 
 
 def _note_view(
