@@ -40,7 +40,7 @@ from tests.generator.shrink import shrunk  # noqa: E402
 from tests.generator.written import WRITTEN, all_features  # noqa: E402
 
 LIMIT = 30  # seconds of CPU for one program: what else the machine does is no fault of it
-ENOUGH = 60  # programs that use a feature, to judge how many of them are refused
+ENOUGH = 150  # programs that use a feature, to judge how many of them are refused
 STATUSES = ("passed", "failed", "crashed", "refused", "dropped")
 
 
