@@ -180,6 +180,8 @@ class Meeting:
         """Note whose memory a value is that may be that of several arrays."""
         s = self.session
         values = [x for x in (a, b) if isinstance(x, Value) and origin(s, x).objects]
+        if not values:
+            return
         form = output.type.form if isinstance(output.type, Numeric) else "array"
         if form == "array" and self._are_alone(a, b):
             note_own(s, output, *values)
