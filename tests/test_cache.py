@@ -257,6 +257,7 @@ def test_what_was_compiled_dies_with_the_code(text):
 
     assert code() is None
     assert record() is None
+    srcad.grad(fresh_function("def other(x):\n    return x\n", "other"))(1.0)  # clears up
     assert not [name for name in linecache.cache if name.startswith("<srcad fresh.f")]
 
 

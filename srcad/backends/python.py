@@ -210,6 +210,7 @@ def _line_map(
 # Reentrant: a function may die, and be released, while another one is registered.
 _lock = threading.RLock()
 _users: dict[str, int] = {}
+_unused: set[str] = set()  # texts of functions that died since the last one was registered
 
 
 def load(emitted: Emitted, label: str | None = None) -> Callable[..., Any]:
@@ -244,14 +245,21 @@ def load(emitted: Emitted, label: str | None = None) -> Callable[..., Any]:
 
 def _register(filename: str, text: str, function: FunctionType) -> None:
     with _lock:
+        while _unused:
+            linecache.cache.pop(_unused.pop(), None)
         _users[filename] = _users.get(filename, 0) + 1
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     weakref.finalize(function, _release, filename).atexit = False
 
 
 def _release(filename: str) -> None:
+    """Give a text up.
+
+    It stays where it is until the next one is registered: a function may die at any moment, also
+    while `linecache` goes over its own entries, and that must not lose one meanwhile.
+    """
     with _lock:
         _users[filename] -= 1
         if not _users[filename]:
             del _users[filename]
-            linecache.cache.pop(filename, None)
+            _unused.add(filename)
