@@ -50,6 +50,11 @@ def evaluated_as_compiled(gradient: Gradient, *args: Any) -> Any:
     return evaluate(checked(entry.product.lowered), *arguments, *captured)
 
 
+def split_form(f: Callable[..., Any], *args: Any) -> Gradient:
+    """What `srcad.pullback` calls for these arguments."""
+    return Gradient(f, Request("pullback", None, single=False, arity=len(args)))
+
+
 def evaluated_gradient(
     f: Callable[..., Any], wrt: tuple[int, ...], *args: Any
 ) -> tuple[Any, tuple[Any, ...]]:

@@ -15,7 +15,7 @@ from tests.generator.program import Program
 
 Broken = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-SEED = 0  # one whose turn it is to take the pullback
+SPLIT, JOINED = 0, 3  # one whose turn it is to take the pullback, and one that does not
 TEXT = """
 import numpy as np
 
@@ -32,8 +32,10 @@ WRT = (0, 1)
 """
 
 
-def outcome(folder: Path, second: str = "np.array([0.5, 0.7])", text: str = TEXT) -> str:
-    made = Program(SEED, text.format(second=second), False, frozenset(), "all")
+def outcome(
+    folder: Path, second: str = "np.array([0.5, 0.7])", text: str = TEXT, seed: int = SPLIT
+) -> str:
+    made = Program(seed, text.format(second=second), False, frozenset(), "all")
     return check(made, folder).kind
 
 
@@ -41,9 +43,10 @@ def breaks(monkeypatch: pytest.MonkeyPatch, name: str, broken: Broken) -> None:
     monkeypatch.setattr(srcad, name, broken(getattr(srcad, name)))
 
 
+@pytest.mark.parametrize("seed", [SPLIT, JOINED])
 @pytest.mark.parametrize("second", ["np.array([0.5, 0.7])", "x", "x[::-1]"])
-def test_the_program_passes_while_nothing_is_broken(second: str, tmp_path: Path) -> None:
-    assert outcome(tmp_path, second) == ""
+def test_the_program_passes_while_nothing_is_broken(second: str, seed: int, tmp_path: Path) -> None:
+    assert outcome(tmp_path, second, seed=seed) == ""
 
 
 def test_notices_a_write_into_an_argument(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -59,7 +62,7 @@ def test_notices_a_write_into_an_argument(monkeypatch: pytest.MonkeyPatch, tmp_p
         return value_and_grad
 
     breaks(monkeypatch, "value_and_grad", broken)
-    assert outcome(tmp_path) == "argument changed"
+    assert outcome(tmp_path, seed=JOINED) == "argument changed"
 
 
 @pytest.mark.parametrize("which", ["argument", "other gradient"])
@@ -77,7 +80,7 @@ def test_notices_a_gradient_in_memory_of_others(
         return value_and_grad
 
     breaks(monkeypatch, "value_and_grad", broken)
-    assert outcome(tmp_path) == "shared memory"
+    assert outcome(tmp_path, seed=JOINED) == "shared memory"
 
 
 def test_notices_a_second_pullback_that_shares_with_the_first(
