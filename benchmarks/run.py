@@ -47,9 +47,9 @@ def repetitions(run: Run, budget: float = 2e-3) -> int:
     return max(1, min(20_000, int(budget / max(seconds(run, 1), 1e-8))))
 
 
-def paired(first: Run, second: Run, rounds: int) -> list[tuple[float, float]]:
+def paired(first: Run, second: Run, rounds: int, budget: float = 2e-3) -> list[tuple[float, float]]:
     """The times of two calls, taken together in every round, in random order."""
-    number = repetitions(second)
+    number = repetitions(second, budget)
     first()
     found = []
     for _ in range(rounds):
@@ -106,17 +106,21 @@ def difference(problem: Problem, args: tuple[Any, ...], gradient: Any) -> float:
 
 
 def dispatch(rounds: int) -> None:
-    """What finding the compiled code costs: the call against the bare compiled function."""
+    """What finding the compiled code costs: the call against the bare compiled function.
+
+    A difference of two times that are much longer than it: many short rounds, because what the
+    machine does meanwhile changes from one millisecond to the next.
+    """
     for name, limit in (("rosenbrock", None), ("mlp_tiny", 2.5)):
         problem = PROBLEMS[name]
         args = problem.make(np.random.default_rng(1))
         g = srcad.grad(problem.primal, wrt=problem.wrt)
         g(*args)
-        pairs = paired(called(g, args), called(g.specialize(*args), args), 3 * rounds)
+        pairs = paired(called(g, args), called(g.specialize(*args), args), 40 * rounds, 2e-4)
         report(f"dispatch of {name}", excess(pairs), "us", limit)
     problem = PROBLEMS["rosenbrock"]
     g = srcad.grad(problem.primal, wrt=problem.wrt)
-    pairs = paired(called(g, (-1.2, 1.0)), called(problem.by_hand, (-1.2, 1.0)), 3 * rounds)
+    pairs = paired(called(g, (-1.2, 1.0)), called(problem.by_hand, (-1.2, 1.0)), 40 * rounds, 2e-4)
     report("rosenbrock above the one by hand", excess(pairs), "us", 1.0)
 
 
@@ -131,7 +135,7 @@ def growth(rounds: int) -> None:
     small, large = (rng.normal(size=50_000),), (rng.normal(size=100_000),)
     for order, g in ((1, first), (2, srcad.grad(slope))):
         g(np.ones(10))
-        pairs = paired(called(g, large), called(g, small), max(3, rounds // 5))
+        pairs = paired(called(g, large), called(g, small), max(5, rounds // 2))
         report(f"lse_loop from 50,000 to 100,000, order {order}", quotient(pairs), "fold", 2.2)
 
 
