@@ -104,6 +104,19 @@ def a_trip_returns(x, c):
     return np.sum(y * y)
 
 
+def left_before_a_view_is_taken_anew(x, c):
+    views = [x[::2]]
+    if len(x):
+        if c[0] > 0:
+            if c[1] > 0:
+                x[0] = 3.0 * x[1]
+            else:
+                return np.sum(x * x)
+        else:
+            x[2] = x[0]
+    return np.sum(views[0] ** 2) + x[1]
+
+
 def tried(x, c):
     y, z = x * 2.0, x * 3.0
     try:
@@ -121,7 +134,7 @@ def tried(x, c):
 PROGRAMS = [
     one_or_the_other, fresh_on_every_path, chosen_within_a_choice, a_view_of_the_choice,
     a_number_or_an_array, chosen_in_every_trip, bound_on_one_path, skipped_trips, a_trip_returns,
-    tried,
+    tried, left_before_a_view_is_taken_anew,
 ]  # fmt: skip
 
 

@@ -128,7 +128,7 @@ class Meeting:
             return None
         (object_,) = found.objects
         roots = [current(s, object_, path.envs) for path in (self.left, self.right)]
-        if roots[0] is None or roots[1] is None:
+        if roots[0] is None or roots[1] is None or self._may_be_missing(roots[0], roots[1]):
             return None
         root = self.box(roots[0], roots[1], roots[0].hint)
         assert isinstance(root, Value)
@@ -137,6 +137,11 @@ class Meeting:
             return realised(s, root, found.steps, hint or a.hint)
         finally:
             s.builder = before
+
+    def _may_be_missing(self, *values: Value) -> bool:
+        """Whether some path reaches the meeting without a value: it leaves, or never bound it."""
+        s = self.session
+        return any(v in s.partial or v in s.unsure for v in values)
 
     def _half_bound(self, box: Box, hint: str | None, *, left: bool) -> Box:
         if isinstance(box, Structure):
@@ -151,6 +156,8 @@ class Meeting:
         if (self.right if left else self.left).exit == NONE:
             self.session.unbound_if[output] = (self.test, not left)
             self.session.unsure[output] = None
+        else:
+            self.session.partial.add(output)
         return output
 
     def _inside(self, path: Path, box: Box) -> Atom:
@@ -171,6 +178,8 @@ class Meeting:
             self.session.active.add(output)
         if any(isinstance(x, Value) and x in self.session.unsure for x in (a, b)):
             self.session.unsure[output] = None
+        if a in self.session.partial or b in self.session.partial:
+            self.session.partial.add(output)
         note_meeting(self.session, a, b, output)
         if has_storage(output) and not origin(self.session, output).is_exact:
             self._note_either(a, b, output)
