@@ -246,6 +246,18 @@ def entries_written_while_they_are_read(x):
     return b
 
 
+def read_and_written_again_and_again(x):
+    a, b = np.cos(x), 0.0
+    for _ in range(2):
+        for e in a:
+            a /= e  # the entry itself is one then
+            b = b * 0.5 + e
+        for k in range(2):
+            for e in a[::-1]:
+                a += k * e
+    return b + np.sum(a * x)
+
+
 def branches_and_breaks(x):
     y = np.ones(x.size)
     z = y
@@ -277,8 +289,8 @@ PROGRAMS = [
     out_arguments, functions_that_write, own_argument, alias, views, turned_views, unpacked_rows,
     reshaped, in_containers, helper_that_writes, written_while_an_expression_is_read, stencil,
     two_buffers, views_from_before_the_loop, rows_in_nested_loops, rows_as_loop_variables,
-    entries_written_while_they_are_read, branches_and_breaks, cholesky, swapped_rows,
-    stored_while_unpacking, starred_rows,
+    entries_written_while_they_are_read, read_and_written_again_and_again,
+    branches_and_breaks, cholesky, swapped_rows, stored_while_unpacking, starred_rows,
     a_list_that_one_path_fills, other_shapes_of_arguments,
 ]  # fmt: skip
 

@@ -20,7 +20,14 @@ from srcad.frontend.boxes import Box, Structure, Taken, inner_boxes, rebuilt
 from srcad.frontend.either import Either
 from srcad.frontend.noting import layout
 from srcad.frontend.scope import Env, Session
-from srcad.frontend.storage import Origin, inner_values, note_laid_out, origin, realised
+from srcad.frontend.storage import (
+    Origin,
+    inner_values,
+    note_laid_out,
+    origin,
+    realised,
+    with_beginnings,
+)
 from srcad.ir.core import Value
 from srcad.ir.memory import has_storage
 from srcad.records import dataclass
@@ -126,8 +133,7 @@ class Memory:
             holds |= {self.mixed}
         if mode == OWN:
             self.s.origins[param] = Origin(frozenset({param}), (), holds)
-            earlier = (self.s.began.get(o, frozenset({o})) for o in found.objects)
-            self.s.began[param] = frozenset().union(*earlier)
+            self.s.began[param] = with_beginnings(self.s, found.objects)
         elif mode == EXACT:
             self.s.origins[param] = Origin(found.objects, found.steps, holds)
         else:

@@ -105,7 +105,7 @@ def note_own(s: Session, output: Value, *before: Value) -> None:
     objects = frozenset().union(*(origin(s, value).objects for value in before))
     holds = frozenset().union(*(origin(s, value).holds for value in before))
     s.origins[output] = Origin(frozenset({output}), (), holds)
-    s.began[output] = _with_beginnings(s, objects)
+    s.began[output] = with_beginnings(s, objects)
     note_laid_out(s, output, *before)
 
 
@@ -219,7 +219,7 @@ def _bases(s: Session, value: Value) -> Iterator[tuple[Value, tuple[Step, ...]]]
 
 def _check_owner(s: Session, objects: frozenset[Value]) -> None:
     captured = {c.value: c for c in s.captures}
-    for object_ in _with_beginnings(s, objects):
+    for object_ in with_beginnings(s, objects):
         if object_ in captured or _is_captured(s, object_):
             s.refuse(
                 errors.MutationError,
@@ -232,7 +232,7 @@ def _check_owner(s: Session, objects: frozenset[Value]) -> None:
         s.note_write(object_)
 
 
-def _with_beginnings(s: Session, objects: frozenset[Value]) -> frozenset[Value]:
+def with_beginnings(s: Session, objects: frozenset[Value]) -> frozenset[Value]:
     """The arrays, and those that they may have been before a loop or a choice."""
     return objects.union(*(s.began.get(one, frozenset()) for one in objects))
 
@@ -271,7 +271,7 @@ def _follow(
     for frame in s.frames:
         for name, box in list(frame.env.items()):
             frame.env[name] = mapped(box, change, done)
-    _refuse_hidden(s, _with_beginnings(s, objects))
+    _refuse_hidden(s, with_beginnings(s, objects))
 
 
 def _shown(
