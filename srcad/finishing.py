@@ -15,6 +15,7 @@ from srcad.passes.erase import erase
 from srcad.passes.floats import with_floats
 from srcad.passes.fuse import fuse
 from srcad.passes.idle import without_idle_zeros
+from srcad.passes.sink import sink
 
 
 def checked(function: Function) -> Function:
@@ -43,7 +44,7 @@ def finished(function: Function, own: Sequence[int]) -> Function:
 
 
 def _cleaned(function: Function) -> Function:
-    return without_idle_zeros(dce(fuse(with_floats(erase(function)))))
+    return without_idle_zeros(sink(dce(fuse(with_floats(erase(function))))))
 
 
 _DONE = "finished"

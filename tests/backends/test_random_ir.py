@@ -13,6 +13,7 @@ from srcad.ir.core import Call, Function, walk
 from srcad.ir.evaluate import evaluate
 from srcad.ir.verify import verify
 from srcad.passes.fuse import fuse
+from srcad.passes.sink import sink
 from tests.backends.check import same
 from tests.backends.random_ir import LOG, Generator
 
@@ -68,6 +69,24 @@ def test_fusing_conditionals_changes_no_value(chunk: int) -> None:
 
         for args in ARGUMENTS:
             outcomes(run, function, args)
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_what_moves_into_an_arm_changes_no_value(chunk: int) -> None:
+    for seed in range(4000 + chunk * CHUNK, 4000 + (chunk + 1) * CHUNK):
+        function = Generator(seed, depth=1).function()
+        run = load(emit(in_place(verify(sink(function)))))
+
+        for args in ARGUMENTS:
+            outcomes(run, function, args)
+
+
+def test_something_moves_into_an_arm_of_some_random_functions() -> None:
+    functions = [Generator(seed, depth=1).function() for seed in range(40)]
+
+    fewer = [len(sink(f).block.ops) < len(f.block.ops) for f in functions]
+
+    assert any(fewer)
 
 
 def test_some_random_stores_are_in_place() -> None:

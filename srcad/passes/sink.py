@@ -1,0 +1,129 @@
+"""What only one arm of a conditional reads is computed there.
+
+The reverse half reads again what the forward half has read (``x[k] * w[k]`` in a test), and much of
+it is needed on one path only.  There it stands next to its use, and the other path does not pay for
+it.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+
+from srcad.ir.core import (
+    Block,
+    Call,
+    For,
+    Function,
+    If,
+    Op,
+    Try,
+    Value,
+    While,
+    free_values,
+    values_in,
+)
+from srcad.ir.memory import has_storage
+from srcad.ir.primitives import (
+    add_at,
+    add_at_repeated,
+    append,
+    extended,
+    inserted,
+    replaced,
+    updated,
+    without,
+)
+from srcad.passes.purity import is_in, is_noticeable
+
+VERSIONS = frozenset(
+    {updated, add_at, add_at_repeated, append, extended, inserted, replaced, without}
+)
+Use = tuple[int, Block | None]  # which op of a block reads a value, and in which arm
+
+
+def sink(function: Function) -> Function:
+    """Move calls of the reverse half into the one arm that reads their result.
+
+    Only across calls that make something else: whatever may be written in place later (any
+    conditional or loop, any new version of an array) is not crossed, because the old version would
+    have to be kept for the sake of the read.
+    """
+    return replace(function, block=_sunk(function.block))
+
+
+def _sunk(block: Block) -> Block:
+    ops = list(block.ops)
+    moved: dict[Block, list[Op]] = {}
+    if any(_has_arms(op) for op in ops):
+        uses = _uses(block)
+        gone = set[int]()
+        border = len(ops)  # the first op from here on that must not be crossed
+        for i in reversed(range(len(ops))):
+            op = ops[i]
+            arm = _only_arm(op, uses, ops, border)
+            if arm is not None:
+                moved.setdefault(arm, []).append(op)
+                gone.add(i)
+                ((user, _),) = uses[op.results[0]]
+                for value in op.operands:
+                    uses[value] = (uses[value] - {(i, None)}) | {(user, arm)}
+            elif _may_reuse(op):
+                border = i
+        ops = [op for i, op in enumerate(ops) if i not in gone]
+    return replace(block, ops=tuple(_inside(op, moved) for op in ops))
+
+
+def _only_arm(op: Op, uses: dict[Value, set[Use]], ops: list[Op], border: int) -> Block | None:
+    """The arm in which alone the result of a call is read, if the call may go there."""
+    if not isinstance(op, Call) or op.half == "primal" or is_noticeable(op):
+        return None
+    found = uses.get(op.result, set())
+    if len(found) != 1:
+        return None
+    ((user, arm),) = found
+    return arm if arm is not None and user == border and _has_arms(ops[user]) else None
+
+
+def _has_arms(op: Op) -> bool:
+    return isinstance(op, If) and not isinstance(op, Try)
+
+
+def _may_reuse(op: Op) -> bool:
+    """Whether an op may write into what it reads, once it is decided what is done in place."""
+    if not isinstance(op, Call) or is_noticeable(op):
+        return True
+    return has_storage(op.result) and (
+        is_in(op.target, VERSIONS) or op.target in (operator.add, operator.sub)
+    )
+
+
+def _uses(block: Block) -> dict[Value, set[Use]]:
+    """For every value: the ops of the block that read it, and in which of their arms."""
+    uses: dict[Value, set[Use]] = {}
+    for i, op in enumerate(block.ops):
+        for value in op.operands:
+            uses.setdefault(value, set()).add((i, None))
+        for inner in op.blocks:
+            for value in free_values(inner):
+                uses.setdefault(value, set()).add((i, inner))
+    for atom in block.results:
+        for value in values_in(atom):
+            uses.setdefault(value, set()).add((len(block.ops), None))
+    return uses
+
+
+def _inside(op: Op, moved: dict[Block, list[Op]]) -> Op:
+    def arm(block: Block) -> Block:
+        front = tuple(reversed(moved.get(block, ())))
+        return _sunk(replace(block, ops=(*front, *block.ops)) if front else block)
+
+    match op:
+        case If():
+            return replace(op, then=arm(op.then), orelse=arm(op.orelse))
+        case For():
+            return replace(op, body=_sunk(op.body))
+        case While():
+            return replace(op, test=_sunk(op.test), body=_sunk(op.body))
+        case _:
+            return op
