@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import srcad
-from srcad import errors, grad, gradient, pullback, value_and_grad
+from srcad import errors, grad, gradient, pullback, testing, value_and_grad
 from tests.language import assert_program, named
 from tests.numeric import assert_gradient
 
@@ -612,3 +612,57 @@ def half_written(x):
 def test_a_statement_that_fails_when_half_is_written_is_refused():
     with pytest.raises(srcad.errors.MutationError, match="how much is written"):
         srcad.grad(half_written)(np.array([1.3, 0.2, 0.4]))
+
+
+def appended_in_attempts(x):
+    out = []
+    for v in x:
+        try:
+            if v > 1.0:
+                raise ValueError("large")
+            out.append(np.sin(v))
+        except ValueError:
+            out.append(v * v)
+    return sum(out)
+
+
+def written_in_attempts(x):
+    y = np.zeros_like(x)
+    for k in range(len(x)):
+        try:
+            if x[k] > 1.0:
+                raise ValueError("large")
+            y[k] = np.sin(x[k])
+        except ValueError:
+            y[k] = x[k] * x[k - 1]
+    return np.sum(y * x)
+
+
+def written_and_failed_after_that(x):
+    y = x * 1.0
+    for k in range(len(x)):
+        try:
+            y[k] = np.sin(x[k])
+            if x[k] > 1.0:
+                raise ValueError("large")
+            y[k] = y[k] * y[0]
+        except ValueError:
+            y[k] = y[k] * x[k]
+    return np.sum(y * x)
+
+
+@pytest.mark.parametrize("f", [appended_in_attempts, written_in_attempts])
+def test_attempts_in_a_loop_write_in_place(f):
+    # Every trip copied the list or array: the time grew with the square of its length.
+    x = np.array([0.4, 1.3, -0.2, 2.1])
+    testing.check_grads(f, (x,))
+
+    lines = srcad.grad(f).inspect(x).adjoint_source.splitlines()
+
+    start = next(k for k, line in enumerate(lines) if line.startswith("    for "))
+    inside = [line for line in lines[start:] if line.startswith("        ")]
+    assert not [line for line in inside if "copy" in line or "[*" in line or "owned" in line]
+
+
+def test_what_was_written_before_a_failure_is_there_after_it():
+    testing.check_grads(written_and_failed_after_that, (np.array([0.4, 1.3, -0.2, 2.1]),))

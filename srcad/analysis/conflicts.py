@@ -29,6 +29,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
+from srcad.ir.failing import Classes, may_fail
 from srcad.ir.memory import has_storage, is_one_of
 from srcad.ir.primitives import add_at_repeated
 from srcad.records import dataclass
@@ -85,6 +86,7 @@ class Conflicts:
     stores: frozenset[Call]
     alive: dict[Call, list[Value]] = field(default_factory=dict)
     definition: dict[Value, tuple[Op, Loop | None]] = field(default_factory=dict)
+    attempts: list[tuple[Classes, set[Value]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._walk(self.function.block, set(), None)
@@ -132,18 +134,32 @@ class Conflicts:
                         self._store(op, live)
                 case Try():
                     handled = self._walk(op.orelse, live, loop)
-                    live = self._walk(op.then, live | handled, loop) | handled
+                    self.attempts.append((op.catches, handled))
+                    live = self._walk(op.then, live, loop) | handled
+                    self.attempts.pop()
                 case If():
                     live = self._walk(op.then, live, loop) | self._walk(op.orelse, live, loop)
                 case For() | While():
                     live = self._loop(op, live)
             if not _reads_shapes(op):
                 live.update(v for v in op.operands if has_storage(v))
+            live |= self._read_after_failure(op)
         return live
+
+    def _read_after_failure(self, op: Op) -> set[Value]:
+        """What is read if an op fails inside an attempt: what was written before it shows there.
+
+        A store that fails has written nothing; where it may have, the front end refuses.
+        """
+        if not self.attempts or op.half == "repeated":
+            return set()
+        read = (handled for catches, handled in self.attempts if may_fail(op, catches))
+        return set[Value]().union(*read)
 
     def _loop(self, op: Loop, live: set[Value]) -> set[Value]:
         """What a trip reads from outside is alive in every trip; so are the lists it fills."""
         again = live | {v for b in op.blocks for v in free_values(b) if has_storage(v)}
+        again |= self._read_after_failure(op)
         again.difference_update(op.body.params)
         again.update(collected_outputs(op))
         if isinstance(op, For):

@@ -209,17 +209,26 @@ class _Cures:
             isinstance(value.type, Numeric) and not makes_fresh(op) and value is not store.args[0]
         )
 
-    def _start(self, value: Value, *, through: bool) -> tuple[Loop, int] | None:
+    def _start(
+        self, value: Arg, *, through: bool, seen: set[Arg] | None = None
+    ) -> tuple[Loop, int] | None:
         """The outermost loop that carries the storage in: its initial value can be copied once.
 
         `through` looks behind earlier loops that have had it: one copy before the first will do.
+        What has been `seen` on another path is not followed twice.
         """
         found: tuple[Loop, int] | None = None
-        while True:
+        seen = set() if seen is None else seen
+        while isinstance(value, Value) and value not in seen:
+            seen.add(value)
             op, _ = self.facts.definition.get(value, (None, None))
             following: Arg | None = None
             if isinstance(op, Call) and op in self.facts.stores:
                 following = op.args[0]
+            elif isinstance(op, If) and value in op.outputs:
+                arms = (block.results[op.outputs.index(value)] for block in op.blocks)
+                starts = [self._start(a, through=through, seen=seen) for a in arms]
+                return next(filter(None, starts), found)
             elif isinstance(op, For | While) and value in op.carried:
                 k = op.carried.index(value)
                 following = op.inits[k]
@@ -230,9 +239,10 @@ class _Cures:
                 following = op.inits[k]
                 if through and found is not None and isinstance(following, Value):
                     found = (op, k) if _is_copyable(following) else found
-            if not isinstance(following, Value):
-                return found
+            if following is None:
+                break
             value = following
+        return found
 
     # ---------------------------------------------------------------------------- rewriting
     def applied(self, block: Block) -> Block:

@@ -15,7 +15,6 @@ from srcad import errors
 from srcad.frontend.assignment import assign
 from srcad.frontend.attempts import (
     ERROR,
-    Classes,
     attempted,
     flag,
     in_attempts,
@@ -33,6 +32,7 @@ from srcad.frontend.scope import Session
 from srcad.frontend.statements import lower_statements
 from srcad.ir import primitives
 from srcad.ir.core import NONE, RAISED, Const, Location, Value
+from srcad.ir.failing import Classes
 from srcad.runtime import undecided
 from srcad.types import OPAQUE
 
@@ -87,8 +87,14 @@ def _with_clauses(s: Session, node: ast.Try) -> None:
     tag, error = in_attempts(s, catches, lambda: lower_statements(s, node.body))
     if node.orelse:
         on_exit(s, NONE, lambda: lower_statements(s, node.orelse))
-    on_exit(s, tag, lambda: _dispatch(s, clauses, error()))
+    surely = not s.frame.handlers and not _may_pass_on(node.body)
+    on_exit(s, tag, lambda: _dispatch(s, clauses, error(), surely=surely))
     error()
+
+
+def _may_pass_on(body: Statements) -> bool:
+    """Whether a statement inside hands on failures of other classes than the clauses name."""
+    return any(isinstance(n, ast.Try | ast.With) for part in body for n in ast.walk(part))
 
 
 def _readers(s: Session, node: ast.Try) -> Statements | None:
