@@ -224,3 +224,22 @@ def falls_twice(a, k):
 def test_second_order_of_a_recursion_with_arrays() -> None:
     # The shape of what the last call had not saved was read: None has none.
     testing.check_grads(lambda a: falls_twice(a, 3), (0.3,), order=2)
+
+
+X3 = np.array([0.3, -0.7, 1.1])
+
+
+def test_the_rank_of_a_product_of_what_may_be_numbers_or_arrays() -> None:
+    # One rank was tried for both operands at a time: of what may have any, np.dot made a number.
+    def f(b, x):
+        try:
+            b = 2 // 0
+        except ArithmeticError:
+            pass
+        return np.sum(np.dot(np.full((3, 3), b), b + x) * 0.4)
+
+    y, back = srcad.pullback(f, -0.6, X3)
+
+    assert y == f(-0.6, X3)
+    testing.check_grads(f, (-0.6, X3), wrt=(0, 1), order=1)
+    assert back(1.0)[1].shape == (3,)

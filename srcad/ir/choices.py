@@ -6,11 +6,12 @@ It has one for each kind that it may be, and what the results have in common is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
 
+from srcad.ir.core import Arg, Display, Value
 from srcad.records import dataclass
 from srcad.types import (
     UNDEFINED,
@@ -41,7 +42,7 @@ class Choice:
 _FORMS: tuple[Form, ...] = ("python", "numpy", "array")
 _DTYPES = (_FLOAT64, *(np.dtype(t) for t in (np.int64, np.float32, np.complex128)))
 _RANKS = (0, 1, 2, 3)
-_LENGTHS = tuple(constant_extent(n) for n in (2, 3, 4))
+_LENGTHS = (constant_extent(3),) * 3  # equal ones fit most functions; what they lead to is dropped
 
 
 def choices(types: Iterable[Type], *, ranks: bool = True) -> tuple[Choice, ...]:
@@ -59,6 +60,43 @@ def choices(types: Iterable[Type], *, ranks: bool = True) -> tuple[Choice, ...]:
         for form, rank in kinds
         if form == "array" or rank == 0
     )
+
+
+def of_other_ranks(args: Sequence[Arg]) -> Iterator[tuple[Arg, ...]]:
+    """The arguments, with each rank in turn for the second of those that leave theirs open.
+
+    A choice has one rank for all; the two operands of ``np.dot`` may have different ones.
+    """
+    places = [k for k, arg in enumerate(args) if has_open_rank(arg)][1:]
+    for rank in _RANKS if places else ():
+        yield tuple(_of_rank(a, rank) if k in places else a for k, a in enumerate(args))
+    if not places:
+        yield tuple(args)
+
+
+def has_open_rank(arg: Arg) -> bool:
+    """Whether an argument is, or holds, a number of unknown rank."""
+    if isinstance(arg, Display):
+        return any(map(has_open_rank, arg.items))
+    return isinstance(arg, Value) and "rank" in _open(arg.type)
+
+
+def _of_rank(arg: Arg, rank: int) -> Arg:
+    if isinstance(arg, Display):
+        return Display(arg.kind, tuple(_of_rank(item, rank) for item in arg.items))
+    return Value(chosen_rank(arg.type, rank)) if isinstance(arg, Value) else arg
+
+
+def chosen_rank(type_: Type, rank: int) -> Type:
+    """The type with a rank for each that it leaves open."""
+    match type_:
+        case Numeric(dtype, None, form):
+            return Numeric(dtype, _LENGTHS[:rank], "array" if rank else form)
+        case TupleOf(items):
+            return type_.of(tuple(chosen_rank(t, rank) for t in items))
+        case ListOf(item):
+            return ListOf(chosen_rank(item, rank))
+    return type_
 
 
 def _open(type_: Type) -> frozenset[str]:

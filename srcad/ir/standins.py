@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from srcad.ir.answers import outline, question, remembered
-from srcad.ir.choices import Choice, agreed, choices, chosen
+from srcad.ir.choices import Choice, agreed, choices, chosen, of_other_ranks
 from srcad.ir.core import Arg, Const, Display
 from srcad.types import (
     FLOAT,
@@ -184,19 +184,20 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
     types = [argument_type(a) for a in (*args, *(a for _, a in kwargs))]
     if not all(map(is_known, types)):
         return fallback(target)
-    options = choices(types)
     if target is np.squeeze:
         for e in _extents_in(args[0]):
             is_one(e)
+    tries = [(given, choice) for given in of_other_ranks(args)
+             for choice in choices([*map(argument_type, given), *types[len(args) :]])]  # fmt: skip
     for _ in range(4):
         extents = [e for a in (*args, *(a for _, a in kwargs)) for e in _extents_in(a)]
         names = list(dict.fromkeys(s for e in extents for s, _ in e.terms))
         runs = _runs(names, extents)
-        with quiet() if len(options) > 1 else nullcontext():
-            found = [_tried(target, args, kwargs, runs, choice) for choice in options]
+        with quiet() if len(tries) > 1 else nullcontext():
+            found = [_tried(target, given, kwargs, runs, choice) for given, choice in tries]
         if any(found):
             results = [pair and _explained(*pair, extents, runs) for pair in found]
-            return agreed(options, results)
+            return agreed([choice for _, choice in tries], results)
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
     return fallback(target)
