@@ -43,7 +43,8 @@ def check_grads(
     f : callable
         The function.
     args : sequence
-        The point at which it is checked.
+        The point at which it is checked; the function may write into what it is given, which are
+        copies.
     wrt : int, str or tuple of these, optional
         The arguments to check; by default all that contain floats.
     order : int
@@ -149,9 +150,36 @@ def _replaced(value: Any, steps: Steps, leaf: Any) -> Any:
     names = range(len(items)) if keys is None else keys
     pairs = zip(names, items, strict=True)
     new = tuple(_replaced(v, tuple(rest), leaf) if k == key else v for k, v in pairs)
+    return _rebuilt(keys, new, cls)
+
+
+def _own(args: Sequence[Any]) -> list[Any]:
+    """The arguments of one call, which may write into them; one array in two places stays one."""
+    copies: dict[int, Any] = {}
+    return [_copied(value, copies) for value in args]
+
+
+def _copied(value: Any, copies: dict[int, Any]) -> Any:
+    if id(value) in copies:
+        return copies[id(value)]
+    found = value
+    if isinstance(value, np.ndarray):
+        found = value.copy()
+    elif type(value) is list:
+        found = [_copied(item, copies) for item in value]
+    else:
+        parts = parts_of(value)
+        if parts is not None:
+            keys, items, cls, _ = parts
+            found = _rebuilt(keys, tuple(_copied(item, copies) for item in items), cls)
+    copies[id(value)] = found
+    return found
+
+
+def _rebuilt(keys: Any, items: tuple[Any, ...], cls: Any) -> Any:
     if keys is None:
-        return new
-    return build_dict(keys, *new) if cls is dict else build_record(cls, keys, *new)
+        return items
+    return build_dict(keys, *items) if cls is dict else build_record(cls, keys, *items)
 
 
 # --------------------------------------------------------------------------------- comparison
@@ -209,14 +237,14 @@ def _difference(
     step = eps * (1 + abs(float(np.asarray(value)[index])))
 
     def at(k: int) -> float:
-        changed = list(args)
+        changed = _own(args)
         leaf: Any
         if isinstance(value, np.ndarray):
             leaf = value.copy()
             leaf[index] += value.dtype.type(k * step)
         else:
             leaf = type(value)(value + k * step)
-        changed[position] = _replaced(args[position], steps, leaf)
+        changed[position] = _replaced(changed[position], steps, leaf)
         return float(function(*changed))
 
     return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step)
@@ -230,7 +258,7 @@ def _weighted(
 
     A function that returns one float already is returned as it is.
     """
-    y = function(*args)
+    y = function(*_own(args))
     found = list(leaves(y))
     if not found or (len(found) == 1 and found[0][0] == () and np.shape(y) == ()):
         return function

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import pytest
 
 import srcad
 from srcad import testing
@@ -243,3 +246,46 @@ def test_the_rank_of_a_product_of_what_may_be_numbers_or_arrays() -> None:
     assert y == f(-0.6, X3)
     testing.check_grads(f, (-0.6, X3), wrt=(0, 1), order=1)
     assert back(1.0)[1].shape == (3,)
+
+
+def turned_before_it_is_written(x, m):
+    u = m
+    m *= 0.3
+    np.divide(0.2, (x + m).T, out=u)
+    return u[0, -2]
+
+
+def test_a_view_that_is_written_twice_is_of_a_named_array() -> None:
+    # ``(x + m).T`` was written at each use of the view, also after ``m`` had been written into.
+    args = (np.array([-0.494, -0.409]), np.array([[-1.137, 0.391], [1.246, -1.262]]))
+
+    testing.check_grads(turned_before_it_is_written, args, wrt=(0, 1), order=1)
+    source = srcad.grad(turned_before_it_is_written, wrt=(0, 1)).inspect(*args).adjoint_source
+
+    code = [line for line in source.splitlines() if not line.strip().startswith("#")]
+    assert sum("x + m" in line for line in code) == 1
+
+
+JOINS = {
+    "stack": lambda x: np.stack(x * 2, axis=1) ** 2 * W[:6].reshape(3, 2),
+    "concatenate": lambda x: np.concatenate(x**2) * W[:6],
+    "concatenate_flat": lambda x: np.concatenate(x**2, axis=None) * W[:6],
+    "vstack": lambda x: np.vstack(x**2) * W[:6].reshape(2, 3),
+    "hstack": lambda x: np.hstack(x**2) * W[:6],
+    "dstack": lambda x: np.dstack(x**2) * W[:6].reshape(1, 3, 2),
+    "column_stack": lambda x: np.column_stack(x**2) * W[:6].reshape(3, 2),
+}
+W = np.arange(1.0, 13.0)
+
+
+@pytest.mark.parametrize("join", JOINS.values(), ids=JOINS)
+def test_the_rows_of_one_array_are_joined(join: Callable[..., Any]) -> None:
+    # The cotangent of the array was a list of rows: 0.5 times a list is an error, 2 times it
+    # twice as long, and a mask reads something else.
+    def f(x):
+        y = x * 1.0
+        for _ in range(2):
+            y[y > 0.0] *= 2
+        return np.sum(join(y))
+
+    testing.check_grads(f, (np.array([[0.3, -0.7, 1.1], [0.4, 0.9, -0.2]]),), order=1)

@@ -96,3 +96,17 @@ def test_large_arrays_are_sampled():
 def test_only_reverse_mode_exists():
     with pytest.raises(OptionError):
         check_grads(right, [0.5], modes=("fwd",))
+
+
+def test_a_function_that_writes_into_its_arguments_is_checked_on_copies() -> None:
+    def f(x, y):
+        x *= 0.5
+        y[1] += x[0]
+        return np.sum(np.sin(x)) * y[1]
+
+    x, y = np.array([0.3, -0.7]), np.array([1.1, 0.4])
+
+    check_grads(f, (x, y))
+
+    assert np.array_equal(x, [0.3, -0.7])
+    assert np.array_equal(y, [1.1, 0.4])

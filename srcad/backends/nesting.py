@@ -82,6 +82,7 @@ class Nester:
     uses: Counter[Value] = field(default_factory=Counter)
     size: dict[Value, tuple[int, int]] = field(default_factory=dict)
     tested_twice: set[Value] = field(default_factory=set)
+    repeated: set[Value] = field(default_factory=set)
     carried: set[Value] = field(default_factory=set)
     attempts: int = 0
     sealed: bool = False
@@ -155,6 +156,7 @@ class Nester:
             if result is not None and 1 != self.uses[result] == here[result]:
                 self.nesting.nested[result] = do
                 self.size[result] = (1, 1)
+                self.repeated.add(result)
 
     def _forget_unread_lengths(self, statements: list[Statement]) -> None:
         """``len(x)`` that only counted the trips of a loop which is written without it."""
@@ -208,6 +210,8 @@ class Nester:
     ) -> set[Value]:
         depth = ops = 0
         consumed: set[Value] = set()
+        if isinstance(reader, Do) and reader.result in self.repeated:
+            return consumed  # what is written again and again reads a name, not an expression
         for value in self.nesting.reads(reader) if waiting else ():
             if value not in waiting:
                 continue

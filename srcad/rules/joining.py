@@ -1,6 +1,7 @@
 """Putting arrays together and taking them apart.
 
-The arrays to join come as one argument; its entry is the list of their cotangents, in order.
+The arrays to join come as one argument; its entry is the list of their cotangents, in order, or
+one array of them if they are the rows of one array.
 """
 
 import numpy as np
@@ -20,23 +21,28 @@ def parts(y_bar, arrays, axis):
     return bars
 
 
+def as_given(bars, arrays):
+    """The cotangents as the arrays came."""
+    return bars if isinstance(arrays, (list, tuple)) else np.stack(bars)
+
+
 @linear(np.concatenate)
 def concatenate(y_bar, arrays, axis=0, *, dtype=None):
     if axis is not None:
-        return parts(y_bar, arrays, axis)
+        return as_given(parts(y_bar, arrays, axis), arrays)
     bars = []
     start = 0
     for a in arrays:
         stop = start + np.size(a)
         bars.append(np.reshape(y_bar[start:stop], np.shape(a)))
         start = stop
-    return bars
+    return as_given(bars, arrays)
 
 
 @linear(np.stack)
 def stack(y_bar, arrays, axis=0, *, dtype=None):
     rows = y_bar if axis == 0 else np.moveaxis(y_bar, axis, 0)
-    return [rows[k] for k in range(len(arrays))]
+    return [rows[k] for k in range(len(arrays))] if isinstance(arrays, (list, tuple)) else rows
 
 
 @linear(np.vstack)
@@ -47,7 +53,7 @@ def vstack(y_bar, tup, *, dtype=None):
         stop = start + (np.shape(a)[0] if np.ndim(a) > 1 else 1)
         bars.append(np.reshape(y_bar[start:stop], np.shape(a)))
         start = stop
-    return bars
+    return as_given(bars, tup)
 
 
 @linear(np.hstack)
@@ -62,7 +68,7 @@ def hstack(y_bar, tup, *, dtype=None):
             stop = start + np.size(a)
             bars.append(np.reshape(y_bar[start:stop], np.shape(a)))
         start = stop
-    return bars
+    return as_given(bars, tup)
 
 
 @linear(np.dstack)
@@ -73,7 +79,7 @@ def dstack(y_bar, tup):
         stop = start + (np.shape(a)[2] if np.ndim(a) > 2 else 1)
         bars.append(np.reshape(y_bar[:, :, start:stop], np.shape(a)))
         start = stop
-    return bars
+    return as_given(bars, tup)
 
 
 @linear(np.column_stack)
@@ -84,7 +90,7 @@ def column_stack(y_bar, tup):
         stop = start + (np.shape(a)[1] if np.ndim(a) > 1 else 1)
         bars.append(np.reshape(y_bar[:, start:stop], np.shape(a)))
         start = stop
-    return bars
+    return as_given(bars, tup)
 
 
 @linear(np.append)
