@@ -15,7 +15,7 @@ from srcad.frontend import stores
 from srcad.frontend.aliases import write
 from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
-from srcad.frontend.containers import entries_of, extend, is_container, is_list, merge, set_item
+from srcad.frontend.containers import extend, is_container, is_list, set_item, update
 from srcad.frontend.control import choose
 from srcad.frontend.each import in_each, is_either
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
@@ -233,7 +233,7 @@ def _augmented_item(s: Session, target: ast.Subscript, operation: Any, node: ast
 def augment(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
     """``old op= value``: what the target is bound to; None where `old` was written into."""
     if isinstance(old, DictBox) and operation is operator.or_:
-        merge(s, old, entries_of(s, (value,), {}))
+        update(s, old, (value,), {})
     elif is_list(old) and operation is operator.add:
         extend(s, old, value)
     elif is_list(old) and operation is operator.mul:

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable
 
 from srcad import errors
-from srcad.frontend.boxes import Box, Static, inner_boxes
+from srcad.frontend.boxes import UNBOUND, Box, Stale, Static, inner_boxes
 from srcad.frontend.control import Statements, on_tag, read_arm
 from srcad.frontend.merge import Failure, Path, meet
 from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Env, Session
@@ -67,10 +67,28 @@ def _raises_active(s: Session, ops: list[Op]) -> bool:
 def attempted(s: Session, build: Callable[[], None]) -> None:
     """Read a statement under the clauses around it: a failure leaves to the innermost."""
     catches = tuple(dict.fromkeys(c for classes in s.frame.handlers for c in classes))
-    before, count = s.snapshot(), len(s.writes)
+    before, count, bound = s.snapshot(), len(s.writes), len(s.bindings)
     path = read_attempt(s, build)
     _refuse_half_done(s, before, s.writes[count:], path, catches)
-    settle_attempt(s, path, catches, lambda error: leave(s, error))
+    doubtful = [
+        name
+        for frame, name, builder, position in s.bindings[bound:]
+        if frame is s.frame and _may_fail_after(path, builder, position, catches)
+    ]
+
+    def handle(error: Box) -> None:
+        for name in doubtful:
+            old = before[-1].get(name, UNBOUND)
+            s.frame.env[name] = Stale(old, s.builder.where, name)
+        leave(s, error)
+
+    settle_attempt(s, path, catches, handle)
+
+
+def _may_fail_after(path: Path, builder: Builder, position: int, catches: Classes) -> bool:
+    """Whether what follows a place in an attempt may fail; inside a loop, anything does."""
+    rest = path.builder.ops[position:] if builder is path.builder else path.builder.ops
+    return any(may_fail(op, catches) for op in rest if op.half != "repeated")
 
 
 def _refuse_half_done(
@@ -86,16 +104,21 @@ def _refuse_half_done(
         for box in env.values():
             _note_seen(s, box, seen)
     for what, builder, position in writes:
-        if id(what) not in seen:
-            continue
-        rest = path.builder.ops[position:] if builder is path.builder else path.builder.ops
-        if any(may_fail(op, catches) for op in rest if op.half != "repeated"):
+        if id(what) in seen and _may_fail_after(path, builder, position, catches):
             s.refuse(
                 errors.MutationError,
                 "cannot tell how much is written when this fails",
                 why="it writes into something that is seen after the failure, and may fail later.",
                 help=("write into a copy, and bind that at the end",),
             )
+
+
+def seen_now(s: Session) -> set[int]:
+    """The identities of all objects and arrays that names show."""
+    seen: set[int] = set()
+    for _, box in s.reachable():
+        _note_seen(s, box, seen)
+    return seen
 
 
 def _note_seen(s: Session, box: Box, seen: set[int]) -> None:

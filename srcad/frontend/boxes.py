@@ -153,11 +153,13 @@ class Conflict:
 class Stale:
     """A name for memory, or an object, that was written through another name: it is not known now.
 
-    `where` is the place of the write.
+    `where` is the place of the write; `bound` the name, where its statement may not have come that
+    far before it failed.
     """
 
     value: Box
     where: Location | None
+    bound: str | None = None
 
 
 @dataclass(eq=False)

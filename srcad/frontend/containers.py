@@ -14,6 +14,7 @@ from srcad.frontend.aliases import detach, held_by, placed, repeat, write
 from srcad.frontend.boxes import (
     Box,
     DictBox,
+    GeneratorBox,
     IterBox,
     ListBox,
     RecordBox,
@@ -35,6 +36,13 @@ from srcad.types import INT, ListOf
 def is_list(box: Box) -> bool:
     """Whether a box is a list (of known items or not)."""
     return isinstance(box, ListBox) or (isinstance(box, Value) and isinstance(box.type, ListOf))
+
+
+def _is_lazy(box: Box) -> bool:
+    """Whether the items of an iterable are made one by one, each when it is asked for."""
+    return isinstance(box, GeneratorBox | IterBox) and not (
+        isinstance(box, IterBox) and box.kind == "range"
+    )
 
 
 def as_value(s: Session, box: Box) -> Value:
@@ -67,6 +75,8 @@ def append(s: Session, box: Box, value: Box) -> None:
 
 def extend(s: Session, box: Box, more: Box) -> None:
     """``items.extend(more)`` and ``items += more``."""
+    if _is_lazy(more):
+        s.note_write(box)  # what came before a failure stays in the list
     items = known_items(s, more)
     if isinstance(box, ListBox) and items is not None:
         write(s, box, ListBox((*box.items, *items)))
@@ -310,10 +320,17 @@ def put(s: Session, box: DictBox, key: Any, value: Box) -> None:
 
 
 def merge(s: Session, box: DictBox, more: dict[Any, Box]) -> None:
-    """``mapping.update(more)`` and ``mapping |= more``."""
+    """The dict has these entries, too."""
     entries = {**dict(zip(box.keys, box.items, strict=True)), **more}
     same_keys = len(entries) == len(box.keys)
     write(s, box, DictBox(tuple(entries), tuple(entries.values())), resizes=not same_keys)
+
+
+def update(s: Session, box: DictBox, args: tuple[Box, ...], kwargs: dict[str, Box]) -> None:
+    """``mapping.update(*args, **kwargs)`` and ``mapping |= more``."""
+    if any(_is_lazy(more) for more in args):
+        s.note_write(box)  # what came before a failure stays in the dict
+    merge(s, box, entries_of(s, args, kwargs))
 
 
 def entries_of(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> dict[Any, Box]:

@@ -180,3 +180,4 @@ def bind(s: Session, name_: str, box: Box) -> None:
     if isinstance(box, Value) and box.hint is None and not s.frame.trusted:
         box.hint = name_
     s.frame.env[name_] = box
+    s.note_binding(name_)

@@ -229,7 +229,7 @@ def _dict_copy(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[st
 
 
 def _update(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    containers.merge(s, receiver, containers.entries_of(s, args, kwargs))
+    containers.update(s, receiver, args, kwargs)
     return Static(None)
 
 

@@ -200,6 +200,7 @@ def flat(s: Session, array: Value) -> Value:
     """The entries of an array one after the other, to be written into: wherever they lie."""
     result = s.emit(np.reshape, array, Static(-1))
     s.compact.discard(result)
+    s.entries.add(result)
     _note_step(s, array, Step(np.reshape, (Const(-1),)), result)
     return result
 

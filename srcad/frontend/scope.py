@@ -82,6 +82,7 @@ class Session:
     active: set[Value] = field(default_factory=set)
     origins: dict[Value, Origin] = field(default_factory=dict)
     compact: set[Value] = field(default_factory=set)
+    entries: set[Value] = field(default_factory=set)
     layouts: dict[Value, Layout | None] = field(default_factory=dict)
     laid_as: dict[Value, tuple[Step | None, tuple[Value, ...]]] = field(default_factory=dict)
     laid_like: dict[Value, tuple[Value, ...]] = field(default_factory=dict)
@@ -91,6 +92,7 @@ class Session:
     either: dict[Value, Either] = field(default_factory=dict)
     partial: set[Value] = field(default_factory=set)
     writes: list[tuple[Box, Builder, int]] = field(default_factory=list)
+    bindings: list[tuple[Frame, str, Builder, int]] = field(default_factory=list)
     serial: Iterator[int] = field(default_factory=itertools.count)
     paths: dict[Value, Path] = field(default_factory=dict)
     root: Any = None
@@ -189,6 +191,11 @@ class Session:
     def note_write(self, what: Box) -> None:
         """Note that an array or container was written into, and where."""
         self.writes.append((what, self.builder, len(self.builder.ops)))
+
+    def note_binding(self, name: str) -> None:
+        """Note that a name was bound, and where, if that may fail and be caught."""
+        if self.frame.attempts:
+            self.bindings.append((self.frame, name, self.builder, len(self.builder.ops)))
 
     def replace_everywhere(self, old: Box, new: Box) -> list[tuple[Box, Box]]:
         """Bind `new` wherever `old` is reachable: the object was written into.

@@ -15,15 +15,25 @@ if TYPE_CHECKING:
 
 def refuse_stale(s: Session, box: Stale) -> NoReturn:
     """Refuse to read memory that was written through another name."""
+    if box.bound is not None:
+        s.refuse(
+            errors.MutationError,
+            f"cannot tell what {box.bound!r} is after a failure{_in_line(box)}",
+            why="that statement binds it, and may fail before or after that.",
+            help=("bind it in a statement of its own",),
+        )
     hint = box.value.hint if isinstance(box.value, Value) else None
     name = f"{hint!r}" if hint else "this"
-    line = f" in line {box.where.line}" if box.where is not None else ""
     s.refuse(
         errors.MutationError,
-        f"cannot tell what {name} holds after the write{line}",
+        f"cannot tell what {name} holds after the write{_in_line(box)}",
         why="it may be, or share memory with, what was written into, or not.",
         help=("take a copy before the write:  y = x.copy()",),
     )
+
+
+def _in_line(box: Stale) -> str:
+    return f" in line {box.where.line}" if box.where is not None else ""
 
 
 def refuse_to_hold(s: Session, box: Box) -> NoReturn:

@@ -183,6 +183,7 @@ def delete(s: Session, node: ast.Delete) -> None:
         assert isinstance(target, ast.Name)
         lower(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
         s.frame.env[target.id] = UNBOUND
+        s.note_binding(target.id)
 
 
 @lowers_statement(ast.Global, ast.Nonlocal)

@@ -177,6 +177,12 @@ def overwritten(s: Session, old: Value, new: Value) -> None:
     _follow(s, origin(s, old).objects, {old: new}, None, ())
 
 
+def written_in_part(s: Session, value: Value) -> None:
+    """Note that what follows may leave some of an array written when it fails."""
+    for object_ in origin(s, value).everything:
+        s.note_write(object_)
+
+
 def perhaps_written(s: Session, value: Value) -> None:
     """What may be a number, which stays as it is, or an array, which has changed, is stale."""
     objects = origin(s, value).objects

@@ -27,6 +27,7 @@ from srcad.frontend.storage import (
     realised,
     rewritten,
     seen_from,
+    written_in_part,
 )
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Display, Value
@@ -42,6 +43,8 @@ def store(
     s: Session, array: Value, index: Arg, value: Box, target: Any = primitives.updated
 ) -> Value:
     """Write ``array[index] = value`` (or add it there) and return the array's new version."""
+    if array in s.entries and not is_number_index(index):
+        written_in_part(s, array)  # NumPy writes entry by entry here
     if s.is_active(value) and not (isinstance(value, Value) and isinstance(value.type, Numeric)):
         value = s.emit(np.array, value)  # a list of numbers, whose cotangent is an array
     _check_kind(s, array, value)
@@ -150,6 +153,7 @@ def turned_back(s: Session, step: Step, new: Value, parent: Value) -> Value:
 # ------------------------------------------------------------------------------ in place
 def augment_item(s: Session, array: Value, index: Arg, operation: Any, value: Box) -> Value:
     """``array[index] op= value``."""
+    before_arithmetic(s, array)
     adds = operation in (operator.add, operator.sub)
     floating = isinstance(array.type, Numeric) and array.type.kind in "fc"
     if adds and floating and not reads_a_copy(index):
@@ -157,6 +161,13 @@ def augment_item(s: Session, array: Value, index: Arg, operation: Any, value: Bo
         return store(s, array, index, added, primitives.add_at)
     old = s.emit(operator.getitem, array, index)
     return store(s, array, index, operate(s, operation, old, value))
+
+
+def before_arithmetic(s: Session, array: Value) -> None:
+    """Note that arithmetic in place may raise after it has written: ``np.errstate`` asks for it."""
+    where = s.builder.where
+    if where is not None and any(setting in ("raise", "call") for _, setting in where.errstate):
+        written_in_part(s, array)
 
 
 def negated(s: Session, value: Box) -> Box:
@@ -168,6 +179,7 @@ def negated(s: Session, value: Box) -> Box:
 
 def augment_name(s: Session, array: Value, operation: Any, value: Box) -> Value:
     """``array op= value`` of an array: dtype and shape stay, every name of it sees the change."""
+    before_arithmetic(s, array)
     new = operate(s, operation, array, value)
     assert isinstance(array.type, Numeric)
     if array.type.form != "array":  # a number perhaps, which others keep as it was

@@ -274,11 +274,24 @@ def _entered(s: Session, node: ast.With, items: list[ast.withitem]) -> None:
     elif isinstance(call, ast.Call) and function is contextlib.suppress:
         _suppressed(s, node, call, others)
     elif isinstance(call, ast.Call) and function is contextlib.nullcontext:
-        given = [*call.args, *(k.value for k in call.keywords)]
-        _bind_target(s, item, lower(s, given[0]) if given else Static(None))
-        inside()
+        _given(s, call, item, inside)
     else:
         _managed(s, node, item, others, inside)
+
+
+def _given(s: Session, call: ast.Call, item: ast.withitem, inside: Callable[[], None]) -> None:
+    """``with contextlib.nullcontext(value) as target: ...``."""
+
+    def enter() -> None:
+        given = [*call.args, *(k.value for k in call.keywords)]
+        _bind_target(s, item, lower(s, given[0]) if given else Static(None))
+
+    if not s.frame.handlers:
+        enter()
+        inside()
+        return
+    attempted(s, enter)
+    on_exit(s, NONE, inside)
 
 
 def _under_errstate(s: Session, call: ast.Call, inside: Callable[[], None]) -> None:

@@ -140,6 +140,7 @@ def at(s: Session, ufunc: np.ufunc, args: Args) -> Box:
     array = target_array(s, args[0], f"np.{ufunc.__name__}.at")
     if ufunc not in (np.add, np.subtract):
         return _at_once(s, ufunc, array, args)
+    stores.before_arithmetic(s, array)
     value = args[2] if ufunc is np.add else stores.negated(s, args[2])
     stores.store(s, array, s.arg(args[1]), value, primitives.add_at_repeated)
     return NOTHING
@@ -148,6 +149,7 @@ def at(s: Session, ufunc: np.ufunc, args: Args) -> Box:
 def _at_once(s: Session, ufunc: np.ufunc, array: Value, args: Args) -> Box:
     """``np.multiply.at(a, index, value)``: place by place where one may be named twice."""
     index = s.arg(args[1])
+    stores.before_arithmetic(s, array)
     if reads_a_copy(index) and not _is_mask(index):
         return _at_each(s, ufunc, array, args)
     old = s.emit(operator.getitem, array, index)
@@ -199,6 +201,7 @@ def into(s: Session, callee: Static, args: Args, kwargs: Kwargs) -> Box | None:
     array = target_array(s, out, getattr(function, "__name__", "out"))
     rest = {name: box for name, box in kwargs.items() if name != "out"}
     where = rest.pop("where", None) if isinstance(function, np.ufunc) else None
+    stores.before_arithmetic(s, array)
     with s.kept(array) as kept:
         value = invoke_static(s, callee, args, rest)
         kept_array = kept.box

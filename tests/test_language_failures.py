@@ -1,0 +1,211 @@
+"""A statement that fails half-way: what it has bound or written before that is there afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from srcad import errors, grad
+from tests.language import assert_program, named
+
+V = np.array([0.3, 0.7, 1.1, 0.5])
+
+
+# ------------------------------------------------------------------------------ names
+def first_target_is_bound(x):
+    a = x[0]
+    try:
+        a, x[7] = 2 * a, 3.0
+    except IndexError:
+        pass
+    return a + np.sum(x)
+
+
+def chained_target_is_bound(x):
+    a = x[0]
+    try:
+        a = x[7] = 2 * a
+    except IndexError:
+        pass
+    return a + np.sum(x)
+
+
+def walrus_is_bound(x):
+    a = x[0]
+    try:
+        x[1] = (a := 2 * a) + math.sqrt(-1.0)
+    except ValueError:
+        pass
+    return a + np.sum(x)
+
+
+def walrus_in_a_test_is_bound(x):
+    a = x[0]
+    try:
+        if (a := 2 * a) + math.sqrt(-1.0) > 0:
+            return a
+    except ValueError:
+        pass
+    return a * x[1]
+
+
+def walrus_in_a_comprehension_is_bound(x):
+    a, y = x[0], [x[1]]
+    try:
+        y = [(a := 2 * a) + math.sqrt(0.7 - v) for v in x]
+    except ValueError:
+        pass
+    return a * x[1] + sum(y)
+
+
+def name_of_an_earlier_trip(x):
+    a, y = x[0], 0.0
+    for k in range(3):
+        y = y + a
+        try:
+            a, x[k + 2] = 2 * a, a
+        except IndexError:
+            y = y * 2
+    return y
+
+
+# ------------------------------------------------------------------------------ arrays
+def put_writes_what_comes_first(x):
+    try:
+        np.put(x, [0, 9], 5.0)
+    except IndexError:
+        pass
+    return np.sum(x * x)
+
+
+def method_put_writes_what_comes_first(x):
+    try:
+        x.put([0, 9], 5.0)
+    except IndexError:
+        pass
+    return np.sum(x * x)
+
+
+def flat_writes_what_comes_first(x):
+    try:
+        x.flat[[0, 9]] = 5.0
+    except IndexError:
+        pass
+    return np.sum(x * x)
+
+
+def arithmetic_raises_after_the_write(x):
+    try:
+        with np.errstate(all="raise"):
+            x *= 1e-310
+    except FloatingPointError:
+        pass
+    return np.sum(x)
+
+
+REFUSED = [
+    first_target_is_bound,
+    chained_target_is_bound,
+    walrus_is_bound,
+    walrus_in_a_test_is_bound,
+    walrus_in_a_comprehension_is_bound,
+    name_of_an_earlier_trip,
+    put_writes_what_comes_first,
+    method_put_writes_what_comes_first,
+    flat_writes_what_comes_first,
+    arithmetic_raises_after_the_write,
+]
+
+
+@pytest.mark.parametrize("f", REFUSED)
+def test_what_a_failure_leaves_half_done_is_refused(f: Callable[..., Any]) -> None:
+    with pytest.raises(errors.MutationError, match=r"is written when|after a failure") as caught:
+        grad(f)(V)
+
+    assert "test_language_failures.py:" in str(caught.value)
+
+
+# ------------------------------------------------------------------------------ what can be told
+def bound_last(x):
+    a = b = x[0]
+    try:
+        a, b = x[1] * 2, math.sqrt(x[0] - x[1])
+    except ValueError:
+        pass
+    return a * b
+
+
+def walrus_that_nobody_reads_later(x):
+    y = x[0]
+    try:
+        y = (w := 2 * y) * w + math.sqrt(x[0] - x[1])
+    except ValueError:
+        y = y * x[2]
+    return y
+
+
+def walrus_before_what_cannot_fail(x):
+    a = float(x[0])
+    y = 1.0
+    try:
+        y = (a := 2.0 * a) + a
+        y = y + math.sqrt(-a)
+    except ValueError:
+        pass
+    return a * y
+
+
+def list_of_values_first(x):
+    items = [x[0]]
+    try:
+        items.extend([math.sqrt(v - 0.6) for v in (x[2], x[1], x[0])])
+    except ValueError:
+        pass
+    return sum(items)
+
+
+def one_place_or_none(x):
+    try:
+        np.put(x, 9, 5.0)
+    except IndexError:
+        x *= 2.0
+    return np.sum(x * x)
+
+
+def many_places_or_none(x):
+    try:
+        x[[0, 9]] = 5.0
+    except IndexError:
+        x *= 2.0
+    return np.sum(x * x)
+
+
+def value_of_a_manager_fails(x):
+    a = x[0]
+    try:
+        with contextlib.nullcontext(x[9]) as a:
+            a = a * 2
+    except IndexError:
+        a = a * 3
+    return a * x[1]
+
+
+TOLD = [
+    bound_last,
+    walrus_that_nobody_reads_later,
+    walrus_before_what_cannot_fail,
+    list_of_values_first,
+    one_place_or_none,
+    many_places_or_none,
+    value_of_a_manager_fails,
+]
+
+
+@pytest.mark.parametrize(**named([(f, V) for f in TOLD]))
+def test_a_statement_that_does_all_or_nothing_has_its_gradient(program: tuple[Any, ...]) -> None:
+    assert_program(*program)
