@@ -159,18 +159,10 @@ def indexed(s: Session, box: Box) -> Box:
 
 @meaning(map)
 def map_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``map(function, items, ...)``."""
-    if any(is_lazy(a) for a in args[1:]):
-        if len(args) == 2:
-            return prelude_generator(s, prelude.mapped_each, *args)
-        return prelude_generator(s, prelude.starmapped, args[0], IterBox("zip", args[1:]))
-    columns = [known_items(s, a) for a in args[1:]]
-    if all(c is not None for c in columns):
-        rows = zip(*[c for c in columns if c is not None], strict=False)
-        return ListBox(tuple(s.invoke(s, args[0], row, {}) for row in rows))
+    """``map(function, items, ...)``: an item is asked for, then the function is called."""
     if len(args) == 2:
-        return read(s, prelude.mapped, *args)
-    return read(s, prelude.mapped_pairs, *args)
+        return prelude_generator(s, prelude.mapped_each, *args)
+    return prelude_generator(s, prelude.starmapped, args[0], IterBox("zip", args[1:]))
 
 
 @meaning(filter)
@@ -178,9 +170,7 @@ def filter_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``filter(function, items)``."""
     if isinstance(args[0], Static) and args[0].value is None:
         args = (Static(prelude.truthy), args[1])
-    if is_lazy(args[1]):
-        return prelude_generator(s, prelude.filtered_each, *args)
-    return read(s, prelude.filtered, *args)
+    return prelude_generator(s, prelude.filtered_each, *args)
 
 
 @meaning(functools.reduce)

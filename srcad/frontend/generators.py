@@ -9,8 +9,10 @@ the top of the stack, so that his names, exits and errors are his.  How he left 
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import operator
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
@@ -21,12 +23,14 @@ import numpy as np
 from srcad import errors
 from srcad.frontend import prelude
 from srcad.frontend.assignment import assign
+from srcad.frontend.attempts import seen_now
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
     GeneratorBox,
     IterBox,
     ListBox,
+    MethodBox,
     Static,
     TupleBox,
     Unbound,
@@ -49,6 +53,7 @@ from srcad.frontend.statements import lower_statements
 from srcad.frontend.syntax import own_nodes, plain_yields, stored_names
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value, walk
 from srcad.records import dataclass
+from srcad.rules import registry
 from srcad.types import Opaque
 
 SPENT = "it was consumed before, in part or on some path."
@@ -67,8 +72,8 @@ REUSABLE: tuple[type, ...] = (
 )
 
 
-# What may stop before it has asked for every value.
-LAZY: set[Any] = {any, all, next, iter, itertools.islice, itertools.takewhile}
+# What may stop before it has asked for every value, or does something else between two of them.
+LAZY: set[Any] = {any, all, next, iter, zip, enumerate, map, filter, functools.reduce}
 
 
 @dataclass(eq=False)
@@ -132,7 +137,7 @@ def parts_in_order(node: ast.Call) -> list[ast.expr]:
 
     def values(inner: ast.GeneratorExp) -> ast.expr:
         return ast.copy_location(
-            Deferred(lambda s: lower(s, inner) if _may_stop(seen[-1]) else consumed(s, inner)),
+            Deferred(lambda s: lower(s, inner) if _may_wait(seen[-1]) else consumed(s, inner)),
             inner,
         )
 
@@ -144,8 +149,17 @@ def parts_in_order(node: ast.Call) -> list[ast.expr]:
     return [first, *parts, *(k.value for k in node.keywords)]
 
 
-def _may_stop(callee: Box) -> bool:
-    return isinstance(callee, Static) and is_hashable(callee.value) and callee.value in LAZY
+def _may_wait(callee: Box) -> bool:
+    """Whether a callee may not ask for all values of an argument at once."""
+    if isinstance(callee, MethodBox):
+        return callee.name in ("extend", "update")
+    if not isinstance(callee, Static):
+        return True
+    function = callee.value
+    if getattr(function, "__module__", None) == itertools.__name__:
+        return True
+    is_users = isinstance(function, types.FunctionType) and not registry.lookup(function)
+    return is_users or (is_hashable(function) and function in LAZY)
 
 
 # ------------------------------------------------------------------------------ what is lazy
@@ -194,13 +208,15 @@ def indexable(s: Session, box: Box) -> Box:
         return s.box(s.atom(box)) if numbers and len(kinds) == 2 else box
     if not isinstance(box, IterBox) and not is_lazy(box):
         return box
-    count = len(s.builder.ops)
+    count, writes, seen = len(s.builder.ops), len(s.writes), seen_now(s)
     if isinstance(box, GeneratorBox) and _is_endless(box):
-        _refuse_listing(s)
+        refuse_listing(s)
     result = s.invoke(s, Static(list), (box,), {})
     made_now = [op for outer in s.builder.ops[count:] for op in (outer, *_inside(outer))]
-    if isinstance(box, GeneratorBox) and any(getattr(op, "effect", False) for op in made_now):
-        _refuse_listing(s)
+    acts = any(getattr(op, "effect", False) for op in made_now)
+    acts = acts or any(id(what) in seen for what, _, _ in s.writes[writes:])
+    if isinstance(box, GeneratorBox) and acts:
+        refuse_listing(s)
     return result
 
 
@@ -215,7 +231,8 @@ def _is_endless(box: GeneratorBox) -> bool:
     return any(isinstance(t, ast.Constant) and bool(t.value) for t in tests)
 
 
-def _refuse_listing(s: Session) -> None:
+def refuse_listing(s: Session) -> None:
+    """Refuse two generators of which a list of one cannot be made beforehand."""
     s.refuse(
         errors.UnsupportedSyntaxError,
         "cannot run two generators in step",

@@ -69,10 +69,15 @@ def raises(s: Session, error: type[Exception], message: str) -> Any:
     raise Diverges
 
 
+def as_list(s: Session, box: Box) -> Box:
+    """``list(items)``."""
+    return s.invoke(s, Static(list), (box,), {})
+
+
 def spread(s: Session, box: Box, node: ast.AST | None = None) -> tuple[Box, ...]:
     """The items of a sequence whose length is known."""
     if isinstance(box, GeneratorBox):
-        box = s.invoke(s, Static(list), (box,), {})
+        box = as_list(s, box)
     items = _items(s, s.box(box) if isinstance(box, Value) else box)
     if items is None:
         s.refuse(

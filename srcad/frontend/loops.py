@@ -28,6 +28,7 @@ from srcad.frontend.control import (
 )
 from srcad.frontend.forms import lower, lowers_statement
 from srcad.frontend.generators import consume, one_shot
+from srcad.frontend.instep import in_step
 from srcad.frontend.known import static_items, truth
 from srcad.frontend.readings import LoopReader, finish
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
@@ -57,7 +58,8 @@ def for_(s: Session, node: ast.For) -> None:
         iterable = s.box(iterable)
     generator = one_shot(s, iterable)
     if generator is not None:
-        generated_for(s, node, generator)
+        with in_step(s, node, iterable):
+            generated_for(s, node, generator)
         return
     items = unrolled_items(s, iterable)
     if items is not None:

@@ -1,0 +1,56 @@
+"""Generators that a ``zip`` runs in step.
+
+Only one of them is read where its values are used; of the others a list is made before the loop.
+Nobody can tell unless the loop changes what they read.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from srcad.frontend.attempts import seen_now
+from srcad.frontend.boxes import Box, FunctionBox, GeneratorBox, IterBox, inner_boxes
+from srcad.frontend.generators import is_lazy, refuse_listing
+from srcad.frontend.scope import Session
+from srcad.frontend.syntax import bound_in
+
+
+@contextmanager
+def in_step(s: Session, node: ast.For, iterable: Box) -> Iterator[None]:
+    """Read a loop over an iterable; refuse it if it changes what a list was made of before it."""
+    parts = iterable.parts if isinstance(iterable, IterBox) and iterable.kind == "zip" else ()
+    lazy = [part for part in parts if is_lazy(part)]
+    others = [*lazy[1:], *(p for p in parts if isinstance(p, IterBox) and p.kind != "range")]
+    if not others or others == lazy:
+        yield
+        return
+    read = _names_read(s, others)
+    count, seen = len(s.writes), seen_now(s)
+    yield
+    written = any(id(what) in seen for what, _, _ in s.writes[count:])
+    if written or not read.isdisjoint(bound_in([node])):
+        refuse_listing(s)
+
+
+def _names_read(s: Session, boxes: Iterable[Box]) -> set[str]:
+    """The names that generators, and the functions that they call, may read."""
+    found: set[str] = set()
+    done: set[int] = set()
+    todo: list[Box] = list(boxes)
+    while todo:
+        box = todo.pop()
+        if id(box) in done:
+            continue
+        done.add(id(box))
+        todo += inner_boxes(box)
+        node = (
+            box.callee.node if isinstance(box, GeneratorBox)
+            else box.node if isinstance(box, FunctionBox) else None
+        )  # fmt: skip
+        if node is not None:
+            names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            found |= names
+            todo += [held for name, held in s.reachable() if name in names]
+    return found

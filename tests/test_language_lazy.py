@@ -1,0 +1,264 @@
+"""Iterators ask for their items one by one: what a loop does meanwhile is seen by the next item."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from srcad import errors, grad
+from tests.language import assert_program, named
+
+V = np.array([0.3, 0.7, 1.1, 0.5])
+
+
+def square(v):
+    return v * v
+
+
+# ------------------------------------------------------------------------------ map and filter
+def map_of_few(x):
+    t, y = np.zeros(3), 0.0
+    for w in map(lambda v: v * x[1] + t[0], (x[0], x[1], x[2])):
+        t[0] += w
+        y = y + w
+    return y
+
+
+def map_of_an_array(x):
+    t, y = np.zeros(3), 0.0
+    for k, w in enumerate(map(lambda v: v * x[1] + t[0], x)):
+        t[0] += w
+        y = y + w * k
+    return y
+
+
+def map_in_a_zip(x):
+    t, y = np.zeros(3), 0.0
+    for a, w in zip(x, map(lambda v: v * x[1] + t[0], (x[0], x[1], x[2])), strict=False):
+        t[0] += w
+        y = y + w * a
+    return y
+
+
+def map_reads_a_name(x):
+    y, s = 0.0, x[0]
+    for w in map(lambda v: v * s, x):
+        s = s + w
+        y = y + w
+    return y
+
+
+def map_is_run_later(x):
+    s = x[0]
+    products = map(lambda v: v * s, x)
+    s = x[1] * x[2]
+    return sum(products)
+
+
+def map_is_not_run_to_its_end(x):
+    y, items = x[0], []
+
+    def seen(v):
+        items.append(v)
+        return v * 2
+
+    for w in map(seen, (x[0], x[1], x[2])):
+        y = y + w
+        if w > 0.5:
+            break
+    return y * sum(items)
+
+
+def filter_reads_an_array(x):
+    t, y = np.zeros(3), 0.0
+    for w in filter(lambda v: v + t[0] < 1.6, (x[0], x[1], x[2], x[3])):
+        t[0] += w
+        y = y + w * w
+    return y
+
+
+def maps_used_at_once(x):
+    a, b = map(square, (x[0], x[1]))
+    items = [a * b, *map(square, (x[0], x[1]))]
+    items.extend(map(math.sin, (x[2], x[3])))
+    table = dict(map(lambda k: (k, x[1] * 2), ("p", "q")))
+    names = len(",".join(map(str, (1, 2)))) + len(set(map(int, (1, 2, 2))))
+    total = sum(items) * table["p"] * names + math.prod(map(square, x))
+    total += np.sum(np.stack(list(map(lambda v: v * x, (a, b)))) ** 2)
+    return total + functools.reduce(lambda p, q: p * 0.5 + q, map(square, x))
+
+
+def maps_in_step(x):
+    y = 0.0
+    for a, b in zip(map(square, x), map(math.sin, x), strict=True):
+        y = y + a * b
+    return y
+
+
+# ------------------------------------------------------------------------------ expressions
+def expression_in_a_zip(x):
+    t, y = np.zeros(2), 0.0
+    for a, b in zip(x, (v + t[0] for v in x), strict=True):
+        t[0] += a
+        y = y + b * b
+    return y
+
+
+def expression_in_pairs(x):
+    t, y = np.zeros(2), 0.0
+    for a, b in itertools.pairwise(v + t[0] for v in x):
+        t[0] += a
+        y = y + b * b
+    return y
+
+
+def expressions_in_a_chain(x):
+    t, y = np.zeros(2), 0.0
+    for b in itertools.chain((v + t[0] for v in x), (t[0] * v for v in x)):
+        t[0] += 0.1 * b
+        y = y + b * b
+    return y
+
+
+def asked(values, t):
+    y = 0.0
+    for v in values:
+        t[0] += v
+        y = y + v * v
+    return y
+
+
+def expression_for_a_helper(x):
+    t = np.zeros(2)
+    return asked((v + t[0] for v in x), t)
+
+
+PROGRAMS = [
+    *((f, V) for f in (map_of_few, map_of_an_array, map_in_a_zip, map_reads_a_name)),
+    *((f, V) for f in (map_is_run_later, map_is_not_run_to_its_end, filter_reads_an_array)),
+    *((f, V) for f in (maps_used_at_once, maps_in_step)),
+    *((f, V) for f in (expression_in_a_zip, expression_in_pairs, expressions_in_a_chain)),
+    (expression_for_a_helper, V),
+]
+
+
+@pytest.mark.parametrize(**named(PROGRAMS))
+def test_an_item_is_made_when_it_is_asked_for(program: tuple[Any, ...]) -> None:
+    assert_program(*program)
+
+
+# ------------------------------------------------------------------------------ two in step
+def second_reads_an_array(x):
+    t, y = np.zeros(2), 0.0
+    for a, b in zip((v * v for v in x), (v + t[0] for v in x), strict=True):
+        t[0] += a
+        y = y + b * b
+    return y
+
+
+def second_reads_a_name(x):
+    y, s = 0.0, x[0]
+    for a, b in zip((v * v for v in x), (v + s for v in x), strict=True):
+        s = s + a
+        y = y + b * b
+    return y
+
+
+def second_reads_a_list(x):
+    y, items = 0.0, [x[0]]
+    for a, b in zip((v * v for v in x), (v * len(items) for v in x), strict=True):
+        items.append(a)
+        y = y + b * b
+    return y
+
+
+def second_is_a_function(x):
+    t, y = np.zeros(2), 0.0
+
+    def products():
+        for k in range(3):
+            yield t[0] * x[k]
+
+    for a, b in zip((v * v for v in x), products(), strict=False):
+        t[0] += a
+        y = y + b * a
+    return y
+
+
+def both_write(x):
+    t, y = np.zeros(2), 0.0
+
+    def sums():
+        for k in range(3):
+            t[0] += x[k]
+            yield t[0]
+
+    def products():
+        for k in range(3):
+            t[0] *= x[k + 1]
+            yield t[0]
+
+    for a, b in zip(sums(), products(), strict=True):
+        y = y + b * a
+    return y
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        second_reads_an_array,
+        second_reads_a_name,
+        second_reads_a_list,
+        second_is_a_function,
+        both_write,
+    ],
+)
+def test_two_generators_of_which_one_sees_the_other_are_refused(f: Any) -> None:
+    with pytest.raises(errors.UnsupportedSyntaxError, match="in step"):
+        grad(f)(V)
+
+
+# ------------------------------------------------------------------------------ in a try
+def extended_as_far_as_it_came(x):
+    items = [x[0]]
+    try:
+        items.extend(math.sqrt(v - 0.6) for v in (x[2], x[1], x[0], x[3]))
+    except ValueError:
+        pass
+    return sum(items)
+
+
+def extended_by_map_as_far_as_it_came(x):
+    items = [x[0]]
+    try:
+        items.extend(map(math.sqrt, (x[2], x[1], -x[0], x[3])))
+    except ValueError:
+        pass
+    return sum(items)
+
+
+def updated_as_far_as_it_came(x):
+    d = {"a": x[0], "b": x[1]}
+    try:
+        d.update((k, math.sqrt(v - 0.6)) for k, v in (("a", x[2]), ("b", x[0])))
+    except ValueError:
+        pass
+    return d["a"] + 2 * d["b"]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        extended_as_far_as_it_came,
+        extended_by_map_as_far_as_it_came,
+        updated_as_far_as_it_came,
+    ],
+)
+def test_a_container_that_is_filled_one_by_one_may_be_left_half_full(f: Any) -> None:
+    with pytest.raises(errors.MutationError, match="how much is written"):
+        grad(f)(V)
