@@ -138,12 +138,65 @@ def expression_for_a_helper(x):
     return asked((v + t[0] for v in x), t)
 
 
+# ------------------------------------------------------------------------------ views of dicts
+def items_written_ahead(x):
+    y, d = 0.0, {"a": x[0], "b": x[1]}
+    for k, v in d.items():
+        y = y + v * v * len(k)
+        d["b"] = y * x[2]
+    return y
+
+
+def values_written_ahead(x):
+    y, d = 0.0, {"a": x[0], "b": x[1]}
+    for i, v in enumerate(d.values()):
+        y = y + v * v * (i + 1)
+        d["b"] = y * x[2] + v
+    return y
+
+
+def items_written_on_a_path(x):
+    d = {"a": x[0], "b": x[1]}
+    for k, v in d.items():
+        if v > 0.5:
+            d[k] = v * x[2]
+        else:
+            d["b"] = v * x[3]
+    return d["a"] * d["b"]
+
+
+def items_written_in_a_loop(x):
+    y, d = 0.0, {"a": x[0], "b": x[1]}
+    for _, v in d.items():
+        for _ in range(3):
+            d["b"] = d["b"] * x[2] + v
+        y = y + v
+    return y * d["b"]
+
+
+def view_follows_its_dict(x):
+    d = {"a": x[0], "b": x[1]}
+    values = d.values()
+    d["a"] = x[2] * x[3]
+    return sum(values) * len(values)
+
+
+def views_used_at_once(x):
+    d = {"a": x[0], "b": x[1]}
+    copy, values, pairs = dict(d.items()), list(d.values()), sorted(d.items())
+    first, second = d.values()
+    total = copy["a"] * values[1] * pairs[0][1] * max(d.values()) * first * second
+    return total + np.sum(np.array(list(d.values()))) + np.stack([*d.values()])[0]
+
+
 PROGRAMS = [
     *((f, V) for f in (map_of_few, map_of_an_array, map_in_a_zip, map_reads_a_name)),
     *((f, V) for f in (map_is_run_later, map_is_not_run_to_its_end, filter_reads_an_array)),
     *((f, V) for f in (maps_used_at_once, maps_in_step)),
     *((f, V) for f in (expression_in_a_zip, expression_in_pairs, expressions_in_a_chain)),
     (expression_for_a_helper, V),
+    *((f, V) for f in (items_written_ahead, values_written_ahead, items_written_on_a_path)),
+    *((f, V) for f in (items_written_in_a_loop, view_follows_its_dict, views_used_at_once)),
 ]
 
 
@@ -221,6 +274,31 @@ def both_write(x):
 def test_two_generators_of_which_one_sees_the_other_are_refused(f: Any) -> None:
     with pytest.raises(errors.UnsupportedSyntaxError, match="in step"):
         grad(f)(V)
+
+
+# ------------------------------------------------------------------------------ what is seen late
+def iterator_of_a_list_that_changes(x):
+    items = [x[0], x[1], x[2]]
+    iterator = iter(items)
+    first = next(iterator)
+    items[1] = x[3] * 2
+    return first * next(iterator)
+
+
+def view_across_a_loop(x):
+    d = {"a": x[0], "b": x[1]}
+    values = d.values()
+    for _ in range(3):
+        d["b"] = d["b"] * x[2] + d["a"]
+    return sum(values)
+
+
+@pytest.mark.parametrize("f", [iterator_of_a_list_that_changes, view_across_a_loop])
+def test_what_would_be_seen_too_early_is_refused(f: Any) -> None:
+    with pytest.raises(errors.SrcadError) as caught:
+        grad(f)(V)
+
+    assert "test_language_lazy.py:" in str(caught.value)
 
 
 # ------------------------------------------------------------------------------ in a try

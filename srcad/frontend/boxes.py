@@ -63,6 +63,21 @@ class DictBox:
 
 
 @dataclass(frozen=True, eq=False)
+class ViewBox(TupleBox):
+    """``mapping.values()``, or ``mapping.items()`` (`pairs`): it follows what the dict holds."""
+
+    of: DictBox = field(default_factory=lambda: DictBox((), ()))
+    pairs: bool = False
+
+
+def view_of(mapping: DictBox, *, pairs: bool) -> ViewBox:
+    """The values of a dict, or its keys and values."""
+    rows = zip(mapping.keys, mapping.items, strict=True)
+    items = tuple(TupleBox((Static(k), v)) for k, v in rows) if pairs else mapping.items
+    return ViewBox(items, None, mapping, pairs)
+
+
+@dataclass(frozen=True, eq=False)
 class RecordBox:
     """A named tuple or dataclass instance."""
 
@@ -222,6 +237,8 @@ def same_structure(a: Box, b: Box) -> bool:
     """Whether two boxes are structures that differ in their items only."""
     if type(a) is not type(b) or not isinstance(a, Structure) or not isinstance(b, Structure):
         return False
+    if isinstance(a, ViewBox):
+        return False
     if isinstance(a, RecordBox) and isinstance(b, RecordBox) and a.cls is not b.cls:
         return False
     keys_a, keys_b = getattr(a, "keys", None), getattr(b, "keys", None)
@@ -242,6 +259,8 @@ def values_of(box: Box) -> list[Value]:
 def inner_boxes(box: Box) -> tuple[Box, ...]:
     """The boxes that a box is made of."""
     match box:
+        case ViewBox(of=mapping):
+            return (mapping,)
         case TupleBox() | ListBox() | DictBox() | RecordBox():
             return box.items
         case SliceBox(start, stop, step):
@@ -290,6 +309,9 @@ def _mapped(box: Box, change: Callable[[Box], Box | None], done: Done) -> Box:
 def _with_parts(box: Box, parts: tuple[Box, ...]) -> Box:
     """A box like this one that is made of other boxes, in the order of `inner_boxes`."""
     match box:
+        case ViewBox(pairs=pairs):
+            (now,) = parts
+            return view_of(now, pairs=pairs) if isinstance(now, DictBox) else now
         case TupleBox() | ListBox() | DictBox() | RecordBox():
             return rebuilt(box, parts)
         case SliceBox():

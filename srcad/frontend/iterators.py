@@ -19,6 +19,7 @@ from srcad.frontend.boxes import (
     ListBox,
     Static,
     TupleBox,
+    inner_boxes,
 )
 from srcad.frontend.builtin import read
 from srcad.frontend.calls import meaning
@@ -52,11 +53,25 @@ def next_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     if not isinstance(box, GeneratorBox):
         return None
     items = box.bound.get("items")
-    if box.callee.node.name == "iterated" and isinstance(items, ListBox | TupleBox) and items.items:
+    if (
+        box.callee.node.name == "iterated"
+        and isinstance(items, ListBox | TupleBox)
+        and items.items
+        and not _is_held(s, items, box)
+    ):
         rest = GeneratorBox(box.callee, {"items": type(items)(items.items[1:])}, box.spent)
         s.replace_everywhere(box, rest)
         return items.items[0]
     return read(s, prelude.first if len(args) == 1 else prelude.first_or, *args)
+
+
+def _is_held(s: Session, items: Box, iterator: Box) -> bool:
+    """Whether others hold the list that an iterator runs through: they may change it."""
+
+    def holds(box: Box) -> bool:
+        return box is items or (box is not iterator and any(map(holds, inner_boxes(box))))
+
+    return isinstance(items, ListBox) and any(holds(box) for _, box in s.reachable())
 
 
 def _lazily(function: Any) -> Callable[[Session, Args, Kwargs], Box | None]:

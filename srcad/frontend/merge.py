@@ -18,6 +18,7 @@ from srcad.frontend.boxes import (
     Structure,
     TupleBox,
     Unbound,
+    ViewBox,
     mutable_parts,
     rebuilt,
     same_structure,
@@ -278,6 +279,8 @@ def can_be_atom(box: Box) -> bool:
     if isinstance(box, Static):
         simple = box.value is None or isinstance(box.value, bool | int | float | complex | str)
         return simple or box.atom is not None or not callable(box.value)
+    if isinstance(box, ViewBox):
+        return False
     if isinstance(box, TupleBox | ListBox | DictBox | RecordBox):
         return all(can_be_atom(item) for item in box.items)
     return isinstance(box, Value)

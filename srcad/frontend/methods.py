@@ -11,7 +11,15 @@ import numpy as np
 from srcad import errors
 from srcad.frontend import containers
 from srcad.frontend.aliases import write
-from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, Static, TupleBox
+from srcad.frontend.boxes import (
+    Box,
+    DictBox,
+    ListBox,
+    RecordBox,
+    Static,
+    TupleBox,
+    view_of,
+)
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import known, raises
 from srcad.frontend.scope import Session
@@ -216,12 +224,11 @@ def _keys(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Bo
 
 
 def _values(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    return TupleBox(receiver.items)
+    return view_of(receiver, pairs=False)
 
 
 def _items(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    pairs = zip(receiver.keys, receiver.items, strict=True)
-    return TupleBox(tuple(TupleBox((Static(k), v)) for k, v in pairs))
+    return view_of(receiver, pairs=True)
 
 
 def _dict_copy(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:

@@ -8,7 +8,7 @@ from typing import NoReturn
 from srcad import errors
 from srcad.frontend.aliases import resizes
 from srcad.frontend.assignment import assign
-from srcad.frontend.boxes import Box, DictBox, IterBox, ListBox, Static, TupleBox
+from srcad.frontend.boxes import Box, DictBox, IterBox, ListBox, Static, TupleBox, ViewBox, view_of
 from srcad.frontend.control import after_break, on_tag, without_continue
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import static_items
@@ -56,6 +56,8 @@ def looped_over(box: Box) -> list[Box]:
     """The sequences behind an iterable."""
     if isinstance(box, IterBox):
         return [inner for part in box.parts for inner in looped_over(part)]
+    if isinstance(box, ViewBox):
+        return [box.of]
     return [box]
 
 
@@ -74,6 +76,10 @@ def _item_now(s: Session, node: ast.For, held: Box, iterable: Box, index: int) -
     """The item of a trip: what the loop runs over may have other items by now."""
     assert isinstance(held, TupleBox)
     over, *items = held.items
+    if isinstance(iterable, ViewBox):
+        if isinstance(over, DictBox) and over is not iterable.of and over.keys == iterable.of.keys:
+            return view_of(over, pairs=iterable.pairs).items[index]
+        iterable = iterable.of
     if over is iterable:
         return items[index]
     now = unrolled_items(s, over)
@@ -90,7 +96,8 @@ def unroll(s: Session, node: ast.For, iterable: Box, items: tuple[Box, ...]) -> 
     frame = s.frame
     name = f"%unrolled{len(frame.env)}"
     # A trip may write into an item of a later one, or put another one in its place.
-    frame.env[name] = TupleBox((iterable, *items))
+    over = iterable.of if isinstance(iterable, ViewBox) else iterable
+    frame.env[name] = TupleBox((over, *items))
 
     def trips(index: int) -> None:
         if index == len(items):
