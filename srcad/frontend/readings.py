@@ -30,7 +30,6 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.carried import Key, Made, Memory, leaves
 from srcad.frontend.control import (
-    outward_tags,
     settle_continue,
 )
 from srcad.frontend.either import bound_if
@@ -303,7 +302,7 @@ def finish(
         output.hint = slot.param.hint
         slot.output = output
     note_outputs(s, every, seqs)
-    tag = outputs[0] if outward_tags(reading.tags) else None
+    tag = outputs[0] if RETURN in reading.tags else None
     _bind_outputs(s, reader, every, tag)
     for slot in every:
         if isinstance(slot.output, Value) and reader.memory.is_bound_anew(slot, reading.finals):
@@ -330,7 +329,7 @@ def _bind_outputs(s: Session, reader: LoopReader, every: list[Slot], tag: Value 
         if isinstance(leaf, Taken):
             if tag is None:
                 return memory.opened(leaf, roots)
-            goes_on = s.emit(operator.lt, tag, Const(RETURN))
+            goes_on = s.emit(operator.ne, tag, Const(RETURN))
             return bound_if(s, goes_on, lambda: memory.opened(leaf, roots))
         return s.box(outputs[leaf]) if isinstance(leaf, Value) and leaf in outputs else None
 
