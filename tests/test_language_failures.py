@@ -108,7 +108,31 @@ def arithmetic_raises_after_the_write(x):
     return np.sum(x)
 
 
+def places_in_a_helper_that_fails_later(x):
+    def half(y):
+        np.multiply.at(y, [0, 0], x[1])
+        return y[9]
+
+    z = x[3]
+    try:
+        z = half(x)
+    except IndexError:
+        pass
+    return z * np.sum(x)
+
+
+def places_under_errstate(x):
+    try:
+        with np.errstate(all="raise"):
+            np.multiply.at(x, [0, 1, 1], 1e-310)
+    except FloatingPointError:
+        x *= 2
+    return np.sum(x * x)
+
+
 REFUSED = [
+    places_in_a_helper_that_fails_later,
+    places_under_errstate,
     first_target_is_bound,
     chained_target_is_bound,
     walrus_is_bound,
@@ -195,7 +219,69 @@ def value_of_a_manager_fails(x):
     return a * x[1]
 
 
+def view_after_a_loop_that_failed(x):
+    v = x[::-1]
+    try:
+        for k in range(4):
+            v[k + 1] *= 2.0
+    except IndexError:
+        v *= x[1]
+    return np.sum(x * x)
+
+
+# ------------------------------------------------------------------------------ ufunc.at
+def no_place_is_written(x):
+    try:
+        np.multiply.at(x, [0, 9], 5.0)
+    except IndexError:
+        x *= 2.0
+    return np.sum(x * x)
+
+
+def no_entry_is_written(x):
+    m = np.outer(x, x)
+    try:
+        np.multiply.at(m, ([0, 1, 7], [0, 1, 1]), 2.0)
+    except IndexError:
+        m[0] = x
+    return np.sum(m * m)
+
+
+def no_place_for_so_few_values(x):
+    try:
+        np.multiply.at(x, [0, 1, 2], x[:2])
+    except ValueError:
+        x *= 2.0
+    return np.sum(x * x)
+
+
+def places_are_written_before_a_failure(x):
+    a = x[1]
+    try:
+        np.multiply.at(x, np.array([0, 1, 0]), x[:3] * 2)
+        a = a * x[4]
+    except IndexError:
+        a = x[0] * a
+    return np.sum(x * x) * a
+
+
+def places_in_a_loop(x):
+    v = x[::-1]
+    try:
+        for k in range(4):
+            np.multiply.at(v, [k, 0, k + 1], x[0])
+    except IndexError:
+        v *= x[1]
+    return np.sum(x * v * v)
+
+
 TOLD = [
+    view_after_a_loop_that_failed,
+    no_place_is_written,
+    no_entry_is_written,
+    no_place_for_so_few_values,
+    places_are_written_before_a_failure,
+    places_in_a_loop,
     bound_last,
     walrus_that_nobody_reads_later,
     walrus_before_what_cannot_fail,

@@ -73,7 +73,7 @@ def attempted(s: Session, build: Callable[[], None]) -> None:
     doubtful = [
         name
         for frame, name, builder, position in s.bindings[bound:]
-        if frame is s.frame and _may_fail_after(path, builder, position, catches)
+        if frame is s.frame and _may_fail_after(s, path, builder, position, catches)
     ]
 
     def handle(error: Box) -> None:
@@ -85,10 +85,21 @@ def attempted(s: Session, build: Callable[[], None]) -> None:
     settle_attempt(s, path, catches, handle)
 
 
-def _may_fail_after(path: Path, builder: Builder, position: int, catches: Classes) -> bool:
+def _may_fail_after(
+    s: Session, path: Path, builder: Builder, position: int, catches: Classes
+) -> bool:
     """Whether what follows a place in an attempt may fail; inside a loop, anything does."""
     rest = path.builder.ops[position:] if builder is path.builder else path.builder.ops
-    return any(may_fail(op, catches) for op in rest if op.half != "repeated")
+    unsure = (op for op in rest if op.half != "repeated" and id(op) not in s.sure)
+    return any(may_fail(op, catches) for op in unsure)
+
+
+def surely(s: Session, build: Callable[[], None]) -> None:
+    """Read writes of which NumPy has checked before the first that none will fail."""
+    builder, position, count = s.builder, len(s.builder.ops), len(s.writes)
+    build()
+    s.sure.update((id(op), op) for op in builder.ops[position:])
+    s.writes[count:] = [(what, builder, position) for what, _, _ in s.writes[count:]]
 
 
 def _refuse_half_done(
@@ -104,7 +115,7 @@ def _refuse_half_done(
         for box in env.values():
             _note_seen(s, box, seen)
     for what, builder, position in writes:
-        if id(what) in seen and _may_fail_after(path, builder, position, catches):
+        if id(what) in seen and _may_fail_after(s, path, builder, position, catches):
             s.refuse(
                 errors.MutationError,
                 "cannot tell how much is written when this fails",

@@ -60,7 +60,7 @@ from srcad.frontend.stale import refuse_stale, refuse_to_hold
 from srcad.frontend.storage import Origin, note_part
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, Placing
-from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Value, values_in
+from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Op, Value, values_in
 from srcad.records import dataclass
 from srcad.signature import describe
 from srcad.types import OPAQUE, Facts, Fixed, Numeric, TupleOf, Type
@@ -93,6 +93,7 @@ class Session:
     partial: set[Value] = field(default_factory=set)
     writes: list[tuple[Box, Builder, int]] = field(default_factory=list)
     bindings: list[tuple[Frame, str, Builder, int]] = field(default_factory=list)
+    sure: dict[int, Op] = field(default_factory=dict)
     serial: Iterator[int] = field(default_factory=itertools.count)
     paths: dict[Value, Path] = field(default_factory=dict)
     root: Any = None

@@ -9,6 +9,7 @@ import numpy as np
 
 from srcad import errors, runtime
 from srcad.frontend import prelude, stores
+from srcad.frontend.attempts import surely
 from srcad.frontend.boxes import Box, SliceBox, Static, TupleBox
 from srcad.frontend.builtin import read
 from srcad.frontend.calls import invoke_static, meaning
@@ -166,7 +167,7 @@ def _at_each(s: Session, ufunc: np.ufunc, array: Value, args: Args) -> Box:
     places = s.emit(np.ravel, s.emit(np.asarray, args[1]))
     rest = s.emit(primitives.shape, s.emit(operator.getitem, array, places))
     values = s.emit(np.broadcast_to, args[2], rest)
-    read(s, prelude.applied_at, Static(ufunc), array, places, values)
+    _each(s, prelude.applied_at, Static(ufunc), array, places, values)
     return NOTHING
 
 
@@ -181,8 +182,17 @@ def _at_each_entry(s: Session, ufunc: np.ufunc, array: Value, places: Args, valu
         for place in places
     )
     values = s.emit(np.ravel, s.emit(np.broadcast_to, value, where))
-    read(s, prelude.applied_at_entries, Static(ufunc), array, TupleBox(flat_places), values)
+    _each(s, prelude.applied_at_entries, Static(ufunc), array, TupleBox(flat_places), values)
     return NOTHING
+
+
+def _each(s: Session, loop: Any, *args: Box) -> None:
+    """Read a loop over places: NumPy, too, has looked at all of them before it writes."""
+
+    def build() -> None:
+        read(s, loop, *args)
+
+    surely(s, build)
 
 
 def _is_mask(index: Arg) -> bool:
