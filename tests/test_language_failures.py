@@ -17,29 +17,23 @@ V = np.array([0.3, 0.7, 1.1, 0.5])
 
 
 # ------------------------------------------------------------------------------ names
-def first_target_is_bound(x):
-    a = x[0]
-    try:
-        a, x[7] = 2 * a, 3.0
-    except IndexError:
-        pass
-    return a + np.sum(x)
-
-
-def chained_target_is_bound(x):
-    a = x[0]
-    try:
-        a = x[7] = 2 * a
-    except IndexError:
-        pass
-    return a + np.sum(x)
-
-
 def walrus_is_bound(x):
     a = x[0]
     try:
         x[1] = (a := 2 * a) + math.sqrt(-1.0)
     except ValueError:
+        pass
+    return a + np.sum(x)
+
+
+def target_of_a_call_is_bound(x):
+    def pair(v):
+        return 2 * v, v
+
+    a = x[0]
+    try:
+        a, x[7] = pair(a)
+    except IndexError:
         pass
     return a + np.sum(x)
 
@@ -61,17 +55,6 @@ def walrus_in_a_comprehension_is_bound(x):
     except ValueError:
         pass
     return a * x[1] + sum(y)
-
-
-def name_of_an_earlier_trip(x):
-    a, y = x[0], 0.0
-    for k in range(3):
-        y = y + a
-        try:
-            a, x[k + 2] = 2 * a, a
-        except IndexError:
-            y = y * 2
-    return y
 
 
 # ------------------------------------------------------------------------------ arrays
@@ -133,12 +116,10 @@ def places_under_errstate(x):
 REFUSED = [
     places_in_a_helper_that_fails_later,
     places_under_errstate,
-    first_target_is_bound,
-    chained_target_is_bound,
     walrus_is_bound,
+    target_of_a_call_is_bound,
     walrus_in_a_test_is_bound,
     walrus_in_a_comprehension_is_bound,
-    name_of_an_earlier_trip,
     put_writes_what_comes_first,
     method_put_writes_what_comes_first,
     flat_writes_what_comes_first,
@@ -229,6 +210,100 @@ def view_after_a_loop_that_failed(x):
     return np.sum(x * x)
 
 
+# ------------------------------------------------------------------------------ several targets
+def first_target_is_bound(x):
+    a = x[0]
+    try:
+        a, x[7] = 2 * a, 3.0
+    except IndexError:
+        pass
+    return a + np.sum(x)
+
+
+def chained_target_is_bound(x):
+    a = x[0]
+    try:
+        a = x[7] = 2 * a
+    except IndexError:
+        pass
+    return a + np.sum(x)
+
+
+def name_of_an_earlier_trip(x):
+    a, y = x[0], 0.0
+    for k in range(3):
+        y = y + a
+        try:
+            a, x[k + 2] = 2 * a, a
+        except IndexError:
+            y = y * 2
+    return y
+
+
+def swapped(x):
+    try:
+        x[0], x[1] = x[1], x[0]
+        x[0] = x[5]
+    except IndexError:
+        x[2] *= x[1]
+    return np.sum(x * x * x[0])
+
+
+def swapped_in_a_loop(x):
+    a = x[0]
+    for k in range(4):
+        try:
+            x[k], x[k + 2] = a * x[k + 1], x[k]
+        except IndexError:
+            a = a * x[k]
+    return a * np.sum(x * x)
+
+
+def nested_targets(x):
+    b, items = x[0], [x[0], x[1]]
+    try:
+        (b, items[0]), x[6] = (x[2], x[3]), b
+    except IndexError:
+        pass
+    return b * sum(items) + np.sum(x)
+
+
+def targets_that_are_views(x):
+    v = x[::-1]
+    try:
+        v[0], x[0], v[4] = x[0], v[1], x[1]
+    except IndexError:
+        v *= x[0]
+    return np.sum(x * x)
+
+
+def rows_swapped(x):
+    m = np.outer(x, x)
+    try:
+        m[0], m[1], m[7] = m[1], m[0], m[0]
+    except IndexError:
+        m[2] = x
+    return np.sum(m * m)
+
+
+def value_fails_before_all_targets(x):
+    try:
+        x[0], x[1] = x[1] * 2, math.sqrt(-x[0])
+    except ValueError:
+        x *= x[0]
+    return np.sum(x * x)
+
+
+def index_that_the_statement_binds(x):
+    i = 0
+    try:
+        i, x[i] = 2, x[3] * 5
+        i, x[i + 7] = 1, 2.0
+    except IndexError:
+        x[i] = x[1]
+    return np.sum(x * x)
+
+
 # ------------------------------------------------------------------------------ ufunc.at
 def no_place_is_written(x):
     try:
@@ -277,6 +352,16 @@ def places_in_a_loop(x):
 
 TOLD = [
     view_after_a_loop_that_failed,
+    first_target_is_bound,
+    chained_target_is_bound,
+    name_of_an_earlier_trip,
+    swapped,
+    swapped_in_a_loop,
+    nested_targets,
+    targets_that_are_views,
+    rows_swapped,
+    value_fails_before_all_targets,
+    index_that_the_statement_binds,
     no_place_is_written,
     no_entry_is_written,
     no_place_for_so_few_values,

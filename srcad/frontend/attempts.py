@@ -25,6 +25,7 @@ from srcad.ir.failing import Classes, may_fail
 from srcad.types import BOOL, OPAQUE
 
 ERROR = "%error"
+STEP = "%step"  # what one step of a statement leaves to the next
 
 
 # ------------------------------------------------------------------------------ attempts
@@ -77,6 +78,8 @@ def attempted(s: Session, build: Callable[[], None]) -> None:
     ]
 
     def handle(error: Box) -> None:
+        for name in [n for n in s.frame.env if n.startswith(STEP)]:
+            del s.frame.env[name]
         for name in doubtful:
             old = before[-1].get(name, UNBOUND)
             s.frame.env[name] = Stale(old, s.builder.where, name)

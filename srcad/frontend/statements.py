@@ -6,8 +6,8 @@ import ast
 import importlib
 
 from srcad import errors
-from srcad.frontend.assignment import refuse_write
-from srcad.frontend.attempts import attempted, refuse_in_steps
+from srcad.frontend.assignment import assign, refuse_write
+from srcad.frontend.attempts import STEP, attempted, refuse_in_steps
 from srcad.frontend.boxes import UNBOUND, Box, RecordBox, Static
 from srcad.frontend.containers import delete_item, is_container
 from srcad.frontend.control import Statements, choose, guarded, lower_if
@@ -21,7 +21,7 @@ from srcad.frontend.forms import (
     lowers_statement,
     refuse_form,
 )
-from srcad.frontend.known import truth
+from srcad.frontend.known import spread, truth
 from srcad.frontend.matching import as_conditional
 from srcad.frontend.names import box_of_object, global_name
 from srcad.frontend.objects import delete_attribute
@@ -70,19 +70,54 @@ def _takes_rest(s: Session, node: ast.stmt, rest: Statements) -> bool:
 def in_steps(s: Session, node: ast.stmt) -> Statements | None:
     """A compound statement whose parts are attempted one by one; None for a simple one."""
     if isinstance(node, ast.If) and not isinstance(node.test, Deferred):
-        name = f"%step {id(node)}"
+        name = f"{STEP} {id(node)}"
         first = held(node.test, name)
         again = ast.If(held_one(node.test, name), node.body, node.orelse)
         return [first, ast.copy_location(again, node)]
     if isinstance(node, ast.For) and not isinstance(node.iter, Deferred):
-        name = f"%step {id(node)}"
+        name = f"{STEP} {id(node)}"
         first = held(node.iter, name)
         loop = ast.For(node.target, held_one(node.iter, name), node.body, node.orelse)
         return [first, ast.copy_location(loop, node)]
     if isinstance(node, ast.Match):
         refuse_in_steps(s, node)
+    if isinstance(node, ast.Assign) and not isinstance(node.value, Deferred):
+        targets = _bound_one_by_one(node)
+        if targets:
+            return _assigned_in_steps(node, targets)
     compound = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.FunctionDef, DeferredSteps)
     return [node] if isinstance(node, compound) else None
+
+
+def _bound_one_by_one(node: ast.Assign) -> list[ast.expr]:
+    """The targets of ``a[i], a[j] = p, q`` or ``a = b[i] = p``, some of which are written into."""
+    targets, (first, *more), value = node.targets, node.targets, node.value
+    if not more and isinstance(first, ast.Tuple | ast.List):
+        targets = first.elts
+        parts = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+        stars = any(isinstance(part, ast.Starred) for part in (*targets, *parts))
+        if len(parts) != len(targets) or stars:
+            return []
+    writes = not all(isinstance(target, ast.Name) for target in targets)
+    return targets if writes and len(targets) > 1 else []
+
+
+def _assigned_in_steps(node: ast.Assign, targets: list[ast.expr]) -> Statements:
+    """The value, and then every target, as statements of their own."""
+    name = f"{STEP} {id(node)}"
+    unpacks = len(node.targets) == 1
+
+    def bound(k: int) -> ast.stmt:
+        def read(s: Session) -> Box:
+            box = s.frame.env[name]
+            assign(s, targets[k], spread(s, box)[k] if unpacks else box)
+            if k == len(targets) - 1:
+                s.frame.env.pop(name)
+            return Static(None)
+
+        return ast.copy_location(ast.Expr(ast.copy_location(Deferred(read), node)), node)
+
+    return [held(node.value, name), *map(bound, range(len(targets)))]
 
 
 def held(node: ast.expr, name: str) -> ast.stmt:
