@@ -236,3 +236,32 @@ def test_reading_elements_in_a_loop_adds_into_one_buffer() -> None:
 
     assert any(isinstance(w.target, ast.Subscript) for w in writes)
     assert not [name for name in calls if "copy" in name or "zeros" in name]
+
+
+def _listed(x: Any) -> list[Any]:
+    return [x[0], x[1] * 2, x[2]]
+
+
+def _rows(x: Any) -> list[Any]:
+    return [[x[0], x[1] * 2], [x[2], x[3] * x[0]]]
+
+
+LISTS: dict[str, Callable[[Any], Any]] = {
+    "trapezoid": lambda x: np.trapezoid(_listed(x)) * x[0],
+    "norm": lambda x: np.linalg.norm(_listed(x)) + np.linalg.norm((x[0], x[1])),
+    "norm of a matrix": lambda x: np.linalg.norm(_rows(x)) + np.linalg.norm(_rows(x), ord=2),
+    "norm of rows": lambda x: np.linalg.norm([x[:2], x[2:]]) + np.linalg.norm([1.0, 2.0]) * x[0],
+    "norm of a long list": lambda x: np.linalg.norm([v * v for v in x]),
+    "dot": lambda x: np.dot(_listed(x), _listed(x)),
+    "inner": lambda x: np.vdot(_listed(x), x[:3]) * np.inner(_listed(x), _listed(x)),
+    "matmul": lambda x: np.sum(np.matmul(_rows(x), _rows(x)) * x[0]),
+    "solve": lambda x: np.sum(np.linalg.solve(_rows(x), [x[0], x[1]]) * x[:2]),
+    "powers": lambda x: np.sum(np.square(_listed(x)) * np.power(_listed(x), [2, 3, 1])),
+    "square of one": lambda x: np.sum(np.square([x[0]]) * x),
+    "sum": lambda x: np.sum(_listed(x)) * np.mean(_rows(x)),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_numbers_is_an_array_to_numpy(name: str) -> None:
+    assert_gradient(gradient, LISTS[name], V)

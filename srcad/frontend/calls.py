@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import math
 import types
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +21,6 @@ from srcad.frontend.boxes import (
     Box,
     DictBox,
     FunctionBox,
-    GeneratorBox,
     MethodBox,
     Path,
     RecordBox,
@@ -35,7 +33,8 @@ from srcad.frontend.forms import lower_each, lowers
 from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline
 from srcad.frontend.generators import made, parts_in_order
 from srcad.frontend.inactive import may_write_arrays
-from srcad.frontend.known import as_list, spread
+from srcad.frontend.known import spread
+from srcad.frontend.listed import as_arrays, asked_at_once
 from srcad.frontend.methods import METHODS
 from srcad.frontend.names import box_of_object, is_library
 from srcad.frontend.objects import construct, is_readable
@@ -52,7 +51,6 @@ from srcad.types import Numeric, Opaque, Type
 
 Special = Callable[[Session, tuple[Box, ...], dict[str, Box]], Box | None]
 BUILTINS: dict[Any, Special] = {}
-_ASK_AT_ONCE = frozenset({set, frozenset, math.prod, math.fsum})
 # Builtins whose every call does, or makes, something of its own.
 MOVING: frozenset[Any] = frozenset({iter, next, open, input, object, setattr, delattr})
 
@@ -153,7 +151,7 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
         result = special(s, args, kwargs)
     if result is not None:
         return result
-    args = _asked_at_once(s, function, args)
+    args = asked_at_once(s, function, args)
     if isinstance(function, functools.partial | types.MethodType | functools._lru_cache_wrapper):
         return _wrapped(s, callee, args, kwargs)
     if s.transforms is not None:
@@ -171,14 +169,6 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     if rule is not None:
         return _ruled(s, function, args, kwargs)
     return _without_rule(s, callee, args, kwargs)
-
-
-def _asked_at_once(s: Session, function: Any, args: tuple[Box, ...]) -> tuple[Box, ...]:
-    """Lists in place of generators, if the function does nothing else while it asks them."""
-    joins = isinstance(getattr(function, "__self__", None), str)
-    if not joins and not (is_hashable(function) and function in _ASK_AT_ONCE):
-        return args
-    return tuple(as_list(s, a) if isinstance(a, GeneratorBox) else a for a in args)
 
 
 def _write(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box | None:
@@ -236,6 +226,7 @@ def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, B
             constant = None  # it fails at run time, as in the plain call
         if constant is not None:
             return constant
+    args = as_arrays(s, function, args)
     return s.box(s.emit(function, *args, kwargs=kwargs))
 
 
