@@ -43,8 +43,7 @@ def check_grads(
     f : callable
         The function.
     args : sequence
-        The point at which it is checked; the function may write into what it is given, which are
-        copies.
+        The point at which it is checked; the function is given copies, and may write into them.
     wrt : int, str or tuple of these, optional
         The arguments to check; by default all that contain floats.
     order : int

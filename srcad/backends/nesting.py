@@ -210,11 +210,10 @@ class Nester:
     ) -> set[Value]:
         depth = ops = 0
         consumed: set[Value] = set()
-        if isinstance(reader, Do) and reader.result in self.repeated:
-            return consumed  # what is written again and again reads a name, not an expression
+        repeated = isinstance(reader, Do) and reader.result in self.repeated
         for value in self.nesting.reads(reader) if waiting else ():
-            if value not in waiting:
-                continue
+            if value not in waiting or (repeated and not self._is_shape(waiting[value], value)):
+                continue  # what is written again and again reads a name, not an expression
             inner_depth, inner_ops = self.size[value]
             limit = _MAX_OPS["primal" if _half(reader) == "primal" else "reverse"]
             fits = inner_depth < _MAX_DEPTH and ops + inner_ops < limit
@@ -229,6 +228,11 @@ class Nester:
             if result is not None:
                 self.size[result] = (depth + 1, ops + 1)
         return consumed
+
+    def _is_shape(self, statement: Do | Branch, value: Value) -> bool:
+        """Whether a value is the shape of a named array, which nothing that is written changes."""
+        is_shape = isinstance(statement, Do) and statement.op.target is shape
+        return is_shape and self.size[value] == (1, 1)
 
     def _may_move(
         self, value: Value, waiting: dict[Value, Do | Branch], reader: Statement, moves: bool
