@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -22,6 +21,7 @@ from srcad.frontend.boxes import Box
 from srcad.frontend.scope import Session
 from srcad.inspection import Inspection
 from srcad.notes import noted
+from srcad.records import replace
 from srcad.request import Request
 
 T = TypeVar("T")

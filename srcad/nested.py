@@ -9,7 +9,6 @@ applied again, and there is nothing that could confuse one level with another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from srcad import errors
@@ -30,7 +29,7 @@ from srcad.frontend.storage import Origin, origin
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Call, Function, Op, Value, free_values
 from srcad.passes.substitute import substituted_block
-from srcad.records import dataclass
+from srcad.records import dataclass, replace
 from srcad.request import Request, parameters_of
 from srcad.transforms.vjp import as_primal
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Container
-from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from srcad.errors import NonScalarOutputError, UnsupportedTypeError
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Atom, Block, Call, Const, Function, Value, walk
+from srcad.records import replace
 from srcad.types import Fixed, ListOf, Numeric, Opaque, TupleOf, Type, Undefined, leaves
 
 _ARTICLES: dict[type, str] = {list: "a list", dict: "a dict", tuple: "a tuple", str: "a str"}

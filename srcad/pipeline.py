@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -35,6 +34,7 @@ from srcad.notes import register
 from srcad.outputs import refuse_complex
 from srcad.overlaps import groups, names_of, overlapping
 from srcad.product import Product
+from srcad.records import replace
 from srcad.request import Parameter, Place, Request, code_of, module_of, name_of, parameters_of
 from srcad.signature import describe, generic, is_in_c_order
 from srcad.transforms.split import split

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from srcad.records import dataclass
+from srcad.records import dataclass, once, replace
 
 
 @dataclass(frozen=True)
@@ -109,3 +109,31 @@ def test_the_tools_of_dataclasses_work():
 def test_copying_and_pickling():
     assert pickle.loads(pickle.dumps(Base(1, 5))) == Base(1, 5)
     assert copy.deepcopy(Base(1)) == Base(1)
+
+
+def test_replaces_fields_and_forgets_what_was_computed_once():
+    @dataclass(frozen=True)
+    class Sum:
+        a: int
+        b: int = 2
+
+        @once
+        def total(self):
+            return self.a + self.b
+
+    one = Sum(1)
+    assert (one.total, one.total, vars(one)["total"]) == (3, 3, 3)
+
+    other = replace(one, b=4)
+
+    assert (other, other.total, one.total) == (Sum(1, 4), 5, 3)
+
+
+def test_replaces_as_the_standard_library_does():
+    loose = Loose(1)
+
+    assert vars(replace(loose, y={1: 2})) == {"x": 3, "y": {1: 2}, "z": 5}
+    assert replace(Named(1, c=[1], d=8), a=2).d == 8
+    for name in ("z", "w"):
+        with pytest.raises((TypeError, ValueError)):
+            replace(loose, **{name: 1})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from srcad.ir.core import Arg, Atom, Block, Call, Display, For, If, Op, Value, While
+from srcad.records import replace
 
 Names = Mapping[Value, Atom]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Call, For, Function, Half, If, Op, Value, While
 from srcad.passes.substitute import substituted_block
+from srcad.records import replace
 
 
 def erase(function: Function) -> Function:

@@ -8,11 +8,11 @@ has the same bits.
 from __future__ import annotations
 
 import operator
-from dataclasses import replace
 
 import numpy as np
 
 from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Op, While
+from srcad.records import replace
 from srcad.types import Numeric
 
 _TARGETS = frozenset(

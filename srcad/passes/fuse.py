@@ -8,11 +8,11 @@ the other, and a reader sees each case once.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While, free_values
 from srcad.passes.purity import is_noticeable
 from srcad.passes.substitute import substituted_block
+from srcad.records import replace
 
 
 def fuse(function: Function) -> Function:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from dataclasses import replace
 
 from srcad.ir.core import (
     Arg,
@@ -29,6 +28,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.primitives import updated
 from srcad.passes.substitute import substituted_block
+from srcad.records import replace
 from srcad.types import Numeric
 
 

@@ -7,8 +7,6 @@ there, and the value itself need not be kept, or not even be computed.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from srcad import runtime
@@ -16,6 +14,7 @@ from srcad.ir import primitives
 from srcad.ir.core import Block, Call, Function, Op, Value, walk
 from srcad.ir.infer import is_elementwise
 from srcad.passes.substitute import with_blocks
+from srcad.records import replace
 from srcad.types import Numeric, resolved
 
 _SHAPE_OF_FIRST = frozenset({primitives.shape, np.size, np.shape, np.ndim, len})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from srcad.ir.core import (
     Arg,
@@ -19,6 +18,7 @@ from srcad.ir.core import (
     While,
     values_in,
 )
+from srcad.records import replace
 
 Mapping_ = Mapping[Value, Atom]
 

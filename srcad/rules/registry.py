@@ -28,12 +28,12 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from srcad.errors import RuleError
+from srcad.records import replace
 from srcad.rules.formulas import Place, check_arity
 from srcad.rules.row import NO_PARTIAL, Kind, NoPartial, Rule
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Call, If, Loop, Op, Value, carried_outputs
 from srcad.passes.substitute import substituted_call
+from srcad.records import replace
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.mirror import is_read, is_store
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from srcad.analysis.trips import equally_long, may_exit
@@ -36,6 +35,7 @@ from srcad.ir.core import (
 )
 from srcad.passes.dce import cheapest_sequence
 from srcad.passes.substitute import substituted_block
+from srcad.records import replace
 from srcad.transforms.recompute import Plan, is_python_int
 from srcad.types import INT, ListOf, TupleOf
 

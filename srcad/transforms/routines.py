@@ -8,15 +8,13 @@ of active parameters.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from srcad.analysis.activity import Activity, activity, both, candidates
 from srcad.analysis.binding import possibly_undefined
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Routine, Value
 from srcad.passes.substitute import substituted_block, with_blocks
-from srcad.records import dataclass
+from srcad.records import dataclass, replace
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.split import Halves, halves
 from srcad.transforms.sweep import Path, Sweep, cotangent_type, homes_of

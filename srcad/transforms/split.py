@@ -7,7 +7,6 @@ after all simplification: nothing else is kept alive by a pullback.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from srcad.ir.core import (
 )
 from srcad.passes.dce import dce
 from srcad.passes.substitute import substituted_block
-from srcad.records import dataclass
+from srcad.records import dataclass, replace
 from srcad.types import Numeric, TupleOf, int_type
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from srcad.analysis.activity import Activity, activity, candidates, part
@@ -13,7 +12,7 @@ from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While
 from srcad.passes.dce import dce
 from srcad.passes.safe_division import safe_division
 from srcad.passes.simplify import simplify
-from srcad.records import dataclass
+from srcad.records import dataclass, replace
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.gradients import gradient, gradient_leaves
