@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 from typing import Any, Literal
 
-from srcad.records import dataclass
+from srcad.records import dataclass, once
 from srcad.types import Type, type_of_constant
 
 # "derived" marks the reverse half of an earlier transform: no longer reversed, but not the user's;
@@ -120,8 +120,8 @@ class Op:
         """The values that the op defines."""
         raise NotImplementedError
 
-    @property
-    def operands(self) -> list[Value]:
+    @once
+    def operands(self) -> tuple[Value, ...]:
         """The values that the op itself names (not those inside its blocks)."""
         raise NotImplementedError
 
@@ -153,11 +153,11 @@ class Call(Op):
         """The one result."""
         return (self.result,)
 
-    @property
-    def operands(self) -> list[Value]:
+    @once
+    def operands(self) -> tuple[Value, ...]:
         """The values among the arguments."""
-        found = _values_among(self.args)
-        return found + _values_among([a for _, a in self.kwargs]) if self.kwargs else found
+        args = (*self.args, *[a for _, a in self.kwargs]) if self.kwargs else self.args
+        return tuple(_values_among(args))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,10 +179,10 @@ class If(Op):
         """The outputs."""
         return self.outputs
 
-    @property
-    def operands(self) -> list[Value]:
+    @once
+    def operands(self) -> tuple[Value, ...]:
         """The test, unless it is a constant."""
-        return _values_among((self.test,))
+        return tuple(_values_among((self.test,)))
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -235,11 +235,11 @@ class For(Op):
         """The outputs."""
         return self.outputs
 
-    @property
-    def operands(self) -> list[Value]:
+    @once
+    def operands(self) -> tuple[Value, ...]:
         """The values among the sequences, what enters, and the count."""
         counts = () if self.count is None else (self.count,)
-        return _values_among((*self.seqs, *self.inits, *counts))
+        return tuple(_values_among((*self.seqs, *self.inits, *counts)))
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -275,10 +275,10 @@ class While(Op):
         """The outputs."""
         return self.outputs
 
-    @property
-    def operands(self) -> list[Value]:
+    @once
+    def operands(self) -> tuple[Value, ...]:
         """The values among what enters."""
-        return _values_among(self.inits)
+        return tuple(_values_among(self.inits))
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -306,6 +306,29 @@ class Block:
     params: tuple[Value, ...] = ()
     ops: tuple[Op, ...] = ()
     results: tuple[Atom, ...] = ()
+
+    @once
+    def all_ops(self) -> tuple[Op, ...]:
+        """Every op, outer before inner, in order."""
+        found: list[Op] = []
+        for op in self.ops:
+            found.append(op)
+            for inner in op.blocks:
+                found += inner.all_ops
+        return tuple(found)
+
+    @once
+    def free(self) -> tuple[Value, ...]:
+        """The values that are named but not defined in here, in order."""
+        found: dict[Value, None] = {}
+        bound = set(self.params)
+        for op in self.ops:
+            _note(op.operands, bound, found)
+            for inner in op.blocks:
+                _note(inner.free, bound, found)
+            bound.update(op.results)
+        _note((v for atom in self.results for v in values_in(atom)), bound, found)
+        return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,21 +384,9 @@ def collected_outputs(loop: Loop) -> tuple[Value, ...]:
     return loop.outputs[2 + len(loop.inits) :]
 
 
-def free_values(block: Block) -> dict[Value, None]:
+def free_values(block: Block) -> tuple[Value, ...]:
     """The values that a block (with everything inside it) names but does not define, in order."""
-    free: dict[Value, None] = {}
-    _collect_free(block, set(), free)
-    return free
-
-
-def _collect_free(block: Block, bound: set[Value], free: dict[Value, None]) -> None:
-    bound = bound | set(block.params)
-    for op in block.ops:
-        _note(op.operands, bound, free)
-        for inner in op.blocks:
-            _collect_free(inner, bound, free)
-        bound.update(op.results)
-    _note((v for atom in block.results for v in values_in(atom)), bound, free)
+    return block.free
 
 
 def _note(values: Iterable[Value], bound: set[Value], free: dict[Value, None]) -> None:
@@ -386,7 +397,4 @@ def _note(values: Iterable[Value], bound: set[Value], free: dict[Value, None]) -
 
 def walk(block: Block) -> Iterator[Op]:
     """Every op of a block, outer before inner, in order."""
-    for op in block.ops:
-        yield op
-        for inner in op.blocks:
-            yield from walk(inner)
+    return iter(block.all_ops)
