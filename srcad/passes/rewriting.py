@@ -65,6 +65,8 @@ class Rewriter:
     by an earlier value that is certainly equal.  `known` is the table of calls seen so far: what
     they compute, and in which block.  `uses` counts how often a value was read before the walk.
     `integers` are those of the primal that are in scope everywhere, by what is known of them.
+    `shared` are the values that a rewrite has found to be read more than once, and `unfinished`
+    says that the walk has come by something for which it was too early: see `is_settled`.
     """
 
     merged: dict[Value, Atom] = field(default_factory=dict)
@@ -79,6 +81,8 @@ class Rewriter:
     depth: int = 0
     blocks: int = 0
     changed: bool = False
+    unfinished: bool = False
+    shared: set[Value] = field(default_factory=set)
     constant_lists: dict[Value, Atom] = field(default_factory=dict)
     integers: dict[Extent, Value] = field(default_factory=dict)
     params: tuple[Value, ...] = ()
@@ -105,26 +109,29 @@ class Rewriter:
 
     def used_once(self, atom: Arg) -> bool:
         """Whether only the current call reads a value; of a new value that is not known yet."""
-        return isinstance(atom, Value) and self.uses.get(atom, 2) <= 1
+        if not isinstance(atom, Value):
+            return False
+        if self.uses.get(atom, 2) <= 1:
+            return True
+        self.shared.add(atom)
+        return False
+
+    def is_settled(self, block: Block) -> bool:
+        """Whether another walk, over what is left of the result of this one, would find nothing.
+
+        All that a rewrite looks at is final when it sees it, but for how often a value is read.
+        """
+        if self.unfinished or not self.shared:
+            return not self.unfinished
+        uses = _uses(block)
+        return all(uses.get(value, 2) > 1 for value in self.shared)
 
     # -------------------------------------------------------------- the walk
     def function(self, function: Function) -> Function:
         """Simplify a whole function; the same object if there is nothing to do."""
-        self._count(function.block)
+        self.uses = _uses(function.block)
         self.params = function.params
         return _with(function, block=self.block(function.block, function.params))
-
-    def _count(self, block: Block) -> None:
-        pending = [block]
-        while pending:
-            one = pending.pop()
-            for atom in one.results:
-                if isinstance(atom, Value):
-                    self.uses[atom] = self.uses.get(atom, 0) + 1
-            for op in one.ops:
-                for value in op.operands:
-                    self.uses[value] = self.uses.get(value, 0) + 1
-                pending.extend(op.blocks)
 
     def block(self, block: Block, params: Iterable[Value] = ()) -> Block:
         """Simplify the ops of a block."""
@@ -192,6 +199,8 @@ class Rewriter:
                     self.depth -= 1
                     return found
             self.depth -= 1
+        else:
+            self.unfinished = True
         key = self._key(call)
         if key is not None:
             earlier = self.known.get(key)
@@ -267,6 +276,7 @@ class Rewriter:
             self._merge_unchanged(op, inits)
         if isinstance(op, While):
             test, body = self.block(op.test), self.block(op.body)
+            self._note_unchanged(op, inits, body)
             self.out.append(_with(op, inits=inits, test=test, body=body))
             return
         seqs = tuple(substituted(a, self.merged) for a in op.seqs)
@@ -274,6 +284,7 @@ class Rewriter:
         if op.half != "primal":
             self._merge_constant_items(op, seqs)
         body = self.block(op.body)
+        self._note_unchanged(op, inits, body)
         self._note_constant_lists(op, body)
         self.out.append(_with(op, seqs=seqs, inits=inits, body=body, count=count))
 
@@ -306,6 +317,29 @@ class Rewriter:
                 if isinstance(op, While):
                     self.merged[op.test.params[k]] = init
                 self.changed = True
+
+    def _note_unchanged(self, op: Loop, inits: tuple[Atom, ...], body: Block) -> None:
+        """That a value is handed on unchanged may show only once the body is simple."""
+        if op.half != "primal":
+            for param, init, result in zip(op.carried, inits, body.results[1:], strict=False):
+                handed_on = (result is param or result == init) and not _is_undefined(init)
+                self.unfinished |= handed_on and param not in self.merged
+
+
+def _uses(block: Block) -> dict[Value, int]:
+    """How often each value is read."""
+    uses: dict[Value, int] = {}
+    pending = [block]
+    while pending:
+        one = pending.pop()
+        for atom in one.results:
+            if isinstance(atom, Value):
+                uses[atom] = uses.get(atom, 0) + 1
+        for op in one.ops:
+            for value in op.operands:
+                uses[value] = uses.get(value, 0) + 1
+            pending += op.blocks
+    return uses
 
 
 def _with(whole: _Whole, **parts: Any) -> _Whole:

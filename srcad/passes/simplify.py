@@ -26,4 +26,7 @@ def simplify(function: Function) -> Function:
         function = dce(moved)
         if not rewriter.changed:
             break
+        settled = moved is rewritten and rewriter.is_settled(function.block)
+        if settled and shape_reads(function) is function:
+            break
     return function
