@@ -179,19 +179,9 @@ def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
 
 def _rigid(function: Function) -> set[Value]:
     """The values that may be read-only: what is broadcast, diagonals, and views of these."""
-    ways: dict[Value, list[Value]] = {}
-    todo: list[Value] = []
-    for op in walk(function.block):
-        if isinstance(op, Call):
-            if is_one_of(op.target, READ_ONLY):
-                todo.append(op.result)
-            elif not makes_fresh(op) and not is_one_of(op.target, STORES | _COPIES):
-                _lead(ways, op.operands, [op.result] * len(op.operands))
-        elif isinstance(op, If):
-            for block in op.blocks:
-                _lead(ways, block.results, op.outputs)
-        elif isinstance(op, For | While):
-            _lead_loop(ways, op)
+    calls = (op for op in walk(function.block) if isinstance(op, Call))
+    todo = [op.result for op in calls if is_one_of(op.target, READ_ONLY)]
+    ways = _ways(function) if todo else {}  # most functions make nothing that is read-only
     found: set[Value] = set()
     while todo:
         value = todo.pop()
@@ -199,6 +189,22 @@ def _rigid(function: Function) -> set[Value]:
             found.add(value)
             todo += ways.get(value, ())
     return found
+
+
+def _ways(function: Function) -> dict[Value, list[Value]]:
+    """Where what a value holds may be found again: in views of it, behind branches and loops."""
+    ways: dict[Value, list[Value]] = {}
+    for op in walk(function.block):
+        if isinstance(op, Call):
+            new = makes_fresh(op) or is_one_of(op.target, STORES | _COPIES | READ_ONLY)
+            if not new:
+                _lead(ways, op.operands, [op.result] * len(op.operands))
+        elif isinstance(op, If):
+            for block in op.blocks:
+                _lead(ways, block.results, op.outputs)
+        elif isinstance(op, For | While):
+            _lead_loop(ways, op)
+    return ways
 
 
 def _lead_loop(ways: dict[Value, list[Value]], op: Loop) -> None:
@@ -222,16 +228,17 @@ def _handed_out(function: Function) -> frozenset[Value]:
 
     (Without them, all gradients of one tuple would be taken to share storage.)
     """
+    calls = [op for op in walk(function.block) if isinstance(op, Call)]
+    makers = {op.result: op for op in calls if is_one_of(op.target, BUILDERS)}
+    if makers.keys().isdisjoint(block_values(function.block)):
+        return frozenset()
     readers: dict[Value, list[Op | None]] = {}
-    makers: dict[Value, Call] = {}
     for op in walk(function.block):
         for value in op.operands:
             readers.setdefault(value, []).append(op)
         for inner in op.blocks:
             for value in block_values(inner):
                 readers.setdefault(value, []).append(op)
-        if isinstance(op, Call) and is_one_of(op.target, BUILDERS):
-            makers[op.result] = op
     found: set[Value] = set()
     todo = list(block_values(function.block))
     while todo:
