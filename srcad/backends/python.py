@@ -139,7 +139,10 @@ def _draft(function: Function) -> _Draft:
         if more == moving:
             break
         moving = more
-        nesting = nest(structured, moving, nesting)
+        again = nest(structured, moving, nesting)
+        if again.nested == nesting.nested:  # none of them could move
+            break
+        nesting = again
         webs = coalesce(function.params, structured.body, nesting, structured.facts)
     return _Draft(function, structured, nesting, webs)
 
