@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from srcad import errors
 from srcad.frontend.boxes import Box, TupleBox, mutable_parts, values_of
 from srcad.frontend.scope import Session
+from srcad.frontend.syntax import nodes_of
 from srcad.ir.core import Value
 from srcad.ir.memory import has_storage
 
@@ -87,7 +88,7 @@ def calls_something(node: ast.expr) -> bool:
     """Whether an expression calls anything."""
     known = getattr(node, "_calls", None)
     if known is None:
-        known = any(isinstance(inner, ast.Call) for inner in ast.walk(node))
+        known = any(isinstance(inner, ast.Call) for inner in nodes_of(node))
         node._calls = known  # type: ignore[attr-defined]
     return bool(known)
 

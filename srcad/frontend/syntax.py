@@ -28,6 +28,20 @@ def per_node(question: Callable[[ast.AST], Answer]) -> Callable[[ast.AST], Answe
     return answer
 
 
+@per_node
+def nodes_of(node: ast.AST) -> tuple[ast.AST, ...]:
+    """A node with all nodes inside, in the order of `ast.walk`, which takes four times as long."""
+    found = [node]
+    for inner in found:
+        for name in inner._fields:
+            child = getattr(inner, name, None)
+            if isinstance(child, ast.AST):
+                found.append(child)
+            elif type(child) is list:
+                found += [part for part in child if isinstance(part, ast.AST)]
+    return tuple(found)
+
+
 _HIDING = frozenset({ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef})
 
 
@@ -63,7 +77,7 @@ def calls_itself(node: ast.AST) -> bool:
     name = getattr(node, "name", None)
     return any(
         isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name
-        for n in ast.walk(node)
+        for n in nodes_of(node)
     )
 
 
@@ -78,7 +92,7 @@ def bound_names(node: ast.AST) -> frozenset[str]:
         id(n)
         for inner in own_nodes(node)
         if isinstance(inner, ast.comprehension)
-        for n in ast.walk(inner.target)
+        for n in nodes_of(inner.target)
     }
     for inner in own_nodes(node):
         match inner:
@@ -122,7 +136,7 @@ def _parameters(arguments: ast.arguments) -> list[ast.arg]:
 @per_node
 def read_counts(node: ast.AST) -> Counter[str]:
     """How often each name is read."""
-    return Counter(name for inner in ast.walk(node) if (name := _read(inner)) is not None)
+    return Counter(name for inner in nodes_of(node) if (name := _read(inner)) is not None)
 
 
 def _read(node: ast.AST) -> str | None:
@@ -138,7 +152,7 @@ def holds_functions(node: ast.AST) -> bool:
     """Whether a function holds functions of its own, which may read its names at any time."""
     return any(
         isinstance(inner, ast.FunctionDef | ast.Lambda)
-        for inner in ast.walk(node)
+        for inner in nodes_of(node)
         if inner is not node
     )
 
@@ -154,7 +168,7 @@ def stored_names(node: ast.AST) -> tuple[str, ...]:
 
 def _targets(node: ast.AST) -> Iterator[str]:
     within = node.target if isinstance(node, ast.For) else node
-    for inner in ast.walk(within):
+    for inner in nodes_of(within):
         match inner:
             case ast.Name(id=name, ctx=ast.Store()):
                 yield name
@@ -191,7 +205,7 @@ def read_outside(node: ast.AST, statements: list[ast.stmt], names: Iterable[str]
 
 def _is_in_loop(node: ast.AST, statement: ast.stmt) -> bool:
     loops = (n for n in own_nodes(node) if isinstance(n, ast.For | ast.While))
-    return any(inner is statement for loop in loops for inner in ast.walk(loop))
+    return any(inner is statement for loop in loops for inner in nodes_of(loop))
 
 
 @per_node
@@ -202,7 +216,7 @@ def names_within_a_trip(node: ast.AST) -> frozenset[str]:
     seen: set[str] = set(found)
     for statement in node.body:
         bound = _surely_bound(statement)
-        mentioned = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+        mentioned = {n.id for n in nodes_of(statement) if isinstance(n, ast.Name)}
         found.update((bound & mentioned) - seen)
         seen.update(mentioned)
     outside = [*node.orelse, *([node.test] if isinstance(node, ast.While) else [])]
@@ -210,7 +224,7 @@ def names_within_a_trip(node: ast.AST) -> frozenset[str]:
 
 
 def _targets_of(node: ast.For) -> set[str]:
-    return {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+    return {n.id for n in nodes_of(node.target) if isinstance(n, ast.Name)}
 
 
 def _surely_bound(statement: ast.stmt) -> set[str]:
@@ -218,7 +232,7 @@ def _surely_bound(statement: ast.stmt) -> set[str]:
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
         return set()
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    names = [n for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+    names = [n for t in targets for n in nodes_of(t) if isinstance(n, ast.Name)]
     bound = {n.id for n in names if isinstance(n.ctx, ast.Store)}
     read = {n.id for n in names if not isinstance(n.ctx, ast.Store)}
     return bound - read - set(read_counts(statement.value))
@@ -236,7 +250,7 @@ def may_write(node: ast.FunctionDef | ast.Lambda) -> bool:
     named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
     more = [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
     given = {a.arg for a in (*named, *more)}
-    return any(_may_write(inner, given) for inner in ast.walk(node))
+    return any(_may_write(inner, given) for inner in nodes_of(node))
 
 
 def _may_write(node: ast.AST, given: set[str]) -> bool:
@@ -250,5 +264,5 @@ def _may_write(node: ast.AST, given: set[str]) -> bool:
         return True
     if isinstance(node.func, ast.Attribute) and node.func.attr in _WRITERS:
         return True
-    passed = {n.id for a in node.args for n in ast.walk(a) if isinstance(n, ast.Name)}
+    passed = {n.id for a in node.args for n in nodes_of(a) if isinstance(n, ast.Name)}
     return isinstance(node.func, ast.Name) and not passed.isdisjoint(given)
