@@ -1,5 +1,7 @@
 """Names that show one array on one path and another on the other, written into afterwards."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -289,3 +291,18 @@ def test_a_loop_does_not_hide_who_else_holds_an_array():
     # The first trip writes into the function's own array: its total was that of the old one.
     with pytest.raises(MutationError, match="which a local function holds"):
         srcad.grad(writes_in_a_loop_into_what_a_function_holds)(X)
+
+
+def an_entry_of_what_may_have_any_rank(x):
+    y = np.cos(x * json.loads("0.5"))
+    total = 0.0
+    for e in y:
+        y[:] = y + 0.5
+        total = 0.6 * total + e  # a number, which stays as it was; of two axes, a row of y
+    return total
+
+
+def test_an_entry_that_may_be_a_row_is_not_read_after_a_write():
+    # It was read anew, as a row would be: the value and the gradient were silently wrong.
+    with pytest.raises(MutationError, match="cannot tell what 'e' holds after the write"):
+        srcad.grad(an_entry_of_what_may_have_any_rank)(X)

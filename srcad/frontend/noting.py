@@ -29,6 +29,7 @@ from srcad.ir.memory import (
     LAYOUT_VIEWS,
     has_storage,
     is_one_of,
+    keeps_an_axis,
     makes_new_array,
     reads_a_copy,
     reads_a_view,
@@ -177,13 +178,19 @@ def _note_view(
     elif target is operator.getitem:
         if reads_a_copy(args[1]):
             return True
-        step = Step(target, (args[1],)) if reads_a_view(args[1]) else None
+        step = Step(target, (args[1],)) if _is_surely_view(args[1], result) else None
     else:
         step = _view_step(target, first, args[1:], kwargs)
         if step is None:
             return False
     _note_step(s, first, step, result)
     return True
+
+
+def _is_surely_view(index: Arg, result: Value) -> bool:
+    """Whether what is read is a view, not a number: that depends on how many axes there are."""
+    is_array = isinstance(result.type, Numeric) and result.type.form == "array"
+    return reads_a_view(index) and (is_array or keeps_an_axis(index))
 
 
 def _note_step(s: Session, first: Value, step: Step | None, result: Value) -> None:

@@ -102,6 +102,16 @@ def reads_a_view(index: Arg) -> bool:
     return all(_is_basic(part) for part in index_parts(index))
 
 
+def keeps_an_axis(index: Arg) -> bool:
+    """Whether reading at an index gives an array whatever the array: a slice, ``...`` or None."""
+    return any(
+        part.kind == "slice" if isinstance(part, Display)
+        else isinstance(part, Const) and (part.value is None or part.value is Ellipsis
+                                          or isinstance(part.value, slice))
+        for part in index_parts(index)
+    )  # fmt: skip
+
+
 def _is_basic(part: Arg) -> bool:
     if isinstance(part, Display):
         return part.kind == "slice"
