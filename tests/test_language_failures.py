@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from srcad import errors, grad
+from srcad.testing import check_grads
 from tests.language import assert_program, named
 
 V = np.array([0.3, 0.7, 1.1, 0.5])
@@ -380,3 +381,78 @@ TOLD = [
 @pytest.mark.parametrize(**named([(f, V) for f in TOLD]))
 def test_a_statement_that_does_all_or_nothing_has_its_gradient(program: tuple[Any, ...]) -> None:
     assert_program(*program)
+
+
+# ------------------------------------------------------------------------------ return, then finally
+def a_return_in_one_attempt(x):
+    c = x[0]
+    try:
+        a = {0: 0.4, 1: 0.9}[int(x[1] > 5)]
+        return c * a
+    except KeyError:
+        c = 0.6 * c
+    finally:
+        c = np.tanh(c)
+    return c
+
+
+def a_return_in_a_loop(x):
+    c = x[0]
+    y = x * 1.0
+    for k in range(3):
+        try:
+            if x[k] > 0.5:
+                return y[0] * c
+            c = c * x[k]
+        finally:
+            y[0] = np.sin(c) * y[1]
+            c = c + 1.0
+    return c * y[0]
+
+
+def every_way_out_of_a_loop(x):
+    c = x[0]
+    d = 0.0
+    for k in range(4):
+        try:
+            if x[k] < -0.9:
+                return d * c
+            if x[k] > 1.0:
+                continue
+            if x[k] < 0.0 and k > 2:
+                break
+            c = c * x[k]
+        except ValueError:
+            return c
+        finally:
+            d = d + c
+            if k > 2 and x[k] > 3:
+                return d
+    return c * d
+
+
+def a_clause_that_writes_into_what_others_see(x):
+    out = []
+
+    def g(v):
+        try:
+            return v * out[-1] if out else v
+        finally:
+            out.append(v)
+
+    a = g(x[0])
+    b = g(x[1])
+    return a + b + sum(out)
+
+
+RETURNS = (
+    a_return_in_one_attempt, a_return_in_a_loop, every_way_out_of_a_loop,
+    a_clause_that_writes_into_what_others_see,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("f", RETURNS, ids=lambda f: f.__name__)
+def test_finally_reads_what_was_bound_before_a_return(f):
+    # After a `return` every name was taken for dead: the clause read None.
+    for x in ([1.2, -0.9, -0.7], [0.3, 0.4, 0.2], [0.3, 0.4, 0.6], [0.3, -0.4, 1.6]):
+        check_grads(f, (np.array([*x, -0.1]),), order=1)

@@ -36,7 +36,8 @@ class Frame:
     `exit` is how the statements read so far end: a tag that is known, or a value that holds it;
     `tags` are the tags that are possible.  `local` are the names that the function binds.
     `consumer` is who uses a generator's values.  `handlers` are the classes that the ``try`` around
-    what is read catch one by one; `attempts` counts those read whole; `errors` are being handled.
+    what is read catch one by one; `attempts` counts those read whole; `errors` are being handled;
+    `awaited` counts the ``finally`` clauses that run, and read names, also after a ``return``.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Frame:
     handlers: tuple[tuple[type[BaseException], ...], ...] = ()
     errors: tuple[Box, ...] = ()
     attempts: int = 0
+    awaited: int = 0
 
     def ends(self, tag: int) -> None:
         """The statements read so far certainly end with this tag."""

@@ -341,7 +341,7 @@ def meet(
     if (differs and DEAD not in (left.exit, right.exit)) or (differs and isinstance(exit_, Value)):
         merged = meeting.atom(_tag(left.exit), _tag(right.exit), "tag")
     rows = [
-        _pairs(meeting, a, b, innermost=index == len(left.envs) - 1)
+        _pairs(meeting, a, b, ends=index == len(left.envs) - 1 and not frame.awaited)
         for index, (a, b) in enumerate(zip(left.envs, right.envs, strict=True))
     ]
     meeting.pairs = [pair for row in rows for pair in row.values()]
@@ -372,14 +372,14 @@ def _block(path: Path, results: list[Atom]) -> Block:
     return Block((), tuple(path.builder.ops), tuple(results))
 
 
-def _pairs(meeting: Meeting, a: Env, b: Env, *, innermost: bool) -> dict[str, tuple[Box, Box]]:
+def _pairs(meeting: Meeting, a: Env, b: Env, *, ends: bool) -> dict[str, tuple[Box, Box]]:
     """What every name is on either path."""
     found: dict[str, tuple[Box, Box]] = {}
     for name in dict.fromkeys([*a, *b]):
         left, right = a.get(name, UNBOUND), b.get(name, UNBOUND)
         if left is not right:
-            left = _if_alive(left, meeting.left.exit, name, innermost=innermost)
-            right = _if_alive(right, meeting.right.exit, name, innermost=innermost)
+            left = _if_alive(left, meeting.left.exit, name, ends=ends)
+            right = _if_alive(right, meeting.right.exit, name, ends=ends)
         found[name] = left, right
     return found
 
@@ -393,8 +393,8 @@ def _names(meeting: Meeting, row: dict[str, tuple[Box, Box]]) -> Env:
     return merged
 
 
-def _if_alive(box: Box, exit_: int | Value, name: str, *, innermost: bool) -> Box:
+def _if_alive(box: Box, exit_: int | Value, name: str, *, ends: bool) -> Box:
     """What a name is worth on a path that surely raises or returns: nothing, but for the result."""
-    if exit_ == DEAD or (innermost and exit_ == RETURN and name != RETURN_NAME):
+    if exit_ == DEAD or (ends and exit_ == RETURN and name != RETURN_NAME):
         return UNBOUND
     return box

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -28,7 +28,7 @@ from srcad.frontend.boxes import Box, Static
 from srcad.frontend.control import Statements, choose, lower_if
 from srcad.frontend.forms import Deferred, DeferredSteps, bind, lower, lowers_statement
 from srcad.frontend.known import known
-from srcad.frontend.scope import Session
+from srcad.frontend.scope import Frame, Session
 from srcad.frontend.statements import lower_statements
 from srcad.ir import primitives
 from srcad.ir.core import NONE, RAISED, Const, Location, Value
@@ -186,29 +186,42 @@ def protected(
     told: bool = False,
 ) -> None:
     """Read a body after which something runs on every path; `told` of the exception, if any."""
-    before = s.snapshot()
-    path = read_attempt(s, body)
-    everything = (BaseException,)
-    one = is_one(s, nodes, before, path, None if s.frame.handlers else readers)
+    before, everything = s.snapshot(), (BaseException,)
+
+    def handle(error: Box) -> None:
+        finish(error)
+        on_exit(s, NONE, lambda: leave(s, error))
+
+    with _kept_names(s.frame, readers):
+        path = read_attempt(s, body)
+        one = is_one(s, nodes, before, path, None if s.frame.handlers else readers)
+        if one:
+            hands_on = bool(s.frame.handlers)
+            settle_attempt(
+                s, path, everything, (lambda error: leave(s, error)) if hands_on else handle
+            )
+        else:
+            s.restore(before)
+            tag, raised = in_attempts(s, everything, body)
     if one and s.frame.handlers:
-        settle_attempt(s, path, everything, lambda error: leave(s, error))
         tag = RAISED + len(s.frame.handlers) - 1
         _end(s, tag, s.frame.env.get(f"{ERROR}{tag}", Static(None)), finish, told=told)
-        return
-    if one:
-
-        def handle(error: Box) -> None:
-            finish(error)
-            on_exit(s, NONE, lambda: leave(s, error))
-
-        settle_attempt(s, path, everything, handle)
+    elif one:
         _finish(s, finish)
-        return
-    s.restore(before)
-    tag, raised = in_attempts(s, everything, body)
-    error = raised()
-    _end(s, tag, error, finish, told=told)
-    on_exit(s, tag, lambda: leave(s, error))
+    else:
+        error = raised()
+        _end(s, tag, error, finish, told=told)
+        on_exit(s, tag, lambda: leave(s, error))
+
+
+@contextlib.contextmanager
+def _kept_names(frame: Frame, readers: Statements) -> Iterator[None]:
+    """What is bound stays bound after a ``return``: it is read before the function ends."""
+    frame.awaited += bool(readers)
+    try:
+        yield
+    finally:
+        frame.awaited -= bool(readers)
 
 
 def _end(s: Session, tag: int, error: Box, finish: Finish, *, told: bool) -> None:
