@@ -60,7 +60,7 @@ from srcad.frontend.stale import refuse_stale, refuse_to_hold
 from srcad.frontend.storage import Origin, note_part
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, Placing
-from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Op, Value, values_in
+from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Op, Value
 from srcad.records import dataclass
 from srcad.signature import describe
 from srcad.types import OPAQUE, Facts, Fixed, Numeric, TupleOf, Type
@@ -123,19 +123,24 @@ class Session:
     # ------------------------------------------------------------------ places and errors
     def location(self, node: ast.AST) -> Location | None:
         """Where a node stands in the user's text."""
-        frame = self.frame
-        if frame.trusted or not isinstance(node, Placed) or not hasattr(node, "lineno"):
-            return self.builder.where
-        current = self.builder.where
-        return Location(
+        frame, current = self.frame, self.builder.where
+        if frame.trusted:
+            return current
+        around = frame.file, frame.name, current.errstate if current else ()
+        known: Location | None = getattr(node, "_place", None)  # from an earlier reading
+        if known is not None and (known.file, known.function, known.errstate) == around:
+            return known
+        if not isinstance(node, Placed) or not hasattr(node, "lineno"):
+            return current
+        known = node._place = Location(  # type: ignore[union-attr]
             frame.file,
             node.lineno,
             node.col_offset,
             node.end_lineno or node.lineno,
             node.end_col_offset or 0,
-            frame.name,
-            current.errstate if current else (),
+            *around[1:],
         )
+        return known
 
     def at(self, node: ast.AST) -> Placing:
         """Stamp the ops made meanwhile with the place of `node`."""
@@ -237,14 +242,14 @@ class Session:
         result = self.builder.call(
             target, *arguments, kwargs=keywords, effect=effect, type=type, hint=hint
         )
-        values = [v for a in (*arguments, *(a for _, a in keywords)) for v in values_in(a)]
+        values = self.builder.ops[-1].operands
         note(self, target, arguments, keywords, result)
         note_element(self, target, arguments, result)
         if self.carries(target, values, result):
             self.active.add(result)
         return result
 
-    def carries(self, target: Any, values: list[Value], result: Value) -> bool:
+    def carries(self, target: Any, values: Iterable[Value], result: Value) -> bool:
         """Whether a derivative may flow from these inputs to this result."""
         if not any(v in self.active for v in values):
             return False
