@@ -383,7 +383,7 @@ def test_a_statement_that_does_all_or_nothing_has_its_gradient(program: tuple[An
     assert_program(*program)
 
 
-# ------------------------------------------------------------------------------ return, then finally
+# -------------------------------------------------------------------- return, then finally
 def a_return_in_one_attempt(x):
     c = x[0]
     try:

@@ -29,6 +29,7 @@ from srcad.frontend.boxes import (
 from srcad.frontend.storage import note_version
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Atom, Const, Location, Value
+from srcad.ir.memory import is_one_of
 from srcad.records import dataclass
 from srcad.types import ListOf, TupleOf, Type
 
@@ -83,13 +84,11 @@ def holds_objects(type_: Type) -> bool:
 def note_element(s: Session, target: Any, args: tuple[Arg, ...], result: Value) -> None:
     """Note that a value was read out of a list, or is a new version of one."""
     first = args[0] if args else None
-    if is_one_of(target, _VERSIONS) and isinstance(first, Value):
+    if not isinstance(first, Value):
+        return
+    if is_one_of(target, _VERSIONS):
         unite(s, first, result)
-    if (
-        not is_one_of(target, _READS)
-        or not isinstance(first, Value)
-        or not holds_objects(result.type)
-    ):
+    if not is_one_of(target, _READS) or not holds_objects(result.type):
         return
     where = s.builder.where
     if isinstance(first.type, ListOf):
@@ -106,14 +105,11 @@ def note_element(s: Session, target: Any, args: tuple[Arg, ...], result: Value) 
         s.objects.elements[result] = Element(container, None, where, inner)
 
 
-def is_one_of(target: Any, targets: tuple[Any, ...]) -> bool:
-    """Whether a callee is one of these very functions."""
-    return any(target is one for one in targets)
-
-
-_READS = (operator.getitem, primitives.item, primitives.field)
-_VERSIONS = (primitives.append, primitives.extended, primitives.inserted, primitives.replaced,
-             primitives.without)  # fmt: skip
+_READS = frozenset({operator.getitem, primitives.item, primitives.field})
+_VERSIONS = frozenset(
+    {primitives.append, primitives.extended, primitives.inserted, primitives.replaced,
+     primitives.without}
+)  # fmt: skip
 
 
 def family(s: Session, value: Value) -> Value:

@@ -259,6 +259,8 @@ def values_of(box: Box) -> list[Value]:
 def inner_boxes(box: Box) -> tuple[Box, ...]:
     """The boxes that a box is made of."""
     match box:
+        case Value() | Static() | Unbound():  # nearly always
+            return ()
         case ViewBox(of=mapping):
             return (mapping,)
         case TupleBox() | ListBox() | DictBox() | RecordBox():

@@ -45,12 +45,15 @@ def lowers_statement(*kinds: type[ast.stmt]) -> Callable[[StatementHandler], Sta
     return register
 
 
+_ALONE = (ast.Name, ast.Constant)  # nothing inside them is read, or placed
+
+
 def lower(s: Session, node: ast.expr) -> Box:
     """Read an expression."""
     handler = EXPRESSIONS.get(type(node))
     if handler is None:
         refuse_form(s, node)
-    if isinstance(node, ast.Name | ast.Constant):
+    if isinstance(node, _ALONE):
         return handler(s, node)
     builder, before = s.builder, s.builder.where
     builder.where = s.location(node)
@@ -76,6 +79,9 @@ def _may_change(held: Box) -> bool:
 
 def lower_each(s: Session, nodes: Iterable[ast.expr]) -> list[Box]:
     """Read expressions in order; a later one may write into what an earlier one has read."""
+    nodes = list(nodes)
+    if not any(map(calls_something, nodes[1:])):
+        return [lower(s, node) for node in nodes]
     read = TupleBox(())
     for node in nodes:
         before, box = lower_next(s, read, node)
