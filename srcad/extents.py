@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import field
+from functools import lru_cache
 from typing import Literal
 
 from srcad.records import dataclass
@@ -90,6 +91,7 @@ def _serial(symbol: Symbol) -> int:
     return symbol.serial
 
 
+@lru_cache(1024)
 def constant_extent(value: int) -> Extent:
     """The extent that is always `value`."""
     return Extent((), int(value))
@@ -107,7 +109,10 @@ def fresh_extent(name: str = "n") -> Extent:
 
 def resolved(extent: Extent) -> Extent:
     """The extent with every decided symbol replaced."""
-    if all(symbol.link is None for symbol, _ in extent.terms):
+    for symbol, _ in extent.terms:
+        if symbol.link is not None:
+            break
+    else:
         return extent
     result = Extent((), extent.constant)
     for symbol, k in extent.terms:

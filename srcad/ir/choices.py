@@ -39,6 +39,7 @@ class Choice:
     rank: int = 0
 
 
+_ONLY = (Choice(),)
 _FORMS: tuple[Form, ...] = ("python", "numpy", "array")
 _DTYPES = (_FLOAT64, *(np.dtype(t) for t in (np.int64, np.float32, np.complex128)))
 _RANKS = (0, 1, 2, 3)
@@ -49,7 +50,7 @@ def choices(types: Iterable[Type], *, ranks: bool = True) -> tuple[Choice, ...]:
     """What to try for what these types leave open; one choice if they leave nothing."""
     left = frozenset[str]().union(*map(_open, types))
     if not left:
-        return (Choice(),)
+        return _ONLY
     kinds = list(product(_FORMS if "form" in left else ("array",), _RANKS[: 1 + 3 * ranks]))
     if "rank" not in left or not ranks:
         kinds = [(form, rank) for form, rank in kinds if rank == 0]

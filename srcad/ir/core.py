@@ -64,7 +64,7 @@ class Const:
     value: Any
     spelling: str | None = None
 
-    @property
+    @once
     def type(self) -> Type:
         """The type of the constant."""
         return type_of_constant(self.value)
