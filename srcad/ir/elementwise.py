@@ -38,7 +38,7 @@ def broadcast(shapes: list[tuple[Extent, ...] | None]) -> tuple[Extent, ...] | N
     known = [s for s in shapes if s is not None]
     if len(known) < len(shapes):
         return None
-    rank = max((len(s) for s in known), default=0)
+    rank = max(map(len, known), default=0)
     result = []
     for axis in range(-rank, 0):
         extents = [s[axis] for s in known if len(s) >= -axis]
@@ -89,6 +89,8 @@ def elementwise_type(
 def _of_shape(found: Numeric, shape_: Shape | None, value: Extent | None) -> Numeric:
     """The type of a result that has the kind of a sample."""
     form: Form = "any" if shape_ is None else "array" if shape_ else found.form
+    if shape_ == found.shape and form == found.form and value is found.value:
+        return found  # as for most scalars
     return Numeric(found.dtype, shape_, form, value)
 
 

@@ -97,14 +97,15 @@ def is_elementwise(target: object) -> bool:
 
 def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
     """The type of ``target(*args, **kwargs)``; `OPAQUE` or `NUMBER` where nothing is known."""
-    special = _SPECIAL.get(target) if _hashable(target) else None
+    hashable = _hashable(target)
+    special = _SPECIAL.get(target) if hashable else None
     found = special(args) if special is not None else None
     if found is not None:
         return found
     types = [argument_type(a) for a in args]
     if is_elementwise(target) and all(isinstance(t, Numeric | Opaque) for t in types):
         return elementwise_type(target, args, types, kwargs)
-    exact = exact_type(target, args, kwargs) if _hashable(target) else None
+    exact = exact_type(target, args, kwargs) if hashable else None
     if exact is not None:
         return exact
     if not may_run(target):

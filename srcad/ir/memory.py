@@ -50,7 +50,10 @@ def has_storage(atom: Atom) -> bool:
         if isinstance(atom.value, tuple):
             return any(has_storage(Const(part)) for part in atom.value)
         return isinstance(atom.value, np.ndarray | list | dict)
-    return type_has_storage(atom.type)
+    type_ = atom.type
+    if isinstance(type_, Numeric):  # nearly always
+        return type_.form in ("array", "any")
+    return type_has_storage(type_)
 
 
 def type_has_storage(type_: Type) -> bool:
@@ -66,7 +69,7 @@ def makes_new_array(target: Any, result: Type, kwargs: Iterable[tuple[str, Arg]]
     """Whether the result of a call is certainly new memory (if it is an array of numbers)."""
     if not isinstance(result, Numeric):
         return False
-    names = [name for name, _ in kwargs]
+    names = [name for name, _ in kwargs] if kwargs else []
     if isinstance(target, np.ufunc):
         return "out" not in names
     if isinstance(target, Routine):

@@ -151,7 +151,8 @@ class _Needs:
         while self.pending:
             while self.pending:
                 value = self.pending.pop()
-                self.want(self.made_of.get(value, ()))
+                if value in self.made_of:
+                    self.want(self.made_of[value])
                 for frame in (self.frames.get(value), self.owners.get(value)):
                     if frame is not None and not frame.needed:
                         self._enter(frame)
