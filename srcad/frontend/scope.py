@@ -187,8 +187,7 @@ class Session:
     @contextmanager
     def kept(self, box: Box) -> Iterator[Kept]:
         """Hold what was read while something else is read that may write into it."""
-        frame = self.frame
-        name = f"%kept{next(self.serial)}"
+        frame, name = self.frame, f"%kept{next(self.serial)}"
         frame.env[name] = box
         kept = Kept(frame, name)
         yield kept
