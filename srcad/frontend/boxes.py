@@ -261,10 +261,8 @@ def inner_boxes(box: Box) -> tuple[Box, ...]:
     match box:
         case Value() | Static() | Unbound():  # nearly always
             return ()
-        case ViewBox(of=mapping):
-            return (mapping,)
         case TupleBox() | ListBox() | DictBox() | RecordBox():
-            return box.items
+            return (box.of,) if isinstance(box, ViewBox) else box.items
         case SliceBox(start, stop, step):
             return (start, stop, step)
         case BoundBox(function, args, kwargs):
