@@ -289,3 +289,16 @@ def test_the_rows_of_one_array_are_joined(join: Callable[..., Any]) -> None:
         return np.sum(join(y))
 
     testing.check_grads(f, (np.array([[0.3, -0.7, 1.1], [0.4, 0.9, -0.2]]),), order=1)
+
+
+def test_a_sum_of_floats_is_rounded_as_python_rounds_it() -> None:
+    # Since Python 3.12, sum() adds floats with the care of twice the digits.
+    def f(v, a, b):
+        return sum(v) * a + sum([a, b, a * b, 0.1]) + sum((b, a, b), 0.3)
+
+    args = ([0.196, 1.095, -0.231], 0.3, 0.7)
+
+    value, _ = srcad.value_and_grad(f, wrt=(0, 1, 2))(*args)
+
+    assert value == f(*args)
+    testing.check_grads(f, args)

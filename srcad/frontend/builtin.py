@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 from srcad.frontend import prelude
@@ -27,7 +28,7 @@ from srcad.frontend.operators import operate
 from srcad.frontend.scope import Session
 from srcad.frontend.sequences import length
 from srcad.ir.core import Value
-from srcad.types import ListOf
+from srcad.types import ListOf, Numeric
 
 Args = tuple[Box, ...]
 
@@ -138,6 +139,9 @@ def sum_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``sum(items, start)``."""
     start = args[1] if len(args) > 1 else kwargs.get("start", Static(0))
     items = known_items(s, args[0])
+    if _rounds_once(items, start) or _is_list_of_numbers(args[0], start):
+        more = () if isinstance(start, Static) and start.value == 0 else (start,)
+        return s.emit(sum, args[0] if items is None else ListBox(tuple(items)), *more)
     if items is not None and len(items) <= 256:
         result = start
         for item in items:
@@ -146,6 +150,27 @@ def sum_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     if not s.is_active(args[0], start) and not isinstance(args[0], GeneratorBox | IterBox):
         return None
     return read(s, prelude.total, args[0], start)
+
+
+def _rounds_once(items: Sequence[Box] | None, start: Box) -> bool:
+    """Whether Python adds numbers with the care of twice the digits: floats, since Python 3.12."""
+    numbers = [start, *(items or ())]
+    return len(numbers) > 2 and all(map(_is_python_number, numbers))
+
+
+def _is_python_number(box: Box) -> bool:
+    if isinstance(box, Static):
+        return type(box.value) in (int, float)
+    numeric = isinstance(box, Value) and isinstance(box.type, Numeric)
+    return numeric and box.type.form == "python" and box.type.kind in "fi"  # type: ignore[union-attr]
+
+
+def _is_list_of_numbers(box: Box, start: Box) -> bool:
+    if not isinstance(box, Value) or not isinstance(box.type, ListOf):
+        return False
+    item = box.type.item
+    is_number = isinstance(item, Numeric) and item.form in ("python", "numpy")
+    return is_number and _is_python_number(start)
 
 
 def indexed(s: Session, box: Box) -> Box:

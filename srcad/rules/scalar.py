@@ -1,5 +1,6 @@
 """The functions of `math`, on Python numbers: formulas stay in `math`, results stay floats."""
 
+import builtins
 import math
 
 import numpy as np
@@ -205,6 +206,12 @@ def dist(y_bar, y, p, q):
     p_bar = [y_bar * (a - b) / length for a, b in zip(p, q, strict=True)]
     q_bar = [y_bar * (b - a) / length for a, b in zip(p, q, strict=True)]
     return p_bar, q_bar
+
+
+@linear(builtins.sum, active=("iterable", "start"))
+def total(y_bar, iterable, start=0):
+    """Of numbers."""
+    return [y_bar for _ in iterable], y_bar
 
 
 @linear(math.fsum)
