@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from srcad.collecting import without_collections
+
 if TYPE_CHECKING:
     from srcad import errors, rules, testing
     from srcad.api import (
@@ -50,7 +52,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'srcad' has no attribute {name!r}")
     if name in _MODULES:
         return importlib.import_module(f"srcad.{name}")
-    found = globals()[name] = getattr(importlib.import_module("srcad.api"), name)
+    with without_collections():
+        found = globals()[name] = getattr(importlib.import_module("srcad.api"), name)
     return found
 
 

@@ -8,18 +8,17 @@ the shared patterns.  A lock per record makes sure that threads compile a patter
 
 from __future__ import annotations
 
-import gc
 import inspect
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import partial
 from threading import RLock
 from types import CodeType
 from typing import Any
 
+from srcad.collecting import without_collections
 from srcad.dispatch import Bind, Failure, Pattern, binder, default_now
 from srcad.errors import SrcadError
 from srcad.notes import add_note
@@ -200,7 +199,7 @@ class Family:
                     ready = entry.ready(function, arguments)
                     if ready is not None:
                         return entry, ready
-            with _COMPILING, _without_collections():
+            with _COMPILING, without_collections():
                 entry = self.compile(self, function, arguments)
             self.entries = [entry, *self.entries][:MOST_ENTRIES]
             self.version += 1
@@ -276,18 +275,6 @@ class Record:
 _RECORDS: OrderedDict[int, tuple[Callable[[], Any], Record]] = OrderedDict()
 _LOCK = RLock()
 _COMPILING = RLock()  # the compiler itself is used by one thread at a time
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Let the garbage collector wait: what the compiler makes is mostly still in use."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def record_of(function: Any) -> tuple[Record, Any]:

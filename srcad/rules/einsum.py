@@ -1,12 +1,11 @@
 """Einstein sums: the cotangent of an operand is an Einstein sum over all the others."""
 
-import string
-
 import numpy as np
 
 from srcad.rules.registry import NoPartial, adjoint, static
 from srcad.runtime import unbroadcast
 
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SUBLISTS = NoPartial("np.einsum needs its subscripts as a string")
 
 
@@ -24,7 +23,7 @@ def explicit(subscripts, ranks):
     text = subscripts.replace(" ", "")
     inputs, arrow, output = text.partition("->")
     terms = inputs.split(",")
-    spare = [letter for letter in string.ascii_letters[::-1] if letter not in text]
+    spare = [letter for letter in LETTERS[::-1] if letter not in text]
     if not arrow:
         plain = inputs.replace(",", "").replace(".", "")
         output = "..." if "." in inputs else ""
@@ -98,7 +97,7 @@ def places(term):
 @static
 def diagonal_of(term):
     """The subscripts that spread a term's letters, each once, over its diagonals."""
-    spare = [letter for letter in string.ascii_letters if letter not in term]
+    spare = [letter for letter in LETTERS if letter not in term]
     seen, full, eyes = set(), "", []
     for letter in term:
         if letter in seen:
