@@ -10,8 +10,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from srcad.collecting import without_collections
-
 if TYPE_CHECKING:
     from srcad import errors, rules, testing
     from srcad.api import (
@@ -52,7 +50,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'srcad' has no attribute {name!r}")
     if name in _MODULES:
         return importlib.import_module(f"srcad.{name}")
-    with without_collections():
+    with importlib.import_module("srcad.collecting").without_collections():
         found = globals()[name] = getattr(importlib.import_module("srcad.api"), name)
     return found
 
