@@ -570,3 +570,20 @@ def test_flat_places_of_a_view_with_gaps_are_places_of_the_array():
     slope = writes_all_over(0.3 + 1e-30j, m.astype(complex)).imag / 1e-30
     assert value == writes_all_over(0.3, m.copy())
     assert gradient == pytest.approx(slope, rel=1e-13)
+
+
+def test_a_write_through_a_flipped_view_leaves_the_array_as_it_lies():
+    # The array became a view with a negative stride, and a product with it was rounded otherwise.
+    def f(x, a):
+        v = np.flip(x)
+        v[0] = x.mean()
+        w = np.flip(np.outer(x, x))
+        w[0, 1] = a * v[1]
+        return np.sum(a * np.arange(9.0).reshape(3, 3) @ x) + np.sum(w * w[0, 1])
+
+    args = np.array([1.089, 1.254, -0.494]), 0.3
+
+    value, gradient = srcad.value_and_grad(f)(*args)
+
+    assert value == f(args[0].copy(), args[1])
+    np.testing.assert_allclose(gradient, differences(lambda x: f(x, 0.3), args[0]), rtol=1e-7)

@@ -302,3 +302,18 @@ def test_a_sum_of_floats_is_rounded_as_python_rounds_it() -> None:
 
     assert value == f(*args)
     testing.check_grads(f, args)
+
+
+def mean_of_a_number(b, x):
+    u = np.cos(x[1] * b)
+    try:
+        x[-2] = np.tanh(np.mean(u))
+    except OSError:
+        b = np.sin(np.mean(u) * x[-1])
+    x[-1:] -= 0.4 * np.tanh(np.mean(u))
+    return np.mean(u) + b + np.sum(x[::-1])
+
+
+def test_the_cotangent_of_a_number_is_a_number() -> None:
+    # It was an array without axes, which nothing may be added to in place.
+    testing.check_grads(mean_of_a_number, (0.3, np.array([-0.887, 1.023])), order=1)

@@ -22,7 +22,7 @@ from srcad.frontend.layout import (
 from srcad.frontend.places import Step, is_number_index, parts_of
 from srcad.frontend.storage import BUILDERS, LIST_STORES, READ_ONLY, Origin, is_array, origin
 from srcad.ir import primitives
-from srcad.ir.core import Arg, Atom, Const, Value, values_in
+from srcad.ir.core import Arg, Atom, Const, Display, Value, values_in
 from srcad.ir.infer import is_elementwise
 from srcad.ir.memory import (
     ALWAYS_VIEWS,
@@ -240,9 +240,17 @@ def _view_step(
         return Step(primitives.identity)
     if target is np.diag and isinstance(first.type, Numeric) and len(first.type.shape or ()) == 1:
         return None
+    if target is np.flip and not args and not kwargs and shape_of(first):
+        return Step(operator.getitem, (_backward(len(shape_of(first) or ())),))
     if is_one_of(target, ALWAYS_VIEWS) or is_one_of(target, READ_ONLY):
         return Step(target, args, kwargs)
     return None
+
+
+def _backward(rank: int) -> Arg:
+    """The index ``::-1`` along every axis: a write through it leaves the array as it lies."""
+    part = Display("slice", (Const(None), Const(None), Const(-1)))
+    return Display("tuple", (part,) * rank) if rank > 1 else part
 
 
 def _is_reshaped_view(

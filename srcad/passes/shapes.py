@@ -80,8 +80,10 @@ def choice_of_broadcast(r: Rewriter, op: Call) -> Arg | None:
 
 @rewrites(np.broadcast_to)
 def broadcast_to_own_shape(r: Rewriter, op: Call) -> Arg | None:
-    """``broadcast_to(a, a.shape)``."""
-    return _same(op)
+    """``broadcast_to(a, a.shape)``; a number stays the number that it is."""
+    type_ = type_of(op.args[0])
+    is_number = isinstance(type_, Numeric) and type_.form in ("python", "numpy")
+    return op.args[0] if is_number and known_shape(op.result) == () else _same(op)
 
 
 @rewrites(np.reshape)
