@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from dataclasses import replace
 
+from srcad.analysis.sharing import LIST_STORES, STORES
 from srcad.ir.core import (
     Block,
     Call,
@@ -24,21 +25,8 @@ from srcad.ir.core import (
     values_in,
 )
 from srcad.ir.memory import has_storage
-from srcad.ir.primitives import (
-    add_at,
-    add_at_repeated,
-    append,
-    extended,
-    inserted,
-    replaced,
-    updated,
-    without,
-)
 from srcad.passes.purity import is_in, is_noticeable
 
-VERSIONS = frozenset(
-    {updated, add_at, add_at_repeated, append, extended, inserted, replaced, without}
-)
 Use = tuple[int, Block | None]  # which op of a block reads a value, and in which arm
 
 
@@ -94,7 +82,7 @@ def _may_reuse(op: Op) -> bool:
     if not isinstance(op, Call) or is_noticeable(op):
         return True
     return has_storage(op.result) and (
-        is_in(op.target, VERSIONS) or op.target in (operator.add, operator.sub)
+        is_in(op.target, STORES | LIST_STORES) or op.target in (operator.add, operator.sub)
     )
 
 
