@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import sys
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -266,13 +265,8 @@ OF_TWO: list[Callable[..., Any]] = [
 ]  # fmt: skip
 
 
-COMPENSATED = ("state_in_a_loop",)
-
-
 @pytest.mark.parametrize("f", OF_TWO, ids=lambda f: f.__name__)
 def test_of_two_numbers(f: Callable[..., Any]) -> None:
-    if sys.version_info >= (3, 12) and f.__name__ in COMPENSATED:
-        pytest.xfail("sum() of floats is compensated since Python 3.12, a loop is not")
     assert value_and_grad(f)(0.7, 0.1)[0] == f(0.7, 0.1)
     assert_gradient(gradient, f, 0.7, 0.1)
 
@@ -341,8 +335,6 @@ def arrays_as_attributes(x):
     ids=lambda f: f.__name__,
 )
 def test_of_a_vector(f: Callable[..., Any]) -> None:
-    if sys.version_info >= (3, 12) and f.__name__ in COMPENSATED:
-        pytest.xfail("sum() of floats is compensated since Python 3.12, a loop is not")
     assert value_and_grad(f)(V)[0] == f(V)
     assert_gradient(gradient, f, V)
 
