@@ -317,3 +317,19 @@ def mean_of_a_number(b, x):
 def test_the_cotangent_of_a_number_is_a_number() -> None:
     # It was an array without axes, which nothing may be added to in place.
     testing.check_grads(mean_of_a_number, (0.3, np.array([-0.887, 1.023])), order=1)
+
+
+def leaves_from_an_inner_loop(x):
+    a, total = np.tanh(x), 0.0
+    for _ in range(2):
+        for k in range(2):
+            if a[k] > 0.9:
+                return total + np.sum(a)
+            a[np.arange(4) > 1] = np.sin(a[k])
+        total = total + np.sum(np.sin(a)) * a[0]
+    return total + a[3]
+
+
+def test_what_an_inner_loop_has_left_unset_is_not_copied() -> None:
+    for x in ([0.4, 0.5, -0.8, 1.0], [0.4, 2.5, -0.8, 1.0]):
+        testing.check_grads(leaves_from_an_inner_loop, (np.array(x),), order=1)

@@ -315,14 +315,25 @@ def _is_array(value: Value) -> bool:
     return isinstance(value.type, Numeric) and value.type.form == "array"
 
 
+def _may_be_nothing(atom: Atom, block: Block) -> bool:
+    """Whether some path through a block has not made a value."""
+    if isinstance(atom, Const):
+        return True
+    maker = next((op for op in block.ops if atom in op.results), None)
+    if isinstance(maker, For | While) and atom in carried_outputs(maker):
+        place = 1 + carried_outputs(maker).index(atom)
+        return _may_be_nothing(maker.body.results[place], maker.body)
+    if not isinstance(maker, If):
+        return False
+    place = maker.outputs.index(atom)
+    return any(_may_be_nothing(arm.results[place], arm) for arm in maker.blocks)
+
+
 def _kept_copy(saved: Value, kept: Value, loop: Loop) -> Call:
     """A copy of what a trip saves, which may be nothing on a path that has not made it."""
     call = copy_of(saved, kept, loop)
-    maker = next((op for op in loop.body.ops if saved in op.results), None)
-    if isinstance(maker, If):
-        place = maker.outputs.index(saved)
-        if any(isinstance(arm.results[place], Const) for arm in maker.blocks):
-            return replace(call, target=owned)
+    if _may_be_nothing(saved, loop.body):
+        return replace(call, target=owned)
     return call
 
 
