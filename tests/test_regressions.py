@@ -333,3 +333,15 @@ def leaves_from_an_inner_loop(x):
 def test_what_an_inner_loop_has_left_unset_is_not_copied() -> None:
     for x in ([0.4, 0.5, -0.8, 1.0], [0.4, 2.5, -0.8, 1.0]):
         testing.check_grads(leaves_from_an_inner_loop, (np.array(x),), order=1)
+
+
+def test_a_sum_of_known_integers_is_known() -> None:
+    def f(x):
+        return np.sum(x.reshape(sum((2, 1)), 1)) * x[0] if sum([1, 1, 1]) > 2 else x[1]
+
+    testing.check_grads(f, (X3,))
+
+    ssa = srcad.grad(f).inspect(X3).ssa
+
+    assert "sum([" not in ssa
+    assert "if " not in ssa

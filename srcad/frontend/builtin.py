@@ -154,15 +154,17 @@ def sum_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 def _rounds_once(items: Sequence[Box] | None, start: Box) -> bool:
     """Whether Python adds numbers with the care of twice the digits: floats, since Python 3.12."""
-    numbers = [start, *(items or ())]
-    return len(numbers) > 2 and all(map(_is_python_number, numbers))
+    kinds = [_python_kind(number) for number in (start, *(items or ()))]
+    return len(kinds) > 2 and set(kinds) <= {"f", "i"} and "f" in kinds
 
 
-def _is_python_number(box: Box) -> bool:
+def _python_kind(box: Box) -> str | None:
+    """The kind of a Python number; None of anything else."""
     if isinstance(box, Static):
-        return type(box.value) in (int, float)
-    numeric = isinstance(box, Value) and isinstance(box.type, Numeric)
-    return numeric and box.type.form == "python" and box.type.kind in "fi"  # type: ignore[union-attr]
+        return {int: "i", float: "f"}.get(type(box.value))
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.form == "python":
+        return box.type.kind
+    return None
 
 
 def _is_list_of_numbers(box: Box, start: Box) -> bool:
@@ -170,7 +172,7 @@ def _is_list_of_numbers(box: Box, start: Box) -> bool:
         return False
     item = box.type.item
     is_number = isinstance(item, Numeric) and item.form in ("python", "numpy")
-    return is_number and _is_python_number(start)
+    return is_number and _python_kind(start) in ("f", "i")
 
 
 def indexed(s: Session, box: Box) -> Box:
