@@ -1,12 +1,12 @@
 """Data classes that cost next to nothing to define.
 
 `dataclasses.dataclass` compiles up to six methods per class when a module is imported; for a
-compiler of a hundred small classes that is half of the time it takes to start.  This one lets
-`dataclasses` collect the fields when they are first asked for, shares all methods but ``__init__``
-among the classes, and compiles ``__init__`` only for a class of which several instances are made.
-`dataclasses.replace`, `fields` and ``match`` work as always, and for the type checker it *is*
-`dataclasses.dataclass`.  The `replace` of this module is the same at a third of the price, and
-`once` makes a property that is computed at most once.
+compiler of a hundred small classes that is half of the time it takes to start.  This one collects
+the fields when they are first needed, shares all methods but ``__init__`` among the classes, and
+compiles ``__init__`` only for a class of which several instances are made.  `dataclasses.replace`,
+`fields` and ``match`` work as always (`dataclasses` itself goes over a class when it is first asked
+about it), and for the type checker it *is* `dataclasses.dataclass`.  The `replace` of this module
+is the same at a third of the price, and `once` makes a property that is computed at most once.
 
 >>> @dataclass(frozen=True)
 ... class Point:
@@ -18,7 +18,7 @@ among the classes, and compiles ``__init__`` only for a class of which several i
 
 from __future__ import annotations
 
-from dataclasses import MISSING, Field, FrozenInstanceError, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, field
 from dataclasses import dataclass as collected
 from typing import TYPE_CHECKING, Any
 
@@ -80,8 +80,10 @@ def _made(cls: Any, *, frozen: bool, eq: bool, kw_only: bool) -> Any:
     own = dict(cls.__dict__)
     if cls.__doc__ is None:
         cls.__doc__ = f"{cls.__name__}."
-    cls.__dataclass_fields__ = _Later(cls, kw_only=kw_only)
+    cls._record = _Record(cls, kw_only=kw_only)
+    cls.__dataclass_fields__ = _Later("__dataclass_fields__", _as_dataclass)
     methods: dict[str, Any] = {"__init__": _first_init(cls, frozen=frozen), "__repr__": _repr}
+    methods["__match_args__"] = _Later("__match_args__", _positions)
     if eq:
         methods |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
     if frozen:
@@ -93,16 +95,65 @@ def _made(cls: Any, *, frozen: bool, eq: bool, kw_only: bool) -> Any:
 
 
 class _Later:
-    """Stands in for the fields of a class until somebody asks for them."""
+    """Stands in for an attribute of a class until somebody asks for it."""
+
+    def __init__(self, name: str, find: Any) -> None:
+        self.name = name
+        self.find = find
+
+    def __get__(self, instance: object, owner: Any) -> Any:
+        cls = owner._record.cls
+        if cls.__dict__.get(self.name) is self:
+            setattr(cls, self.name, self.find(cls))
+        return getattr(cls, self.name)
+
+
+def _positions(cls: Any) -> tuple[str, ...]:
+    """The fields that a pattern takes by position."""
+    return tuple(f.name for f in _fields(cls) if f.init and not f.kw_only)
+
+
+def _as_dataclass(cls: Any) -> Any:
+    """The fields as `dataclasses` keeps them."""
+    record: _Record = cls._record
+    record.fields()
+    collected(init=False, repr=False, eq=False, kw_only=record.kw_only)(cls)
+    return cls.__dataclass_fields__
+
+
+class _Record:
+    """What there is to know of a class: its fields, those of its bases first."""
 
     def __init__(self, cls: Any, *, kw_only: bool) -> None:
         self.cls = cls
         self.kw_only = kw_only
+        self.found: tuple[Field[Any], ...] | None = None
 
-    def __get__(self, instance: object, owner: type) -> Any:
-        if self.cls.__dict__["__dataclass_fields__"] is self:
-            collected(init=False, repr=False, eq=False, kw_only=self.kw_only)(self.cls)
-        return self.cls.__dataclass_fields__
+    def fields(self) -> tuple[Field[Any], ...]:
+        """Collect the fields, once."""
+        if self.found is None:
+            every: dict[str, Field[Any]] = {}
+            for base in self.cls.__mro__[:0:-1]:
+                if "_record" in base.__dict__:
+                    every |= {f.name: f for f in _fields(base)}
+            for name, annotation in self.cls.__annotations__.items():
+                if "ClassVar" not in str(annotation):
+                    every[name] = self._field(name)
+            self.found = tuple(every.values())
+        return self.found
+
+    def _field(self, name: str) -> Field[Any]:
+        given = self.cls.__dict__.get(name, MISSING)
+        found: Field[Any] = given if isinstance(given, Field) else field(default=given)
+        found.name = name
+        if found.kw_only is MISSING:
+            found.kw_only = self.kw_only
+        return found
+
+
+def _fields(cls: Any) -> tuple[Field[Any], ...]:
+    record: _Record = cls._record
+    return record.fields()
 
 
 def _first_init(cls: Any, *, frozen: bool) -> Any:
@@ -128,7 +179,7 @@ def _first_init(cls: Any, *, frozen: bool) -> Any:
 
 def _given(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
     """The values of the fields; None for a wrong call: a compiled ``__init__`` says what is."""
-    every = fields(cls)
+    every = _fields(cls)
     plain = [f.name for f in every if f.init and not f.kw_only]
     given = dict(zip(plain, args, strict=False)) | kwargs
     if len(given) < len(args) + len(kwargs):
@@ -152,7 +203,7 @@ def _init(cls: Any, *, frozen: bool) -> Any:
     plain: list[str] = []
     keyword: list[str] = []
     body: list[str] = []
-    for f in fields(cls):
+    for f in _fields(cls):
         value = _parameter(f, space, keyword if f.kw_only else plain)
         if value is not None:
             body.append(f"put(self, {f.name!r}, {value})" if frozen else f"self.{f.name} = {value}")
@@ -190,8 +241,8 @@ def _parameters(cls: Any) -> tuple[tuple[str, ...], bool]:
     """The names of the parameters, and whether ``__init__`` does no more than to keep them."""
     found: tuple[tuple[str, ...], bool] | None = cls.__dict__.get("_parameters")
     if found is None:
-        names = tuple(f.name for f in fields(cls) if f.init)
-        is_plain = len(names) == len(fields(cls)) and not hasattr(cls, "__post_init__")
+        names = tuple(f.name for f in _fields(cls) if f.init)
+        is_plain = len(names) == len(_fields(cls)) and not hasattr(cls, "__post_init__")
         found = cls._parameters = names, is_plain
     return found
 
@@ -200,7 +251,7 @@ def _values(record: Any) -> tuple[Any, ...]:
     cls = type(record)
     compared = cls.__dict__.get("_compared")
     if compared is None:
-        compared = cls._compared = tuple(f.name for f in fields(cls) if f.compare)
+        compared = cls._compared = tuple(f.name for f in _fields(cls) if f.compare)
     return tuple([getattr(record, name) for name in compared])
 
 
@@ -215,7 +266,7 @@ def _hash(self: Any) -> int:
 
 
 def _repr(self: Any) -> str:
-    shown = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.repr)
+    shown = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in _fields(type(self)) if f.repr)
     return f"{type(self).__qualname__}({shown})"
 
 

@@ -106,6 +106,19 @@ def test_the_tools_of_dataclasses_work():
             assert (a, b) == (1, 2)
 
 
+def test_patterns_take_fields_by_position():
+    @dataclass(frozen=True)
+    class Derived(Base):
+        b: int = 5
+        e: int = dataclasses.field(default=1, kw_only=True)
+
+    match Derived(1):
+        case Derived(a, b):
+            assert (a, b) == (1, 5)
+    assert Derived.__match_args__ == ("a", "b")
+    assert [f.name for f in dataclasses.fields(Derived)] == ["a", "b", "e"]
+
+
 def test_copying_and_pickling():
     assert pickle.loads(pickle.dumps(Base(1, 5))) == Base(1, 5)
     assert copy.deepcopy(Base(1)) == Base(1)
