@@ -8,6 +8,20 @@ from contextlib import contextmanager
 
 
 @contextmanager
+def loading() -> Iterator[None]:
+    """Load modules without going over what they make, not even once: it stays.
+
+    What was just made would be looked through twice, for a fifth of the time that loading takes.
+    Instead all that is there counts as old, like after a collection that found nothing.
+    """
+    with without_collections():
+        yield
+        if not gc.get_freeze_count():  # otherwise it is the user's to thaw
+            gc.freeze()
+            gc.unfreeze()
+
+
+@contextmanager
 def without_collections() -> Iterator[None]:
     """Let the collector wait: modules, and what the compiler makes, are mostly still in use."""
     enabled = gc.isenabled()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import heapq
 import math
+import operator
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -586,3 +589,33 @@ def a_number_perhaps(a, x):
 def test_a_container_stays_one_object_when_its_array_is_written_into(f, first):
     # The two names once became two lists: what one was given, the other did not see.
     assert_program(f, 0.4, np.array([first, 0.2, 0.1]))
+
+
+def pushes(a, b):
+    items = [a, b]
+    heapq.heappush(items, a * b)
+    return items[0] * items[-1]
+
+
+def shuffles(a, b):
+    items = [a, b]
+    random.shuffle(items)
+    return items[0] - 2.0 * items[1]
+
+
+def sets(a, b):
+    items = [a, b]
+    operator.setitem(items, 0, a * b)
+    return items[0] * items[1]
+
+
+WRITES = "the library that writes into a list"
+
+
+@pytest.mark.parametrize(
+    "function, message", [(pushes, WRITES), (sets, WRITES), (shuffles, "with 'shuffle'")]
+)
+def test_functions_of_the_library_that_write_into_lists_are_refused(function, message):
+    """The compiler knows these functions without loading their modules."""
+    with pytest.raises(errors.MutationError, match=message):
+        value_and_grad(function)(0.3, 0.7)

@@ -19,11 +19,11 @@ from srcad.frontend.boxes import (
     Static,
     TupleBox,
 )
-from srcad.frontend.calls import meaning
 from srcad.frontend.containers import as_copy, entries_of
 from srcad.frontend.functions import callee_of, inline
 from srcad.frontend.generators import is_drawn, is_lazy, prelude_generator
 from srcad.frontend.known import spread, static_items
+from srcad.frontend.meanings import meaning
 from srcad.frontend.operators import operate
 from srcad.frontend.scope import Session
 from srcad.frontend.sequences import length

@@ -1,6 +1,6 @@
 """Calls: decide what is called, and read it, emit it, or refuse it.
 
-In order: what srcad itself gives a meaning (`BUILTINS`), functions with a rule, calls through which
+In order: what srcad itself gives a meaning (`meanings`), functions with a rule, calls through which
 no derivative flows (they run as they stand), classes with known fields, the user's own functions.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import functools
 import types
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from srcad.frontend.generators import made, parts_in_order
 from srcad.frontend.inactive import may_write_arrays
 from srcad.frontend.known import spread
 from srcad.frontend.listed import as_arrays, asked_at_once
+from srcad.frontend.meanings import meaning_of
 from srcad.frontend.methods import METHODS
 from srcad.frontend.names import box_of_object, is_library
 from srcad.frontend.objects import construct, is_readable
@@ -49,21 +49,8 @@ from srcad.ir.standins import by_running
 from srcad.rules import registry
 from srcad.types import Numeric, Opaque, Type
 
-Special = Callable[[Session, tuple[Box, ...], dict[str, Box]], Box | None]
-BUILTINS: dict[Any, Special] = {}
 # Builtins whose every call does, or makes, something of its own.
 MOVING: frozenset[Any] = frozenset({iter, next, open, input, object, setattr, delattr})
-
-
-def meaning(*targets: Any) -> Callable[[Special], Special]:
-    """Register what a call means to the front end; None from it says: go on as usual."""
-
-    def register(special: Special) -> Special:
-        for target in targets:
-            BUILTINS[target] = special
-        return special
-
-    return register
 
 
 @lowers(ast.Call)
@@ -146,7 +133,7 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     """Call an object that is known now."""
     function = callee.value
     result = _write(s, callee, args, kwargs)
-    special = BUILTINS.get(function) if is_hashable(function) else None
+    special = meaning_of(function)
     if result is None and special is not None:
         result = special(s, args, kwargs)
     if result is not None:

@@ -22,8 +22,8 @@ from srcad.frontend.boxes import (
     Static,
     TupleBox,
 )
-from srcad.frontend.calls import meaning
 from srcad.frontend.known import known, truth
+from srcad.frontend.meanings import meaning
 from srcad.frontend.operators import operate
 from srcad.frontend.scope import Session
 from srcad.ir import primitives

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import ast
-import bisect
 import copy
 import dataclasses
-import heapq
 import operator
-import random
-from typing import Any
 
 import numpy as np
 
@@ -26,9 +22,9 @@ from srcad.frontend.boxes import (
     mutable_parts,
     rebuilt,
 )
-from srcad.frontend.calls import meaning
 from srcad.frontend.containers import as_copy
 from srcad.frontend.known import known
+from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.names import lookup
 from srcad.frontend.objects import delete_attribute, replace, set_attribute, special
 from srcad.frontend.scope import Session
@@ -165,14 +161,12 @@ def len_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     return length(s, args[0]) if own is None else own
 
 
-WRITERS: tuple[Any, ...] = (
-    random.shuffle, heapq.heappush, heapq.heappop, heapq.heapify, heapq.heappushpop,
-    heapq.heapreplace, bisect.insort, bisect.insort_left, bisect.insort_right,
-    operator.setitem, operator.delitem, operator.iadd, operator.iconcat,
-)  # fmt: skip
+_HEAPS = ("heappush", "heappop", "heapify", "heappushpop", "heapreplace")
 
 
-@meaning(*WRITERS)
+@meaning_in("heapq", *_HEAPS)
+@meaning_in("bisect", "insort", "insort_left", "insort_right")
+@meaning(operator.setitem, operator.delitem, operator.iadd, operator.iconcat)
 def writes(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """Functions of the library that write into the list they are given."""
     if next((p for a in args for p in mutable_parts(a)), None) is None:

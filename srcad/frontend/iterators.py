@@ -22,9 +22,9 @@ from srcad.frontend.boxes import (
     inner_boxes,
 )
 from srcad.frontend.builtin import read
-from srcad.frontend.calls import meaning
 from srcad.frontend.generators import indexable, is_lazy, prelude_generator
 from srcad.frontend.known import known, spread
+from srcad.frontend.meanings import meaning
 from srcad.frontend.scope import Session
 
 Args = tuple[Box, ...]

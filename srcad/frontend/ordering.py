@@ -19,9 +19,9 @@ from srcad.frontend.boxes import (
     TupleBox,
 )
 from srcad.frontend.builtin import indexed, known_items, read
-from srcad.frontend.calls import meaning
 from srcad.frontend.control import choose
 from srcad.frontend.known import truth
+from srcad.frontend.meanings import meaning
 from srcad.frontend.scope import Session
 from srcad.frontend.sequences import length
 from srcad.ir.core import Value

@@ -12,7 +12,8 @@ from srcad.frontend import prelude, stores
 from srcad.frontend.attempts import surely
 from srcad.frontend.boxes import Box, SliceBox, Static, TupleBox
 from srcad.frontend.builtin import read
-from srcad.frontend.calls import invoke_static, meaning
+from srcad.frontend.calls import invoke_static
+from srcad.frontend.meanings import meaning
 from srcad.frontend.methods import ARRAY
 from srcad.frontend.noting import flat
 from srcad.frontend.scope import Session

@@ -5,7 +5,6 @@ differ.
 """
 
 import operator
-import string
 
 import numpy as np
 
@@ -203,7 +202,8 @@ def kron(y_bar, y, a, b):
 @static
 def interleaved(rank):
     """The subscripts that sum over the second operand's axes, and over the first's."""
-    first, second = string.ascii_lowercase[:rank], string.ascii_uppercase[:rank]
+    first = "".join(chr(ord("a") + n) for n in range(rank))
+    second = first.upper()
     both = "".join(m + n for m, n in zip(first, second, strict=True))
     return f"{both},{second}->{first}", f"{both},{first}->{second}"
 

@@ -1,0 +1,44 @@
+"""What calls of some functions mean to the front end itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from srcad.frontend.boxes import Box
+from srcad.frontend.questions import is_hashable
+from srcad.frontend.scope import Session
+
+Special = Callable[[Session, tuple[Box, ...], dict[str, Box]], Box | None]
+_KNOWN: dict[Any, Special] = {}
+_LATER: dict[str, dict[str, Special]] = {}  # of modules that the user's code may have loaded
+
+
+def meaning(*targets: Any) -> Callable[[Special], Special]:
+    """Register what a call means to the front end; None from it says: go on as usual."""
+
+    def register(special: Special) -> Special:
+        for target in targets:
+            _KNOWN[target] = special
+        return special
+
+    return register
+
+
+def meaning_in(module: str, *names: str) -> Callable[[Special], Special]:
+    """Register what calls of functions of a module mean, without loading the module."""
+
+    def register(special: Special) -> Special:
+        _LATER.setdefault(module, {}).update(dict.fromkeys(names, special))
+        return special
+
+    return register
+
+
+def meaning_of(function: Any) -> Special | None:
+    """What a call of a function means; None: what calls usually mean."""
+    for module in [name for name in _LATER if name in sys.modules]:
+        found = _LATER.pop(module)
+        _KNOWN.update({getattr(sys.modules[module], name): found[name] for name in found})
+    return _KNOWN.get(function) if is_hashable(function) else None
