@@ -613,7 +613,7 @@ WRITES = "the library that writes into a list"
 
 
 @pytest.mark.parametrize(
-    "function, message", [(pushes, WRITES), (sets, WRITES), (shuffles, "with 'shuffle'")]
+    ("function", "message"), [(pushes, WRITES), (sets, WRITES), (shuffles, "with 'shuffle'")]
 )
 def test_functions_of_the_library_that_write_into_lists_are_refused(function, message):
     """The compiler knows these functions without loading their modules."""
