@@ -237,7 +237,7 @@ class _Cures:
             elif isinstance(op, For | While) and value in carried_outputs(op):
                 k = carried_outputs(op).index(value)
                 following = op.inits[k]
-                if through and found is not None and isinstance(following, Value):
+                if through and isinstance(following, Value):
                     found = (op, k) if _is_copyable(following) else found
             if following is None:
                 break
