@@ -281,6 +281,21 @@ def product_with_reciprocal(r: Rewriter, op: Call) -> Arg | None:
     return None
 
 
+@rewrites(operator.mul)
+def product_with_quotient(r: Rewriter, op: Call) -> Arg | None:
+    """``g * (y / b)`` where ``g / b`` is at hand: ``g / b * y``, one division less."""
+    for g, other in (op.args, op.args[::-1]):
+        quotient = r.call_of(other, operator.truediv)
+        if quotient is None or not isinstance(g, Value) or not r.used_once(other):
+            continue
+        y, b = quotient.args
+        if is_real(g) and is_real(y) and is_real(b):
+            shared = r.made_before(operator.truediv, g, b)
+            if shared is not None:
+                return r.make(operator.mul, shared, y)
+    return None
+
+
 @rewrites(operator.truediv)
 def quotient_of_equal_literals(r: Rewriter, op: Call) -> Arg | None:
     """``(2 * x) / 2``: powers of two cancel exactly."""

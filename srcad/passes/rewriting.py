@@ -107,6 +107,15 @@ class Rewriter:
                        result=Value(found), in_place=False)  # fmt: skip
         return self._simplest(call)
 
+    def made_before(self, target: Any, *args: Arg) -> Value | None:
+        """The result of an equal call that is in scope here, to be read once more."""
+        assert self.current is not None
+        earlier = self.known.get((target, *args))
+        if earlier is None or not self._reaches(earlier, self.current):
+            return None
+        self.uses[earlier] = self.uses.get(earlier, 1) + 1
+        return earlier
+
     def used_once(self, atom: Arg) -> bool:
         """Whether only the current call reads a value; of a new value that is not known yet."""
         if not isinstance(atom, Value):
@@ -282,10 +291,13 @@ class Rewriter:
         seqs = tuple(substituted(a, self.merged) for a in op.seqs)
         count = None if op.count is None else substituted_atom(op.count, self.merged)
         if op.half != "primal":
+            seqs = tuple(substituted(a, self.alike) for a in seqs)
             self._merge_constant_items(op, seqs)
+            self._merge_equal_items(op, seqs)
         body = self.block(op.body)
         self._note_unchanged(op, inits, body)
         self._note_constant_lists(op, body)
+        self._note_equal_lists(op, body)
         self.out.append(_with(op, seqs=seqs, inits=inits, body=body, count=count))
 
     def _note_constant_lists(self, op: Loop, body: Block) -> None:
@@ -295,6 +307,28 @@ class Rewriter:
             outside = isinstance(atom, Value) and self.homes.get(atom) in self.open_blocks
             if outside or (isinstance(atom, Const) and not _is_undefined(atom)):
                 self.constant_lists[output] = atom
+
+    def _note_equal_lists(self, op: For, body: Block) -> None:
+        """A loop may collect one atom in two lists."""
+        first: dict[Atom, Value] = {}
+        for output, atom in zip(
+            collected_outputs(op), body.results[1 + len(op.inits) :], strict=True
+        ):
+            earlier = first.setdefault(atom, output) if isinstance(atom, Value) else output
+            if earlier is not output and op.half == "primal":
+                self.alike[output] = earlier
+            elif earlier is not output:
+                self.merged[output] = earlier
+                self.changed = True
+
+    def _merge_equal_items(self, op: For, seqs: tuple[Arg, ...]) -> None:
+        """The items of one list, gone through twice in step, are equal."""
+        first: dict[Arg, Value] = {}
+        for item, seq in zip(op.items, seqs, strict=True):
+            earlier = first.setdefault(seq, item) if isinstance(seq, Value) else item
+            if earlier is not item:
+                self.merged[item] = earlier
+                self.changed = True
 
     def _merge_constant_items(self, op: For, seqs: tuple[Arg, ...]) -> None:
         """The items of a list that holds one atom over and over are that atom."""
