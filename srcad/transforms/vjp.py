@@ -10,6 +10,7 @@ from srcad.analysis.binding import possibly_undefined
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While
 from srcad.passes.dce import dce
+from srcad.passes.places import places
 from srcad.passes.safe_division import safe_division
 from srcad.passes.simplify import simplify
 from srcad.records import dataclass, replace
@@ -66,7 +67,7 @@ def vjp(
     found = dict(zip(made.leaves, bars, strict=True))
     gradients = {param: gradient(scope, param, found) for param in dict.fromkeys(params)}
     results = (y, *(gradients[p] for p in params))
-    return simplify(replace(derived, block=scope.builder.finish(*results)))
+    return _with_fewer_stores(simplify(replace(derived, block=scope.builder.finish(*results))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +114,12 @@ def prepared(function: Function) -> Function:
 
 def finished(derived: Function, sweep: Sweep) -> Function:
     """Simplify what the sweep wrote, then bring what it reads into scope."""
-    return dce(close(simplified(derived, sweep)))
+    return _with_fewer_stores(dce(close(simplified(derived, sweep))))
+
+
+def _with_fewer_stores(function: Function) -> Function:
+    less = places(function)
+    return function if less is function else simplify(dce(less))
 
 
 def simplified(derived: Function, sweep: Sweep) -> Function:
