@@ -2,15 +2,16 @@
 
 The reverse half reads again what the forward half has read (``x[k] * w[k]`` in a test), and much of
 it is needed on one path only.  There it stands next to its use, and the other path does not pay for
-it.
+it.  A sign goes next to what is added to: ``x_bar[i] -= g`` takes it for nothing.
 """
 
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from dataclasses import replace
 
-from srcad.analysis.sharing import LIST_STORES, STORES
+from srcad.analysis.sharing import LIST_STORES, STORES, makes_fresh
 from srcad.ir.core import (
     Block,
     Call,
@@ -25,6 +26,7 @@ from srcad.ir.core import (
     values_in,
 )
 from srcad.ir.memory import has_storage
+from srcad.ir.primitives import add_at
 from srcad.passes.purity import is_in, is_noticeable
 
 Use = tuple[int, Block | None]  # which op of a block reads a value, and in which arm
@@ -40,8 +42,40 @@ def sink(function: Function) -> Function:
     return replace(function, block=_sunk(function.block))
 
 
+def _signs_late(block: Block) -> list[Op]:
+    """Negate a number, or an array made for that, where alone it is added to a place."""
+    made = {op.result: op for op in block.ops if isinstance(op, Call)}
+    reads = Counter(v for op in block.ops for v in (*op.operands, *_inner(op)))
+    reads.update(v for atom in block.results for v in values_in(atom))
+    result: list[Op] = []
+    for op in block.ops:
+        sign = _sign(op, made, reads)
+        if sign is not None:
+            result.remove(sign)
+            result.append(sign)
+        result.append(op)
+    return result
+
+
+def _sign(op: Op, made: dict[Value, Call], reads: Counter[Value]) -> Call | None:
+    """What makes the ``-g`` that is added to a place, if neither it nor g is read elsewhere."""
+    added = op.args[2] if isinstance(op, Call) and op.target is add_at else None
+    sign = made.get(added) if isinstance(added, Value) else None
+    if sign is None or sign.target is not operator.neg or sign.half == "primal":
+        return None
+    g = sign.args[0]
+    maker = made.get(g) if isinstance(g, Value) else None
+    if maker is None or maker.target is operator.getitem or not makes_fresh(maker):
+        return None
+    return sign if reads[sign.result] == reads[maker.result] == 1 else None
+
+
+def _inner(op: Op) -> list[Value]:
+    return [v for inner in op.blocks for v in free_values(inner)]
+
+
 def _sunk(block: Block) -> Block:
-    ops = list(block.ops)
+    ops = _signs_late(block)
     moved: dict[Block, list[Op]] = {}
     if any(_has_arms(op) for op in ops):
         uses = _uses(block)
