@@ -164,6 +164,21 @@ def sum_of_negatives(r: Rewriter, op: Call) -> Arg | None:
     return r.make(operator.mul, scaled.args[0], total)
 
 
+@rewrites(np.sum)
+def sum_over_diagonal(r: Rewriter, op: Call) -> Arg | None:
+    """``np.sum(a * np.eye(n))``."""
+    product = r.call_of(op.args[0], operator.mul)
+    if product is None or len(op.args) != 1 or op.kwargs or not r.used_once(op.args[0]):
+        return None
+    for a, other in (product.args, product.args[::-1]):
+        eye = r.call_of(other, np.eye, np.identity)
+        if eye is None or len(eye.args) != 1 or not same_kind(a, other):
+            continue
+        if known_shape(other) is not None and same_shape(a, other):
+            return r.make(np.trace, a)
+    return None
+
+
 @rewrites(np.size)
 def size_known_now(r: Rewriter, op: Call) -> Arg | None:
     """``np.size(a)`` of fixed lengths."""

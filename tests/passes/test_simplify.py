@@ -206,3 +206,33 @@ def test_an_axis_is_added_by_an_index_and_taken_away_by_one():
     assert "expand_dims" not in source
     assert "1.0 - np.sum(" in source
     check_grads(shifted, (np.arange(6.0).reshape(3, 2) ** 2,))
+
+
+def ridge(s, a):
+    return np.linalg.slogdet(a @ a.T + np.exp(s) * np.eye(2))[1]
+
+
+def test_what_is_multiplied_with_an_identity_is_read_from_the_diagonal():
+    assert "np.trace(" in srcad.grad(ridge).inspect(0.3, A).adjoint_source
+    check_grads(ridge, (0.3, A), wrt=(0, 1), order=2)
+
+
+def wide_identity(s, a):
+    return np.sum(np.exp(s) * np.eye(2, 3) * a)
+
+
+def test_an_identity_that_is_not_square_is_multiplied():
+    assert "np.trace(" not in srcad.grad(wide_identity).inspect(0.3, A).adjoint_source
+    check_grads(wide_identity, (0.3, A), wrt=(0, 1))
+
+
+def ratios(x, y):
+    return np.sum((x / y) ** 2)
+
+
+def test_a_quotient_is_divided_once():
+    source = srcad.grad(ratios, wrt=(0, 1)).inspect(X, X + 1.0).adjoint_source
+
+    assert "x_bar = 2.0 * ratio / y" in source
+    assert "y_bar = -(x_bar * ratio)" in source
+    check_grads(ratios, (X, X + 1.0), wrt=(0, 1), order=2)
