@@ -297,7 +297,10 @@ def is_compact(s: Session, value: Value) -> bool:
 def _keeps_compact(step: Step) -> bool:
     """Whether a view of an array in C order is one: another shape, or one row of rows."""
     if step.target is operator.getitem:
-        return all(is_number_index(p) or p == Const(Ellipsis) for p in parts_of(step.args[0]))
+        *first, last = parts_of(step.args[0]) or (Const(Ellipsis),)
+        return all(map(is_number_index, first)) and (
+            is_number_index(last) or last == Const(Ellipsis)
+        )
     return is_one_of(step.target, LAYOUT_VIEWS)
 
 

@@ -11,7 +11,7 @@ VIEWS = (
     "{0}.T", "{0}[::-1]", "{0}[1:]", "{0}[:-1]", "{0}[..., ::2]", "{0}[..., 1:]", "{0}[None]",
     "{0}[0]", "{0}[:, None]", "np.swapaxes({0}, 0, -1)", "np.moveaxis({0}, 0, -1)",
     "np.expand_dims({0}, -1)", "{0}[...]", "{0}.reshape(-1, {0}.shape[-1])", "np.asarray({0})",
-    "{0}[:1]", "{0}[:, :1]",
+    "{0}[:1]", "{0}[:, :1]", "{0}[..., 0]", "{0}[:, 0]", "{0}[..., 0, :]", "{0}[0, ...]",
 )  # fmt: skip
 COPIES = (
     "np.sin({0})", "{0} * 2.0", "{0} + {0}", "np.zeros_like({0}) + {0}", "{0}.copy()",
@@ -108,6 +108,22 @@ def test_a_vector_with_gaps_is_copied_by_ravel() -> None:
     np.testing.assert_allclose(g(np.ones(3)), 18.0 * np.ones(3))
     with pytest.raises(srcad.errors.MutationError):
         g(np.ones(6)[::2])
+
+
+def test_the_last_entries_of_rows_are_copied_by_ravel() -> None:
+    """``m[..., 0]`` was taken for a row of rows, whose ravel is a view."""
+
+    def f(m):
+        last = m[..., 0]
+        flat = last.ravel()
+        flat[flat < 0.5] = 2.0
+        return np.sum(last * last)
+
+    m = np.array([[0.8, -1.3], [-0.2, 0.6], [0.4, -1.0]])
+    value, gradient = srcad.value_and_grad(f)(m)
+
+    assert value == f(m.copy())
+    np.testing.assert_allclose(gradient, 2.0 * m * [1.0, 0.0])
 
 
 def assert_right_or_left_open(f) -> None:
