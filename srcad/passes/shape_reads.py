@@ -22,10 +22,14 @@ _SHAPE_AND_TYPE_OF_FIRST = frozenset({np.zeros_like, np.ones_like, runtime.zeros
 
 
 def shape_reads(function: Function) -> Function:
-    """Read every shape from the earliest value that has it and is at hand."""
+    """Read every shape from the earliest value that has it and is at hand.
+
+    What a trip of a loop would have to keep for its shape alone is read off an argument.
+    """
     readers: list[tuple[Call, Value]] = []
     read: set[Value] = {v for v in function.block.results if isinstance(v, Value)}
     read.update(function.params)
+    outside = {v for op in function.block.ops for v in op.results}
     made: dict[Value, Call] = {}
     for op in walk(function.block):
         value = _shape_source(op)
@@ -40,7 +44,11 @@ def shape_reads(function: Function) -> Function:
             made[op.result] = op
     moved = {}
     for op, value in readers:
-        source = _earliest(value, made, read, dtype=op.target in _SHAPE_AND_TYPE_OF_FIRST)
+        dtype = op.target in _SHAPE_AND_TYPE_OF_FIRST
+        source = _earliest(value, made, read, dtype=dtype)
+        if source not in read and source not in outside:
+            alike = (p for p in function.params if _is_alike(p, source, dtype=dtype))
+            source = next(alike, source)
         if source is not value:
             moved[op.result] = source
     if not moved:

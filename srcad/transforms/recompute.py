@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -35,6 +35,29 @@ _LIGHT = frozenset({operator.add, operator.sub, operator.mul, operator.neg})
 _BUDGET = 3
 
 
+@dataclass(frozen=True, eq=False)
+class Around:
+    """Where a block stands: what the trip around it defines, and in how many loops it is.
+
+    `free` are the values of the trip that its reverse has anyway.
+    """
+
+    local: Mapping[Value, Call | None] = field(default_factory=dict)
+    free: frozenset[Value] = frozenset()
+    depth: int = 0
+
+    def inside(self, local: Mapping[Value, Call | None]) -> Around:
+        """Where a block inside a conditional stands."""
+        return replace(self, local={**self.local, **local})
+
+    def has(self, array: Value) -> bool:
+        """Whether an array is at hand in the reverse of the trip without being saved whole."""
+        if array in self.free or array not in self.local:
+            return True
+        call = self.local[array]
+        return call is not None and is_cheap(call) and all(map(self.has, call.operands))
+
+
 @dataclass(eq=False)
 class Plan:
     """How the values that a reverse block needs of its primal block come into its scope.
@@ -45,6 +68,7 @@ class Plan:
 
     local: dict[Value, Call | None]
     free: frozenset[Value]
+    around: Around = field(default_factory=Around)
     saved: dict[Value, None] = field(default_factory=dict)
     again: dict[Value, Call] = field(default_factory=dict)
 
@@ -99,7 +123,7 @@ class Plan:
         if call is None or not is_cheap(call):
             return None
         cost += 0 if call.target in _READS or _is_int(value) else 1
-        if cost > _BUDGET:
+        if cost > _BUDGET or self._is_entry_of_version(value, call):
             return None
         for operand in call.operands:
             if operand not in self.local or operand in self.free:
@@ -115,6 +139,13 @@ class Plan:
                 return None
             cost = inner
         return cost
+
+    def _is_entry_of_version(self, value: Value, call: Call) -> bool:
+        """Whether a number is read of an array that the trip would have to save whole."""
+        if call.target is not operator.getitem or not _is_number(value):
+            return False
+        array = call.args[0]
+        return isinstance(array, Value) and array not in self.local and not self.around.has(array)
 
     def _recompute(self, value: Value) -> None:
         if value in self.again or value in self.saved or value in self.free:

@@ -36,7 +36,7 @@ from srcad.ir.core import (
 from srcad.passes.dce import cheapest_sequence
 from srcad.passes.substitute import substituted_block
 from srcad.records import replace
-from srcad.transforms.recompute import Plan, is_python_int
+from srcad.transforms.recompute import Around, Plan, is_python_int
 from srcad.types import INT, ListOf, TupleOf
 
 _NONE = Const(None)
@@ -46,12 +46,14 @@ def close(function: Function) -> Function:
     """Bring every value that the reverse half reads into its scope."""
     primal = [op for op in function.block.ops if op.half != "reverse"]
     reverse = [op for op in function.block.ops if op.half == "reverse"]
-    before, after = _closed(primal, reverse, depth=0)
+    before, after = _closed(primal, reverse, Around())
     block = Block((), (*before, *after), function.block.results)
     return replace(function, block=block)
 
 
-def _closed(primal: Sequence[Op], reverse: Sequence[Op], depth: int) -> tuple[list[Op], list[Op]]:
+def _closed(
+    primal: Sequence[Op], reverse: Sequence[Op], around: Around
+) -> tuple[list[Op], list[Op]]:
     """Close the reverse ops of one block against the primal ops of the block that it mirrors."""
     before = list(primal)
     if not any(op.blocks for op in reverse):
@@ -69,12 +71,12 @@ def _closed(primal: Sequence[Op], reverse: Sequence[Op], depth: int) -> tuple[li
         mirrored = before[owner]
         if isinstance(mirrored, If):
             assert isinstance(op, If)
-            before[owner], conditional = _close_conditional(mirrored, op, depth)
+            before[owner], conditional = _close_conditional(mirrored, op, around)
             after.append(conditional)
         else:
             assert isinstance(mirrored, For | While)
             assert isinstance(op, For)
-            before[owner], extra, loop = _close_loop(mirrored, op, depth)
+            before[owner], extra, loop = _close_loop(mirrored, op, around)
             after.extend((*extra, loop))
     return before, after
 
@@ -111,19 +113,19 @@ def _definitions(block: Block) -> dict[Value, Call | None]:
 
 
 # ------------------------------------------------------------------------------- conditionals
-def _close_conditional(primal: If, reverse: If, depth: int) -> tuple[If, If]:
-    filler = UNDEF if depth == 0 else _NONE
+def _close_conditional(primal: If, reverse: If, around: Around) -> tuple[If, If]:
+    filler = UNDEF if around.depth == 0 else _NONE
     outputs = list(primal.outputs)
     yields = [list(primal.then.results), list(primal.orelse.results)]
     blocks: list[Block] = []
     arms: list[Block] = []
     pairs = zip(primal.blocks, reverse.blocks, strict=True)
     for k, (block, arm) in enumerate(pairs):
-        before, after = _closed(block.ops, arm.ops, depth)
+        before, after = _closed(block.ops, arm.ops, around.inside(_definitions(block)))
         arm = Block((), tuple(after), arm.results)
         local = _definitions(replace(block, ops=tuple(before)))
-        plan = Plan(local, frozenset())
-        plan.decide([v for v in free_values(arm) if v in local], everything=depth == 0)
+        plan = Plan(local, frozenset(), around)
+        plan.decide([v for v in free_values(arm) if v in local], everything=around.depth == 0)
         mapping: dict[Value, Atom] = {}
         for value in plan.saved:
             mapping[value] = _exported(value, k, outputs, yields, filler)
@@ -154,8 +156,11 @@ def _exported(
 
 
 # ------------------------------------------------------------------------------- loops
-def _close_loop(primal: Loop, reverse: For, depth: int) -> tuple[Loop, list[Op], For]:
-    before, after = _closed(primal.body.ops, reverse.body.ops, depth + 1)
+def _close_loop(primal: Loop, reverse: For, around: Around) -> tuple[Loop, list[Op], For]:
+    local = _definitions(primal.body)
+    free = _known_items(primal) | _counters(primal, local).keys()
+    trip = Around(local, free, around.depth + 1)
+    before, after = _closed(primal.body.ops, reverse.body.ops, trip)
     body = replace(primal.body, ops=tuple(before))
     inner = replace(reverse.body, ops=tuple(after))
     local = _definitions(body)

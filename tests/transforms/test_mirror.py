@@ -33,6 +33,30 @@ def two_buffers(x):
     return np.sum(a * b)
 
 
+def limited(x):
+    u = x * 1.0
+    for k in range(1, x.size):
+        if u[k - 1] > 0.0:
+            if x[k] > -0.5:
+                u[k] = u[k - 1] * x[k]
+            else:
+                v = u * 2.0
+                u[k] -= v[k - 1] * u[0] ** 2
+    return np.sum(u * u)
+
+
+def until_it_is_small(x):
+    u = x * 2.0
+    k = 1
+    while u[0] > 0.1 and k < 30:
+        if k % 3:
+            u[0] = u[0] * np.cos(u[k % 4]) * 0.7
+        else:
+            u[k % 4] += u[0] * u[1]
+        k += 1
+    return np.sum(u * u)
+
+
 def differences(f, x, step=1e-6):
     found = np.zeros_like(x)
     for k in range(x.size):
@@ -57,7 +81,8 @@ def branches_around_the_loop(x):
 
 
 def test_the_gradient_is_right_and_can_be_taken_again():
-    for f in (prefix, in_branches, two_buffers, branches_around_the_loop):
+    for f in (prefix, in_branches, two_buffers, branches_around_the_loop, limited,
+              until_it_is_small):  # fmt: skip
         y, back = srcad.pullback(f, X)
         first, second = back(1.0)[0], back(1.0)[0]
 
@@ -73,5 +98,14 @@ def test_no_trip_saves_a_whole_array_or_a_prefix():
     assert "a.copy())" not in text
 
 
+def test_a_branch_saves_the_entry_that_it_reads():
+    """The whole array was saved in every trip, because it is at hand around the branch."""
+    for f in (limited, until_it_is_small):
+        text = srcad.grad(f).inspect(X).adjoint_source
+
+        assert "u.copy()" not in text
+
+
 def test_second_derivatives():
-    srcad.testing.check_grads(prefix, (X,), order=2)
+    for f in (prefix, limited):
+        srcad.testing.check_grads(f, (X,), order=2)
