@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from srcad import errors, gradient, value_and_grad
+from srcad.testing import check_grads
 from tests.language import assert_program
 from tests.numeric import assert_close, assert_gradient, difference
 
@@ -589,6 +590,24 @@ def a_number_perhaps(a, x):
 def test_a_container_stays_one_object_when_its_array_is_written_into(f, first):
     # The two names once became two lists: what one was given, the other did not see.
     assert_program(f, 0.4, np.array([first, 0.2, 0.1]))
+
+
+def a_list_that_one_path_reads(a, b):
+    items = [1.0, 0.0]
+    while len(items) > 2:
+        items.pop()
+    items[1] = a * b
+    items[0], items[1] = items
+    if b > 0.0:
+        return np.tanh(np.mean(items)) * items[1]
+    return b
+
+
+@pytest.mark.parametrize("b", [0.7, -0.7])
+def test_the_cotangent_of_a_list_is_a_list_on_both_paths(b):
+    """It was an array on one path, zeros in a list on the other: second derivatives crashed."""
+    assert_program(a_list_that_one_path_reads, 0.3, b)
+    check_grads(a_list_that_one_path_reads, (0.3, b), wrt=(0, 1), order=2)
 
 
 def pushes(a, b):

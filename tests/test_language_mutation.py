@@ -284,6 +284,21 @@ def cholesky(x):
     return np.sum(a * np.arange(n * n).reshape(n, n))
 
 
+def without_axes(x):
+    """Arithmetic makes numbers of arrays without axes, into which nothing can be stored."""
+    y = np.array(x[1])
+    y[...] += x[0]
+    y[()] *= 3.0
+    z = y[...] * 2.0
+    y[None] = y[()] * x[2:3]
+    for k in range(3):
+        y[...] = y * x[k]
+        y[y > 0.1] = x[2] ** 2
+    last = x[3, ...].astype(float)
+    last[...] = last * last + 0.25
+    return z * y * y[()] + np.sum(last)
+
+
 PROGRAMS = [
     items_and_slices, strides_ellipsis_and_new_axes, repeated_places, unbuffered_adds,
     out_arguments, functions_that_write, own_argument, alias, views, turned_views, unpacked_rows,
@@ -291,7 +306,7 @@ PROGRAMS = [
     two_buffers, views_from_before_the_loop, rows_in_nested_loops, rows_as_loop_variables,
     entries_written_while_they_are_read, read_and_written_again_and_again,
     branches_and_breaks, cholesky, swapped_rows, stored_while_unpacking, starred_rows,
-    a_list_that_one_path_fills, other_shapes_of_arguments,
+    a_list_that_one_path_fills, other_shapes_of_arguments, without_axes,
 ]  # fmt: skip
 
 
@@ -346,6 +361,7 @@ def test_second_derivatives_of_stores():
     x = np.array([1.3, -0.7, 2.1, 0.4])
 
     srcad.testing.check_grads(stencil, (x,), order=2)
+    srcad.testing.check_grads(without_axes, (x,), order=2)
 
 
 # ------------------------------------------------------------------------------ overlaps

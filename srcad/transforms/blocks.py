@@ -36,7 +36,7 @@ from srcad.passes.retype import settle
 from srcad.transforms.calls import undo_call
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.rereading import ArmMirrors, LoopMirrors, put_back, reread
-from srcad.transforms.structure import add_at, add_to_item
+from srcad.transforms.structure import add_at, add_to_item, as_list
 from srcad.transforms.sweep import (
     Path,
     Slot,
@@ -85,7 +85,9 @@ def _undo_if(scope: Scope, op: If) -> None:
     if not touched and not mirrors.places:
         return
     scope.builder.where = op.where
-    yields = [tuple(_after_arm(scope, arm, slot) for slot in touched) for arm in arms]
+    yields = [[_after_arm(scope, arm, slot) for slot in touched] for arm in arms]
+    for k, slot in enumerate(touched):
+        _agree(slot, arms, yields, k)
     outputs = tuple(
         _meeting(scope, slot, a, b) for slot, a, b in zip(touched, *yields, strict=True)
     )
@@ -117,6 +119,15 @@ def _after_arm(scope: Scope, arm: Scope, slot: Slot) -> Atom:
     """The cotangent of an outer slot at the end of an arm."""
     bar = arm.total(slot) if slot in arm.outer else scope.total(slot)
     return arm.zeros(*slot) if bar is None else bar
+
+
+def _agree(slot: Slot, arms: list[Scope], yields: list[list[Atom]], k: int) -> None:
+    """The cotangent of a list is a list in both arms, where it is one in either."""
+    type_ = type_at(slot[0].type, slot[1])
+    if isinstance(type_, ListOf) and any(isinstance(y[k].type, ListOf) for y in yields):
+        for arm, results in zip(arms, yields, strict=True):
+            if isinstance(results[k].type, Numeric):
+                results[k] = as_list(arm, results[k], type_.item)
 
 
 def _meeting(scope: Scope, slot: Slot, a: Atom, b: Atom) -> Value:

@@ -15,7 +15,7 @@ from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value, values_in
 from srcad.ir.standins import argument_type
 from srcad.transforms.cotangents import Scope
-from srcad.transforms.sweep import Path, cotangent_type, item_type
+from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type
 from srcad.types import INT, ListOf, Numeric, TupleOf, Type, is_one, same
 
 Bars = dict[Path, Atom]
@@ -97,7 +97,7 @@ def _undo_without(scope: Scope, op: Call, bars: Bars) -> None:
     zero = scope.zeros_of(type_.item, candidates(type_.item), gone)
     bar: Atom = bars[()]
     if isinstance(bar.type, Numeric):
-        bar = _as_list(scope, bar, type_.item)
+        bar = as_list(scope, bar, type_.item)
     if index == Const(-1):
         scope.contribute(items, (), scope.call(primitives.append, bar, zero))
         return
@@ -109,7 +109,7 @@ def _undo_without(scope: Scope, op: Call, bars: Bars) -> None:
     scope.contribute(items, (), scope.call(primitives.inserted, bar, place, zero))
 
 
-def _as_list(scope: Scope, rows: Atom, item: Type) -> Atom:
+def as_list(scope: Scope, rows: Atom, item: Type) -> Atom:
     """The rows of an array as a list."""
     row = Value(item_type(atom_type(rows), item, True))
     block = Block((row,), (), (Const(0), row))
@@ -213,7 +213,7 @@ def add_at(scope: Scope, array: Value, index: Arg, bar: Atom) -> None:
     """Add to some places of the cotangent of an array: one buffer, however often it is read."""
     if not scope.is_active((array, ())):
         return
-    if isinstance(array.type, Numeric) and array.type.is_scalar:  # x[()], x[...], x[None]
+    if is_scalar(array.type):  # x[()], x[...], x[None]
         scope.contribute(array, (), narrowed(scope, bar, array))
         return
     back = _without_new_axes(index)
@@ -303,12 +303,17 @@ def _undo_updated(scope: Scope, op: Call, bars: Bars) -> None:
     array, index, value = op.args
     bar = bars[()]
     assert isinstance(value, Value) or not _is_any_active(scope, value)
+    single = is_scalar(op.result.type)
+    whole = single and not values_in(index)  # x[...], x[()] and x[None] are all there is
+    if single and not (whole and isinstance(value, Value) and is_scalar(value.type)):
+        bar = scope.call(np.asarray, bar)  # arithmetic makes a number of an array without axes
     if isinstance(value, Value) and scope.is_active((value, ())):
-        read = scope.call(operator.getitem, bar, index)
+        read = bar if whole and is_scalar(value.type) else scope.call(operator.getitem, bar, index)
         if may_repeat(index):
             read = scope.call(operator.mul, read, scope.call(runtime.stays, bar, index))
         scope.contribute(value, (), narrowed(scope, read, value))
-    scope.contribute(array, (), scope.call(primitives.updated, bar, index, Const(0.0)))
+    if not whole:
+        scope.contribute(array, (), scope.call(primitives.updated, bar, index, Const(0.0)))
 
 
 def _undo_add_at(scope: Scope, op: Call, bars: Bars) -> None:
