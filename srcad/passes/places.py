@@ -133,15 +133,17 @@ class _Entries:
         self.merged: dict[Value, Atom] = {}
         self.out: list[Op] = []
         self.covered: set[Op] = set()
-        self.read_again = {array for op in self.made.values() for array in self._reads_store(op)}
+        self.read_again: set[Value] = set()  # the arrays whose last entry is read
+        for op in reversed(list(self.made.values())):
+            self._note_read(op)
 
-    def _reads_store(self, op: Call) -> list[Value]:
-        """The array of which a call reads the entry that was stored last."""
+    def _note_read(self, op: Call) -> None:
         entry = entry_of(op)
-        if entry is None or op.target is not operator.getitem:
-            return []
-        store = self.made.get(entry[0])
-        return [entry[0]] if store is not None and _is_same_entry(store, op) else []
+        reads = op.target is operator.getitem or op.result in self.read_again
+        if entry is not None and reads and op.target is not updated:
+            store = self.made.get(entry[0])
+            if store is not None and _is_same_entry(store, op):
+                self.read_again.add(entry[0])
 
     def forwarded(self) -> list[Op]:
         """The ops without what need not be read, or written."""
@@ -191,6 +193,7 @@ class _Entries:
             return op
         if old is None:
             self.entries[array, place] = entry
+            self.uses[array] += 1
             self.out.append(replace(op, target=operator.getitem, args=(array, place), result=entry))
         self.out.append(replace(op, target=target, args=(entry, other), result=total))
         return replace(op, target=updated, args=(array, place, total))

@@ -62,6 +62,17 @@ def a_row_that_stays(x):
     return total + np.sum(y)
 
 
+def added_to_twice(x):
+    y = x * 1.0
+    y[0] += x[1]
+    y[0] += x[2]
+    total = y[0] * x[3]
+    y[1] += x[0]
+    y[2] = y[1]
+    y[2] += x[3]
+    return total + np.sum(y * y)
+
+
 def only_on_one_path(x):
     y = x * 1.0
     for k in range(1, 4):
@@ -85,7 +96,7 @@ def stored_twice_where_it_fails(x):
 
 @pytest.mark.parametrize(
     "function",
-    [last_is_before_first, two_rows, a_row_that_stays, only_on_one_path,
+    [last_is_before_first, two_rows, a_row_that_stays, added_to_twice, only_on_one_path,
      stored_twice_where_it_fails],
 )  # fmt: skip
 def test_gradients_are_right(function) -> None:
