@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from srcad.analysis.sharing import LIST_STORES, STORES, makes_fresh
@@ -35,11 +36,11 @@ Use = tuple[int, Block | None]  # which op of a block reads a value, and in whic
 def sink(function: Function) -> Function:
     """Move calls of the reverse half into the one arm that reads their result.
 
-    Only across calls that make something else: whatever may be written in place later (any
-    conditional or loop, any new version of an array) is not crossed, because the old version would
-    have to be kept for the sake of the read.
+    What reads an array that may be written in place (by any conditional or loop, by any new version
+    of an array) does not cross the write, because the old version would have to be kept for its
+    sake.
     """
-    return replace(function, block=_sunk(function.block))
+    return replace(function, block=_sunk(function.block, frozenset(function.params)))
 
 
 def _signs_late(block: Block) -> list[Op]:
@@ -74,8 +75,9 @@ def _inner(op: Op) -> list[Value]:
     return [v for inner in op.blocks for v in free_values(inner)]
 
 
-def _sunk(block: Block) -> Block:
-    ops = _signs_late(block)
+def _sunk(block: Block, params: frozenset[Value]) -> Block:
+    block = replace(block, ops=tuple(_signs_late(block)))
+    ops = block.ops
     moved: dict[Block, list[Op]] = {}
     if any(_has_arms(op) for op in ops):
         uses = _uses(block)
@@ -83,28 +85,33 @@ def _sunk(block: Block) -> Block:
         border = len(ops)  # the first op from here on that must not be crossed
         for i in reversed(range(len(ops))):
             op = ops[i]
-            arm = _only_arm(op, uses, ops, border)
-            if arm is not None:
+            place = _only_place(op, uses, ops)
+            if place is not None and (place[0] == border or _is_steady(op, params)):
+                user, arm = place
                 moved.setdefault(arm, []).append(op)
                 gone.add(i)
-                ((user, _),) = uses[op.results[0]]
                 for value in op.operands:
                     uses[value] = (uses[value] - {(i, None)}) | {(user, arm)}
             elif _may_reuse(op):
                 border = i
-        ops = [op for i, op in enumerate(ops) if i not in gone]
-    return replace(block, ops=tuple(_inside(op, moved) for op in ops))
+        ops = tuple(op for i, op in enumerate(ops) if i not in gone)
+    return replace(block, ops=tuple(_inside(op, moved, params) for op in ops))
 
 
-def _only_arm(op: Op, uses: dict[Value, set[Use]], ops: list[Op], border: int) -> Block | None:
-    """The arm in which alone the result of a call is read, if the call may go there."""
+def _only_place(op: Op, uses: dict[Value, set[Use]], ops: Sequence[Op]) -> tuple[int, Block] | None:
+    """The op and its arm in which alone the result of a call is read, if it can be made there."""
     if not isinstance(op, Call) or op.half == "primal" or is_noticeable(op):
         return None
     found = uses.get(op.result, set())
     if len(found) != 1:
         return None
     ((user, arm),) = found
-    return arm if arm is not None and user == border and _has_arms(ops[user]) else None
+    return (user, arm) if arm is not None and _has_arms(ops[user]) else None
+
+
+def _is_steady(op: Op, params: frozenset[Value]) -> bool:
+    """Whether an op reads numbers, and arguments, only: nothing that is written in place."""
+    return all(v in params or not has_storage(v) for v in op.operands)
 
 
 def _has_arms(op: Op) -> bool:
@@ -135,17 +142,17 @@ def _uses(block: Block) -> dict[Value, set[Use]]:
     return uses
 
 
-def _inside(op: Op, moved: dict[Block, list[Op]]) -> Op:
+def _inside(op: Op, moved: dict[Block, list[Op]], params: frozenset[Value]) -> Op:
     def arm(block: Block) -> Block:
         front = tuple(reversed(moved.get(block, ())))
-        return _sunk(replace(block, ops=(*front, *block.ops)) if front else block)
+        return _sunk(replace(block, ops=(*front, *block.ops)) if front else block, params)
 
     match op:
         case If():
             return replace(op, then=arm(op.then), orelse=arm(op.orelse))
         case For():
-            return replace(op, body=_sunk(op.body))
+            return replace(op, body=_sunk(op.body, params))
         case While():
-            return replace(op, test=_sunk(op.test), body=_sunk(op.body))
+            return replace(op, test=_sunk(op.test, params), body=_sunk(op.body, params))
         case _:
             return op
