@@ -83,7 +83,10 @@ def read_in_a_loop(x):
     total = 0.0
     for k in range(3):
         total = total + y[1] * x[k] * y[k]
-    return total**3
+    total = total**3
+    if x[0] > 0.0:
+        total = total * x[1]
+    return total * total
 
 
 def test_what_a_loop_reads_stays_outside_of_it() -> None:
