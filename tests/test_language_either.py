@@ -306,3 +306,20 @@ def test_an_entry_that_may_be_a_row_is_not_read_after_a_write():
     # It was read anew, as a row would be: the value and the gradient were silently wrong.
     with pytest.raises(MutationError, match="cannot tell what 'e' holds after the write"):
         srcad.grad(an_entry_of_what_may_have_any_rank)(X)
+
+
+def left_inside(x, limit, flag):
+    view = x[::1]
+    if flag * np.sin(1.0) > 0:
+        for e in x:
+            if e > limit:
+                return 0.5 * np.sum(x**2)
+            view[1] = 0.8 * e
+    view[0] *= 3.0
+    return np.sum(view * x) + view[1]
+
+
+@pytest.mark.parametrize(("limit", "flag"), [(0.0, 1.0), (0.0, -1.0), (5.0, 1.0), (5.0, -1.0)])
+def test_a_view_is_taken_again_only_where_its_array_is_bound(limit, flag):
+    """A loop that is left by ``return`` in a branch has no array for the view behind the branch."""
+    assert_program(left_inside, np.array([-1.169, -0.774, 0.88]), limit, flag)

@@ -315,12 +315,7 @@ def _bind_outputs(s: Session, reader: LoopReader, every: list[Slot], tag: Value 
     """Bind the names to what a loop leaves; nothing is bound where its tag says ``return``."""
     s.restore(reader.before)
     outputs = {slot.param: slot.output for slot in every if slot.output is not None}
-    for slot in every:
-        if slot.output is not None:
-            note_laid_out(s, slot.output, slot.init, slot.final)
-    for param, output in outputs.items():
-        if param in s.active:
-            s.active.add(output)
+    _note_outputs(s, every, tag)
     memory = reader.memory
     memory.after(outputs)
     roots = {start: outputs.get(p, p) for start, p in memory.carried_roots(reader.headers).items()}
@@ -341,6 +336,16 @@ def _bind_outputs(s: Session, reader: LoopReader, every: list[Slot], tag: Value 
         else:
             s.frames[level].env[name] = box
     settle_aliases(s, [((before,), after) for before, after in done.values()])
+
+
+def _note_outputs(s: Session, every: list[Slot], tag: Value | None) -> None:
+    for slot in every:
+        if slot.output is not None:
+            note_laid_out(s, slot.output, slot.init, slot.final)
+            if tag is not None and slot.final in s.partial:
+                s.partial.add(slot.output)  # where the function has returned there is none
+            if slot.param in s.active:
+                s.active.add(slot.output)
 
 
 def renamed(block: Block, names: dict[Value, Value]) -> Block:
