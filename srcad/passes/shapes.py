@@ -360,11 +360,34 @@ _FAR = 8
 def add_to_all_of_zeros(r: Rewriter, op: Call) -> Arg | None:
     """``zeros[:] += g``."""
     zeros = r.call_of(op.args[0], np.zeros_like, runtime.zeros_like)
-    index = op.args[1]
-    whole = isinstance(index, Display) and index.kind == "slice" and index.items == (_NONE,) * 3
-    if zeros is None or not whole or not isinstance(op.args[2], Value):
+    if zeros is None or not _names_all(op.args[1]) or not isinstance(op.args[2], Value):
         return None
     return op.args[2] if same_shape(op.args[2], op.result) else None
+
+
+@rewrites(primitives.updated)
+def zeros_everywhere(r: Rewriter, op: Call) -> Arg | None:
+    """``a[:] = 0.0``: zeros need no copy of what was there."""
+    array, index, value = op.args
+    if number(value) != 0 or not is_real(array) or not _names_all(index):
+        return None
+    return r.make(np.zeros_like, array) if known_shape(array) else None
+
+
+@rewrites(operator.getitem)
+def all_of_an_array(r: Rewriter, op: Call) -> Arg | None:
+    """``a[:]``."""
+    array, index = op.args
+    return array if known_shape(array) and _names_all(index) else None
+
+
+def _names_all(index: Arg) -> bool:
+    """Whether an index is ``:``, or several of these."""
+    parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
+    return all(
+        isinstance(part, Display) and part.kind == "slice" and part.items == (_NONE,) * 3
+        for part in parts
+    )
 
 
 _NONE = Const(None)
