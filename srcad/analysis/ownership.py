@@ -48,7 +48,8 @@ from srcad.types import ListOf, Numeric
 
 __all__ = ["fresh_results", "in_place"]
 
-_ROUNDS = 5
+_ROUNDS = 7
+_PATIENT = 4  # rounds in which a copy is not made yet where an earlier one may do
 _COPIES = frozenset({np.copy, owned, list})
 
 
@@ -60,8 +61,8 @@ def in_place(function: Function) -> Function:
     if not any(candidates(function)):
         return function
     facts = _conflicts(function)
-    for _ in range(_ROUNDS):
-        cures = _Cures(facts)
+    for k in range(_ROUNDS):
+        cures = _Cures(facts, patient=k < _PATIENT)
         if not cures.found:
             break
         function = replace(function, block=cures.applied(function.block))
@@ -107,6 +108,7 @@ class _Cures:
     """Copies that make stores possible in place."""
 
     facts: Conflicts
+    patient: bool
     views: set[Value] = field(default_factory=set)
     inits: set[tuple[Loop, int]] = field(default_factory=set)
     yields: set[tuple[Loop, int]] = field(default_factory=set)
@@ -132,8 +134,24 @@ class _Cures:
         first = op.args[0]
         if not isinstance(first, Value) or not _is_copyable(first):
             return
-        views, yields = set[Value](), set[tuple[Loop, int]]()
-        others = False
+        views, yields, others = self._alive(op, first)
+        start = self._start(first, through=not others)
+        sharing = self.facts.sharing
+        if others or sharing.is_foreign(first) or first in sharing.rigid:
+            if start is None:
+                self._copy_base(op, first)
+                return
+            init = start[0].inits[start[1]]
+            if self.patient and self._follows_conflict(init):
+                return
+            if self._can_be_copied(init):
+                self.inits.add(start)
+        self.views |= views
+        self.yields |= yields
+
+    def _alive(self, op: Call, first: Value) -> tuple[set[Value], set[tuple[Loop, int]], bool]:
+        """What is alive behind a store: views, what loops collect, whether there is more."""
+        views, yields, others = set[Value](), set[tuple[Loop, int]](), False
         for value in self.facts.alive[op]:
             collected = self._collected(value, first)
             merely_holds = isinstance(value.type, ListOf) and _is_array(first)
@@ -147,16 +165,21 @@ class _Cures:
                 views.add(value)
             else:
                 others = True
-        start = self._start(first, through=not others)
-        sharing = self.facts.sharing
-        if others or sharing.is_foreign(first) or first in sharing.rigid:
-            if start is None:
-                self._copy_base(op, first)
-                return
-            if self._can_be_copied(start[0].inits[start[1]]):
-                self.inits.add(start)
-        self.views |= views
-        self.yields |= yields
+        return views, yields, others
+
+    def _follows_conflict(self, value: Arg) -> bool:
+        """Whether an earlier store of a chain is in conflict: its cure may do for what follows."""
+        while isinstance(value, Value):
+            op, _ = self.facts.definition.get(value, (None, None))
+            if isinstance(op, Call) and op in self.facts.stores:
+                if not self.facts.is_free(op):
+                    return True
+                value = op.args[0]
+            elif isinstance(op, For | While) and value in carried_outputs(op):
+                value = op.inits[carried_outputs(op).index(value)]
+            else:
+                return False
+        return False
 
     def _copy_base(self, op: Call, first: Value) -> None:
         """Copy the array itself, before the first store of a chain: the others may follow it."""
