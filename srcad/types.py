@@ -317,8 +317,9 @@ def freshened(type_: Type, *, keep_examples: bool = False) -> Type:
     names: dict[Symbol, Symbol] = {}
 
     def extent(old: Extent) -> Extent:
+        old = resolved(old)
         result = Extent((), old.constant)
-        for symbol, k in resolved(old).terms:
+        for symbol, k in old.terms:
             result = result + Extent(((_renamed(symbol, names, keep_examples), k),), 0)
         return result
 

@@ -163,3 +163,19 @@ def test_a_product_of_vectors_of_any_length_is_a_number():
 
     np.testing.assert_array_equal(found, [0.0, 1.0, 0.0])
     assert "unbroadcast" not in gradient.source
+
+
+def last_of_a_list(x):
+    items = []
+    for _ in range(2):
+        items.append(x * 2.0)
+        if x[0] < 0.0:
+            x * np.eye(3)
+    return np.mean(items[-1] ** 2)
+
+
+def test_the_items_of_a_list_keep_a_length_that_turned_out_to_be_a_number():
+    """The length of x is 3 once it meets that of a matrix; the items' became 0, the mean's inf."""
+    x = np.array([0.6, 0.5, 0.7])
+
+    np.testing.assert_allclose(srcad.grad(last_of_a_list)(x), 8.0 * x / 3.0)
