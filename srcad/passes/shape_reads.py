@@ -7,18 +7,26 @@ there, and the value itself need not be kept, or not even be computed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from srcad import runtime
 from srcad.ir import primitives
-from srcad.ir.core import Block, Call, Function, Op, Value, walk
+from srcad.ir.core import Block, Call, Function, Op, Value, values_in, walk
 from srcad.ir.infer import is_elementwise
 from srcad.passes.substitute import with_blocks
 from srcad.records import replace
 from srcad.types import Numeric, resolved
 
-_SHAPE_OF_FIRST = frozenset({primitives.shape, np.size, np.shape, np.ndim, len})
-_SHAPE_AND_TYPE_OF_FIRST = frozenset({np.zeros_like, np.ones_like, runtime.zeros_like})
+# Of which argument a call reads only the shape; and of which the shape and the dtype.
+_SHAPES: dict[Any, int] = {
+    primitives.shape: 0, np.size: 0, np.shape: 0, np.ndim: 0, len: 0, runtime.unbroadcast: 1,
+}  # fmt: skip
+_SHAPES_AND_TYPES: dict[Any, int] = {
+    np.zeros_like: 0, np.ones_like: 0, runtime.zeros_like: 0, runtime.or_zeros: 1,
+}  # fmt: skip
 
 
 def shape_reads(function: Function) -> Function:
@@ -37,14 +45,14 @@ def shape_reads(function: Function) -> Function:
             assert isinstance(op, Call)
             readers.append((op, value))
         if op.half != "primal":
-            read.update(v for v in op.operands if v is not value)
+            read.update(_otherwise_read(op, value))
             for block in op.blocks:
                 read.update(v for v in block.results if isinstance(v, Value))
         if isinstance(op, Call):
             made[op.result] = op
     moved = {}
     for op, value in readers:
-        dtype = op.target in _SHAPE_AND_TYPE_OF_FIRST
+        dtype = op.target in _SHAPES_AND_TYPES
         source = _earliest(value, made, read, dtype=dtype)
         if source not in read and source not in outside:
             alike = (p for p in function.params if _is_alike(p, source, dtype=dtype))
@@ -56,16 +64,29 @@ def shape_reads(function: Function) -> Function:
     return replace(function, block=_moved(function.block, moved))
 
 
-def _shape_source(op: Op) -> Value | None:
-    """The array of which a call of the reverse half reads only shape and dtype."""
-    if not isinstance(op, Call) or op.half == "primal" or not op.args:
-        return None
+def _position(call: Call) -> int | None:
+    """The argument of which a call reads only shape and dtype."""
     try:
-        known = op.target in _SHAPE_OF_FIRST or op.target in _SHAPE_AND_TYPE_OF_FIRST
+        return _SHAPES.get(call.target, _SHAPES_AND_TYPES.get(call.target))
     except TypeError:
         return None
-    value = op.args[0]
-    return value if known and len(op.args) == 1 and isinstance(value, Value) else None
+
+
+def _shape_source(op: Op) -> Value | None:
+    """The array of which a call of the reverse half reads only shape and dtype."""
+    if not isinstance(op, Call) or op.half == "primal":
+        return None
+    k = _position(op)
+    value = op.args[k] if k is not None and len(op.args) == k + 1 else None
+    return value if isinstance(value, Value) else None
+
+
+def _otherwise_read(op: Op, value: Value | None) -> Iterator[Value]:
+    """What an op reads as more than a shape."""
+    if value is None:
+        return iter(op.operands)
+    assert isinstance(op, Call)
+    return (v for arg in op.args[: _position(op)] for v in values_in(arg))
 
 
 def _earliest(value: Value, made: dict[Value, Call], read: set[Value], *, dtype: bool) -> Value:
@@ -95,7 +116,7 @@ def _moved(block: Block, moved: dict[Value, Value]) -> Block:
     for op in block.ops:
         if isinstance(op, Call):
             source = moved.get(op.result)
-            ops.append(op if source is None else replace(op, args=(source,)))
+            ops.append(op if source is None else replace(op, args=(*op.args[:-1], source)))
         elif op.blocks:
             ops.append(with_blocks(op, tuple(_moved(inner, moved) for inner in op.blocks)))
     return replace(block, ops=tuple(ops))

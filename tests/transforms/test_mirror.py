@@ -57,6 +57,15 @@ def until_it_is_small(x):
     return np.sum(u * u)
 
 
+def left_by_a_return(x):
+    u = x * 1.0
+    for e in x:
+        if e > 5.0:
+            return 0.5
+        u[1] = 0.8
+    return np.sum(u * u)
+
+
 def differences(f, x, step=1e-6):
     found = np.zeros_like(x)
     for k in range(x.size):
@@ -82,7 +91,7 @@ def branches_around_the_loop(x):
 
 def test_the_gradient_is_right_and_can_be_taken_again():
     for f in (prefix, in_branches, two_buffers, branches_around_the_loop, limited,
-              until_it_is_small):  # fmt: skip
+              until_it_is_small, left_by_a_return):  # fmt: skip
         y, back = srcad.pullback(f, X)
         first, second = back(1.0)[0], back(1.0)[0]
 
@@ -104,6 +113,14 @@ def test_a_branch_saves_the_entry_that_it_reads():
         text = srcad.grad(f).inspect(X).adjoint_source
 
         assert "u.copy()" not in text
+
+
+def test_no_trip_saves_an_array_for_its_shape():
+    """Zeros for what a path has not made, and sums to a shape, need no old version."""
+    text = srcad.grad(left_by_a_return).inspect(X).adjoint_source
+
+    assert "copy" not in text
+    assert "owned" not in text
 
 
 def test_second_derivatives():
