@@ -45,17 +45,21 @@ class Around:
     local: Mapping[Value, Call | None] = field(default_factory=dict)
     free: frozenset[Value] = frozenset()
     depth: int = 0
+    known: dict[Value, bool] = field(default_factory=dict)
 
     def inside(self, local: Mapping[Value, Call | None]) -> Around:
         """Where a block inside a conditional stands."""
-        return replace(self, local={**self.local, **local})
+        return Around({**self.local, **local}, self.free, self.depth)
 
     def has(self, array: Value) -> bool:
         """Whether an array is at hand in the reverse of the trip without being saved whole."""
         if array in self.free or array not in self.local:
             return True
-        call = self.local[array]
-        return call is not None and is_cheap(call) and all(map(self.has, call.operands))
+        if array not in self.known:
+            call = self.local[array]
+            cheap = call is not None and is_cheap(call)
+            self.known[array] = cheap and all(map(self.has, call.operands if call else ()))
+        return self.known[array]
 
 
 @dataclass(eq=False)
