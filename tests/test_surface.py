@@ -1,8 +1,11 @@
 """The public objects: what they are, say, and survive."""
 
 import inspect
+import os
 import pickle
 import pydoc
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -383,3 +386,29 @@ def test_elementwise_grad_of_a_structure():
     np.testing.assert_array_equal(
         srcad.elementwise_grad(lambda x: (x * x, 3 * x))(np.array([1.0, 2.0])), [5.0, 7.0]
     )
+
+
+LOADING = """
+import gc
+{before}
+frozen = gc.get_freeze_count()
+import srcad
+assert srcad.grad(lambda x: x * x)(3.0) == 6.0
+assert gc.isenabled() == {enabled}
+assert (gc.get_freeze_count() > 0) == (frozen > 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "enabled"), [("", True), ("gc.disable()", False), ("gc.freeze()", True)]
+)
+def test_loading_the_compiler_leaves_the_collector_as_it_was(before, enabled, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(LOADING.format(before=before, enabled=enabled))
+
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, env=os.environ | paths
+    )
+
+    assert done.returncode == 0, done.stderr
