@@ -36,7 +36,7 @@ def matrix_norm(y_bar, y, x, *, keepdims=False, ord="fro"):
 
 def vector(y_bar, y, x, ord, axis, keepdims):
     """The cotangent of ``sum(abs(x)**ord)**(1 / ord)`` over `axis`."""
-    g, size = kept(y_bar, axis, keepdims), kept(y, axis, keepdims)
+    g, size = kept(y_bar, x, axis, keepdims), kept(y, x, axis, keepdims)
     if ord == 0:
         return None
     if ord == 1:
@@ -52,8 +52,8 @@ def matrix(y_bar, y, x, ord, axes, keepdims):
     """The cotangent of a matrix norm over two axes."""
     if np.ndim(x) == 2 and not keepdims and (axes == (0, 1) or axes == (-2, -1)):
         return last_two(y_bar, y, x, ord)
-    g = np.moveaxis(kept(y_bar, axes, keepdims), axes, (-2, -1))
-    size = np.moveaxis(kept(y, axes, keepdims), axes, (-2, -1))
+    g = np.moveaxis(kept(y_bar, x, axes, keepdims), axes, (-2, -1))
+    size = np.moveaxis(kept(y, x, axes, keepdims), axes, (-2, -1))
     return np.moveaxis(last_two(g, size, np.moveaxis(x, axes, (-2, -1)), ord), (-2, -1), axes)
 
 

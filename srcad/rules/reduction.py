@@ -8,16 +8,16 @@ from srcad.rules.registry import adjoint, linear
 from srcad.runtime import unbroadcast
 
 
-def kept(y_bar, axis, keepdims):
-    """Give a reduced array its axes back, with length 1."""
-    if axis is None or keepdims:
+def kept(y_bar, a, axis, keepdims):
+    """Give a reduced array its axes back, with length 1; a number has none, by any axis."""
+    if axis is None or keepdims or np.ndim(a) == 0:
         return y_bar
     return np.expand_dims(y_bar, axis)
 
 
 def spread(y_bar, a, axis, keepdims):
     """A reduced array, repeated over the axes that were reduced."""
-    return np.broadcast_to(kept(y_bar, axis, keepdims), np.shape(a))
+    return np.broadcast_to(kept(y_bar, a, axis, keepdims), np.shape(a))
 
 
 def count(a, axis, keepdims, where):
@@ -96,30 +96,30 @@ def deviation(y_bar, a, axis, ddof, keepdims, where):
     if where is None and axis is None:
         return share * (a - np.mean(a))
     if where is None:
-        return kept(share, axis, keepdims) * (a - np.mean(a, axis=axis, keepdims=True))
+        return kept(share, a, axis, keepdims) * (a - np.mean(a, axis=axis, keepdims=True))
     centred = a - np.mean(a, axis=axis, keepdims=True, where=where)
-    return np.where(where, kept(share, axis, keepdims) * centred, 0.0)
+    return np.where(where, kept(share, a, axis, keepdims) * centred, 0.0)
 
 
 # ------------------------------------------------------------------------ extremes
 @adjoint(np.max, np.amax, np.min, np.amin, active=("a", "initial"))
 def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; a nan owns the result."""
-    owners = (a == kept(y, axis, keepdims)) | (a != a)
+    owners = (a == kept(y, a, axis, keepdims)) | (a != a)
     return owned(y_bar, a, owners, axis, keepdims, initial, where)
 
 
 @adjoint(np.nanmax, np.nanmin, active=("a", "initial"))
 def nanmax(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; at nan: 0."""
-    return owned(y_bar, a, a == kept(y, axis, keepdims), axis, keepdims, initial, where)
+    return owned(y_bar, a, a == kept(y, a, axis, keepdims), axis, keepdims, initial, where)
 
 
 def owned(y_bar, a, owners, axis, keepdims, initial, where):
     """The cotangents of the entries and of `initial`, which owns a result that no entry has."""
     if where is not None:
         owners = owners & where
-    bar = shared(kept(y_bar, axis, keepdims), a, owners, axis, initial is not None)
+    bar = shared(kept(y_bar, a, axis, keepdims), a, owners, axis, initial is not None)
     if initial is None:
         return bar, None
     free = np.logical_not(np.any(owners, axis=axis, keepdims=keepdims))
@@ -142,7 +142,7 @@ def ptp(y_bar, y, a, axis=None, *, keepdims=False):
     """The spread between the extremes; ties share equally."""
     high = a == np.max(a, axis=axis, keepdims=True)
     low = a == np.min(a, axis=axis, keepdims=True)
-    bar = kept(y_bar, axis, keepdims)
+    bar = kept(y_bar, a, axis, keepdims)
     return shared(bar, a, high, axis, False) - shared(bar, a, low, axis, False)
 
 

@@ -65,10 +65,10 @@ def length(array, axis):
 def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
     """Each entry's partial is the product of the others: never ``y / a``, so zeros are right."""
     factors = a if where is None else np.where(where, a, 1)
-    bar = kept(y_bar, axis, keepdims)
+    bar = kept(y_bar, a, axis, keepdims)
     if np.ndim(a) == 1:
         rest = others(factors)
-    elif axis is None:
+    elif axis is None or np.ndim(a) == 0:
         rest = np.reshape(others(np.ravel(factors)), np.shape(a))
     elif isinstance(axis, int):
         rest = np.moveaxis(others(np.moveaxis(factors, axis, -1)), -1, axis)

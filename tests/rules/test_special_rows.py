@@ -6,6 +6,7 @@ import operator
 import numpy as np
 import pytest
 
+import srcad
 from srcad import rules, runtime
 from srcad.ir.primitives import add_at, add_at_repeated, identity, updated
 from srcad.rules.indexing import may_repeat
@@ -116,3 +117,15 @@ def test_counts_comparisons_and_roundings_are_constant(target):
 def test_float_is_a_type_of_number():
     assert rules.rule_for(float).kind == "linear"
     assert FLOAT.is_python
+
+
+@pytest.mark.parametrize("f", [np.sum, np.prod, np.max, np.min, np.ptp, np.nansum, np.nanmax])
+@pytest.mark.parametrize("options", [{"axis": 0}, {"axis": -1}, {"axis": 0, "keepdims": True}])
+def test_a_number_may_be_reduced_over_an_axis_that_it_has_not(f, options):
+    """NumPy reduces a number by axis 0 or -1; its cotangent got an axis and did not fit."""
+    x = np.array([0.3, 0.7])
+
+    got = srcad.grad(lambda x: f(x[0] * x[1], **options) * x[1])(x)
+
+    want = 0.0 if f is np.ptp else 2.0 * x[0] * x[1]
+    np.testing.assert_allclose(got, [want and x[1] ** 2, want])
