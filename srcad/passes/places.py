@@ -9,7 +9,6 @@ left out.
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Any, TypeGuard
@@ -37,6 +36,7 @@ from srcad.ir.core import (
 from srcad.ir.infer import result_type
 from srcad.ir.memory import has_storage
 from srcad.ir.primitives import add_at, updated
+from srcad.passes.rewriting import uses_of
 from srcad.passes.substitute import substituted, substituted_atom, substituted_op
 from srcad.records import dataclass, replace
 from srcad.types import Numeric
@@ -126,7 +126,7 @@ class _Entries:
 
     def __init__(self, ops: Sequence[Op], block: Block) -> None:
         self.ops = ops
-        self.uses = _uses(ops, block)
+        self.uses = uses_of(replace(block, ops=tuple(ops)))
         self.made = {op.result: op for op in ops if isinstance(op, Call)}
         self.stores: dict[Value, Call] = {}
         self.entries: dict[tuple[Value, Arg], Value] = {}  # what a place of an array holds
@@ -285,10 +285,3 @@ def _holds(array: Value, value: Value) -> bool:
     if not isinstance(a, Numeric) or not isinstance(b, Numeric):
         return False
     return b.form == "numpy" and b.shape == () and a.dtype == b.dtype
-
-
-def _uses(ops: Sequence[Op], block: Block) -> Counter[Value]:
-    """How many ops of a block, and how often its results, name each value."""
-    found = Counter(v for op in ops for v in _named(op))
-    found.update(v for atom in block.results for v in values_in(atom))
-    return found

@@ -132,13 +132,13 @@ class Rewriter:
         """
         if self.unfinished or not self.shared:
             return not self.unfinished
-        uses = _uses(block)
+        uses = uses_of(block)
         return all(uses.get(value, 2) > 1 for value in self.shared)
 
     # -------------------------------------------------------------- the walk
     def function(self, function: Function) -> Function:
         """Simplify a whole function; the same object if there is nothing to do."""
-        self.uses = _uses(function.block)
+        self.uses = uses_of(function.block)
         self.params = function.params
         return _with(function, block=self.block(function.block, function.params))
 
@@ -360,7 +360,7 @@ class Rewriter:
                 self.unfinished |= handed_on and param not in self.merged
 
 
-def _uses(block: Block) -> dict[Value, int]:
+def uses_of(block: Block) -> dict[Value, int]:
     """How often each value is read."""
     uses: dict[Value, int] = {}
     pending = [block]

@@ -8,7 +8,6 @@ it.  A sign goes next to what is added to: ``x_bar[i] -= g`` takes it for nothin
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -29,6 +28,7 @@ from srcad.ir.core import (
 from srcad.ir.memory import has_storage
 from srcad.ir.primitives import add_at
 from srcad.passes.purity import is_in, is_noticeable
+from srcad.passes.rewriting import uses_of
 
 Use = tuple[int, Block | None]  # which op of a block reads a value, and in which arm
 
@@ -46,8 +46,7 @@ def sink(function: Function) -> Function:
 def _signs_late(block: Block) -> list[Op]:
     """Negate a number, or an array made for that, where alone it is added to a place."""
     made = {op.result: op for op in block.ops if isinstance(op, Call)}
-    reads = Counter(v for op in block.ops for v in (*op.operands, *_inner(op)))
-    reads.update(v for atom in block.results for v in values_in(atom))
+    reads = uses_of(block)
     result: list[Op] = []
     for op in block.ops:
         sign = _sign(op, made, reads)
@@ -58,7 +57,7 @@ def _signs_late(block: Block) -> list[Op]:
     return result
 
 
-def _sign(op: Op, made: dict[Value, Call], reads: Counter[Value]) -> Call | None:
+def _sign(op: Op, made: dict[Value, Call], reads: dict[Value, int]) -> Call | None:
     """What makes the ``-g`` that is added to a place, if neither it nor g is read elsewhere."""
     added = op.args[2] if isinstance(op, Call) and op.target is add_at else None
     sign = made.get(added) if isinstance(added, Value) else None
@@ -69,10 +68,6 @@ def _sign(op: Op, made: dict[Value, Call], reads: Counter[Value]) -> Call | None
     if maker is None or maker.target is operator.getitem or not makes_fresh(maker):
         return None
     return sign if reads[sign.result] == reads[maker.result] == 1 else None
-
-
-def _inner(op: Op) -> list[Value]:
-    return [v for inner in op.blocks for v in free_values(inner)]
 
 
 def _sunk(block: Block, params: frozenset[Value]) -> Block:
