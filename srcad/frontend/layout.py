@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from srcad.frontend.places import Step, is_number_index, parts_of
+from srcad.frontend.places import Step, is_number_index
 from srcad.ir import primitives
+from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.records import dataclass
 from srcad.types import Extent, Numeric, Shape, constant_extent, is_one, resolved, settled

@@ -19,9 +19,10 @@ from srcad.frontend.layout import (
     seen_through,
     shape_of,
 )
-from srcad.frontend.places import Step, is_number_index, parts_of
+from srcad.frontend.places import Step, is_number_index
 from srcad.frontend.storage import BUILDERS, LIST_STORES, READ_ONLY, Origin, is_array, origin
 from srcad.ir import primitives
+from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Atom, Const, Display, Value, values_in
 from srcad.ir.infer import is_elementwise
 from srcad.ir.memory import (

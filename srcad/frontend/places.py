@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from srcad.frontend.boxes import Box
-from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.apart import parts_of
+from srcad.ir.core import Arg, Const, Value
 from srcad.records import dataclass
 from srcad.types import Numeric
 
@@ -50,15 +51,6 @@ def _apart(a: Arg, b: Arg) -> bool:
         elif x != y:
             return False
     return False
-
-
-def parts_of(index: Arg) -> tuple[Arg, ...]:
-    """The parts of an index."""
-    if isinstance(index, Display) and index.kind == "tuple":
-        return index.items
-    if isinstance(index, Const) and isinstance(index.value, tuple):
-        return tuple(Const(part) for part in index.value)
-    return (index,)
 
 
 def is_number_index(part: Arg) -> bool:

@@ -16,7 +16,7 @@ from srcad import errors
 from srcad.frontend.boxes import Box, Static
 from srcad.frontend.each import in_each, is_either
 from srcad.frontend.operators import operate
-from srcad.frontend.places import Step, is_number_index, parts_of
+from srcad.frontend.places import Step, is_number_index
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import (
     READ_ONLY,
@@ -30,6 +30,7 @@ from srcad.frontend.storage import (
     written_in_part,
 )
 from srcad.ir import primitives
+from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.memory import is_one_of, reads_a_copy
 from srcad.types import Numeric, Type, same, same_dtype

@@ -8,7 +8,6 @@ ranges that loops run over: in ``for j in range(i)`` neither ``A[j, j]`` nor ``A
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 
 from srcad.ir.core import Arg, Call, Const, Display, For, Op, Value
 from srcad.records import dataclass
@@ -119,12 +118,12 @@ def nothing_known() -> Integers:
     return Integers({}, {})
 
 
-def parts_of(index: Arg) -> Sequence[Arg]:
-    """What stands between the brackets, by commas."""
+def parts_of(index: Arg) -> tuple[Arg, ...]:
+    """What stands between the brackets of an index, by commas."""
     if isinstance(index, Display) and index.kind == "tuple":
         return index.items
     if isinstance(index, Const) and isinstance(index.value, tuple):
-        return [Const(part) for part in index.value]
+        return tuple(Const(part) for part in index.value)
     return (index,)
 
 

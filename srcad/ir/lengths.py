@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Display
 from srcad.ir.standins import argument_type
 from srcad.types import (
@@ -48,20 +49,12 @@ def _read(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     array = argument_type(args[0])
     if not isinstance(array, Numeric) or array.form != "array" or array.shape is None:
         return None
-    places = [_place(part) for part in _parts(args[1])]
+    places = [_place(part) for part in parts_of(args[1])]
     known = [place for place in places if place is not NotImplemented]
     shape = _shape_read(array.shape, known)
     if len(known) < len(places) or shape is None:
         return None
     return Numeric(array.dtype, shape, "array" if shape or Ellipsis in known else "numpy")
-
-
-def _parts(index: Arg) -> Sequence[Arg]:
-    if isinstance(index, Display) and index.kind == "tuple":
-        return index.items
-    if isinstance(index, Const) and isinstance(index.value, tuple):
-        return [Const(part) for part in index.value]
-    return (index,)
 
 
 def _place(part: Arg) -> Any:

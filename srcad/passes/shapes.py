@@ -9,6 +9,7 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.activity import position
 from srcad.ir import primitives
+from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.passes.algebra import is_real, number
 from srcad.passes.rewriting import Rewriter, rewrites, type_of
@@ -383,10 +384,9 @@ def all_of_an_array(r: Rewriter, op: Call) -> Arg | None:
 
 def _names_all(index: Arg) -> bool:
     """Whether an index is ``:``, or several of these."""
-    parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
     return all(
         isinstance(part, Display) and part.kind == "slice" and part.items == (_NONE,) * 3
-        for part in parts
+        for part in parts_of(index)
     )
 
 
