@@ -68,6 +68,15 @@ def argument_type(arg: Arg) -> Type:
     return arg.type
 
 
+def types_in(arg: Arg) -> Iterator[Type]:
+    """The types of what an argument is displayed with: every item of a list by itself."""
+    if isinstance(arg, Display) and arg.kind in ("tuple", "list"):
+        for item in arg.items:
+            yield from types_in(item)
+    else:
+        yield argument_type(arg)
+
+
 def is_pair(target: Any) -> bool:
     """Whether a function returns two results, whatever its arguments."""
     return any(target is f for f in (np.linalg.slogdet, np.linalg.eigh, np.divmod, np.modf, divmod))
@@ -181,16 +190,16 @@ def _extents_of_type(type_: Type) -> Iterator[Extent]:
 
 def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
     """The type of a call's result, from two runs on stand-ins."""
-    types = [argument_type(a) for a in (*args, *(a for _, a in kwargs))]
-    if not all(map(is_known, types)):
+    named = tuple(arg for _, arg in kwargs)
+    if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
         return fallback(target)
     if target is np.squeeze:
         for e in _extents_in(args[0]):
             is_one(e)
     tries = [(given, choice) for given in of_other_ranks(args)
-             for choice in choices([*map(argument_type, given), *types[len(args) :]])]  # fmt: skip
+             for choice in choices(t for a in (*given, *named) for t in types_in(a))]  # fmt: skip
     for _ in range(4):
-        extents = [e for a in (*args, *(a for _, a in kwargs)) for e in _extents_in(a)]
+        extents = [e for a in (*args, *named) for e in _extents_in(a)]
         names = list(dict.fromkeys(s for e in extents for s, _ in e.terms))
         runs = _runs(names, extents)
         with quiet() if len(tries) > 1 else nullcontext():

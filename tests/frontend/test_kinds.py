@@ -298,3 +298,24 @@ def test_nothing_of_the_users_runs_while_a_function_is_read():
     lower(f, {"x": describe(1.5, (("param", "x"),), facts)}, facts, active=("x",))
 
     assert seen == []
+
+
+def rotation(t):
+    return np.array([[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]])
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "expected"),
+    [
+        (lambda x: x @ np.array([[1.0, 2.0], [3.0, 4.0]]), (np.ones(2),), "float64[2]"),
+        (rotation, (0.3,), "float64[2, 2]"),
+        (lambda x: np.array([(1, 2, 3)]) * x, (2.0,), "float64[1, 3]"),
+        (lambda x: np.array([[[x], [1]]]), (2,), "int64[1, 2, 1]"),
+        (lambda x: np.stack([[x, x], [1.0, x]]), (0.5,), "float64[2, 2]"),
+        (lambda x: np.block([[x, x], [x, x]]), (A,), "float64[2*x_0, 2*x_1]"),
+        (lambda x: np.asarray([[1.0, x]], dtype=np.float32), (2.0,), "float32[1, 2]"),
+        (lambda x: np.array([[*x], [x.sum(), 1.0]]), ((np.ones(2)),), "float64[2, 2]"),
+    ],
+)
+def test_a_list_of_lists_has_the_lengths_that_it_shows(f, args, expected) -> None:
+    assert kind(f, *args)[0] == expected
