@@ -666,3 +666,42 @@ def test_attempts_in_a_loop_write_in_place(f):
 
 def test_what_was_written_before_a_failure_is_there_after_it():
     testing.check_grads(written_and_failed_after_that, (np.array([0.4, 1.3, -0.2, 2.1]),))
+
+
+def below(value):
+    if value > 0.8:
+        raise Failed("large")
+    return np.sin(value)
+
+
+def row_of_an_attempt(b, x):
+    q = np.zeros((3, 3))
+    try:
+        q = np.full((3, 3), 0.28) * b
+        row = q[int(x[2]) % 3]
+        b = below(b)
+        q[0] = x[0]
+        q[2] = np.sum(row) * x[1]
+        b = below(b * 2.0)
+        row[1] = x[1]
+        return np.sum(row) * b + np.sum(q * q)
+    except Failed:
+        b = b * 0.6
+    return b * np.sum(q)
+
+
+@pytest.mark.parametrize("place", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("b", [0.1, 0.5, 0.9])
+def test_a_view_that_an_attempt_has_taken_follows_later_writes(b, place):
+    """The index was known inside the attempt only, and the view was taken anew behind it."""
+    x = np.array([0.6, 0.7, place])
+
+    value, gradients = value_and_grad(row_of_an_attempt, wrt=(0, 1))(b, x)
+
+    assert value == row_of_an_attempt(b, x.copy())
+    h = 1e-6 * np.eye(3)[:2]
+    f = row_of_an_attempt
+    slopes = [(f(b, x + e) - f(b, x - e)) / 2e-6 for e in h]
+    np.testing.assert_allclose(gradients[1], [*slopes, 0.0], rtol=1e-7, atol=1e-8)
+    along = (f(b + 1e-6, x.copy()) - f(b - 1e-6, x.copy())) / 2e-6
+    np.testing.assert_allclose(gradients[0], along, rtol=1e-7)

@@ -15,7 +15,7 @@ from srcad import errors
 from srcad.frontend.boxes import UNBOUND, Box, Stale, Static, inner_boxes
 from srcad.frontend.control import Statements, on_tag, read_arm
 from srcad.frontend.merge import Failure, Path, meet
-from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Env, Session
+from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Env, Frame, Session
 from srcad.frontend.storage import origin
 from srcad.frontend.syntax import bound_in, read_counts, read_outside
 from srcad.ir import primitives
@@ -78,14 +78,18 @@ def attempted(s: Session, build: Callable[[], None]) -> None:
     ]
 
     def handle(error: Box) -> None:
-        for name in [n for n in s.frame.env if n.startswith(STEP)]:
-            del s.frame.env[name]
+        _forget_steps(s.frame)
         for name in doubtful:
             old = before[-1].get(name, UNBOUND)
             s.frame.env[name] = Stale(old, s.builder.where, name)
         leave(s, error)
 
     settle_attempt(s, path, catches, handle)
+
+
+def _forget_steps(frame: Frame) -> None:
+    for name in [name for name in frame.env if name.startswith(STEP)]:
+        del frame.env[name]
 
 
 def _may_fail_after(
@@ -165,6 +169,7 @@ def in_attempts(
         read()
     finally:
         frame.handlers = frame.handlers[:-1]
+        _forget_steps(frame)  # a statement that failed has left some
     return tag, lambda: frame.env.pop(f"{ERROR}{tag}", Static(None))
 
 

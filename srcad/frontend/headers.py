@@ -21,7 +21,6 @@ from srcad.frontend.boxes import (
     same_structure,
 )
 from srcad.frontend.carried import Memory
-from srcad.frontend.merge import box_type, can_be_atom, without_value
 from srcad.frontend.scope import Frame, Session
 from srcad.frontend.syntax import (
     holds_functions,
@@ -29,6 +28,7 @@ from srcad.frontend.syntax import (
     read_counts,
     stored_names,
 )
+from srcad.frontend.united import box_type, can_be_atom, without_value
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import NONE, UNDEF, Atom, Call, Const, Value, free_values, values_in
 from srcad.ir.primitives import append

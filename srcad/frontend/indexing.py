@@ -12,10 +12,10 @@ from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Sta
 from srcad.frontend.control import choose
 from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import known
-from srcad.frontend.merge import box_type
 from srcad.frontend.names import box_of_object
 from srcad.frontend.objects import special
 from srcad.frontend.scope import Diverges, Session
+from srcad.frontend.united import box_type
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import Numeric

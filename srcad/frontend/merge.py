@@ -8,17 +8,12 @@ from srcad.frontend.boxes import (
     UNBOUND,
     Box,
     Conflict,
-    DictBox,
     FunctionBox,
     IterBox,
-    ListBox,
-    RecordBox,
     Stale,
     Static,
     Structure,
-    TupleBox,
     Unbound,
-    ViewBox,
     mutable_parts,
     rebuilt,
     same_structure,
@@ -29,6 +24,7 @@ from srcad.frontend.meetings import settle_aliases
 from srcad.frontend.questions import is_plain
 from srcad.frontend.scope import DEAD, RETURN_NAME, Env, Session
 from srcad.frontend.storage import (
+    Origin,
     current,
     inner_values,
     note_container,
@@ -37,17 +33,16 @@ from srcad.frontend.storage import (
     origin,
     realised,
 )
+from srcad.frontend.united import box_type, can_be_atom
 from srcad.ir.builder import Builder, atom_type
-from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Try, Value
+from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Try, Value, values_in
 from srcad.ir.memory import has_storage
-from srcad.records import dataclass
+from srcad.ir.rewrite import substitute_arg
+from srcad.records import dataclass, replace
 from srcad.types import (
-    ListOf,
     Numeric,
     Opaque,
-    TupleOf,
     Type,
-    Undefined,
     join,
     take_lengths_for_equal,
 )
@@ -196,7 +191,8 @@ class Meeting:
         if form == "array" and self._are_alone(a, b):
             note_own(s, output, *values)
         elif UNDEF in (a, b) and (self.left if a == UNDEF else self.right).exit != NONE:
-            s.origins[output] = origin(s, values[0])  # where it goes on, it is bound
+            # where it goes on, it is bound
+            s.origins[output] = self._seen_outside(origin(s, values[0]), left=b == UNDEF)
             s.partial.add(output)
             self._keep(values[0], output, left=b == UNDEF)
         else:
@@ -208,9 +204,24 @@ class Meeting:
         if not isinstance(atom, Value) or atom not in self.session.either:
             return atom
         found = Value(atom.type, atom.hint)
-        self.session.origins[found] = origin(self.session, atom)
+        self.session.origins[found] = self._seen_outside(origin(self.session, atom), left=left)
         self._keep(atom, found, left=left)
         return found
+
+    def _seen_outside(self, found: Origin, *, left: bool) -> Origin:
+        """Whose memory a value of an arm is, by steps whose indices can be seen outside of it."""
+        ops = (self.left if left else self.right).builder.ops
+        made = {result for op in ops for result in op.results} if found.steps else set()
+        args = [arg for step in found.steps or () for arg in step.args]
+        named = [v for arg in args for v in values_in(arg) if v in made]
+        if not named:
+            return found
+        seen = {v: self.atom(v, UNDEF, None) if left else self.atom(UNDEF, v, None) for v in named}
+        steps = tuple(
+            replace(step, args=tuple(substitute_arg(arg, seen) for arg in step.args))
+            for step in found.steps or ()
+        )
+        return replace(found, steps=steps)
 
     def _keep(self, inner: Value, outer: Value, *, left: bool) -> None:
         """Note the tests inside an arm that tell what a value is, where they can be seen."""
@@ -272,47 +283,6 @@ def _same_static(a: Static, b: Static) -> bool:
         return True
     plain = type(a.value) is type(b.value) and is_plain(a.value)
     return plain and not isinstance(a.value, type) and repr(a.value) == repr(b.value)
-
-
-def can_be_atom(box: Box) -> bool:
-    """Whether a box can be held by one value."""
-    if isinstance(box, Static):
-        simple = box.value is None or isinstance(box.value, bool | int | float | complex | str)
-        return simple or box.atom is not None or not callable(box.value)
-    if isinstance(box, ViewBox):
-        return False
-    if isinstance(box, TupleBox | ListBox | DictBox | RecordBox):
-        return all(can_be_atom(item) for item in box.items)
-    return isinstance(box, Value)
-
-
-def without_value(type_: Type) -> Type:
-    """The type of an integer without the value it has now."""
-    if isinstance(type_, Numeric) and type_.value is not None:
-        return Numeric(type_.dtype, type_.shape, type_.form)
-    return type_
-
-
-def box_type(box: Box) -> Type:
-    """The type of the one value that would hold a box."""
-    match box:
-        case Value():
-            return without_value(box.type)
-        case Static():
-            return without_value(atom_type(Const(box.value)))
-        case ListBox(items):
-            result: Type = Undefined()
-            for item in items:
-                result = join(result, box_type(item))
-            return ListOf(result)
-        case RecordBox(cls, names, items):
-            return TupleOf(tuple(box_type(i) for i in items), names, cls)
-        case TupleBox(items):
-            return TupleOf(tuple(box_type(i) for i in items))
-        case DictBox(keys, items):
-            return TupleOf(tuple(box_type(i) for i in items), keys, dict)
-        case _:
-            return Undefined()
 
 
 @dataclass(eq=False)

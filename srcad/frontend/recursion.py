@@ -9,9 +9,9 @@ from srcad import errors
 from srcad.frontend.aliases import doubtful
 from srcad.frontend.boxes import Box, Structure
 from srcad.frontend.headers import covers, header, widened
-from srcad.frontend.merge import box_type
 from srcad.frontend.scope import Diverges, Env, Frame, Session
 from srcad.frontend.syntax import calls_itself
+from srcad.frontend.united import box_type
 from srcad.ir.core import (
     NONE,
     Atom,
