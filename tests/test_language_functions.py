@@ -20,6 +20,7 @@ from numpy import tanh as squash
 
 import srcad
 from srcad import grad, gradient
+from srcad.frontend import recursion
 from tests.numeric import assert_gradient
 from tests.programs import elsewhere
 from tests.programs.elsewhere import long_helper, scaled
@@ -409,3 +410,35 @@ def test_second_order_of_several_arguments() -> None:
     assert_gradient(gradient, lambda a, b: grad(f)(a, b), 0.6, 1.2)
     assert_gradient(gradient, lambda a, b: grad(f, wrt=1)(a, b), 0.6, 1.2)
     assert_gradient(gradient, lambda a, b: grad(f, wrt=(0, 1))(a, b)[1] * a, 0.6, 1.2)
+
+
+SCALE = 0.7
+
+
+def scaled_recursion(x, depth):
+    return x if depth == 0 else np.sin(SCALE * scaled_recursion(x, depth - 1))
+
+
+def called_once(x):
+    return scaled_recursion(x * 1.0, 2)
+
+
+def test_a_recursive_function_that_reads_a_global_is_read_for_one_call_only(monkeypatch):
+    """A global is the same at every call: what was read for the first call serves the others."""
+    counted, read = [], recursion._read_once
+    monkeypatch.setattr(recursion, "_read_once", lambda *args: counted.append(1) or read(*args))
+
+    x = np.float64(0.4)
+    grad(called_once)(x)
+    readings = len(counted)
+    counted.clear()
+    gradient = grad(called_three_times)(x)
+
+    assert len(counted) == readings
+    slope = (called_three_times(x + 1e-6) - called_three_times(x - 1e-6)) / 2e-6
+    np.testing.assert_allclose(gradient, slope, rtol=1e-8)
+
+
+def called_three_times(x):
+    y = scaled_recursion(x * 1.0, 2)
+    return y * scaled_recursion(y, 3) + scaled_recursion(np.cos(x), 1)

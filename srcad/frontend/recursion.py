@@ -55,7 +55,7 @@ class Variant:
 
     def fits(self, s: Session, bound: dict[str, Box]) -> bool:
         """Whether it serves these arguments."""
-        if self.extra and not self.running:
+        if not self.running and not set(self.extra) <= {c.value for c in s.captures}:
             return False  # what it reads of its surroundings may be another value by now
         names = self.headers.keys() == bound.keys()
         return names and all(covers(s, self.headers[n], bound[n]) for n in self.headers)
