@@ -38,6 +38,7 @@ class Frame:
     `consumer` is who uses a generator's values.  `handlers` are the classes that the ``try`` around
     what is read catch one by one; `attempts` counts those read whole; `errors` are being handled;
     `awaited` counts the ``finally`` clauses that run, and read names, also after a ``return``.
+    `missed` are the names that were read where nothing was bound to them.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Frame:
     errors: tuple[Box, ...] = ()
     attempts: int = 0
     awaited: int = 0
+    missed: set[str] = field(default_factory=set)
 
     def ends(self, tag: int) -> None:
         """The statements read so far certainly end with this tag."""

@@ -32,6 +32,7 @@ def lookup(s: Session, name: str) -> Box:
         if not isinstance(box, Unbound):
             return box
         if name in frame.local:
+            frame.missed.add(name)
             unbound(s, name, local=frame is s.frame)
         if name in frame.cells:
             step = ("cell", name)

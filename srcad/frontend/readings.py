@@ -27,6 +27,7 @@ from srcad.frontend.boxes import (
     mapped,
     mutable_parts,
     same_structure,
+    values_of,
 )
 from srcad.frontend.carried import Key, Made, Memory, leaves
 from srcad.frontend.control import (
@@ -48,7 +49,7 @@ from srcad.frontend.meetings import settle_aliases
 from srcad.frontend.scope import DEAD, Diverges, Env, Session
 from srcad.frontend.sequences import Sequences
 from srcad.frontend.storage import note_laid_out
-from srcad.frontend.unsure import note_header, note_outputs
+from srcad.frontend.unsure import is_unsure, note_header, note_outputs
 from srcad.ir.builder import Builder
 from srcad.ir.core import (
     NONE,
@@ -176,11 +177,20 @@ class LoopReader:
                 if not covers(s, known, end):
                     self.headers[key] = widened(s, known, end, user_name(name), same)
                     self.memory.renewed(key, known, self.headers[key], end)
-                    stable = False
+                    stable = stable and self._is_bound_first(key, known, end)
         if dead:
             return stable
         stable = stable and self._memory_holds(reading)
         return self._keeps_objects(reading) and stable
+
+    def _is_bound_first(self, key: Key, known: Box, end: Box) -> bool:
+        """Whether a trip certainly binds a name before it reads it: what was there is not seen."""
+        s, (level, name) = self.s, key
+        if not isinstance(known, Unbound) or name.startswith("%") or name in s.frames[level].missed:
+            return False
+        values = values_of(end) if isinstance(end, Value | Structure) else ()
+        sure = not any(v in s.partial or is_unsure(s, v) for v in values)
+        return sure and not list(mutable_parts(end))
 
     def _keeps_objects(self, reading: Reading) -> bool:
         """Whether every object of the headers is one object before the loop and after a trip."""

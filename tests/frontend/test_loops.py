@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
+import srcad
+from srcad.frontend.readings import LoopReader
 from tests.adapter import evaluated
 
 
@@ -63,3 +68,45 @@ def test_the_target_keeps_its_last_value():
 
 def test_a_reassigned_target_does_not_change_the_trips():
     assert evaluated(target_reassigned, 4) == target_reassigned(4)
+
+
+def bound_in_every_trip(xs, n):
+    total = np.sum(xs)
+    for k in range(n):
+        scale = np.sin(xs[k]) * k
+        shifted = xs * scale
+        total = total + np.sum(shifted)
+    return total * scale + shifted[0]
+
+
+def bound_in_some_trips(xs, n):
+    total = 0.0
+    for k in range(n):
+        if k % 2 == 0:
+            scale = np.sin(xs[k])
+        total = total + scale * xs[k]
+    return total
+
+
+def bound_before_a_break(xs, n):
+    for k in range(n):
+        if xs[k] > 0.5:
+            break
+        scale = np.sin(xs[k])
+    return scale
+
+
+@pytest.mark.parametrize(
+    ("f", "readings"),
+    [(bound_in_every_trip, 1), (bound_in_some_trips, 2), (bound_before_a_break, 2)],
+)
+def test_a_loop_is_read_again_only_where_a_trip_sees_an_earlier_one(f, readings, monkeypatch):
+    """A name that every trip binds before it is read there is carried, but nobody sees it."""
+    xs, counted, read = np.array([0.3, 0.1, 0.7]), [], LoopReader._once
+    monkeypatch.setattr(LoopReader, "_once", lambda self: counted.append(self) or read(self))
+
+    gradient = srcad.grad(f)(xs, 3)
+
+    assert len(counted) == readings
+    slopes = [(f(xs + h, 3) - f(xs - h, 3)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-8)
