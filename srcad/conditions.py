@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from srcad.overlaps import backward_axes
 from srcad.paths import EACH, Path, follow, read
 from srcad.request import code_of
 from srcad.types import (
@@ -199,6 +200,8 @@ class Conditions:
                 self.is_class(first, self.class_name(expected))
             case "contiguous":
                 self.add(f"{first}.flags.c_contiguous")
+            case "backward":
+                self.add(f"{self.constant(backward_axes)}({first}) == {expected}")
             case "equals":
                 self.equals(first, self.names.get(path, first), expected)
 

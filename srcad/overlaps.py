@@ -102,6 +102,11 @@ def places(*arrays: np.ndarray) -> tuple[Any, ...]:
     return (count, *found)
 
 
+def backward_axes(array: np.ndarray) -> tuple[int, ...]:
+    """The axes along which an array runs through memory backwards."""
+    return tuple(axis for axis, stride in enumerate(array.strides) if stride < 0)
+
+
 def names_of(indices: Iterable[Iterable[int]], names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """The names of grouped positions."""
     return tuple(tuple(names[k] for k in group) for group in indices)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import srcad
+from srcad import testing
 from srcad.errors import MutationError
 
 
@@ -395,6 +396,45 @@ def test_arguments_that_share_memory_see_the_writes_of_each_other(arguments):
     np.testing.assert_allclose(
         total, differences(lambda b: of_two(*arguments(b)), base), rtol=2e-7, atol=2e-7
     )
+
+
+def product_with_a_view(x, y):
+    y += x
+    return np.sum(np.tanh(SQUARE @ y)) * x[0]
+
+
+SQUARE = np.cos(np.arange(25.0)).reshape(5, 5)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_runs_backwards_in_shared_memory_is_added_in_its_own_order(seed):
+    """A matrix product rounds otherwise where the entries lie the other way round."""
+    base = np.random.default_rng(seed).normal(size=5)
+    value_of = srcad.value_and_grad(product_with_a_view, wrt=(0, 1))
+
+    for pair in (lambda b: (b, b[::-1]), lambda b: (b, b[:]), lambda b: (b[::-1], b)):
+        value, _ = value_of(*pair(base))
+
+        assert value == product_with_a_view(*pair(base.copy()))
+
+
+def product_with_a_view_of_no_name(x, c):
+    w = np.flip(x)
+    w[1] /= 2.0
+    x = np.tanh(w)
+    seen = w.T
+    seen[0] = c
+    return np.sum(np.tanh(SQUARE @ seen)) * x[0]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_view_that_runs_backwards_does_so_after_a_write(seed):
+    x = np.random.default_rng(seed).normal(size=5)
+
+    value, _ = srcad.value_and_grad(product_with_a_view_of_no_name)(x, 0.3)
+
+    assert value == product_with_a_view_of_no_name(x.copy(), 0.3)
+    testing.check_grads(product_with_a_view_of_no_name, (x, 0.3), order=1)
 
 
 def test_a_write_after_a_loop_is_one_into_the_argument():

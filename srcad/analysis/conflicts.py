@@ -12,10 +12,14 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.sharing import LIST_STORES, STORES, Sharing
 from srcad.ir import primitives
+from srcad.ir.apart import parts_of
 from srcad.ir.core import (
+    Arg,
     Atom,
     Block,
     Call,
+    Const,
+    Display,
     For,
     Function,
     If,
@@ -36,6 +40,7 @@ from srcad.records import dataclass
 from srcad.runtime import owned
 from srcad.types import ListOf, Numeric
 
+_NONES = (Const(None), Const(None))
 _ACCUMULATE = frozenset({operator.add, operator.sub})
 
 
@@ -206,3 +211,20 @@ def copy_of(source: Atom, result: Value, near: Op) -> Call:
     elif isinstance(type_, Numeric) and type_.form == "array":
         target = np.copy
     return Call(target=target, args=(source,), result=result, where=near.where, half=near.half)
+
+
+def is_reversed(op: Call) -> bool:
+    """Whether a call shows all of an array, perhaps some axis of it in reverse."""
+    whole = op.args[0] if op.half == "primal" and op.args else None
+    if not isinstance(whole, Value) or not isinstance(whole.type, Numeric):
+        return False
+    if op.target is np.flip:
+        return True
+    return op.target is operator.getitem and all(map(_is_all, parts_of(op.args[1])))
+
+
+def _is_all(part: Arg) -> bool:
+    """Whether a part of an index is a slice of a whole axis, in one order or the other."""
+    if not isinstance(part, Display) or part.kind != "slice":
+        return part in (Const(Ellipsis), Const(None))
+    return part.items[:2] == _NONES and part.items[2] in (Const(None), Const(-1))

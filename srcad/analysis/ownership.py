@@ -15,7 +15,7 @@ from dataclasses import field
 
 import numpy as np
 
-from srcad.analysis.conflicts import Conflicts, candidates, copy_of
+from srcad.analysis.conflicts import Conflicts, candidates, copy_of, is_reversed
 from srcad.analysis.freshness import fresh_results
 from srcad.analysis.sharing import (
     STORES,
@@ -228,6 +228,8 @@ class _Cures:
         op, _ = self.facts.definition.get(value, (None, None))
         if not isinstance(op, Call) or op in self.facts.stores or not _is_copyable(value):
             return False
+        if is_reversed(op) and not self._can_be_copied(op.args[0]):
+            return False  # it was copied before, and that did not help
         return (
             isinstance(value.type, Numeric) and not makes_fresh(op) and value is not store.args[0]
         )
@@ -292,6 +294,11 @@ class _Cures:
             return [copy_of(first, base, op), replace(op, args=(base, *op.args[1:]))]
         if op.result not in self.views:
             return [op]
+        if is_reversed(op):  # a copy of the view would lie the other way round
+            whole = op.args[0]
+            assert isinstance(whole, Value)
+            copied = Value(whole.type, whole.hint)
+            return [copy_of(whole, copied, op), replace(op, args=(copied, *op.args[1:]))]
         taken = Value(op.result.type)
         call = copy_of(taken, op.result, op)
         if op.target in (item, field_of):  # what an arm that was not taken has saved is None

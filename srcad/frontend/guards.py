@@ -8,7 +8,7 @@ from srcad.frontend.boxes import Path
 from srcad.ir.core import Value
 from srcad.records import dataclass
 
-GuardKind = Literal["is", "code", "equals", "class", "contiguous"]
+GuardKind = Literal["is", "code", "equals", "class", "contiguous", "backward"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +17,8 @@ class Guard:
 
     ``"is"``: the same object; ``"code"``: a function with the same code object; ``"equals"``: the
     same constant (type and value); ``"class"``: an instance of exactly the same class;
-    ``"contiguous"``: an array whose entries lie next to each other.
+    ``"contiguous"``: an array whose entries lie next to each other; ``"backward"``: an array that
+    runs backwards along these axes.
     """
 
     path: Path

@@ -206,13 +206,13 @@ def seen_from(s: Session, value: Value) -> tuple[Value, tuple[Step, ...]]:
     """
     named = {one for frame in s.frames for box in frame.env.values() for one in inner_values(box)}
     best: tuple[Value, tuple[Step, ...]] = value, ()
-    for base, steps in _bases(s, value):
+    for base, steps in bases(s, value):
         if base in named:
             best = base, steps
     return best
 
 
-def _bases(s: Session, value: Value) -> Iterator[tuple[Value, tuple[Step, ...]]]:
+def bases(s: Session, value: Value) -> Iterator[tuple[Value, tuple[Step, ...]]]:
     """The arrays of which a value is a view, the nearest first, with the steps from there."""
     steps: tuple[Step, ...] = ()
     while value in s.laid_as:
@@ -269,7 +269,7 @@ def _follow(
                 now = _shown(s, objects, root, place, box, box)
             else:
                 now = next((realised(s, new[base], steps, box.hint)
-                            for base, steps in _bases(s, box) if base in new), None)  # fmt: skip
+                            for base, steps in bases(s, box) if base in new), None)  # fmt: skip
             taken[box] = Stale(box, where) if now is None else now
         return taken[box]
 

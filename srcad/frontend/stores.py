@@ -15,11 +15,14 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.boxes import Box, Static
 from srcad.frontend.each import in_each, is_either
+from srcad.frontend.layout import in_order, shape_of
+from srcad.frontend.noting import layout
 from srcad.frontend.operators import operate
 from srcad.frontend.places import Step, is_number_index
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import (
     READ_ONLY,
+    bases,
     current,
     origin,
     overwritten,
@@ -68,7 +71,8 @@ def _written(s: Session, array: Value, index: Arg | None, value: Box, target: An
         (object_,) = where.objects
         root = array if where.steps == () else current(s, object_)
     if root is None:
-        base, steps = seen_from(s, array)
+        base, steps = _written_through(s, array)
+        _check_writable(s, steps)
         new = _put(s, base, steps, index, value, target)
         overwritten(s, base, new)
         return realised(s, new, steps, array.hint) if steps else new
@@ -78,6 +82,24 @@ def _written(s: Session, array: Value, index: Arg | None, value: Box, target: An
     place = steps if index is None else (*steps, Step(operator.getitem, (index,)))
     rewritten(s, root, new_root, place)
     return new_root if not steps else realised(s, new_root, steps, array.hint)
+
+
+def _written_through(s: Session, array: Value) -> tuple[Value, tuple[Step, ...]]:
+    """The array that a write goes to if it goes to no name's whole array, and the steps from there.
+
+    A view that does not lie in C order stays one, also where nothing else shows the memory: NumPy
+    may add in another order where the entries lie otherwise, and round otherwise.
+    """
+    base, steps = named = seen_from(s, array)
+    if _is_in_order(s, base):
+        return named
+    further = ((one, way) for one, way in bases(s, array) if len(way) >= len(steps))
+    return next((found for found in further if _is_in_order(s, found[0])), named)
+
+
+def _is_in_order(s: Session, array: Value) -> bool:
+    shape = shape_of(array)
+    return shape is not None and layout(s, array) == in_order(shape)
 
 
 def _new_version(s: Session, array: Value, index: Arg | None, value: Box, target: Any) -> Value:

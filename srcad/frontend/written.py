@@ -13,7 +13,7 @@ from srcad.frontend.scope import Session
 from srcad.frontend.storage import Origin, inner_values, note_laid_out
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.overlaps import places
+from srcad.overlaps import backward_axes, places
 from srcad.types import INT, Numeric, TupleOf
 
 
@@ -55,9 +55,30 @@ def _overlaid(s: Session, group: Sequence[Value], name: str) -> dict[str, Box]:
         base = s.emit(primitives.updated, base, place, value)
     found: dict[str, Box] = {name: base}
     for value, place in zip(group, parts[1:], strict=True):
-        view = s.emit(operator.getitem, base, place, hint=value.hint)
-        s.origins[view] = Origin(frozenset({base}), (Step(operator.getitem, (place,)),))
+        view, steps = base, list[Step]()
+        for step in _steps(s, value, place):
+            view = s.emit(step.target, view, *step.args, hint=value.hint)
+            steps.append(step)
+        s.origins[view] = Origin(frozenset({base}), tuple(steps))
         note_laid_out(s, view, value)
         found[value.hint or ""] = view
     s.origins[base] = Origin(frozenset({base}))
     return found
+
+
+def _steps(s: Session, value: Value, place: Value) -> Iterator[Step]:
+    """The steps from the copy to one of its views.
+
+    What is gathered lies in order.  A view that runs backwards is turned once more, so that it does
+    here, too: NumPy adds in another order there, and rounds otherwise.
+    """
+    path = s.paths.get(value)
+    given = s.arguments.get(path[0][1]) if path is not None else None
+    axes = backward_axes(given) if isinstance(given, np.ndarray) else ()
+    if path is not None:
+        s.guard(path, "backward", axes)
+    turns = [Step(np.flip, (Const(axis),)) for axis in axes]
+    for turn in turns:
+        place = s.emit(turn.target, place, *turn.args)
+    yield Step(operator.getitem, (place,))
+    yield from turns
