@@ -201,10 +201,15 @@ class Meeting:
 
     def _sighted(self, atom: Atom, *, left: bool) -> Atom:
         """An atom of an arm, or, if that is ambiguous by itself, what stands for it outside."""
-        if not isinstance(atom, Value) or atom not in self.session.either:
+        s = self.session
+        if not isinstance(atom, Value):
+            return atom
+        known = origin(s, atom)
+        seen = self._seen_outside(known, left=left)
+        if seen is known and atom not in s.either:
             return atom
         found = Value(atom.type, atom.hint)
-        self.session.origins[found] = self._seen_outside(origin(self.session, atom), left=left)
+        s.origins[found] = seen
         self._keep(atom, found, left=left)
         return found
 
