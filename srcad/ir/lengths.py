@@ -28,6 +28,7 @@ from srcad.types import (
     at_least,
     constant_extent,
     fresh_extent,
+    int_type,
     resolved,
 )
 
@@ -298,6 +299,20 @@ def _outer(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     return Numeric(np.result_type(*dtypes), tuple(sizes), "array") if len(sizes) == 2 else None
 
 
+def _size(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``array.size``: a product of lengths of which at most one is unknown before the call."""
+    array = argument_type(args[0])
+    if len(args) > 1 or kwargs or not isinstance(array, Numeric) or array.shape is None:
+        return None
+    product = constant_extent(1)
+    for length in map(resolved, array.shape):
+        if product.terms and length.terms:
+            return None
+        counted, factor = (length, product) if length.terms else (product, length)
+        product = counted.scaled(factor.constant)
+    return int_type(product)
+
+
 _EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
     operator.getitem: _read,
     np.reshape: _reshaped,
@@ -307,4 +322,5 @@ _EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
     np.dot: _multiplied,
     np.einsum: _summed,
     np.outer: _outer,
+    np.size: _size,
 }

@@ -99,7 +99,7 @@ def is_known(type_: Type) -> bool:
         case TupleOf(items):
             return all(is_known(t) for t in items)
         case ListOf(item):
-            return isinstance(item, Numeric)
+            return isinstance(item, Numeric) or (isinstance(item, ListOf) and is_known(item))
         case _:
             return True
 

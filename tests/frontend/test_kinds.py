@@ -314,6 +314,14 @@ def rotation(t):
         (lambda x: np.stack([[x, x], [1.0, x]]), (0.5,), "float64[2, 2]"),
         (lambda x: np.block([[x, x], [x, x]]), (A,), "float64[2*x_0, 2*x_1]"),
         (lambda x: np.asarray([[1.0, x]], dtype=np.float32), (2.0,), "float32[1, 2]"),
+        (lambda x: np.ones(x.size) * x, (X,), "float64[x_0]"),
+        (lambda x: np.ones(x[:, :3].size), (np.ones((2, 3)),), "float64[3*x_0]"),
+        (lambda x: np.diag(x) + np.diag(x[1:], -1), (X,), "float64[x_0, x_0]"),
+        (
+            lambda x: np.array([[x * i for i in range(int(x))] for _ in range(2)]),
+            (3.0,),
+            "float64[2, n]",
+        ),
         (lambda x: np.array([[*x], [x.sum(), 1.0]]), ((np.ones(2)),), "float64[2, 2]"),
     ],
 )
