@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from srcad import grad, gradient
+from srcad import grad, gradient, testing, value_and_grad
 from tests.numeric import assert_gradient
 
 V = np.array([0.3, -0.7, 1.1, 0.45])
@@ -265,3 +265,41 @@ LISTS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_of_numbers_is_an_array_to_numpy(name: str) -> None:
     assert_gradient(gradient, LISTS[name], V)
+
+
+ROWS_AND_COLUMNS: dict[str, Callable[[Any, Any], Any]] = {
+    "arrays": lambda x, m: np.r_[x, x * x],
+    "numbers": lambda x, m: np.r_[x[0], 2.0, x[1] * x[2], np.float64(3.0)],
+    "one part": lambda x, m: np.r_[x],
+    "ranges": lambda x, m: np.r_[0:3, x, 1:2:3j] * 2.0,
+    "a list": lambda x, m: np.r_[[x[0], x[1]], x],
+    "matrices": lambda x, m: np.r_[m, 2.0 * m],
+    "columns": lambda x, m: np.c_[x, np.ones(x.size), x * x],
+    "columns of a matrix": lambda x, m: np.c_[m.T, x],
+    "columns of numbers": lambda x, m: np.c_[x[0], 2.0, x[1]],
+    "a bound": lambda x, m: np.r_[0.0 : x[0] : 4j, x[1]],
+}
+
+
+@pytest.mark.parametrize("f", ROWS_AND_COLUMNS.values(), ids=ROWS_AND_COLUMNS)
+def test_rows_and_columns_are_joined(f) -> None:
+    """What ``np.r_`` and ``np.c_`` join carried no derivative: they were taken for an index."""
+
+    def total(x, m):
+        joined = f(x, m)
+        return np.sum(np.sin(joined) * np.cos(np.arange(joined.size)).reshape(joined.shape))
+
+    value, _ = value_and_grad(total, wrt=(0, 1))(V, M)
+
+    assert value == total(V, M)
+    testing.check_grads(total, (V, M), wrt=(0, 1), order=1)
+
+
+def test_joined_columns_are_written_as_numpy_calls() -> None:
+    def f(a, b):
+        return np.sum((np.c_[np.ones(a.size), a] @ b) ** 2)
+
+    text = grad(f, wrt=(0, 1)).inspect(V, np.ones(2)).adjoint_source
+
+    assert "np.outer(g, b)" in text
+    assert "ndim" not in text

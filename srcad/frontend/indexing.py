@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from srcad import errors
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
 from srcad.frontend.control import choose
 from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import known
+from srcad.frontend.layout import shape_of
 from srcad.frontend.names import box_of_object
 from srcad.frontend.objects import special
 from srcad.frontend.scope import Diverges, Session
@@ -64,14 +66,61 @@ def getitem(s: Session, box: Box, index: Box) -> Box:
             if box.path is None
             else attribute_item(s, box, index.value)
         )
-    if (
-        isinstance(box, Static)
-        and box.path is None
-        and box.atom is None
-        and any(box.value is maker for maker in (np.r_, np.c_, np.s_))
-    ):
-        return s.box(s.emit(operator.getitem, box, index))
+    if isinstance(box, Static) and (box.value is np.r_ or box.value is np.c_):
+        return joined(s, box, index)
     return s.box(s.emit(operator.getitem, box, index))
+
+
+def joined(s: Session, maker: Static, index: Box) -> Box:
+    """``np.r_[a, b]``: entries one after the other; ``np.c_[a, b]``: columns side by side."""
+    parts = index.items if isinstance(index, TupleBox) else (index,)
+    if not s.is_active(*parts) or any(_is_told(part) for part in parts):
+        return s.box(s.emit(operator.getitem, maker, index))
+    columns = maker.value is np.c_
+    arrays = [_as_part(s, part, columns=columns) for part in parts]
+    axis = {"axis": Static(-1)} if columns else {}
+    return s.invoke(s, Static(np.concatenate), (ListBox(tuple(arrays)),), axis)
+
+
+def _is_told(part: Box) -> bool:
+    """Whether a part is a directive to ``np.r_``, as in ``np.r_["0,2", a]``."""
+    return isinstance(part, Static) and isinstance(part.value, str)
+
+
+def _as_part(s: Session, part: Box, *, columns: bool) -> Box:
+    """What one part of ``np.r_[...]`` adds, as an array of one axis or more; of two for columns."""
+    if isinstance(part, SliceBox):
+        array = _range(s, part)
+    elif isinstance(part, TupleBox | ListBox):
+        array = s.invoke(s, Static(np.array), (part,), {})
+    else:
+        array = part
+    shape = shape_of(s.atom(array))
+    if shape is None:
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot tell how many axes a part of 'np.{'c' if columns else 'r'}_' has",
+            why="the parts are laid out by their axes.",
+            help=("use np.concatenate, np.stack or np.column_stack",),
+        )
+    if not shape:
+        row = ListBox((array,))
+        return s.invoke(s, Static(np.array), (ListBox((row,)) if columns else row,), {})
+    if columns and len(shape) == 1:
+        column = TupleBox((Static(-1), Static(1)))
+        return s.invoke(s, Static(np.reshape), (array, column), {})
+    return array
+
+
+def _range(s: Session, part: SliceBox) -> Box:
+    """``start:stop:step`` in ``np.r_``: a range, or so many places if the step is imaginary."""
+    absent = [isinstance(b, Static) and b.value is None for b in (part.start, part.step)]
+    start = Static(0) if absent[0] else part.start
+    step = Static(1) if absent[1] else part.step
+    if isinstance(step, Static) and isinstance(step.value, complex):
+        count = Static(int(abs(step.value)))
+        return s.invoke(s, Static(np.linspace), (start, part.stop, count), {})
+    return s.invoke(s, Static(np.arange), (start, part.stop, step), {})
 
 
 def attribute_item(s: Session, box: Static, key: Any) -> Box:
