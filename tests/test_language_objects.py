@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from srcad import errors, grad, gradient, value_and_grad
+from srcad import errors, grad, gradient, testing, value_and_grad
 from tests.numeric import assert_gradient
 
 V = np.array([0.3, -0.7, 1.1, 0.5])
@@ -417,3 +418,102 @@ def test_inactive_helpers_write_into_what_they_are_given() -> None:
         return a * len(items)
 
     assert gradient(f, 1.5) == (2.0,)
+
+
+class Scale:
+    """Multiplies what it is given, in ways that no rule of the table knows."""
+
+    __array_priority__ = 1000.0
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __add__(self, other):
+        return other * self.factor + 1.0
+
+    def __radd__(self, other):
+        return other * self.factor - 1.0
+
+    def __matmul__(self, other):
+        return np.sum(other) * self.factor
+
+    def __mul__(self, other):
+        return NotImplemented if isinstance(other, str) else other**2 * self.factor
+
+    def __getitem__(self, index):
+        return index * self.factor
+
+
+SCALE = Scale(2.5)
+FOREIGN: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda x, s: np.sum(s + x),
+    "mul": lambda x, s: np.sum(s * x),
+    "matmul": lambda x, s: (s @ x) ** 2,
+    "getitem": lambda x, s: np.sum(s[x] ** 2),
+}
+
+
+@pytest.mark.parametrize("f", FOREIGN.values(), ids=FOREIGN)
+def test_operators_of_an_object_from_outside_are_read(f) -> None:
+    """They were taken for those of a number: the gradient of ``s + x`` was that of ``x``."""
+    testing.check_grads(lambda x: f(x, SCALE), (V,), order=1)
+    testing.check_grads(f, (V, SCALE), wrt=0, order=1)
+
+
+def test_an_object_on_the_right_may_have_the_operator() -> None:
+    testing.check_grads(lambda x: (x[0] + SCALE) ** 2, (V,), order=1)
+
+
+MASKED = np.ma.array(V, mask=[False, True, False, False])
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", PendingDeprecationWarning)
+    MATRIX = np.matrix(np.outer(V, V) + np.eye(4))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (MASKED * x).sum(),
+        lambda x: np.sum(np.multiply(MASKED, x)),
+        lambda x: np.sum(np.asarray(MATRIX * x[:, None])),
+        lambda x: np.sum(np.asarray(MATRIX @ x)),
+        lambda x: np.sum(x[:, None] + MATRIX),
+        lambda x: np.sum(np.mgrid[0 : x[0] : 5j]),
+        lambda x: np.sum(np.r_["0,2", x, x]),
+    ],
+)
+def test_an_operation_that_only_a_class_knows_is_refused(f) -> None:
+    """The rule of the table gave the masked entry a derivative, and none to a grid's bound."""
+    with pytest.raises(errors.UnsupportedTypeError, match="an operation with a") as caught:
+        gradient(f, V)
+
+    assert caught.value.where is not None
+
+
+def test_without_a_derivative_such_an_operation_runs_as_it_stands() -> None:
+    def f(x):
+        return np.sum(x) * float((MASKED * 2.0).sum()) + np.sum(np.mgrid[0:3] * x[0])
+
+    testing.check_grads(f, (V,), order=1)
+
+
+def test_a_set_of_values_with_a_derivative_is_refused() -> None:
+    """It ended in a recursion without end."""
+    with pytest.raises(errors.UnsupportedSyntaxError, match="set"):
+        gradient(lambda x: max({x[0] * 2.0, x[1]}), V)
+
+
+class Total:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, x):
+        return np.sum(x) * self.factor
+
+
+def test_an_argument_that_is_called_may_read_globals() -> None:
+    """Nothing told which code an argument's ``__call__`` had: reading its globals failed."""
+    f = grad(lambda x, total: total(x) ** 2)
+
+    np.testing.assert_allclose(f(V, Total(2.0)), 8.0 * np.sum(V))
+    np.testing.assert_allclose(f(V, Total(3.0)), 18.0 * np.sum(V))

@@ -230,6 +230,8 @@ def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     call_method = type(function).__call__
     if isinstance(call_method, types.FunctionType) and not isinstance(function, type):
         path = _below(callee.path, ("attr", "__call__"), ("attr", "__func__"))
+        if path is not None:
+            s.guard(path, "code", call_method)
         return _inline(s, callee_of(s, call_method, path), (callee, *args), kwargs)
     return missing_rule(s, function, args, kwargs)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from srcad import errors
 from srcad.frontend.boxes import UNBOUND, Box, DictBox, ListBox, Static, Unbound
+from srcad.frontend.expressions import refuse_set
 from srcad.frontend.forms import lower_statement, lowers
 from srcad.frontend.known import known
 from srcad.frontend.scope import Session
@@ -37,13 +37,7 @@ def set_comprehension(s: Session, node: ast.SetComp) -> Box:
     items = comprehension(s, ast.copy_location(ast.ListComp(node.elt, node.generators), node))
     if isinstance(items, ListBox) and all(isinstance(i, Static) for i in items.items):
         return Static(frozenset(known(s, i, "a set item") for i in items.items))
-    return s.refuse(
-        errors.UnsupportedSyntaxError,
-        "cannot differentiate through a set",
-        node=node,
-        why="the order of a set is not defined.",
-        help=("use a list",),
-    )
+    return refuse_set(s, node)
 
 
 def _run(s: Session, node: ast.expr, body: ast.stmt, result: str, empty: Box) -> Box:

@@ -6,7 +6,7 @@ Operators are in `operators`, indexing in `indexing`, calls in `calls`.
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.attributes import read_attribute
@@ -75,7 +75,20 @@ def set_display(s: Session, node: ast.Set) -> Box:
     items = starred(s, node.elts)
     if all(isinstance(item, Static) for item in items):
         return Static(frozenset(item.value for item in items if isinstance(item, Static)))
+    if s.is_active(*items):
+        refuse_set(s, node)
     return s.emit(set, ListBox(items), type=Opaque(set))
+
+
+def refuse_set(s: Session, node: ast.expr) -> NoReturn:
+    """Refuse a set whose items carry a derivative."""
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot differentiate through a set",
+        node=node,
+        why="the order of a set is not defined.",
+        help=("use a list",),
+    )
 
 
 @lowers(ast.Dict)

@@ -19,7 +19,7 @@ from srcad.frontend.aliases import write
 from srcad.frontend.boxes import BoundBox, Box, Path, RecordBox, Static
 from srcad.frontend.frames import Kept
 from srcad.frontend.known import raises
-from srcad.frontend.names import STABLE_MODULES, box_of_object
+from srcad.frontend.names import STABLE_MODULES, box_of_object, is_library
 from srcad.frontend.scope import Session
 
 _PLAIN = ("__new__", "__setattr__", "__delattr__", "__getattribute__")
@@ -194,7 +194,12 @@ def delete_attribute(s: Session, box: RecordBox, name: str) -> None:
 
 # ------------------------------------------------------------------------------ operators
 def special(s: Session, box: Box, name: str, *args: Box) -> Box | None:
-    """``box.__name__(*args)`` where the class of an object defines it in Python."""
+    """``box.__name__(*args)`` where the class of an object defines it in Python.
+
+    An object that is not made here runs its own method; only a derivative needs it to be read.
+    """
+    if isinstance(box, Static) and s.is_active(*args):
+        return _special_of_surroundings(s, box, name, args)
     if not isinstance(box, RecordBox):
         return None
     found = inspect.getattr_static(box.cls, name, None)
@@ -203,6 +208,17 @@ def special(s: Session, box: Box, name: str, *args: Box) -> Box | None:
     return s.invoke(
         s, BoundBox(method(s, box.cls, name, found, class_path(s, box)), (box,)), args, {}
     )
+
+
+def _special_of_surroundings(s: Session, box: Static, name: str, args: Args) -> Box | None:
+    found = inspect.getattr_static(type(box.value), name, None)
+    if not isinstance(found, types.FunctionType) or is_library(found):
+        return None
+    path = None if box.path is None else (*box.path, ("attr", name), ("attr", "__func__"))
+    if path is not None:
+        s.guard(path, "code", found)
+    result = s.invoke(s, Static(found, path), (box, *args), {})
+    return None if isinstance(result, Static) and result.value is NotImplemented else result
 
 
 NAMES: dict[Any, tuple[str, str]] = {
@@ -224,7 +240,8 @@ NAMES: dict[Any, tuple[str, str]] = {
 
 def of_objects(s: Session, target: Any, left: Box, right: Box) -> Box | None:
     """An operator that the class of an operand defines."""
-    if target not in NAMES or not (isinstance(left, RecordBox) or isinstance(right, RecordBox)):
+    kinds = (RecordBox, Static)
+    if target not in NAMES or not (isinstance(left, kinds) or isinstance(right, kinds)):
         return None
     own, reflected = NAMES[target]
     found = special(s, left, own, right)

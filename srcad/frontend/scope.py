@@ -41,6 +41,7 @@ from srcad.frontend.boxes import (
     values_of,
 )
 from srcad.frontend.either import Either
+from srcad.frontend.foreign import check_operands
 from srcad.frontend.frames import (
     DEAD,
     RETURN_NAME,
@@ -241,20 +242,19 @@ class Session:
         result = self.builder.call(
             target, *arguments, kwargs=keywords, effect=effect, type=type, hint=hint
         )
-        values = self.builder.ops[-1].operands
         note(self, target, arguments, keywords, result)
         note_element(self, target, arguments, result)
-        if self.carries(target, values, result):
+        if self.carries(target, self.builder.ops[-1].operands, result):
             self.active.add(result)
+            check_operands(self, target, arguments)
         return result
 
     def carries(self, target: Any, values: Iterable[Value], result: Value) -> bool:
         """Whether a derivative may flow from these inputs to this result."""
         if not any(v in self.active for v in values):
             return False
-        if isinstance(result.type, Numeric) and result.type.kind == "b":
-            return False
-        return not is_nondifferentiable(target)
+        is_flag = isinstance(result.type, Numeric) and result.type.kind == "b"
+        return not is_flag and not is_nondifferentiable(target)
 
     # ------------------------------------------------------------------ boxes and atoms
     def arg(self, box: Box | Arg) -> Arg:

@@ -1,0 +1,63 @@
+"""Objects that are neither numbers nor arrays nor containers, as operands.
+
+What ``+`` or ``[...]`` or `numpy.multiply` does with such an object is known to its class alone: a
+masked array, a matrix, a table of another library.  A rule of the table would be wrong for it.
+"""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from srcad import errors
+from srcad.ir.core import Arg, Const, Display
+from srcad.rules import registry
+from srcad.signature import ARRAY_CLASSES
+from srcad.types import Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.scope import Session
+
+_TELLING = ("__array_ufunc__", "__array__", "__add__", "__mul__", "__matmul__", "__getitem__")
+_KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, dict, range, slice)
+
+
+def check_operands(s: Session, target: Any, arguments: Iterable[Arg]) -> None:
+    """Refuse an operation with a derivative one of whose operands is foreign."""
+    for arg in arguments:
+        cls = class_of(arg)
+        if cls is None or not is_foreign(cls) or _is_linear_map(target, cls):
+            continue
+        if registry.lookup(target) is None:
+            return
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot differentiate through an operation with a {cls.__name__!r}",
+            why="only its class knows what the operation does.",
+            help=("make it an array first:  np.asarray(...)",),
+        )
+
+
+def class_of(arg: Arg) -> type | None:
+    """The class of an operand that is an object, where it is known."""
+    if isinstance(arg, Const):
+        return type(arg.value)
+    if isinstance(arg, Display) or not isinstance(arg.type, Opaque):
+        return None
+    return arg.type.cls
+
+
+def is_foreign(cls: type) -> bool:
+    """Whether objects of a class do arithmetic, or have items, in a way of their own."""
+    if cls in ARRAY_CLASSES or issubclass(cls, _KNOWN):
+        return False
+    return any(hasattr(cls, name) for name in _TELLING)
+
+
+def _is_linear_map(target: Any, cls: type) -> bool:
+    """Whether this is the product with a sparse matrix, which has a transpose like any other."""
+    return target is operator.matmul and cls.__module__.startswith("scipy.sparse")
