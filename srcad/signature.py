@@ -21,6 +21,7 @@ import numpy as np
 from srcad.paths import EACH, Path
 from srcad.records import dataclass
 from srcad.types import (
+    ARRAY_CLASSES,
     COMPLEX,
     FLOAT,
     OPAQUE,
@@ -39,7 +40,6 @@ from srcad.types import (
     symbol_extent,
 )
 
-ARRAY_CLASSES = (np.ndarray, np.memmap)
 _LONGEST_STATIC = 64
 _LARGEST_DICT = 256
 _DEEPEST = 16

@@ -55,6 +55,7 @@ DType = np.dtype[Any]
 
 
 Shape = tuple[Extent, ...]
+ARRAY_CLASSES = (np.ndarray, np.memmap)  # their subclasses do arithmetic in ways of their own
 
 
 def same_dtype(a: DType | None, b: DType | None) -> bool:
@@ -227,7 +228,7 @@ def type_of_constant(value: object) -> Type:
         return COMPLEX
     if isinstance(value, np.generic):
         return Numeric(value.dtype, (), "numpy")
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and type(value) in ARRAY_CLASSES:
         return array_type(value.dtype, tuple(constant_extent(n) for n in value.shape))
     if isinstance(value, tuple):
         return TupleOf(tuple(type_of_constant(v) for v in value))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from srcad import grad, gradient, testing, value_and_grad
+from srcad import errors, grad, gradient, testing, value_and_grad
 from tests.numeric import assert_gradient
 
 V = np.array([0.3, -0.7, 1.1, 0.45])
@@ -303,3 +303,27 @@ def test_joined_columns_are_written_as_numpy_calls() -> None:
 
     assert "np.outer(g, b)" in text
     assert "ndim" not in text
+
+
+LISTED: dict[str, Callable[[Any], Any]] = {
+    "points": lambda x: np.trapezoid([1.0, 2.0, 4.0, 3.0], x=x),
+    "values by name": lambda x: np.trapezoid(x=x, y=[1.0, 2.0, 4.0, 3.0]),
+    "ufunc": lambda x: np.sum(np.multiply([1.0, 2.0, 4.0, 3.0], x)),
+    "nested": lambda x: np.sum(np.matmul([[1.0, 2.0, 4.0, 3.0]] * 2, x) ** 2),
+    "where": lambda x: np.sum(np.where([True, False, True, False], x, [1.0, 2.0, 3.0, 4.0]) ** 2),
+    "clip": lambda x: np.sum(np.clip(x, [-1.0] * 4, [0.2] * 4)),
+    "broadcast": lambda x: np.sum(np.broadcast_arrays(x, M)[0] * M),
+    "bytes": lambda x: x.nbytes * x[0] + x.itemsize * x[1],
+}
+
+
+@pytest.mark.parametrize("f", LISTED.values(), ids=LISTED)
+def test_lists_beside_an_array_are_arrays_to_its_rule(f) -> None:
+    """``y[1:] + y[:-1]`` of a list is a longer list: the gradient had another shape."""
+    assert value_and_grad(f)(V)[0] == f(V)
+    testing.check_grads(f, (V,), order=1)
+
+
+def test_an_array_of_objects_is_refused() -> None:
+    with pytest.raises(errors.UnsupportedTypeError, match="array of objects"):
+        gradient(lambda x: np.sum(np.array([x[0], x[1]], dtype=object)), V)

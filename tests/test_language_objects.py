@@ -517,3 +517,63 @@ def test_an_argument_that_is_called_may_read_globals() -> None:
 
     np.testing.assert_allclose(f(V, Total(2.0)), 8.0 * np.sum(V))
     np.testing.assert_allclose(f(V, Total(3.0)), 18.0 * np.sum(V))
+
+
+class Tagged:
+    def __init__(self, v):
+        self.v = v
+
+    def __abs__(self):
+        return self.v * 7.0
+
+    def __round__(self, n=0):
+        return self.v * 9.0
+
+    def __divmod__(self, other):
+        return self.v * other, other
+
+    def __float__(self):
+        return float(self.v) * 2.0
+
+
+BUILTINS: dict[str, Callable[[Any], Any]] = {
+    "abs": lambda x: abs(Tagged(x[0])),
+    "round": lambda x: round(Tagged(x[0])),
+    "round to": lambda x: round(Tagged(x[0]), 2),
+    "divmod": lambda x: divmod(Tagged(x[0]), 3.0)[0] * x[1],
+    "float": lambda x: float(Tagged(x[0])) ** 2,
+}
+
+
+@pytest.mark.parametrize("f", BUILTINS.values(), ids=BUILTINS)
+def test_builtins_ask_the_methods_of_an_object(f) -> None:
+    """``round`` of an object made here had no derivative, as if it were a number."""
+    assert value_and_grad(f)(V)[0] == f(V)
+    testing.check_grads(f, (V,), order=1)
+
+
+def test_the_dictionary_of_an_object_made_here_is_refused() -> None:
+    with pytest.raises(errors.UnsupportedSyntaxError, match="__dict__"):
+        gradient(lambda x: Tagged(x[0]).__dict__["v"] ** 2, V)
+
+
+class Reflected:
+    def __rsub__(self, other):
+        return other * 4.0
+
+
+def test_an_object_of_a_class_that_is_called_inside_is_foreign() -> None:
+    """What the constructor of a class returns was taken for a number."""
+    with pytest.raises(errors.UnsupportedTypeError, match="an operation with a 'Subtracts'"):
+        gradient(lambda x: np.sum(x - Subtracts(2.0)), V)
+
+
+class Subtracts(Reflected):
+    def __getattr__(self, name):
+        raise AttributeError(name)
+
+    def __new__(cls, *args):
+        return object.__new__(cls)
+
+    def __getitem__(self, index):
+        return index

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import operator
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from srcad import runtime
-from srcad.errors import SrcadError
-from srcad.frontend.source import definition
+from srcad.frontend.source import inert_entries
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Routine
 from srcad.ir.standins import argument_type
@@ -23,24 +19,6 @@ _NO_PATH = frozenset({len, primitives.shape, primitives.is_, primitives.not_, pr
                       primitives.raise_, operator.not_, operator.is_, operator.is_not,
                       operator.contains, runtime.zeros_like})  # fmt: skip
 _FIRST_ONLY = frozenset({operator.getitem, runtime.unbroadcast, runtime.like, runtime.or_zeros})
-
-
-@cache
-def inert_entries(function: Callable[..., Any]) -> frozenset[int]:
-    """Positions at which every ``return`` of a rule says ``None``: read from its source."""
-    try:
-        tree = definition(function).tree
-    except SrcadError:
-        return frozenset()
-    returned = [n.value for n in ast.walk(tree) if isinstance(n, ast.Return)]
-    if not returned or not all(isinstance(value, ast.Tuple) for value in returned):
-        return frozenset()
-    nothing = [
-        {k for k, e in enumerate(value.elts) if isinstance(e, ast.Constant) and e.value is None}
-        for value in returned
-        if isinstance(value, ast.Tuple)
-    ]
-    return frozenset(set.intersection(*nothing))
 
 
 def arguments(call: Call) -> dict[int | str, Arg]:

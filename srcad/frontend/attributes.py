@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import types
 from functools import cached_property
 from typing import Any
@@ -38,7 +39,7 @@ from srcad.frontend.scope import Session
 from srcad.frontend.stale import refuse_stale
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import INT, ListOf, Numeric, Opaque
+from srcad.types import ListOf, Numeric, Opaque
 
 TUPLE_METHODS = frozenset({"_replace", "_asdict", "index", "count"})
 REFUSED_ATTRIBUTES = {
@@ -122,9 +123,23 @@ def _of_number(s: Session, box: Value, name: str) -> Box:
         case "real" | "imag" | "flat":
             return _part_of_number(s, box, name)
         case "itemsize" | "nbytes":
-            return s.emit(primitives.field, box, Const(name), type=INT)
+            return _bytes_of(s, box, name)
         case _:
             return MethodBox(box, name)
+
+
+def _bytes_of(s: Session, box: Value, name: str) -> Box:
+    """How much memory an array takes: a count, which carries no derivative."""
+    dtype = box.type.dtype if isinstance(box.type, Numeric) else None
+    if dtype is None:
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot tell the {name!r} of this",
+            why="its dtype is not known before the call.",
+            help=("compute it outside the function",),
+        )
+    width = Static(dtype.itemsize)
+    return width if name == "itemsize" else s.box(s.emit(operator.mul, s.emit(np.size, box), width))
 
 
 def _part_of_number(s: Session, box: Value, name: str) -> Box:
@@ -138,6 +153,13 @@ def _of_record(s: Session, box: RecordBox, name: str) -> Box:
         return box.items[box.keys.index(name)]
     if name == "__class__":
         return Static(box.cls, class_path(s, box))
+    if name == "__dict__":
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot differentiate through '__dict__'",
+            why="the attributes of an object made here are read and written by name.",
+            help=("name the attribute, or use getattr and setattr",),
+        )
     if issubclass(box.cls, tuple) and name in TUPLE_METHODS:
         return MethodBox(box, name)
     path, missing = class_path(s, box), object()

@@ -37,7 +37,7 @@ from srcad.frontend.listed import as_arrays, asked_at_once
 from srcad.frontend.meanings import meaning_of
 from srcad.frontend.methods import METHODS
 from srcad.frontend.names import box_of_object, is_library
-from srcad.frontend.objects import construct, is_readable
+from srcad.frontend.objects import construct, is_readable, of_call
 from srcad.frontend.questions import describe_box, is_hashable, is_nondifferentiable
 from srcad.frontend.recursion import call_routine, is_recursive
 from srcad.frontend.refusals import unless_refused
@@ -132,7 +132,8 @@ def _inline(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Bo
 def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
     """Call an object that is known now."""
     function = callee.value
-    result = _write(s, callee, args, kwargs)
+    result = of_call(s, function, args)
+    result = _write(s, callee, args, kwargs) if result is None else result
     special = meaning_of(function)
     if result is None and special is not None:
         result = special(s, args, kwargs)
@@ -213,7 +214,7 @@ def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, B
             constant = None  # it fails at run time, as in the plain call
         if constant is not None:
             return constant
-    args = as_arrays(s, function, args)
+    args, kwargs = as_arrays(s, function, args, kwargs)
     return s.box(s.emit(function, *args, kwargs=kwargs))
 
 
@@ -280,6 +281,8 @@ def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[
     if _is_random(function):
         holder = Static(getattr(function, "__self__", None))
         type_ = draw_type(s, holder, function.__name__, args, kwargs)
+    elif isinstance(function, type) and not pure:
+        type_ = Opaque(function)
     return s.box(s.emit(function, *args, kwargs=kwargs, effect=not pure, type=type_))
 
 

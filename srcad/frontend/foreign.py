@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srcad import errors
-from srcad.ir.core import Arg, Const, Display
+from srcad.ir.core import Arg, Const, Display, Value
 from srcad.rules import registry
-from srcad.signature import ARRAY_CLASSES
-from srcad.types import Opaque
+from srcad.types import ARRAY_CLASSES, Numeric, Opaque
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session
@@ -26,8 +25,16 @@ _TELLING = ("__array_ufunc__", "__array__", "__add__", "__mul__", "__matmul__", 
 _KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, dict, range, slice)
 
 
-def check_operands(s: Session, target: Any, arguments: Iterable[Arg]) -> None:
+def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Value) -> None:
     """Refuse an operation with a derivative one of whose operands is foreign."""
+    type_ = result.type
+    if isinstance(type_, Numeric) and type_.kind == "O":
+        s.refuse(
+            errors.UnsupportedTypeError,
+            "an array of objects depends on the arguments",
+            why="what it holds carries no derivative that NumPy could follow.",
+            help=("give it a number type:  dtype=float", "or keep the values in a list"),
+        )
     for arg in arguments:
         cls = class_of(arg)
         if cls is None or not is_foreign(cls) or _is_linear_map(target, cls):

@@ -11,7 +11,9 @@ from srcad.frontend.boxes import Box, GeneratorBox, ListBox, TupleBox
 from srcad.frontend.known import as_list
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
+from srcad.frontend.source import inert_entries
 from srcad.ir.core import Value
+from srcad.rules.registry import lookup
 from srcad.types import ListOf, TupleOf
 
 _ASK_AT_ONCE = frozenset({set, frozenset, math.prod, math.fsum})
@@ -31,17 +33,32 @@ def asked_at_once(s: Session, function: Any, args: tuple[Box, ...]) -> tuple[Box
     return tuple(as_list(s, a) if isinstance(a, GeneratorBox) else a for a in args)
 
 
-def as_arrays(s: Session, function: Any, args: tuple[Box, ...]) -> tuple[Box, ...]:
-    """Arrays in place of lists that carry a derivative: a rule adds and multiplies what it has.
+def as_arrays(
+    s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> tuple[tuple[Box, ...], dict[str, Box]]:
+    """Arrays in place of lists where a derivative may flow: a rule adds and multiplies what it has.
 
     ``2 * x`` and ``x[1:] + x[:-1]`` mean something else of a list.
     """
     module = str(getattr(function, "__module__", ""))
     if function in _OF_LISTS or not (isinstance(function, np.ufunc) or module.startswith("numpy")):
-        return args
-    return tuple(s.emit(np.array, a) if _is_active_list(s, a) else a for a in args)
+        return args, kwargs
+    if not s.is_active(*args, *kwargs.values()):
+        return args, kwargs
+    rule = lookup(function)
+    inert = inert_entries(rule.function) if rule is not None and rule.function else frozenset()
+
+    def as_array(place: int | str, box: Box) -> Box:
+        if not _is_list(box):
+            return box
+        entry = rule.entry(place) if rule is not None else None
+        is_operand = entry is not None and entry[0] not in inert
+        return s.emit(np.array, box) if is_operand or s.is_active(box) else box
+
+    positional = tuple(as_array(k, box) for k, box in enumerate(args))
+    return positional, {name: as_array(name, box) for name, box in kwargs.items()}
 
 
-def _is_active_list(s: Session, box: Box) -> bool:
+def _is_list(box: Box) -> bool:
     listed = isinstance(box, Value) and isinstance(box.type, ListOf | TupleOf)
-    return (listed or isinstance(box, ListBox | TupleBox)) and s.is_active(box)
+    return listed or isinstance(box, ListBox | TupleBox)

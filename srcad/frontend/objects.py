@@ -20,6 +20,7 @@ from srcad.frontend.boxes import BoundBox, Box, Path, RecordBox, Static
 from srcad.frontend.frames import Kept
 from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_library
+from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
 
 _PLAIN = ("__new__", "__setattr__", "__delattr__", "__getattribute__")
@@ -236,6 +237,20 @@ NAMES: dict[Any, tuple[str, str]] = {
     operator.eq: ("__eq__", "__eq__"),
     operator.ne: ("__ne__", "__ne__"),
 }
+
+
+CALLS: dict[Any, str] = {
+    abs: "__abs__", round: "__round__", divmod: "__divmod__", pow: "__pow__", float: "__float__",
+    int: "__int__", complex: "__complex__", reversed: "__reversed__", iter: "__iter__",
+}  # fmt: skip
+
+
+def of_call(s: Session, function: Any, args: Args) -> Box | None:
+    """A builtin that hands on to a method of the object that it is given."""
+    if not args or not isinstance(args[0], RecordBox) or not is_hashable(function):
+        return None
+    name = CALLS.get(function)
+    return special(s, args[0], name, *args[1:]) if name is not None else None
 
 
 def of_objects(s: Session, target: Any, left: Box, right: Box) -> Box | None:

@@ -115,6 +115,7 @@ class Session:
     written: list[Box] = field(default_factory=list)
     objects: Objects = field(default_factory=Objects)
     returns: dict[Value, Value] = field(default_factory=dict)
+    learned: dict[Any, tuple[Any, dict[Any, Any]]] = field(default_factory=dict)
 
     @property
     def frame(self) -> Frame:
@@ -237,8 +238,7 @@ class Session:
         """Append a call and keep track of activity and of views."""
         arguments = tuple(self.arg(a) for a in args)
         keywords = tuple((k, self.arg(a)) for k, a in (kwargs or {}).items())
-        if effect and type is None:
-            type = OPAQUE  # asking for its type must not run it
+        type = OPAQUE if effect and type is None else type  # asking for its type must not run it
         result = self.builder.call(
             target, *arguments, kwargs=keywords, effect=effect, type=type, hint=hint
         )
@@ -246,7 +246,7 @@ class Session:
         note_element(self, target, arguments, result)
         if self.carries(target, self.builder.ops[-1].operands, result):
             self.active.add(result)
-            check_operands(self, target, arguments)
+            check_operands(self, target, arguments, result)
         return result
 
     def carries(self, target: Any, values: Iterable[Value], result: Value) -> bool:

@@ -13,12 +13,13 @@ import ast
 import linecache
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from threading import RLock
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from srcad.errors import SourceChangedError, SourceUnavailableError
+from srcad.errors import SourceChangedError, SourceUnavailableError, SrcadError
 from srcad.frontend.codes import fingerprint, nested_codes, span
 from srcad.frontend.texts import Candidate, Definition, Text, parse, with_imports
 from srcad.ir.core import Location
@@ -282,3 +283,21 @@ def _changed(function: FunctionType, lines: list[str]) -> SourceChangedError:
 
 
 __all__ = ["Definition", "Source", "definition", "nested_codes"]
+
+
+@cache
+def inert_entries(function: Callable[..., Any]) -> frozenset[int]:
+    """Positions at which every ``return`` of a rule says ``None``: read from its source."""
+    try:
+        tree = definition(function).tree
+    except SrcadError:
+        return frozenset()
+    returned = [n.value for n in ast.walk(tree) if isinstance(n, ast.Return)]
+    if not returned or not all(isinstance(value, ast.Tuple) for value in returned):
+        return frozenset()
+    nothing = [
+        {k for k, e in enumerate(value.elts) if isinstance(e, ast.Constant) and e.value is None}
+        for value in returned
+        if isinstance(value, ast.Tuple)
+    ]
+    return frozenset(set.intersection(*nothing))

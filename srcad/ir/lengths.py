@@ -18,6 +18,7 @@ import numpy as np
 
 from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Display
+from srcad.ir.elementwise import broadcast
 from srcad.ir.standins import argument_type
 from srcad.types import (
     Extent,
@@ -313,6 +314,16 @@ def _size(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     return int_type(product)
 
 
+def _broadcast(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.broadcast_arrays(*arrays)``."""
+    types = [argument_type(arg) for arg in args]
+    arrays = [t for t in types if isinstance(t, Numeric)]
+    if kwargs or len(arrays) < len(types):
+        return None
+    shape = broadcast([t.shape for t in arrays])
+    return TupleOf(tuple(Numeric(t.dtype, shape, "array") for t in arrays))
+
+
 _EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
     operator.getitem: _read,
     np.reshape: _reshaped,
@@ -323,4 +334,5 @@ _EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
     np.einsum: _summed,
     np.outer: _outer,
     np.size: _size,
+    np.broadcast_arrays: _broadcast,
 }
