@@ -235,3 +235,8 @@ def flag(s: Session, name: str) -> Box:
     if isinstance(box, Value):
         box.type = BOOL
     return box
+
+
+def may_pass_on(body: Statements) -> bool:
+    """Whether a statement inside hands on failures of other classes than the clauses name."""
+    return any(isinstance(n, ast.Try | ast.With) for part in body for n in ast.walk(part))

@@ -16,7 +16,7 @@ RESULT = "%items"
 @lowers(ast.ListComp)
 def comprehension(s: Session, node: ast.ListComp | ast.GeneratorExp) -> Box:
     """``[element for target in iterable if test]``; a generator that is consumed reads the same."""
-    result = f"{RESULT}{len(s.frame.env)}"
+    result = f"{RESULT} {id(node)}"
     call = ast.Call(
         ast.Attribute(ast.Name(result, ast.Load()), "append", ast.Load()), [node.elt], []
     )
@@ -26,7 +26,7 @@ def comprehension(s: Session, node: ast.ListComp | ast.GeneratorExp) -> Box:
 @lowers(ast.DictComp)
 def dict_comprehension(s: Session, node: ast.DictComp) -> Box:
     """``{key: value for ...}`` over things that are known one by one."""
-    result = f"{RESULT}{len(s.frame.env)}"
+    result = f"{RESULT} {id(node)}"
     target = ast.Subscript(ast.Name(result, ast.Load()), node.key, ast.Store())
     return _run(s, node, ast.Assign([target], node.value), result, DictBox((), ()))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from srcad import errors
 from srcad.frontend.boxes import UNBOUND, Box, Path
-from srcad.ir.core import NONE, Value
+from srcad.ir.core import NONE, Location, Value
 from srcad.records import dataclass
 
 RETURN_NAME = "%return"
@@ -38,7 +38,8 @@ class Frame:
     `consumer` is who uses a generator's values.  `handlers` are the classes that the ``try`` around
     what is read catch one by one; `attempts` counts those read whole; `errors` are being handled;
     `awaited` counts the ``finally`` clauses that run, and read names, also after a ``return``.
-    `missed` are the names that were read where nothing was bound to them.
+    `missed` are the names that were read where nothing was bound to them; `site` is the place of
+    the call.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Frame:
     attempts: int = 0
     awaited: int = 0
     missed: set[str] = field(default_factory=set)
+    site: Location | None = None
 
     def ends(self, tag: int) -> None:
         """The statements read so far certainly end with this tag."""

@@ -176,7 +176,7 @@ def inline(s: Session, callee: Callee, args: tuple[Box, ...], kwargs: dict[str, 
 
 def read_body(s: Session, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> Box:
     """Read a function's statements in its frame; the box of its result."""
-    where = s.builder.where
+    frame.site = where = s.builder.where
     s.frames.append(frame)
     try:
         with deep_recursion():

@@ -171,6 +171,32 @@ def _is_loose(extent: Extent) -> bool:
     return len(extent.terms) == 1 and isinstance(extent.terms[0][0], Loose) and extent.constant == 0
 
 
+def covered_by(
+    s: Session, known: Box, type_: Type, *, active: bool, hint: str | None
+) -> Value | None:
+    """A header of a wider type for what starts as `known`; None if it is not wider, or not so."""
+    active = active or any(v in s.active for v in _values(known))
+    if isinstance(known, Unbound):
+        return _param(s, type_, hint, active)
+    if isinstance(known, Value):
+        if known.type == type_ and active == (known in s.active):
+            return None
+        return _param(s, type_, hint, active) if type_covers(type_, known.type) else None
+    if not isinstance(known, Structure) or not can_be_atom(known):
+        return None
+    return _param(s, type_, hint, active) if type_covers(type_, box_type(known)) else None
+
+
+def is_steady(type_: Type) -> bool:
+    """Whether another loop may begin with a type: it has no lengths that are of one loop only.
+
+    Nor objects that others may hold, of which more is known than the type.
+    """
+    if isinstance(type_, ListOf):
+        return isinstance(type_.item, Numeric) and is_steady(type_.item)
+    return isinstance(type_, Numeric) and not any(map(_is_loose, type_.shape or ()))
+
+
 Same = dict[tuple[int, int], tuple[Box, Box, Box]]
 
 

@@ -30,6 +30,7 @@ from srcad.frontend.forms import lower, lowers_statement
 from srcad.frontend.generators import consume, one_shot
 from srcad.frontend.instep import in_step
 from srcad.frontend.known import static_items, truth
+from srcad.frontend.learned import learned
 from srcad.frontend.readings import LoopReader, finish
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
 from srcad.frontend.sequences import sequences
@@ -71,7 +72,10 @@ def for_(s: Session, node: ast.For) -> None:
 def _at_run_time(s: Session, node: ast.For, iterable: Box) -> None:
     """A loop at run time, read again in another way where the first does not do."""
     arrays = [b for b in looped_over(iterable) if isinstance(b, Value | ListBox)]
-    start = _Start(s)
+    start, earlier = _Start(s), learned(s, node.iter, "rows")
+    if earlier:
+        _row_by_row(s, node, iterable, start)
+        return
     try:
         dynamic_for(s, node, iterable)
     except NeedsStatic as problem:
@@ -85,9 +89,11 @@ def _at_run_time(s: Session, node: ast.For, iterable: Box) -> None:
     except errors.MutationError:
         if not start.has_written(arrays):
             raise
+        earlier["written"] = True
         _row_by_row(s, node, iterable, start)
     else:
         if start.has_written(arrays):
+            earlier["written"] = True
             _row_by_row(s, node, iterable, start)
 
 
@@ -131,7 +137,7 @@ def _row_by_row(s: Session, node: ast.For, iterable: Box, start: _Start) -> None
     def by_index(box: Box) -> Box | None:
         if not is_array(box) and not is_list(box):
             return None
-        name = f"%rows{len(s.frame.env)}"
+        name = f"%rows {id(node)} {len(names)}"
         names.append(name)
         s.frame.env[name] = box
         return IterBox("rows", (box, Static(name)))

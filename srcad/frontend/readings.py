@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import field
 
@@ -40,11 +41,14 @@ from srcad.frontend.headers import (
     Slot,
     assigned_names,
     collectable,
+    covered_by,
     covers,
     header,
+    is_steady,
     slots,
     widened,
 )
+from srcad.frontend.learned import learned
 from srcad.frontend.meetings import settle_aliases
 from srcad.frontend.scope import DEAD, Diverges, Env, Session
 from srcad.frontend.sequences import Sequences
@@ -63,6 +67,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.rewrite import substitute
 from srcad.records import dataclass
+from srcad.types import Type
 
 MOST_READINGS = 12
 Rows = list[tuple[tuple[Box, ...], Box]]
@@ -100,6 +105,9 @@ class LoopReader:
         names = assigned_names(self.node, s.frame)
         for name in names:
             self._carry((level, name))
+        anchor = self.node.iter if isinstance(self.node, ast.For) else self.node.test
+        known = learned(s, anchor, "headers")
+        self._expect(known)
         for _ in range(MOST_READINGS):
             reading = self._once()
             if self._stable(reading, names):
@@ -112,7 +120,25 @@ class LoopReader:
                 why="every further trip makes another kind of value.",
                 help=("give the loop's variables one kind before the loop",),
             )
+        for key, box in self.headers.items():
+            if isinstance(box, Value) and is_steady(box.type):
+                known[key] = box.type, box in s.active
         return reading
+
+    def _expect(self, ends: dict[Key, tuple[Type, bool]]) -> None:
+        """Begin with headers in which an earlier reading has ended: they hold now, too."""
+        s = self.s
+        for key in ends:
+            if key not in self.headers:
+                self._carry(key)
+        shared = Counter(map(id, self.headers.values()))
+        for key, (type_, active) in ends.items():
+            known = self.headers[key]
+            wider = covered_by(s, known, type_, active=active, hint=user_name(key[1]))
+            if wider is not None and shared[id(known)] == 1:
+                self.headers[key] = wider
+                start = self.before[key[0]].get(key[1], UNBOUND)
+                self.memory.renewed(key, known, wider, start)
 
     def _carry(self, key: Key) -> None:
         """Make a name one that is carried: its header is what it is before the loop."""

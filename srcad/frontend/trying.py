@@ -20,6 +20,7 @@ from srcad.frontend.attempts import (
     in_attempts,
     is_one,
     leave,
+    may_pass_on,
     on_exit,
     read_attempt,
     settle_attempt,
@@ -28,6 +29,7 @@ from srcad.frontend.boxes import Box, Static
 from srcad.frontend.control import Statements, choose, lower_if
 from srcad.frontend.forms import Deferred, DeferredSteps, bind, lower, lowers_statement
 from srcad.frontend.known import known
+from srcad.frontend.learned import learned
 from srcad.frontend.scope import Frame, Session
 from srcad.frontend.statements import lower_statements
 from srcad.ir import primitives
@@ -73,28 +75,26 @@ def _with_clauses(s: Session, node: ast.Try) -> None:
         s.frame.env[DONE] = Static(True)
         lower_statements(s, node.body)
 
-    before = s.snapshot()
-    path = read_attempt(s, body)
-    for env in (before[-1], path.envs[-1]):
-        done = env.pop(DONE, None)
-    if is_one(s, node.body, before, path, _readers(s, node)):
-        path.envs[-1][DONE] = done or Static(True)
-        outward = (c for classes in s.frame.handlers for c in classes)
-        settle_attempt(s, path, tuple(dict.fromkeys((*catches, *outward))), handle)
-        _completed(s, node)
-        return
-    s.restore(before)
+    earlier = learned(s, node, "attempts")
+    if not earlier:
+        before = s.snapshot()
+        path = read_attempt(s, body)
+        for env in (before[-1], path.envs[-1]):
+            done = env.pop(DONE, None)
+        if is_one(s, node.body, before, path, _readers(s, node)):
+            path.envs[-1][DONE] = done or Static(True)
+            outward = (c for classes in s.frame.handlers for c in classes)
+            settle_attempt(s, path, tuple(dict.fromkeys((*catches, *outward))), handle)
+            _completed(s, node)
+            return
+        s.restore(before)
+        earlier["several"] = True
     tag, error = in_attempts(s, catches, lambda: lower_statements(s, node.body))
     if node.orelse:
         on_exit(s, NONE, lambda: lower_statements(s, node.orelse))
-    surely = not s.frame.handlers and not _may_pass_on(node.body)
+    surely = not s.frame.handlers and not may_pass_on(node.body)
     on_exit(s, tag, lambda: _dispatch(s, clauses, error(), surely=surely))
     error()
-
-
-def _may_pass_on(body: Statements) -> bool:
-    """Whether a statement inside hands on failures of other classes than the clauses name."""
-    return any(isinstance(n, ast.Try | ast.With) for part in body for n in ast.walk(part))
 
 
 def _readers(s: Session, node: ast.Try) -> Statements | None:

@@ -94,7 +94,7 @@ def _item_now(s: Session, node: ast.For, held: Box, iterable: Box, index: int) -
 def unroll(s: Session, node: ast.For, iterable: Box, items: tuple[Box, ...]) -> None:
     """Read the body once per item."""
     frame = s.frame
-    name = f"%unrolled{len(frame.env)}"
+    name = f"%unrolled {id(node)}"
     # A trip may write into an item of a later one, or put another one in its place.
     over = iterable.of if isinstance(iterable, ViewBox) else iterable
     frame.env[name] = TupleBox((over, *items))

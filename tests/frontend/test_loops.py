@@ -110,3 +110,27 @@ def test_a_loop_is_read_again_only_where_a_trip_sees_an_earlier_one(f, readings,
     assert len(counted) == readings
     slopes = [(f(xs + h, 3) - f(xs - h, 3)) / 2e-6 for h in 1e-6 * np.eye(3)]
     np.testing.assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-8)
+
+
+def nested(x, n):
+    total, last = 0.0, 0.0
+    for _ in range(n):
+        for _ in range(n):
+            for _ in range(n):
+                for _ in range(n):
+                    total = total + np.sum([np.sin(v) for v in x]) * last
+                    last = total * 0.1 + x[0]
+    return total
+
+
+def test_nested_loops_are_not_read_anew_at_every_level(monkeypatch):
+    """Every level was read twice at least, and all that is inside it each time: 40 readings."""
+    counted, read = [], LoopReader._once
+    monkeypatch.setattr(LoopReader, "_once", lambda self: counted.append(self) or read(self))
+    x = np.array([0.3, 0.1])
+
+    gradient = srcad.grad(nested)(x, 2)
+
+    assert len(counted) <= 20
+    slopes = [(nested(x + h, 2) - nested(x - h, 2)) / 2e-6 for h in 1e-6 * np.eye(2)]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-8)

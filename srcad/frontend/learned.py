@@ -1,0 +1,21 @@
+"""What earlier readings of a statement have found out, with the same calls around it.
+
+A loop is read until its types settle, and with it everything inside: loops, ``try`` statements,
+calls.  What was found out about these holds the next time, too: what is known when something is
+read again is never more than it was.  Else the readings would multiply from level to level.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from srcad.frontend.scope import Session
+
+
+def learned(s: Session, anchor: ast.AST, about: str) -> dict[Any, Any]:
+    """What is known of something about a statement; `anchor` is a part of it in the user's tree."""
+    calls = (frame.site for frame in s.frames)
+    # The anchor is held, so that no other one takes its identity.
+    return s.learned.setdefault((about, id(anchor), *calls), (anchor, {}))[1]
