@@ -345,3 +345,15 @@ def test_a_sum_of_known_integers_is_known() -> None:
 
     assert "sum([" not in ssa
     assert "if " not in ssa
+
+
+def written_and_doubled(x):
+    x[0] = x[0] ** 2
+    x *= 2
+    return x.sum()
+
+
+def test_what_is_stored_into_a_cotangent_is_not_cut_to_an_integer() -> None:
+    """``1.0 * 2`` was folded to the integer 2, and a cotangent of these held no fractions."""
+    for f in (written_and_doubled, lambda x: written_and_doubled(3 * x) * 2):
+        testing.check_grads(f, (X3,), order=1)

@@ -61,7 +61,8 @@ def arithmetic_of_two_literals(r: Rewriter, op: Call) -> Arg | None:
     if a is None or b is None or (op.target is operator.pow and abs(b) > 16):
         return None
     if op.target is operator.mul and 1 in (a, b):
-        return Const(b if a == 1 else a)
+        other = b if a == 1 else a
+        return Const(float(other) if float in (type(a), type(b)) else other)
     try:
         found = _FOLDED[op.target](a, b)
     except ArithmeticError:

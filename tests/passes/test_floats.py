@@ -21,7 +21,7 @@ def test_the_rules_whole_numbers_are_written_as_floats():
 
     assert "(1.0 - " in text
     assert "6.0 * h" in text
-    assert "= 3 * x" in text  # what the user has written stays
+    assert "np.tanh(3 * x)" in text  # what the user has written stays
 
 
 def test_the_bits_are_the_same():
