@@ -327,3 +327,16 @@ def test_lists_beside_an_array_are_arrays_to_its_rule(f) -> None:
 def test_an_array_of_objects_is_refused() -> None:
     with pytest.raises(errors.UnsupportedTypeError, match="array of objects"):
         gradient(lambda x: np.sum(np.array([x[0], x[1]], dtype=object)), V)
+
+
+FIELDS: dict[str, Callable[[Any], Any]] = {
+    "slogdet": lambda x: np.linalg.slogdet(np.diag(x) + 0.1).logabsdet,
+    "eigh": lambda x: np.linalg.eigh(np.diag(x) + 0.1).eigenvalues[0],
+    "svd": lambda x: np.linalg.svd(np.diag(x) + 0.1).S[0],
+}
+
+
+@pytest.mark.parametrize("f", FIELDS.values(), ids=FIELDS)
+def test_parts_of_a_decomposition_have_names(f) -> None:
+    """They were taken for methods, and refusing to return one failed without a place."""
+    testing.check_grads(f, (V,), order=1)

@@ -19,7 +19,7 @@ from numpy import sin
 from numpy import tanh as squash
 
 import srcad
-from srcad import grad, gradient
+from srcad import errors, grad, gradient
 from srcad.frontend import recursion
 from tests.numeric import assert_gradient
 from tests.programs import elsewhere
@@ -442,3 +442,24 @@ def test_a_recursive_function_that_reads_a_global_is_read_for_one_call_only(monk
 def called_three_times(x):
     y = scaled_recursion(x * 1.0, 2)
     return y * scaled_recursion(y, 3) + scaled_recursion(np.cos(x), 1)
+
+
+def late_binding(x):
+    scale = 10.0
+    functions = [lambda v: v * scale for scale in (1.0, 2.0, 3.0)]
+    return functions[0](x) + scale
+
+
+def test_a_name_that_ended_with_its_comprehension_is_refused():
+    """The function read a name of the same spelling around the comprehension instead."""
+    with pytest.raises(errors.UnsupportedSyntaxError, match="'scale', which a comprehension"):
+        grad(late_binding)(0.4)
+
+
+def test_functions_made_in_a_comprehension_are_called_there_or_have_their_own_names():
+    def f(x):
+        inside = [(lambda v: v * scale)(x) for scale in (1.0, 2.0, 3.0)]
+        own = [lambda v, scale=scale: v * scale for scale in (1.0, 2.0, 3.0)]
+        return sum(inside) + own[1](x) ** 2
+
+    np.testing.assert_allclose(grad(f)(0.4), 6.0 + 8.0 * 0.4)

@@ -41,6 +41,11 @@ from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import ListOf, Numeric, Opaque
 
+# The fields of the named tuples that NumPy's decompositions return.
+_FIELDS = {
+    "sign": 0, "logabsdet": 1, "eigenvalues": 0, "eigenvectors": 1, "U": 0, "S": 1, "Vh": 2,
+    "Q": 0, "R": 1,
+}  # fmt: skip
 TUPLE_METHODS = frozenset({"_replace", "_asdict", "index", "count"})
 REFUSED_ATTRIBUTES = {
     "base": "",
@@ -71,7 +76,7 @@ def attribute(s: Session, box: Box, name: str) -> Box:
         case Super():
             return _of_bases(s, box, name)
         case Value(type=ListOf()) | TupleBox() | ListBox() | DictBox() | FunctionBox():
-            return MethodBox(box, name)
+            return _of_sequence(box, name)
         case Value():
             return _of_value(s, box, name)
         case BoundBox():
@@ -84,6 +89,14 @@ def read_attribute(s: Session, box: Box, name: str) -> Box:
     if isinstance(found, MethodBox) and found.name == "__property__":
         return s.invoke(s, found.receiver, (), {})
     return found
+
+
+def _of_sequence(box: Box, name: str) -> Box:
+    """A field of a decomposition that came back as a tuple; else a method."""
+    place = _FIELDS.get(name)
+    if isinstance(box, TupleBox) and place is not None and place < len(box.items):
+        return box.items[place]
+    return MethodBox(box, name)
 
 
 def _of_value(s: Session, box: Value, name: str) -> Box:

@@ -98,12 +98,16 @@ class SliceBox:
 
 @dataclass(frozen=True, eq=False)
 class FunctionBox:
-    """A ``def`` or ``lambda`` met inside the function; free names are looked up in `frame`."""
+    """A ``def`` or ``lambda`` met inside the function; free names are looked up in `frame`.
+
+    `borrowed` are those of a comprehension that it is made in: they end with that.
+    """
 
     node: ast.FunctionDef | ast.Lambda
     frame: Frame
     defaults: tuple[Box, ...] = ()
     kw_defaults: tuple[Box | None, ...] = ()
+    borrowed: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -328,10 +332,10 @@ def _with_parts(box: Box, parts: tuple[Box, ...]) -> Box:
             return MethodBox(parts[0], name)
         case Super(cls):
             return Super(cls, parts[0])
-        case FunctionBox(node, frame, defaults, kw_defaults):
+        case FunctionBox(node, frame, defaults, kw_defaults, borrowed):
             rest = iter(parts[len(defaults) :])
             kw = tuple(None if d is None else next(rest) for d in kw_defaults)
-            return FunctionBox(node, frame, parts[: len(defaults)], kw)
+            return FunctionBox(node, frame, parts[: len(defaults)], kw, borrowed)
         case _:
             return box
 

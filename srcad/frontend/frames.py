@@ -39,7 +39,8 @@ class Frame:
     what is read catch one by one; `attempts` counts those read whole; `errors` are being handled;
     `awaited` counts the ``finally`` clauses that run, and read names, also after a ``return``.
     `missed` are the names that were read where nothing was bound to them; `site` is the place of
-    the call.
+    the call; `hidden` are the names of the comprehensions that are being read, `borrowed` those of
+    the one that the function was made in.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Frame:
     tags: frozenset[int] = frozenset()
     node: ast.AST | None = None
     hidden: frozenset[str] = frozenset()
+    borrowed: frozenset[str] = frozenset()
     consumer: Any = None
     handlers: tuple[tuple[type[BaseException], ...], ...] = ()
     errors: tuple[Box, ...] = ()

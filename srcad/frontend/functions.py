@@ -109,6 +109,7 @@ def callee_of_box(box: FunctionBox) -> Callee:
         local=bound_names(box.node),
         trusted=outer.trusted,
         node=box.node,
+        borrowed=box.borrowed,
     )
     names = [a.arg for a in box.node.args.kwonlyargs]
     kw_defaults = {n: d for n, d in zip(names, box.kw_defaults, strict=True) if d is not None}

@@ -206,7 +206,9 @@ def _result(s: Session, callee: Callee, boxes: dict[str, Box]) -> Atom | None:
     """What the function returns; None where every path raises."""
     start = len(s.builder.ops)
     try:
-        return s.atom(_read(s, callee, boxes))
+        box = _read(s, callee, boxes)
+        s.frames.append(callee.frame)  # who returns it, should it be refused
+        return s.atom(box)
     except Diverges:
         return None
     except NeedsStatic as problem:

@@ -7,10 +7,11 @@ import dataclasses
 import functools
 import types
 from abc import ABCMeta
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from srcad import errors
 from srcad.frontend.boxes import UNBOUND, Box, Path, Stale, Static, Unbound
 from srcad.frontend.scope import Diverges, Frame, Session
 from srcad.frontend.stale import refuse_stale
@@ -40,9 +41,21 @@ def lookup(s: Session, name: str) -> Box:
             return box_of_object(s, frame.cells[name], path)
         if frame.outer is None:
             break
+        if name in frame.borrowed and name not in frame.outer.hidden:
+            _refuse_ended(s, name)
         frame = frame.outer
     assert frame is not None
     return global_name(s, frame, name)
+
+
+def _refuse_ended(s: Session, name: str) -> NoReturn:
+    """Refuse to read a name that has ended with its comprehension."""
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot read {name!r}, which a comprehension has bound",
+        why="the function that reads it was made there, and is called after it.",
+        help=(f"give the function its own:  lambda ..., {name}={name}: ...",),
+    )
 
 
 def global_name(s: Session, frame: Frame, name: str) -> Box:
