@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import fractions
 import warnings
 from collections import namedtuple
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from srcad import errors, grad, gradient, testing, value_and_grad
+from srcad import errors, grad, gradient, rules, testing, value_and_grad
 from tests.numeric import assert_gradient
 
 V = np.array([0.3, -0.7, 1.1, 0.5])
@@ -577,3 +578,19 @@ class Subtracts(Reflected):
 
     def __getitem__(self, index):
         return index
+
+
+def solved(scale, b):
+    return np.asarray(b) / scale.factor
+
+
+def test_a_rule_of_the_users_takes_what_objects_it_likes() -> None:
+    rules.linear(solved, active=("b",))(lambda y_bar, scale, b: y_bar / scale.factor)
+
+    testing.check_grads(lambda x: np.sum(solved(SCALE, x) ** 2), (V,), order=1)
+
+
+def test_numbers_of_other_classes_are_numbers() -> None:
+    half = fractions.Fraction(1, 2)
+
+    testing.check_grads(lambda x: half * x[0] ** 2 + x[1] * half, (V,), order=1)

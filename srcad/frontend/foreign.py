@@ -26,7 +26,7 @@ _KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, d
 
 
 def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Value) -> None:
-    """Refuse an operation with a derivative one of whose operands is foreign."""
+    """Refuse an operation with a derivative one of whose operands is foreign to its rule."""
     type_ = result.type
     if isinstance(type_, Numeric) and type_.kind == "O":
         s.refuse(
@@ -39,8 +39,9 @@ def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Va
         cls = class_of(arg)
         if cls is None or not is_foreign(cls) or _is_linear_map(target, cls):
             continue
-        if registry.lookup(target) is None:
-            return
+        rule = registry.lookup(target)
+        if rule is None or not rule.shipped:
+            return  # a rule of the user's knows its operands
         s.refuse(
             errors.UnsupportedTypeError,
             f"cannot differentiate through an operation with a {cls.__name__!r}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import numbers
 import operator
 import sys
 import types
@@ -213,7 +214,8 @@ def special(s: Session, box: Box, name: str, *args: Box) -> Box | None:
 
 def _special_of_surroundings(s: Session, box: Static, name: str, args: Args) -> Box | None:
     found = inspect.getattr_static(type(box.value), name, None)
-    if not isinstance(found, types.FunctionType) or is_library(found):
+    is_number = isinstance(box.value, numbers.Number)
+    if not isinstance(found, types.FunctionType) or is_library(found) or is_number:
         return None
     path = None if box.path is None else (*box.path, ("attr", name), ("attr", "__func__"))
     if path is not None:
