@@ -163,7 +163,7 @@ class Conflicts:
 
     def _loop(self, op: Loop, live: set[Value]) -> set[Value]:
         """What a trip reads from outside is alive in every trip; so are the lists it fills."""
-        again = live | {v for b in op.blocks for v in free_values(b) if has_storage(v)}
+        again = live | {v for b in op.blocks for v in _read_outside(b) if has_storage(v)}
         again |= self._read_after_failure(op)
         again.difference_update(op.body.params)
         again.update(collected_outputs(op))
@@ -200,6 +200,16 @@ def _reads_shapes(op: Op) -> bool:
         and is_one_of(op.target, _OF_SHAPES)
         and all(isinstance(v.type, Numeric) for v in op.operands)
     )
+
+
+def _read_outside(block: Block) -> Iterator[Value]:
+    """What a block reads from outside, but for shapes."""
+    read = {v for atom in block.results for v in values_in(atom)}
+    for op in walk(block):
+        if not _reads_shapes(op):
+            read.update(op.operands)
+        read.update(v for b in op.blocks for atom in b.results for v in values_in(atom))
+    return (v for v in free_values(block) if v in read)
 
 
 def copy_of(source: Atom, result: Value, near: Op) -> Call:

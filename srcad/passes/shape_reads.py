@@ -13,13 +13,28 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
+from srcad.analysis.sharing import STORES
 from srcad.ir import primitives
-from srcad.ir.core import Block, Call, Function, Op, Value, values_in, walk
+from srcad.ir.core import (
+    Arg,
+    Block,
+    Call,
+    For,
+    Function,
+    Op,
+    Value,
+    While,
+    carried_outputs,
+    values_in,
+    walk,
+)
 from srcad.ir.infer import is_elementwise
+from srcad.ir.memory import is_one_of
 from srcad.passes.substitute import with_blocks
 from srcad.records import replace
 from srcad.types import Numeric, resolved
 
+_ASKED = frozenset({primitives.shape, np.size, np.shape, len})
 # Of which argument a call reads only the shape; and of which the shape and the dtype.
 _SHAPES: dict[Any, int] = {
     primitives.shape: 0, np.size: 0, np.shape: 0, np.ndim: 0, len: 0, runtime.unbroadcast: 1,
@@ -62,6 +77,35 @@ def shape_reads(function: Function) -> Function:
     if not moved:
         return function
     return replace(function, block=_moved(function.block, moved))
+
+
+def steady_shapes(function: Function) -> Function:
+    """Read the shape of an array that a loop writes into before the loop: a write keeps it.
+
+    It then is the same in every trip, and need not be saved.
+    """
+    before: dict[Value, Value] = {}
+    for op in walk(function.block):
+        if isinstance(op, Call) and is_one_of(op.target, STORES):
+            pairs: list[tuple[Value, Arg]] = [(op.result, op.args[0])]
+        elif isinstance(op, For | While):
+            pairs = [*zip(op.carried, op.inits, strict=True)]
+            pairs += zip(carried_outputs(op), op.inits, strict=True)
+        else:
+            continue
+        for now, then in pairs:
+            if isinstance(then, Value) and _is_alike(now, then, dtype=True):
+                before[now] = then
+    moved: dict[Value, Value] = {}
+    loops = [op for op in walk(function.block) if isinstance(op, For | While)]
+    for op in (op for loop in loops for op in walk(loop.body)):
+        if isinstance(op, Call) and is_one_of(op.target, _ASKED) and len(op.operands) == 1:
+            first = value = op.operands[0]
+            while value in before:
+                value = before[value]
+            if value is not first:
+                moved[op.result] = value
+    return replace(function, block=_moved(function.block, moved)) if moved else function
 
 
 def _position(call: Call) -> int | None:

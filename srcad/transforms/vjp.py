@@ -12,6 +12,7 @@ from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While
 from srcad.passes.dce import dce
 from srcad.passes.places import places
 from srcad.passes.safe_division import safe_division
+from srcad.passes.shape_reads import steady_shapes
 from srcad.passes.simplify import simplify
 from srcad.records import dataclass, replace
 from srcad.transforms.blocks import undo_block
@@ -109,7 +110,7 @@ def _swept(
 
 def prepared(function: Function) -> Function:
     """A function as the sweep wants it: without idle ops, all of it primal."""
-    return dce(as_primal(function))
+    return dce(steady_shapes(as_primal(function)))
 
 
 def finished(derived: Function, sweep: Sweep) -> Function:
