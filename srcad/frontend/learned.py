@@ -1,8 +1,9 @@
 """What earlier readings of a statement have found out, with the same calls around it.
 
 A loop is read until its types settle, and with it everything inside: loops, ``try`` statements,
-calls.  What was found out about these holds the next time, too: what is known when something is
-read again is never more than it was.  Else the readings would multiply from level to level.
+calls.  What was found out about these is where the next reading begins; else the readings would
+multiply from level to level.  It is a guess like any other: headers are widened where a trip leaves
+something else, and rows and attempts one by one are read the more general way.
 """
 
 from __future__ import annotations

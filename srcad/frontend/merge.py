@@ -200,7 +200,10 @@ class Meeting:
             s.either[output] = Either(self.test, *sides)
 
     def _sighted(self, atom: Atom, *, left: bool) -> Atom:
-        """An atom of an arm, or, if that is ambiguous by itself, what stands for it outside."""
+        """An atom of an arm, or what stands for it outside.
+
+        That is another value if the atom is ambiguous by itself, or seen by an index of the arm.
+        """
         s = self.session
         if not isinstance(atom, Value):
             return atom

@@ -126,7 +126,7 @@ class LoopReader:
         return reading
 
     def _expect(self, ends: dict[Key, tuple[Type, bool]]) -> None:
-        """Begin with headers in which an earlier reading has ended: they hold now, too."""
+        """Begin with the headers in which an earlier reading has ended, where they are as wide."""
         s = self.s
         for key in ends:
             if key not in self.headers:

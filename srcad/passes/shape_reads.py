@@ -97,8 +97,7 @@ def steady_shapes(function: Function) -> Function:
             if isinstance(then, Value) and _is_alike(now, then, dtype=True):
                 before[now] = then
     moved: dict[Value, Value] = {}
-    loops = [op for op in walk(function.block) if isinstance(op, For | While)]
-    for op in (op for loop in loops for op in walk(loop.body)):
+    for op in _inside_loops(function.block):
         if isinstance(op, Call) and is_one_of(op.target, _ASKED) and len(op.operands) == 1:
             first = value = op.operands[0]
             while value in before:
@@ -106,6 +105,16 @@ def steady_shapes(function: Function) -> Function:
             if value is not first:
                 moved[op.result] = value
     return replace(function, block=_moved(function.block, moved)) if moved else function
+
+
+def _inside_loops(block: Block) -> Iterator[Op]:
+    """The ops that run in every trip of some loop."""
+    for op in block.ops:
+        if isinstance(op, For | While):
+            yield from walk(op.body)
+        else:
+            for inner in op.blocks:
+                yield from _inside_loops(inner)
 
 
 def _position(call: Call) -> int | None:

@@ -124,7 +124,7 @@ def nested(x, n):
 
 
 def test_nested_loops_are_not_read_anew_at_every_level(monkeypatch):
-    """Every level was read twice at least, and all that is inside it each time: 40 readings."""
+    """Every level was read twice at least, and all that is inside it each time: 62 readings."""
     counted, read = [], LoopReader._once
     monkeypatch.setattr(LoopReader, "_once", lambda self: counted.append(self) or read(self))
     x = np.array([0.3, 0.1])
