@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from srcad.frontend.scope import Session
 
 _TELLING = ("__array_ufunc__", "__array__", "__add__", "__mul__", "__matmul__", "__getitem__")
+_REMEDIES = {
+    "item": ("write it as a call:  np.linspace, np.arange, np.concatenate, np.stack",),
+    "operand": ("make it an array first:  np.asarray(...), or .filled(...) of a masked one",),
+}
 _KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, dict, range, slice)
 
 
@@ -36,8 +40,8 @@ def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Va
             help=("give it a number type:  dtype=float", "or keep the values in a list"),
         )
     for arg in arguments:
-        cls = class_of(arg)
-        if cls is None or not is_foreign(cls) or _is_linear_map(target, cls):
+        cls = _class_of(arg)
+        if cls is None or not _is_foreign(cls) or _is_linear_map(target, cls):
             continue
         rule = registry.lookup(target)
         if rule is None or not rule.shipped:
@@ -46,11 +50,11 @@ def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Va
             errors.UnsupportedTypeError,
             f"cannot differentiate through an operation with a {cls.__name__!r}",
             why="only its class knows what the operation does.",
-            help=("make it an array first:  np.asarray(...)",),
+            help=_REMEDIES["item" if target is operator.getitem else "operand"],
         )
 
 
-def class_of(arg: Arg) -> type | None:
+def _class_of(arg: Arg) -> type | None:
     """The class of an operand that is an object, where it is known."""
     if isinstance(arg, Const):
         return type(arg.value)
@@ -59,7 +63,7 @@ def class_of(arg: Arg) -> type | None:
     return arg.type.cls
 
 
-def is_foreign(cls: type) -> bool:
+def _is_foreign(cls: type) -> bool:
     """Whether objects of a class do arithmetic, or have items, in a way of their own."""
     if cls in ARRAY_CLASSES or issubclass(cls, _KNOWN):
         return False
