@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import inspect
 import weakref
+from _thread import RLock
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from functools import partial
-from threading import RLock
 from types import CodeType
 from typing import Any
 
@@ -23,7 +22,7 @@ from srcad.dispatch import Bind, Failure, Pattern, binder, default_now
 from srcad.errors import SrcadError
 from srcad.notes import add_note
 from srcad.paths import read
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.request import Parameter, Request, anchor_of, name_of
 from srcad.rules import registry
 from srcad.types import Opaque

@@ -11,11 +11,10 @@ of ``x[mask]``) decides nothing: the answer is then `None`, and code must not de
 from __future__ import annotations
 
 import itertools
-from dataclasses import field
 from functools import lru_cache
 from typing import Literal
 
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 
 Relation = Literal["==", "!=", ">="]
 _SERIALS = itertools.count()

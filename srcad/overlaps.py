@@ -8,12 +8,12 @@ for granted; where some do, the function is read with all of them as views of on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from srcad.errors import MutationError
+from srcad.records import is_record, record_fields
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -55,9 +55,9 @@ def _arrays(argument: Any) -> Iterator[np.ndarray]:
     elif isinstance(argument, list | tuple):
         for value in argument:
             yield from _arrays(value)
-    elif is_dataclass(argument) and not isinstance(argument, type):
-        for field in fields(argument):
-            yield from _arrays(getattr(argument, field.name, None))
+    elif is_record(type(argument)):
+        for name in record_fields(type(argument)):
+            yield from _arrays(getattr(argument, name, None))
 
 
 def groups(pairs: Pairs, arguments: Sequence[Any], name: str) -> tuple[tuple[int, ...], ...]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import Any
 
 from srcad.ir.core import Function, Location
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 
 
 @dataclass(eq=False)

@@ -10,7 +10,6 @@ A *path* (see `srcad.paths`) says where a value is found again at the next call.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Iterator, Sequence
 from types import FunctionType
@@ -19,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from srcad.paths import EACH, Path
-from srcad.records import dataclass
+from srcad.records import dataclass, is_record, record_fields
 from srcad.types import (
     ARRAY_CLASSES,
     COMPLEX,
@@ -260,9 +259,9 @@ def fields_of(cls: type) -> tuple[str, ...] | None:
         if isinstance(fields, tuple) and all(isinstance(name, str) for name in fields):
             return cast("tuple[str, ...]", fields)
         return None
-    if issubclass(cls, np.ndarray | dict | list) or not dataclasses.is_dataclass(cls):
+    if issubclass(cls, np.ndarray | dict | list) or not is_record(cls):
         return None
-    return tuple(field.name for field in dataclasses.fields(cls))
+    return record_fields(cls)
 
 
 def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from srcad.records import dataclass, once, replace
+from srcad.records import dataclass, field, once, replace
 
 
 @dataclass(frozen=True)
@@ -17,15 +17,15 @@ class Base:
 
 @dataclass(frozen=True, kw_only=True)
 class Named(Base):
-    c: list = dataclasses.field(default_factory=list)
-    d: int = dataclasses.field(default=7, compare=False, repr=False)
+    c: list = field(default_factory=list)
+    d: int = field(default=7, compare=False, repr=False)
 
 
 @dataclass(eq=False)
 class Loose:
     x: int
-    y: dict = dataclasses.field(default_factory=dict)
-    z: int = dataclasses.field(init=False, default=5)
+    y: dict = field(default_factory=dict)
+    z: int = field(init=False, default=5)
 
     def __post_init__(self):
         self.x += 1
@@ -61,7 +61,7 @@ def test_wrong_calls_raise(call):
 def test_later_instances_are_like_the_first():
     @dataclass(frozen=True)
     class Many(Base):
-        c: list = dataclasses.field(default_factory=list)
+        c: list = field(default_factory=list)
 
     every = [Many(1, b=3) for _ in range(100)]
 
@@ -110,7 +110,7 @@ def test_patterns_take_fields_by_position():
     @dataclass(frozen=True)
     class Derived(Base):
         b: int = 5
-        e: int = dataclasses.field(default=1, kw_only=True)
+        e: int = field(default=1, kw_only=True)
 
     match Derived(1):
         case Derived(a, b):

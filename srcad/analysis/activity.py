@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from dataclasses import field
 from typing import Any
 
 from srcad.analysis.arguments import differentiable_arguments
@@ -30,7 +29,7 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.standins import argument_type
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type
 
 Activity = bool | tuple["Activity", ...]

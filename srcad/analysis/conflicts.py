@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ from srcad.ir.core import (
 from srcad.ir.failing import Classes, may_fail
 from srcad.ir.memory import has_storage, is_one_of
 from srcad.ir.primitives import add_at_repeated
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.runtime import owned
 from srcad.types import ListOf, Numeric
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import field
 
 import numpy as np
 
@@ -40,7 +39,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.memory import has_storage, is_one_of
 from srcad.ir.primitives import extended
-from srcad.records import dataclass, replace
+from srcad.records import dataclass, field, replace
 from srcad.runtime import owned
 from srcad.types import ListOf, TupleOf
 

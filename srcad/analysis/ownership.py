@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import field
 
 import numpy as np
 
@@ -42,7 +41,7 @@ from srcad.ir.core import (
 from srcad.ir.memory import is_one_of
 from srcad.ir.primitives import field as field_of
 from srcad.ir.primitives import item
-from srcad.records import dataclass, replace
+from srcad.records import dataclass, field, replace
 from srcad.runtime import owned
 from srcad.types import ListOf, Numeric
 

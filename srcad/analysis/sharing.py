@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -52,7 +51,7 @@ from srcad.ir.primitives import (
     without,
 )
 from srcad.ir.primitives import field as field_of
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import ListOf, Numeric, TupleOf
 
 STORES = frozenset({updated, add_at, add_at_repeated})

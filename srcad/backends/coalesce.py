@@ -7,9 +7,7 @@ assignments that leaving SSA form would need disappear.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Iterator
-from dataclasses import field
 
 from srcad.backends.expressions import Nesting
 from srcad.backends.facts import Facts, collected_atom
@@ -18,9 +16,11 @@ from srcad.backends.liveness import is_nested, live_segments, visible_lists
 from srcad.backends.names import fresh, identifier, parameter_name
 from srcad.backends.statements import Attempt, Copy, Do, Loop, Statement
 from srcad.ir.core import Call, Op, Value
-from srcad.records import dataclass
+from srcad.later import Later
+from srcad.records import dataclass, field
 from srcad.types import Numeric
 
+bisect = Later("bisect")
 _TRIES = 4
 _DERIVED = 1 << 60
 Segment = tuple[int, int]
@@ -57,7 +57,7 @@ class Web:
         """Whether both are alive at some point."""
         small, large = sorted((self.segments, other.segments), key=len)
         for start, end in small:
-            k = bisect_left(large, (end,))
+            k = bisect.bisect_left(large, (end,))
             if k and large[k - 1][1] > start:
                 return True
         return False
@@ -86,7 +86,7 @@ class Webs:
         if len(first.members) < len(second.members):
             first, second = second, first
         for segment in second.segments:
-            insort(first.segments, segment)
+            bisect.insort(first.segments, segment)
         first.members += second.members
         first.param = first.param or second.param
         hints = [h for h in (first.hint, second.hint) if h is not None]

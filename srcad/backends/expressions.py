@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from typing import Any
 
 from srcad.backends.statements import Branch, Copy, Do, Statement, head_atoms
 from srcad.ir.core import Atom, Call, Const, Value
 from srcad.ir.primitives import add_at, add_at_repeated, inserted, replaced, updated, without
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import Numeric
 
 # Written as statements of their own.

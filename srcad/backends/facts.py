@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections import defaultdict
 from collections.abc import Hashable
-from dataclasses import field
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.primitives import append, build_list, item, shape
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import Extent, ListOf, Numeric, TupleOf, constant_extent, resolved
 
 Reader = Op | None

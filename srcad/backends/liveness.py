@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 
 from srcad.backends.expressions import Nesting, writes_in_place
 from srcad.backends.statements import (
@@ -26,7 +25,7 @@ from srcad.backends.statements import (
     jumps,
 )
 from srcad.ir.core import Value
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 
 Segments = dict[Value, list[tuple[int, int]]]
 

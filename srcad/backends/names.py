@@ -7,16 +7,16 @@ import builtins
 import keyword
 import math
 import re
-import unicodedata
 from collections.abc import Container
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from srcad.ir.core import Routine
-from srcad.records import dataclass
+from srcad.later import Later
+from srcad.records import dataclass, field
 
+unicodedata = Later("unicodedata")
 _NOT_WORD = re.compile(r"\W+")
 _NUMPY_ROOMS = ("linalg", "fft", "random")
 _SHORTER = {"absolute": "abs", "conjugate": "conj"}
@@ -33,7 +33,7 @@ def identifier(wanted: object) -> str:
     ('x_y', 'lambda_', 'import_', 'x_3d')
     """
     text = wanted if type(wanted) is str else type(wanted).__name__
-    text = _NOT_WORD.sub("_", unicodedata.normalize("NFKC", text)).strip("_") or "value"
+    text = _NOT_WORD.sub("_", _normal(text)).strip("_") or "value"
     if not text.isidentifier():
         text = f"x_{text}"
     if not text.isidentifier() or not text.isprintable():
@@ -41,10 +41,15 @@ def identifier(wanted: object) -> str:
     return f"{text}_" if keyword.iskeyword(text) or text in _SOFT else text
 
 
+def _normal(text: str) -> str:
+    """The text in the form in which Python compares names."""
+    return text if text.isascii() else str(unicodedata.normalize("NFKC", text))
+
+
 def parameter_name(wanted: str | None) -> str:
     """A parameter keeps the user's own spelling where that is a plain identifier."""
     if wanted is not None and type(wanted) is str and wanted.isidentifier():
-        normal = unicodedata.normalize("NFKC", wanted)
+        normal = _normal(wanted)
         dunder = normal.startswith("__") and normal.endswith("__")
         if normal == wanted and not keyword.iskeyword(wanted) and not dunder and wanted != "_":
             return wanted

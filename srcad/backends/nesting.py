@@ -11,7 +11,6 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import field
 
 import numpy as np
 
@@ -45,7 +44,7 @@ from srcad.ir.primitives import (
     item,
     shape,
 )
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import Numeric
 
 _STRUCTURES = frozenset({build_tuple, build_dict, build_record, build_list})

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import ast
 import linecache
-import threading
 import weakref
 import zlib
+from _thread import RLock
 from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
@@ -211,7 +211,7 @@ def _line_map(
 
 # ------------------------------------------------------------------------------------- load
 # Reentrant: a function may die, and be released, while another one is registered.
-_lock = threading.RLock()
+_lock = RLock()
 _users: dict[str, int] = {}
 _unused: set[str] = set()  # texts of functions that died since the last one was registered
 

@@ -8,11 +8,10 @@ share a variable; `writer` prints.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Literal
 
 from srcad.ir.core import Arg, Atom, Call, Display, For, Location, Try, Value, While
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 
 
 @dataclass(eq=False)

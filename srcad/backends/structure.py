@@ -8,7 +8,6 @@ tag is known only at run time it stays a variable that is tested: always right, 
 from __future__ import annotations
 
 import operator
-from dataclasses import field
 
 from srcad.backends.ends import Away, End, FunctionEnd, GuardEnd, Join, LoopEnd, Mapped
 from srcad.backends.facts import (
@@ -54,7 +53,7 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.primitives import build_list, build_tuple, identity, item
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import OPAQUE, ListOf, Numeric
 
 

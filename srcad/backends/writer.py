@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
 
 import numpy as np
 
@@ -42,7 +41,7 @@ from srcad.backends.statements import (
 from srcad.backends.text import Comment
 from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, For, Location, Value, values_in
 from srcad.ir.primitives import build_dict, build_list, build_record, build_tuple, identity, raise_
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.runtime import like
 
 _PACKING = frozenset(

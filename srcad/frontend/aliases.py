@@ -10,7 +10,6 @@ of the same list becomes `Stale`.  Where the path is not known the write is refu
 from __future__ import annotations
 
 import operator
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import errors
@@ -30,7 +29,7 @@ from srcad.frontend.storage import note_version
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Atom, Const, Location, Value
 from srcad.ir.memory import is_one_of
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import ListOf, TupleOf, Type
 
 if TYPE_CHECKING:

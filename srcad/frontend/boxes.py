@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from srcad.ir.core import Location, Value
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import ListOf
 
 if TYPE_CHECKING:

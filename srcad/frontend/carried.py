@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from srcad.frontend.boxes import Box, Structure, Taken, inner_boxes, rebuilt
@@ -30,7 +29,7 @@ from srcad.frontend.storage import (
 )
 from srcad.ir.core import Value
 from srcad.ir.memory import has_storage
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import OPAQUE
 
 if TYPE_CHECKING:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import field
 from typing import Any
 
 from srcad import errors
 from srcad.frontend.boxes import UNBOUND, Box, Path
 from srcad.ir.core import NONE, Location, Value
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 
 RETURN_NAME = "%return"
 Env = dict[str, Box]

@@ -9,7 +9,6 @@ import ast
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import field
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -23,7 +22,7 @@ from srcad.frontend.statements import lower_statements, set_return
 from srcad.frontend.syntax import bound_names
 from srcad.ir.core import NONE, RETURN, Const, Location, Value
 from srcad.ir.primitives import raise_
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 
 TRUSTED_PREFIX = "srcad."
 

@@ -15,7 +15,6 @@ import operator
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -52,7 +51,7 @@ from srcad.frontend.scope import DEAD, Diverges, Frame, Session
 from srcad.frontend.statements import lower_statements
 from srcad.frontend.syntax import own_nodes, plain_yields, stored_names
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value, walk
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.rules import registry
 from srcad.types import Opaque
 

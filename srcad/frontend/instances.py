@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import dataclasses
 import operator
 
 import numpy as np
@@ -88,13 +87,13 @@ def super_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 
 # ------------------------------------------------------------------------------ copies
-@meaning(dataclasses.replace)
+@meaning_in("dataclasses", "replace")
 def replace_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``dataclasses.replace(record, **changes)``."""
     return replace(s, args, dict(kwargs))
 
 
-@meaning(dataclasses.asdict)
+@meaning_in("dataclasses", "asdict")
 def asdict(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``dataclasses.asdict(record)``."""
     box = args[0]

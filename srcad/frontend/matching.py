@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import collections.abc
 from collections.abc import Callable, Iterator
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from srcad.frontend.operators import compare
 from srcad.frontend.scope import Session
 from srcad.frontend.sequences import length
 from srcad.ir.core import Value
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import BOOL, ListOf, Numeric, Opaque
 
 Part = Callable[[], Box]

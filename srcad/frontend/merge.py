@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
@@ -38,7 +36,7 @@ from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Try, Value, values_in
 from srcad.ir.memory import has_storage
 from srcad.ir.rewrite import substitute_arg
-from srcad.records import dataclass, replace
+from srcad.records import dataclass, field, replace
 from srcad.types import (
     Numeric,
     Opaque,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import dataclasses
 import functools
 import types
 from abc import ABCMeta
@@ -17,6 +16,7 @@ from srcad.frontend.scope import Diverges, Frame, Session
 from srcad.frontend.stale import refuse_stale
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
+from srcad.records import is_record
 
 STABLE_MODULES = frozenset(
     {"numpy", "math", "cmath", "operator", "scipy", "builtins", "functools", "itertools", "srcad"}
@@ -138,7 +138,7 @@ def is_data(value: Any) -> bool:
     if type(value) in (list, tuple, dict):
         return True
     named = isinstance(value, tuple) and hasattr(type(value), "_fields")
-    return named or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+    return named or is_record(type(value))
 
 
 def holds(value: Value, path: Path) -> Static:

@@ -7,7 +7,6 @@ on a record that has no attributes yet; what a class does beyond plain attribute
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import numbers
 import operator
@@ -23,7 +22,10 @@ from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_library
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
+from srcad.later import Later
+from srcad.records import is_record
 
+dataclasses = Later("dataclasses")
 _PLAIN = ("__new__", "__setattr__", "__delattr__", "__getattribute__")
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]
@@ -69,7 +71,7 @@ def construct(s: Session, cls: type, path: Path | None, args: Args, kwargs: Kwar
     init = _found(cls, "__init__")
     made = RecordBox(cls, (), ())
     with s.kept(made) as kept:
-        if dataclasses.is_dataclass(cls) and _is_generated(init):
+        if is_record(cls) and _is_generated(init):
             _fill(s, cls, path, kept, args, kwargs)
         elif isinstance(init, types.FunctionType):
             s.invoke(s, BoundBox(method(s, cls, "__init__", init), (made,)), args, kwargs)
@@ -141,7 +143,7 @@ def _default(s: Session, f: Any, path: Path | None) -> Box:
 def replace(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``dataclasses.replace(record, **changes)``."""
     (box,) = args
-    if not isinstance(box, RecordBox) or not dataclasses.is_dataclass(box.cls):
+    if not isinstance(box, RecordBox) or not is_record(box.cls):
         return None
     entries = dict(zip(box.keys, box.items, strict=True))
     for f in dataclasses.fields(box.cls):

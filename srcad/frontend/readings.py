@@ -13,7 +13,6 @@ import ast
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import field
 
 from srcad import errors
 from srcad.frontend.boxes import (
@@ -66,7 +65,7 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.rewrite import substitute
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import Type
 
 MOST_READINGS = 12

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, NoReturn
 
 from srcad import errors
@@ -26,7 +25,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.primitives import item
 from srcad.ir.rewrite import substitute
-from srcad.records import dataclass, replace
+from srcad.records import dataclass, field, replace
 from srcad.types import TupleOf
 
 MOST_READINGS = 8

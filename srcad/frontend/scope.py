@@ -10,7 +10,6 @@ import ast
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
 from typing import Any, NoReturn
 
 from srcad import errors
@@ -62,7 +61,7 @@ from srcad.frontend.storage import Origin, note_part
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, Placing
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Op, Value
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.signature import describe
 from srcad.types import OPAQUE, Facts, Fixed, Numeric, TupleOf, Type
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from srcad.frontend.storage import Origin, origin
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.infer import result_type
 from srcad.ir.memory import has_storage
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import INT, OPAQUE, ListOf, Numeric, Opaque, Type, freshened
 
 Make = Callable[[list[Box]], Box]

@@ -13,9 +13,9 @@ import ast
 import linecache
 import warnings
 import weakref
+from _thread import RLock
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from threading import RLock
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 

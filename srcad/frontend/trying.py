@@ -6,7 +6,6 @@ import ast
 import contextlib
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -35,6 +34,7 @@ from srcad.frontend.statements import lower_statements
 from srcad.ir import primitives
 from srcad.ir.core import NONE, RAISED, Const, Location, Value
 from srcad.ir.failing import Classes
+from srcad.records import replace
 from srcad.runtime import undecided
 from srcad.types import OPAQUE
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
 from typing import Any
 
 from srcad.ir.core import (
@@ -32,7 +31,7 @@ from srcad.ir.core import (
     While,
 )
 from srcad.ir.infer import result_type
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.types import INT, ListOf, Numeric, TupleOf, Type, Undefined, fresh_extent, join
 
 

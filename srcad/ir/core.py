@@ -12,10 +12,9 @@ lists, dicts, slices and ranges that exist only to be passed, as in ``np.stack((
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from typing import Any, Literal
 
-from srcad.records import dataclass, once
+from srcad.records import dataclass, field, once
 from srcad.types import Type, type_of_constant
 
 # "derived" marks the reverse half of an earlier transform: no longer reversed, but not the user's;

@@ -10,7 +10,6 @@ Lists that do not leave the block of their loop are left alone: the writer fills
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any
 
 from srcad.ir.builder import atom_type
@@ -33,7 +32,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.primitives import build_tuple, item
 from srcad.passes.substitute import substituted_atom
-from srcad.records import dataclass, replace
+from srcad.records import dataclass, field, replace
 from srcad.types import ListOf, TupleOf, Type
 
 # One step on the way of a list: the op that takes it up, the value that it is there, and what must

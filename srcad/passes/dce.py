@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import field
 
 from srcad.analysis.trips import is_surely_inside
 from srcad.ir.core import (
@@ -31,7 +30,7 @@ from srcad.ir.core import (
     values_in,
 )
 from srcad.passes.purity import is_noticeable
-from srcad.records import dataclass, replace
+from srcad.records import dataclass, field, replace
 
 
 def dce(function: Function) -> Function:

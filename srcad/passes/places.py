@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any, TypeGuard
 
 from srcad.analysis.sharing import makes_fresh
@@ -38,7 +37,7 @@ from srcad.ir.memory import has_storage
 from srcad.ir.primitives import add_at, updated
 from srcad.passes.rewriting import uses_of
 from srcad.passes.substitute import substituted, substituted_atom, substituted_op
-from srcad.records import dataclass, replace
+from srcad.records import dataclass, field, replace
 from srcad.types import Numeric
 
 

@@ -8,7 +8,6 @@ it sees.  Only the reverse half is rewritten: the primal stays what the user wro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,7 +35,7 @@ from srcad.ir.core import (
 from srcad.ir.infer import result_type
 from srcad.passes.purity import is_mergeable
 from srcad.passes.substitute import substituted, substituted_atom, substituted_call
-from srcad.records import dataclass, replace
+from srcad.records import dataclass, field, replace
 from srcad.types import Extent, Numeric, Opaque, Type, resolved
 
 Rewrite = Callable[["Rewriter", Call], Arg | None]

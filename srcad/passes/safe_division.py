@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import field
 
 import numpy as np
 
 from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Location, Op, Value, While
 from srcad.ir.standins import argument_type
 from srcad.passes.retype import retype
-from srcad.records import dataclass, replace
+from srcad.records import dataclass, field, replace
 from srcad.types import Numeric
 
 _DIVIDING = (operator.truediv, operator.floordiv, operator.mod)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import replace
 
 from srcad.analysis.sharing import LIST_STORES, STORES, makes_fresh
 from srcad.ir.core import (
@@ -29,6 +28,7 @@ from srcad.ir.memory import has_storage
 from srcad.ir.primitives import add_at
 from srcad.passes.purity import is_in, is_noticeable
 from srcad.passes.rewriting import uses_of
+from srcad.records import replace
 
 Use = tuple[int, Block | None]  # which op of a block reads a value, and in which arm
 

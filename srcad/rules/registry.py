@@ -25,8 +25,8 @@ arrays has a list or tuple of cotangents as its entry.
 from __future__ import annotations
 
 import sys
-import threading
 import types
+from _thread import allocate_lock
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -48,7 +48,7 @@ _NUMBERS = (int, float, complex, np.generic)
 
 _table: dict[Any, Rule] = {}
 _static: set[Callable[..., Any]] = set()
-_lock = threading.Lock()
+_lock = allocate_lock()
 _version = 0
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +21,7 @@ from srcad.analysis.activity import Activity, candidates, part
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Location, Value
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.transforms.sweep import (
     NOTHING,
     Path,

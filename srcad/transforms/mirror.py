@@ -14,7 +14,6 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import field
 
 from srcad.analysis.sharing import STORES
 from srcad.ir.core import (
@@ -33,7 +32,7 @@ from srcad.ir.core import (
 from srcad.ir.infer import result_type
 from srcad.ir.memory import is_one_of
 from srcad.passes.substitute import with_blocks
-from srcad.records import dataclass, replace
+from srcad.records import dataclass, field, replace
 from srcad.transforms.recompute import is_cheap
 from srcad.types import Numeric
 

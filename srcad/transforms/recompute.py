@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from srcad.ir.builder import atom_type
 from srcad.ir.core import Atom, Call, Display, Op, Value, values_in
 from srcad.ir.memory import is_one_of
 from srcad.passes.substitute import substituted_call
-from srcad.records import dataclass, replace
+from srcad.records import dataclass, field, replace
 from srcad.types import Numeric
 
 # Reading these again costs nothing worth a place in a list.

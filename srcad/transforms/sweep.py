@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from srcad.ir.core import (
     collected_outputs,
     walk,
 )
-from srcad.records import dataclass
+from srcad.records import dataclass, field
 from srcad.transforms.mirror import Mirrors
 from srcad.types import FLOAT, ListOf, Numeric, Opaque, TupleOf, Type
 
