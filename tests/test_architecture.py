@@ -2,9 +2,13 @@
 
 import ast
 import functools
+import importlib
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+from srcad.frontend import forms, meanings
 
 ROOT = Path(__file__).resolve().parent.parent
 HOUSE = ROOT / "srcad"
@@ -31,6 +35,9 @@ FLOORS = [
     {"__main__"},
 ]  # fmt: skip
 LAZY = {"srcad"}
+
+# What these hand out are modules, loaded when they are first used: imports all the same.
+ROOMS = {"srcad.frontend.rooms": "srcad.frontend"}
 
 # Function-level imports that are allowed, each with its reason beside it in the code.
 ALLOWED_INNER_IMPORTS: set[str] = set()
@@ -71,7 +78,7 @@ def all_imports(name: str) -> tuple[tuple[bool, str, int], ...]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name}:{node.lineno}: a relative import"
             for alias in node.names:
-                full = f"{node.module}.{alias.name}"
+                full = f"{ROOMS.get(node.module, node.module)}.{alias.name}"
                 found.append((inner, full if full in MODULES else str(node.module), node.lineno))
         inner = inner or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         pending.extend((child, inner) for child in ast.iter_child_nodes(node))
@@ -188,3 +195,43 @@ def test_nothing_in_the_package_is_named_twice():
         names = [n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)
                  and not any("overload" in ast.unparse(d) for d in n.decorator_list)]  # fmt: skip
         assert len(names) == len(set(names)), name
+
+
+def test_what_is_loaded_later_is_what_its_name_says():
+    for name, package in ROOMS.items():
+        rooms = importlib.import_module(name)
+        for room in rooms.__all__:
+            assert getattr(rooms, room).__name__ == f"{package}.{room}"
+            importlib.import_module(f"{package}.{room}")
+
+
+def test_rooms_that_are_entered_later_put_their_own_handlers_in():
+    importlib.import_module("srcad.frontend.lower")
+    for room in importlib.import_module("srcad.frontend.rooms").__all__:
+        importlib.import_module(f"srcad.frontend.{room}")
+    tables = [forms.EXPRESSIONS, forms.STATEMENTS, meanings._KNOWN]
+    handlers = [handler for table in tables for handler in table.values()]
+    doors = [h for h in handlers if "_later.<locals>" in h.__qualname__]
+
+    assert len(handlers) > 60
+    assert not doors
+
+
+def test_a_short_function_needs_half_of_the_house(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys, srcad\n"
+        "def f(x):\n    return x * x\n"
+        "assert srcad.grad(f)(3.0) == 6.0\n"
+        "print(*(name for name in sys.modules))\n"
+    )
+
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, str(program)], env=environment, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+
+    loaded = set(done.stdout.split())
+    assert "srcad.rules.arithmetic" in loaded
+    for name in ("frontend.loops", "frontend.merge", "frontend.trying", "rules.linalg"):
+        assert f"srcad.{name}" not in loaded
+    assert {"dataclasses", "threading"}.isdisjoint(loaded)

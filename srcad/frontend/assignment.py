@@ -11,18 +11,17 @@ import operator
 from typing import Any, NoReturn
 
 from srcad import errors
-from srcad.frontend import stores
 from srcad.frontend.aliases import write
 from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
 from srcad.frontend.containers import extend, is_container, is_list, set_item, update
 from srcad.frontend.control import choose
-from srcad.frontend.each import in_each, is_either
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import spread
 from srcad.frontend.objects import set_attribute
 from srcad.frontend.operators import BINARY, operate
+from srcad.frontend.rooms import each, stores
 from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.storage import is_array, is_number
 from srcad.ir import primitives
@@ -238,8 +237,8 @@ def augment(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
         extend(s, old, value)
     elif is_list(old) and operation is operator.mul:
         write(s, old, operate(s, operation, old, value), keeps_places=False)
-    elif isinstance(old, Value) and is_either(s, old):
-        return in_each(s, old, lambda one: augment(s, operation, one, value) or one)
+    elif isinstance(old, Value) and each.is_either(s, old):
+        return each.in_each(s, old, lambda one: augment(s, operation, one, value) or one)
     elif is_array(old) and not is_number(old):
         assert isinstance(old, Value)
         return stores.augment_name(s, old, operation, value)

@@ -25,8 +25,8 @@ from srcad.frontend.generators import is_drawn, is_lazy, prelude_generator
 from srcad.frontend.known import spread, static_items
 from srcad.frontend.meanings import meaning
 from srcad.frontend.operators import operate
+from srcad.frontend.rooms import sequences
 from srcad.frontend.scope import Session
-from srcad.frontend.sequences import length
 from srcad.ir.core import Value
 from srcad.types import ListOf, Numeric
 
@@ -68,7 +68,7 @@ def enumerate_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     start = args[1] if len(args) > 1 else kwargs.get("start", Static(0))
     if is_lazy(args[0]):
         return prelude_generator(s, prelude.enumerated, args[0], start)
-    count = length(s, args[0])
+    count = sequences.length(s, args[0])
     stop = (
         count
         if isinstance(start, Static) and start.value == 0

@@ -29,18 +29,17 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.folding import all_known, called, folded
 from srcad.frontend.forms import lower_each, lowers
-from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline
+from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline, is_recursive
 from srcad.frontend.generators import made, parts_in_order
 from srcad.frontend.inactive import may_write_arrays
 from srcad.frontend.known import spread
 from srcad.frontend.listed import as_arrays, asked_at_once
 from srcad.frontend.meanings import meaning_of
-from srcad.frontend.methods import METHODS
 from srcad.frontend.names import box_of_object, is_library
 from srcad.frontend.objects import construct, is_readable, of_call
 from srcad.frontend.questions import describe_box, is_hashable, is_nondifferentiable
-from srcad.frontend.recursion import call_routine, is_recursive
 from srcad.frontend.refusals import unless_refused
+from srcad.frontend.rooms import methods, recursion
 from srcad.frontend.scope import Session
 from srcad.frontend.syntax import is_generator
 from srcad.ir import primitives
@@ -121,7 +120,7 @@ def _inline(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Bo
         return made(s, callee, args, kwargs)
     if is_recursive(s, callee):
         bound = bind_parameters(s, callee, args, kwargs)
-        return call_routine(s, callee, bound)
+        return recursion.call_routine(s, callee, bound)
     s.inlining.append(callee.key)
     try:
         return inline(s, callee, args, kwargs)
@@ -360,9 +359,9 @@ def invoke_method(
         inner = attribute(s, receiver.function, name) if isinstance(receiver, BoundBox) else None
         if inner is not None:
             return invoke(s, inner, args, kwargs)
-    for kind, methods in METHODS:
-        if kind(receiver) and name in methods:
-            return methods[name](s, receiver, args, kwargs)
+    for kind, known in methods.METHODS:
+        if kind(receiver) and name in known:
+            return known[name](s, receiver, args, kwargs)
     if name == "shuffle" and args and isinstance(args[0], Value):
         return s.shuffle(s, receiver, args, kwargs)
     if isinstance(receiver, Value | Static) and not s.is_active(receiver, *args, *kwargs.values()):

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from srcad.frontend.boxes import Box, Static
 from srcad.frontend.forms import lower
 from srcad.frontend.known import truth
-from srcad.frontend.merge import Path, meet
+from srcad.frontend.rooms import merge
 from srcad.frontend.scope import DEAD, Diverges, Session
 from srcad.ir.builder import Builder
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Atom, Block, Const, If, Value
@@ -25,7 +25,7 @@ Statements = list[ast.stmt]
 Reader = Callable[[Session, Statements], None]
 
 
-def read_arm(s: Session, build: Callable[[], None], builder: Builder | None = None) -> Path:
+def read_arm(s: Session, build: Callable[[], None], builder: Builder | None = None) -> merge.Path:
     """Read statements into a block of their own (or on into `builder`) and undo their names."""
     frame = s.frame
     before, exit_, tags = s.snapshot(), frame.exit, frame.tags
@@ -36,7 +36,7 @@ def read_arm(s: Session, build: Callable[[], None], builder: Builder | None = No
             build()
         except Diverges:
             frame.ends(DEAD)
-        path = Path(s.builder, s.snapshot(), frame.exit, frame.tags)
+        path = merge.Path(s.builder, s.snapshot(), frame.exit, frame.tags)
     finally:
         s.builder = outer
     s.restore(before)
@@ -44,7 +44,7 @@ def read_arm(s: Session, build: Callable[[], None], builder: Builder | None = No
     return path
 
 
-def continued(s: Session, path: Path, build: Callable[[], None]) -> Path:
+def continued(s: Session, path: merge.Path, build: Callable[[], None]) -> merge.Path:
     """Read further statements at the end of an arm."""
     before = s.snapshot()
     s.restore(path.envs)
@@ -69,13 +69,13 @@ def lower_if(s: Session, node: ast.If, rest: Statements, read: Reader) -> bool:
     elif taken:
         right = continued(s, right, lambda: read(s, rest))
     with s.at(node):
-        meet(s, atom, left, right)
+        merge.meet(s, atom, left, right)
     if s.frame.exit == DEAD:
         raise Diverges
     return taken
 
 
-def _leaves(path: Path) -> bool:
+def _leaves(path: merge.Path) -> bool:
     return isinstance(path.exit, int) and path.exit > NONE
 
 
@@ -91,7 +91,7 @@ def on_tag(s: Session, tag: Value, wanted: int, build: Callable[[], None]) -> No
     other.exit, other.tags = (next(iter(left)) if len(left) == 1 else tag), left
     if leaves is not None:
         taken, other = other, taken
-    meet(s, test, taken, other)
+    merge.meet(s, test, taken, other)
     if frame.exit == DEAD:
         raise Diverges
 
@@ -158,7 +158,7 @@ def outward_tags(tags: frozenset[int]) -> frozenset[int]:
     return frozenset(tag for tag in tags if tag >= RETURN)
 
 
-def branch(s: Session, build: Callable[[], Box]) -> tuple[Path, Box]:
+def branch(s: Session, build: Callable[[], Box]) -> tuple[merge.Path, Box]:
     """Read an arm of an expression into a block of its own."""
     before = s.snapshot()
     frame = s.frame
@@ -169,7 +169,7 @@ def branch(s: Session, build: Callable[[], Box]) -> tuple[Path, Box]:
             ended: int | Value = exit_
         except Diverges:
             box, ended = Static(None), DEAD
-    path = Path(builder, s.snapshot(), ended, tags)
+    path = merge.Path(builder, s.snapshot(), ended, tags)
     s.restore(before)
     frame.exit, frame.tags = exit_, tags
     return path, box
@@ -183,5 +183,5 @@ def choose(s: Session, test: Atom, then: Callable[[], Box], orelse: Callable[[],
     for path, box in ((left, a), (right, b)):
         if path.exit != DEAD:
             path.envs[-1]["%choice"] = box
-    meet(s, test, left, right)
+    merge.meet(s, test, left, right)
     return s.frame.env.pop("%choice")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
+from importlib import import_module
+from types import ModuleType
 from typing import Any, NoReturn
 
 from srcad import errors
@@ -43,6 +45,22 @@ def lowers_statement(*kinds: type[ast.stmt]) -> Callable[[StatementHandler], Sta
         return handler
 
     return register
+
+
+def lowers_later(room: ModuleType, *kinds: type[ast.AST]) -> None:
+    """Register the forms of a room that is entered when one of them is read.
+
+    Loading the room puts its handlers in the place of these.
+    """
+
+    def enter(s: Session, node: Any) -> Any:
+        import_module(room.__name__)
+        forms: dict[Any, Any] = STATEMENTS if isinstance(node, ast.stmt) else EXPRESSIONS
+        return forms[type(node)](s, node)
+
+    for kind in kinds:
+        table: dict[Any, Any] = STATEMENTS if issubclass(kind, ast.stmt) else EXPRESSIONS
+        table.setdefault(kind, enter)
 
 
 _ALONE = (ast.Name, ast.Constant)  # nothing inside them is read, or placed

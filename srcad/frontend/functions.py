@@ -19,7 +19,7 @@ from srcad.frontend.names import box_of_object
 from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Frame, Session
 from srcad.frontend.source import definition
 from srcad.frontend.statements import lower_statements, set_return
-from srcad.frontend.syntax import bound_names
+from srcad.frontend.syntax import bound_names, calls_itself
 from srcad.ir.core import NONE, RETURN, Const, Location, Value
 from srcad.ir.primitives import raise_
 from srcad.records import dataclass, field
@@ -94,6 +94,11 @@ def _filled(cell: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_recursive(s: Session, callee: Callee) -> bool:
+    """Whether a function calls itself, directly or through others."""
+    return callee.key in s.routines or callee.key in s.inlining or calls_itself(callee.node)
 
 
 def callee_of_box(box: FunctionBox) -> Callee:

@@ -22,7 +22,6 @@ import numpy as np
 from srcad import errors
 from srcad.frontend import prelude
 from srcad.frontend.assignment import assign
-from srcad.frontend.attempts import seen_now
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
@@ -35,7 +34,6 @@ from srcad.frontend.boxes import (
     Unbound,
     is_static_number,
 )
-from srcad.frontend.comprehensions import comprehension
 from srcad.frontend.control import choice, without_continue
 from srcad.frontend.expressions import function_box
 from srcad.frontend.forms import Deferred, lower, lower_statement, lowers, refuse_form
@@ -45,8 +43,8 @@ from srcad.frontend.functions import (
     callee_of_box,
     deep_recursion,
 )
-from srcad.frontend.headers import assigned_names
 from srcad.frontend.questions import is_hashable
+from srcad.frontend.rooms import attempts, comprehensions, headers
 from srcad.frontend.scope import DEAD, Diverges, Frame, Session
 from srcad.frontend.statements import lower_statements
 from srcad.frontend.syntax import own_nodes, plain_yields, stored_names
@@ -123,7 +121,9 @@ def consumed(s: Session, node: ast.GeneratorExp) -> Box:
     head = node.generators[0]
     head = ast.comprehension(head.target, source, head.ifs, head.is_async)
     again = ast.copy_location(ast.GeneratorExp(node.elt, [head, *node.generators[1:]]), node)
-    return generator_expression(s, again) if is_lazy(first) else comprehension(s, again)
+    return (
+        generator_expression(s, again) if is_lazy(first) else comprehensions.comprehension(s, again)
+    )
 
 
 def parts_in_order(node: ast.Call) -> list[ast.expr]:
@@ -207,7 +207,7 @@ def indexable(s: Session, box: Box) -> Box:
         return s.box(s.atom(box)) if numbers and len(kinds) == 2 else box
     if not isinstance(box, IterBox) and not is_lazy(box):
         return box
-    count, writes, seen = len(s.builder.ops), len(s.writes), seen_now(s)
+    count, writes, seen = len(s.builder.ops), len(s.writes), attempts.seen_now(s)
     if isinstance(box, GeneratorBox) and _is_endless(box):
         refuse_listing(s)
     result = s.invoke(s, Static(list), (box,), {})
@@ -256,7 +256,7 @@ def consume(s: Session, node: ast.For, box: GeneratorBox) -> tuple[Box, frozense
         assign(s, node.target, item)
         lower_statements(s, node.body)
 
-    within = set(stored_names(node)) - set(assigned_names(node, frame))
+    within = set(stored_names(node)) - set(headers.assigned_names(node, frame))
     short = frozenset(n for n in within if isinstance(frame.env.get(n, UNBOUND), Unbound))
     consumer = Consumer(frame, each, f"%left {id(node)}", short)
     frame.env[consumer.left] = Static(NONE)

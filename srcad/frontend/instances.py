@@ -26,8 +26,8 @@ from srcad.frontend.known import known
 from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.names import lookup
 from srcad.frontend.objects import delete_attribute, replace, set_attribute, special
+from srcad.frontend.rooms import sequences
 from srcad.frontend.scope import Session
-from srcad.frontend.sequences import length
 from srcad.ir.core import Value
 from srcad.types import ListOf, Numeric
 
@@ -157,7 +157,7 @@ def _copied_value(s: Session, box: Box) -> Box:
 def len_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``len(x)``."""
     own = special(s, args[0], "__len__")
-    return length(s, args[0]) if own is None else own
+    return sequences.length(s, args[0]) if own is None else own
 
 
 _HEAPS = ("heappush", "heappop", "heapify", "heappushpop", "heapreplace")

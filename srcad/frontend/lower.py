@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from srcad import errors, runtime
 from srcad.frontend import (
     assignment,
     builtin,
     calls,
-    comprehensions,
     conversions,
     expressions,
     generators,
     indexing,
     instances,
     iterators,
-    loops,
     operators,
     ordering,
-    trying,
-    writing,
 )
 from srcad.frontend.aliases import holds_objects
 from srcad.frontend.boxes import (
@@ -38,9 +37,18 @@ from srcad.frontend.boxes import (
     mutable_parts,
 )
 from srcad.frontend.closures import runtime_function
-from srcad.frontend.functions import Callee, callee_of, inline, read_body, refuse_without_result
+from srcad.frontend.forms import lowers_later
+from srcad.frontend.functions import (
+    Callee,
+    callee_of,
+    inline,
+    is_recursive,
+    read_body,
+    refuse_without_result,
+)
 from srcad.frontend.guards import Capture, Guard
-from srcad.frontend.recursion import call_routine, is_recursive
+from srcad.frontend.meanings import means_later
+from srcad.frontend.rooms import comprehensions, loops, recursion, trying, writing
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
 from srcad.frontend.syntax import is_generator
 from srcad.frontend.written import matrices, overlaid, written_parameters
@@ -54,18 +62,18 @@ FORMS = (
     builtin,
     calls,
     conversions,
-    comprehensions,
     expressions,
     generators,
     indexing,
     instances,
     iterators,
-    loops,
     operators,
     ordering,
-    trying,
-    writing,
 )  # importing them registers their handlers
+lowers_later(comprehensions, ast.ListComp, ast.DictComp, ast.SetComp)
+lowers_later(loops, ast.For, ast.While)
+lowers_later(trying, ast.Try, ast.With)
+means_later(writing, np.copyto, np.fill_diagonal, np.put, np.put_along_axis, np.place, np.putmask)
 Transforms = Callable[..., Box]
 
 
@@ -93,9 +101,9 @@ def session_for(facts: Facts, **given: Any) -> Session:
         invoke=calls.invoke,
         read_body=read_body,
         hold=runtime_function,
-        into=writing.into,
-        add_at=writing.at,
-        shuffle=writing.shuffle,
+        into=lambda *given: writing.into(*given),
+        add_at=lambda *given: writing.at(*given),
+        shuffle=lambda *given: writing.shuffle(*given),
         **given,
     )
 
@@ -220,7 +228,7 @@ def _result(s: Session, callee: Callee, boxes: dict[str, Box]) -> Atom | None:
 def _read(s: Session, callee: Callee, boxes: dict[str, Box]) -> Box:
     if is_recursive(s, callee):
         s.frames.append(callee.frame)
-        return call_routine(s, callee, boxes)
+        return recursion.call_routine(s, callee, boxes)
     s.inlining.append(callee.key)
     callee.frame.env = dict(boxes)
     return read_body(s, callee.node, callee.frame)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from srcad.frontend.boxes import Box
@@ -24,6 +26,20 @@ def meaning(*targets: Any) -> Callable[[Special], Special]:
         return special
 
     return register
+
+
+def means_later(room: types.ModuleType, *targets: Any) -> None:
+    """Register what the functions of a room give a meaning to, without loading the room."""
+
+    def enter(target: Any) -> Special:
+        def special(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box | None:
+            import_module(room.__name__)  # which puts its own in the place of this
+            return _KNOWN[target](s, args, kwargs)
+
+        return special
+
+    for target in targets:
+        _KNOWN.setdefault(target, enter(target))
 
 
 def meaning_in(module: str, *names: str) -> Callable[[Special], Special]:

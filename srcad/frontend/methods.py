@@ -22,6 +22,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import known, raises
+from srcad.frontend.rooms import writing
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
@@ -160,6 +161,10 @@ ARRAY: dict[str, Method] = {
     "flatten": _flatten,
     "item": _item,
     "tolist": _tolist,
+    "view": lambda s, r, a, k: writing.view(s, r, a, k),
+    "fill": lambda s, r, a, k: writing.fill(s, r, a, k),
+    "sort": lambda s, r, a, k: writing.sort(s, r, a, k),
+    "put": lambda s, r, a, k: writing.put_items(s, r, a, k),
     "__add__": lambda s, r, a, k: s.box(s.emit(operator.add, r, *a)),
 }
 

@@ -22,8 +22,8 @@ from srcad.frontend.builtin import indexed, known_items, read
 from srcad.frontend.control import choose
 from srcad.frontend.known import truth
 from srcad.frontend.meanings import meaning
+from srcad.frontend.rooms import sequences
 from srcad.frontend.scope import Session
-from srcad.frontend.sequences import length
 from srcad.ir.core import Value
 from srcad.runtime import ascending
 from srcad.types import INT, ListOf
@@ -61,7 +61,7 @@ def _extreme(many: Any, one: Any, many_by: Any, one_by: Any) -> Special:
         whole = indexed(s, args[0])
         if default is None:
             return read(s, sequence, *by, whole)
-        count = length(s, whole)
+        count = sequences.length(s, whole)
         empty = truth(count) is False
         if isinstance(count, Static):
             return default if empty else read(s, sequence, *by, whole)

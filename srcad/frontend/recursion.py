@@ -9,7 +9,6 @@ from srcad.frontend.aliases import doubtful
 from srcad.frontend.boxes import Box, Structure
 from srcad.frontend.headers import covers, header, widened
 from srcad.frontend.scope import Diverges, Env, Frame, Session
-from srcad.frontend.syntax import calls_itself
 from srcad.frontend.united import box_type
 from srcad.ir.core import (
     NONE,
@@ -29,11 +28,6 @@ from srcad.records import dataclass, field, replace
 from srcad.types import TupleOf
 
 MOST_READINGS = 8
-
-
-def is_recursive(s: Session, callee: Any) -> bool:
-    """Whether a function calls itself, directly or through others."""
-    return callee.key in s.routines or callee.key in s.inlining or calls_itself(callee.node)
 
 
 @dataclass(eq=False)

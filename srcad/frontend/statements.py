@@ -7,7 +7,6 @@ import importlib
 
 from srcad import errors
 from srcad.frontend.assignment import assign, refuse_write
-from srcad.frontend.attempts import STEP, attempted, refuse_in_steps
 from srcad.frontend.boxes import UNBOUND, Box, RecordBox, Static
 from srcad.frontend.containers import delete_item, is_container
 from srcad.frontend.control import Statements, choose, guarded, lower_if
@@ -22,9 +21,9 @@ from srcad.frontend.forms import (
     refuse_form,
 )
 from srcad.frontend.known import spread, truth
-from srcad.frontend.matching import as_conditional
 from srcad.frontend.names import box_of_object, global_name
 from srcad.frontend.objects import delete_attribute
+from srcad.frontend.rooms import attempts, matching
 from srcad.frontend.scope import RETURN_NAME, Diverges, Frame, Session
 from srcad.frontend.syntax import binding_of
 from srcad.ir import primitives
@@ -53,14 +52,14 @@ def _takes_rest(s: Session, node: ast.stmt, rest: Statements) -> bool:
         steps = in_steps(s, node)
         if steps is None:
             with s.at(node):
-                attempted(s, lambda: lower_statement(s, node))
+                attempts.attempted(s, lambda: lower_statement(s, node))
             return False
         if steps[0] is not node:
             lower_statements(s, [*steps, *rest])
             return True
     if isinstance(node, ast.Match):
         with s.at(node):
-            node = as_conditional(s, node)
+            node = matching.as_conditional(s, node)
     if isinstance(node, ast.If):
         return lower_if(s, node, rest, lower_statements)
     lower_statement(s, node)
@@ -70,17 +69,17 @@ def _takes_rest(s: Session, node: ast.stmt, rest: Statements) -> bool:
 def in_steps(s: Session, node: ast.stmt) -> Statements | None:
     """A compound statement whose parts are attempted one by one; None for a simple one."""
     if isinstance(node, ast.If) and not isinstance(node.test, Deferred):
-        name = f"{STEP} {id(node)}"
+        name = f"{attempts.STEP} {id(node)}"
         first = held(node.test, name)
         again = ast.If(held_one(node.test, name), node.body, node.orelse)
         return [first, ast.copy_location(again, node)]
     if isinstance(node, ast.For) and not isinstance(node.iter, Deferred):
-        name = f"{STEP} {id(node)}"
+        name = f"{attempts.STEP} {id(node)}"
         first = held(node.iter, name)
         loop = ast.For(node.target, held_one(node.iter, name), node.body, node.orelse)
         return [first, ast.copy_location(loop, node)]
     if isinstance(node, ast.Match):
-        refuse_in_steps(s, node)
+        attempts.refuse_in_steps(s, node)
     if isinstance(node, ast.Assign) and not isinstance(node.value, Deferred):
         targets = _bound_one_by_one(node)
         if targets:
@@ -104,7 +103,7 @@ def _bound_one_by_one(node: ast.Assign) -> list[ast.expr]:
 
 def _assigned_in_steps(node: ast.Assign, targets: list[ast.expr]) -> Statements:
     """The value, and then every target, as statements of their own."""
-    name = f"{STEP} {id(node)}"
+    name = f"{attempts.STEP} {id(node)}"
     unpacks = len(node.targets) == 1
 
     def bound(k: int) -> ast.stmt:

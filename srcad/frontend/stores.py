@@ -14,11 +14,11 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.boxes import Box, Static
-from srcad.frontend.each import in_each, is_either
 from srcad.frontend.layout import in_order, shape_of
 from srcad.frontend.noting import layout
 from srcad.frontend.operators import operate
 from srcad.frontend.places import Step, is_number_index
+from srcad.frontend.rooms import each
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import (
     READ_ONLY,
@@ -61,8 +61,8 @@ def replace_all(s: Session, array: Value, value: Value) -> Value:
 
 
 def _written(s: Session, array: Value, index: Arg | None, value: Box, target: Any) -> Value:
-    if is_either(s, array):
-        new = in_each(s, array, lambda one: _written(s, one, index, value, target))
+    if each.is_either(s, array):
+        new = each.in_each(s, array, lambda one: _written(s, one, index, value, target))
         assert isinstance(new, Value)
         return new
     where = origin(s, array)

@@ -8,17 +8,20 @@ assumption; else the value is looked at, once, where it is read.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from srcad.frontend.boxes import Box, Static, Unbound, values_of
 from srcad.frontend.control import choose
-from srcad.frontend.headers import Slot
 from srcad.frontend.names import unbound
 from srcad.frontend.scope import Session
-from srcad.frontend.sequences import Sequences
 from srcad.ir import primitives
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Value
 from srcad.ir.standins import argument_type
 from srcad.types import Extent, Numeric, TupleOf, at_least, constant_extent
+
+if TYPE_CHECKING:
+    from srcad.frontend.headers import Slot
+    from srcad.frontend.sequences import Sequences
 
 
 def is_unsure(s: Session, start: Box) -> bool:

@@ -9,13 +9,11 @@ import numpy as np
 
 from srcad import errors, runtime
 from srcad.frontend import prelude, stores
-from srcad.frontend.attempts import surely
 from srcad.frontend.boxes import Box, SliceBox, Static, TupleBox
 from srcad.frontend.builtin import read
-from srcad.frontend.calls import invoke_static
 from srcad.frontend.meanings import meaning
-from srcad.frontend.methods import ARRAY
 from srcad.frontend.noting import flat
+from srcad.frontend.rooms import attempts
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import is_array
 from srcad.ir import primitives
@@ -121,7 +119,7 @@ def put_along_axis(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     axis = given["axis"]
     if not isinstance(axis, Static) or not isinstance(axis.value, int):
         refuse_form(s, "np.put_along_axis", "only with an axis that is known")
-    place = invoke_static(s, Static(along), (given["indices"], s.box(shape_of(s, array)), axis), {})
+    place = s.invoke(s, Static(along), (given["indices"], s.box(shape_of(s, array)), axis), {})
     stores.store(s, array, s.arg(place), given["values"])
     return NOTHING
 
@@ -193,7 +191,7 @@ def _each(s: Session, loop: Any, *args: Box) -> None:
     def build() -> None:
         read(s, loop, *args)
 
-    surely(s, build)
+    attempts.surely(s, build)
 
 
 def _is_mask(index: Arg) -> bool:
@@ -214,7 +212,7 @@ def into(s: Session, callee: Static, args: Args, kwargs: Kwargs) -> Box | None:
     where = rest.pop("where", None) if isinstance(function, np.ufunc) else None
     stores.before_arithmetic(s, array)
     with s.kept(array) as kept:
-        value = invoke_static(s, callee, args, rest)
+        value = s.invoke(s, callee, args, rest)
         kept_array = kept.box
     assert isinstance(kept_array, Value)
     if where is not None:
@@ -224,17 +222,20 @@ def into(s: Session, callee: Static, args: Args, kwargs: Kwargs) -> Box | None:
 
 
 # ------------------------------------------------------------------------------ methods
-def _fill(s: Session, receiver: Any, args: Args, kwargs: Kwargs) -> Box:
+def fill(s: Session, receiver: Any, args: Args, kwargs: Kwargs) -> Box:
+    """``x.fill(value)``."""
     stores.store(s, receiver, stores.EVERYTHING, args[0] if args else kwargs["value"])
     return NOTHING
 
 
-def _sort(s: Session, receiver: Any, args: Args, kwargs: Kwargs) -> Box:
+def sort(s: Session, receiver: Any, args: Args, kwargs: Kwargs) -> Box:
+    """``x.sort()``."""
     stores.store(s, receiver, stores.EVERYTHING, s.emit(np.sort, receiver, *args, kwargs=kwargs))
     return NOTHING
 
 
-def _put(s: Session, receiver: Any, args: Args, kwargs: Kwargs) -> Box:
+def put_items(s: Session, receiver: Any, args: Args, kwargs: Kwargs) -> Box:
+    """``x.put(places, values)``."""
     return put(s, (receiver, *args), kwargs) or NOTHING
 
 
@@ -250,10 +251,8 @@ def shuffle(s: Session, generator: Box, args: Args, kwargs: Kwargs) -> Box:
     return NOTHING
 
 
-def _view(s: Session, receiver: Any, args: Args, kwargs: Kwargs) -> Box:
+def view(s: Session, receiver: Any, args: Args, kwargs: Kwargs) -> Box:
+    """``x.view()``."""
     if args or kwargs:
         refuse_form(s, "view", "as another name of the same array only")
     return s.emit(primitives.identity, receiver)
-
-
-ARRAY.update({"view": _view, "fill": _fill, "sort": _sort, "put": _put})

@@ -1,5 +1,7 @@
 """The table of derivative rules: plain formulas, one file per topic; it knows no compiler.
 
+A file is read when a function of its topic is first differentiated.
+
 `derivative`, `linear`, `adjoint`, `tangent` and `nondifferentiable` add rows, also for functions
 of one's own; they are seen from the next call on.  `registry` says how a rule reads.
 """
@@ -9,23 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from srcad.errors import RuleError
-from srcad.rules import (
-    arithmetic,
-    casting,
-    constant,
-    einsum,
-    elementwise,
-    indexing,
-    joining,
-    linalg,
-    norm,
-    ordering,
-    product,
-    reduction,
-    running,
-    scalar,
-    shape,
-)
 from srcad.rules.formulas import applied, spelling
 from srcad.rules.registry import (
     NO_PARTIAL,
@@ -41,6 +26,7 @@ from srcad.rules.registry import (
     rows,
     static,
     tangent,
+    topics,
     version,
 )
 
@@ -59,26 +45,9 @@ __all__ = [
     "rule_source",
     "static",
     "tangent",
+    "topics",
     "version",
 ]
-
-TOPICS = (
-    arithmetic,
-    casting,
-    constant,
-    einsum,
-    elementwise,
-    indexing,
-    joining,
-    linalg,
-    norm,
-    ordering,
-    product,
-    reduction,
-    running,
-    scalar,
-    shape,
-)
 
 
 def rule_for(target: Any) -> Rule:

@@ -24,6 +24,7 @@ arrays has a list or tuple of cotangents as its entry.
 
 from __future__ import annotations
 
+import importlib
 import sys
 import types
 from _thread import allocate_lock
@@ -46,6 +47,14 @@ _SHIPPED_ROOM = __name__.rpartition(".")[0]
 _NUMBERS = (int, float, complex, np.generic)
 
 
+# The files of the table, those that most functions need first: they are read one after another
+# until the row is found.
+TOPICS = (
+    "arithmetic", "elementwise", "constant", "reduction", "shape", "indexing", "scalar", "casting",
+    "product", "joining", "running", "ordering", "linalg", "norm", "einsum",
+)  # fmt: skip
+_LIBRARIES = frozenset({"builtins", "math", "numpy", "_operator", "srcad"})
+_read: set[str] = set()
 _table: dict[Any, Rule] = {}
 _static: set[Callable[..., Any]] = set()
 _lock = allocate_lock()
@@ -53,11 +62,14 @@ _version = 0
 
 
 def lookup(target: Any) -> Rule | None:
-    """The row of a callable, or None; takes constant time."""
+    """The row of a callable, or None; takes constant time once the table is complete."""
     try:
-        return _table.get(target)
+        found = _table.get(target)
     except TypeError:
         return None
+    if found is None and len(_read) < len(TOPICS) and _is_of_libraries(target):
+        return _from_topics(target)
+    return found
 
 
 def version() -> int:
@@ -67,7 +79,35 @@ def version() -> int:
 
 def rows() -> tuple[Rule, ...]:
     """Every row, in the order of registration."""
+    topics()
     return tuple(_table.values())
+
+
+def topics() -> tuple[types.ModuleType, ...]:
+    """The files of the table, all of them read."""
+    return tuple(map(_topic, TOPICS))
+
+
+def _topic(name: str) -> types.ModuleType:
+    topic = importlib.import_module(f"{_SHIPPED_ROOM}.{name}")
+    _read.add(name)
+    return topic
+
+
+def _is_of_libraries(target: Any) -> bool:
+    """Whether a row that came with srcad may be for it."""
+    module = getattr(target, "__module__", None)
+    return module is None or str(module).partition(".")[0] in _LIBRARIES
+
+
+def _from_topics(target: Any) -> Rule | None:
+    """Read one file of the table after another until there is a row."""
+    for name in TOPICS:
+        if name not in _read:
+            _topic(name)
+            if target in _table:
+                break
+    return _table.get(target)
 
 
 def static(function: RuleFunction) -> RuleFunction:
@@ -268,8 +308,9 @@ def _store(rule: Rule, override: bool) -> None:
     global _version
     _refuse_override(rule, override)
     with _lock:
+        if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
+            _version += 1
         _table[rule.target] = rule
-        _version += 1
 
 
 def _place(function: Any) -> Place:
@@ -314,8 +355,8 @@ def _refuse_target(target: Any) -> None:
 
 
 def _refuse_override(rule: Rule, override: bool) -> None:
-    known = lookup(rule.target)
-    if known is not None and known.shipped and not rule.shipped and not override:
+    known = None if rule.shipped else lookup(rule.target)
+    if known is not None and known.shipped and not override:
         raise RuleError(
             f"{qualified_name(rule.target)} has a rule already",
             where=rule.place,

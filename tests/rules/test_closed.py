@@ -34,7 +34,7 @@ METHODS = {"append", "index"}
 
 def functions():
     """Every function of the table's files that can end up in generated code."""
-    for topic in rules.TOPICS:
+    for topic in rules.topics():
         for value in vars(topic).values():
             own = isinstance(value, types.FunctionType) and value.__module__ == topic.__name__
             if own and not rules.is_static(value) and value.__name__ not in ("may_repeat",):

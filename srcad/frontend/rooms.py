@@ -1,0 +1,58 @@
+"""The rooms of the front end that are entered when a function needs them.
+
+Half of the front end is for what many functions do not have: loops, attempts, patterns, recursion,
+methods, names that two paths bind.  Those rooms are loaded when their door is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from srcad.later import Later
+
+__all__ = [
+    "attempts",
+    "comprehensions",
+    "each",
+    "headers",
+    "loops",
+    "matching",
+    "merge",
+    "methods",
+    "recursion",
+    "sequences",
+    "stores",
+    "trying",
+    "writing",
+]
+
+if TYPE_CHECKING:
+    from srcad.frontend import (
+        attempts,
+        comprehensions,
+        each,
+        headers,
+        loops,
+        matching,
+        merge,
+        methods,
+        recursion,
+        sequences,
+        stores,
+        trying,
+        writing,
+    )
+else:
+    attempts = Later("srcad.frontend.attempts")
+    comprehensions = Later("srcad.frontend.comprehensions")
+    each = Later("srcad.frontend.each")
+    headers = Later("srcad.frontend.headers")
+    loops = Later("srcad.frontend.loops")
+    matching = Later("srcad.frontend.matching")
+    merge = Later("srcad.frontend.merge")
+    methods = Later("srcad.frontend.methods")
+    recursion = Later("srcad.frontend.recursion")
+    sequences = Later("srcad.frontend.sequences")
+    stores = Later("srcad.frontend.stores")
+    trying = Later("srcad.frontend.trying")
+    writing = Later("srcad.frontend.writing")
