@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from srcad import errors, grad
+from srcad import errors, grad, value_and_grad
 from tests.language import assert_program, named
 
 V = np.array([0.3, -0.7, 1.1, 0.5])
@@ -326,6 +326,25 @@ def numbers(a):
     return y * (a if isinstance(a, (int, float)) and not isinstance(a, bool) else 0.0)
 
 
+def spread_lists(a):
+    v = [x * a for x in range(4) if x * a > 0.5]
+    more = [*v, np.sin(a), *v[::-1], *scaled(a, 2)]
+    copied = [*v]
+    copied[0] = a
+    return sum(more) * more[-1] + more[0] * sum(copied) + v[0] * sum([*v, *[a, a * a]])
+
+
+def spread_before_it_grows(a):
+    v = [x * a for x in range(4) if x * a > 0.5]
+
+    def grow():
+        v.append(a * a)
+        return a
+
+    more = [*v, grow(), *v]
+    return sum(more) * more[0] * len(more)
+
+
 PROGRAMS = [
     *((f, 0.7) for f in (loop, loop_with_exits, loop_with_return)),
     (loop_with_else, 0.7, 1.0),
@@ -337,7 +356,7 @@ PROGRAMS = [
     *((f, 0.7) for f in (enumerated, in_step, without_derivative, counting)),
     *((f, V) for f in (chains, accumulations, slices, pairs, products, choices, others)),
     *((f, V) for f in (maps, extremes, order, questions)),
-    (numbers, 0.7),
+    *((f, 0.7) for f in (numbers, spread_lists, spread_before_it_grows)),
 ]
 
 
@@ -361,6 +380,28 @@ def test_a_generator_runs_once_and_no_further_than_it_is_asked() -> None:
 
     assert g == 3.0
     assert LOG == [0, "use", 1, "use", 2, "use"]
+
+
+def drawn_in_a_display(x, rng):
+    first, second, third = [*(x * rng.normal() for _ in range(2)), rng.normal()]
+    return first + 2 * second + 3 * third
+
+
+def drawn_in_a_call(x, rng):
+    def weighted(first, second, third):
+        return first + 2 * second + 3 * third
+
+    return weighted(*map(lambda t: t * rng.normal(), [x, x]), rng.normal())
+
+
+@pytest.mark.parametrize("f", [drawn_in_a_display, drawn_in_a_call])
+def test_what_a_star_spreads_is_asked_for_where_it_stands(f: Any) -> None:
+    # The items were asked for when all else had been read: the draws changed places, silently.
+    value, slope = value_and_grad(f)(0.3, np.random.default_rng(0))
+
+    assert value == f(0.3, np.random.default_rng(0))
+    moved = f(1.3, np.random.default_rng(0)) - f(0.3, np.random.default_rng(0))
+    assert abs(slope - moved) < 1e-12
 
 
 def test_any_stops_at_the_first_that_is_true() -> None:

@@ -304,6 +304,45 @@ def test_a_sum_of_floats_is_rounded_as_python_rounds_it() -> None:
     testing.check_grads(f, args)
 
 
+SUMS = {
+    "ended": lambda v, a: sum([v[0], v[1], v[2], np.sin(a)]),
+    "after_a_number_of_numpy": lambda v, a: sum([v[0], v[1], v[2], np.sin(a), a, 0.1, 0.7 * a]),
+    "either": lambda v, a: sum([0.952, v[1], a if a > 0 else np.sin(a), -0.786 * a, v[2]]),
+    "of_a_start": lambda v, a: sum([x * np.sin(a) if x > 0 else x * a for x in v], a),
+    "of_a_flag": lambda v, a: sum([True, a, 0.1, v[1] * a, np.float64(2.5), v[0]]),
+}
+
+
+@pytest.mark.parametrize("total", SUMS.values(), ids=SUMS)
+@pytest.mark.parametrize("a", [0.3, -0.7, 1.1])
+def test_a_sum_is_rounded_as_python_rounds_it_up_to_a_number_of_numpy(
+    total: Callable[..., Any], a: float
+) -> None:
+    # The care ends at the first number that is not Python's own; it was not taken at all.
+    args = ([0.952, -0.295, -0.786], a)
+
+    value, _ = srcad.value_and_grad(total, wrt=(0, 1))(*args)
+
+    assert value == total(*args)
+    testing.check_grads(total, args)
+
+
+def growing_sums(v, a):
+    total, kept = 0.0, []
+    for x in v:
+        kept.append(x * a)
+        kept.append(0.1 * a if x > 0 else np.cos(a))
+        total = total * 0.5 + sum(kept)
+    return total
+
+
+def test_a_list_of_numbers_is_summed_as_python_does() -> None:
+    args = ([0.952, -0.295, -0.786, 0.1], 0.3)
+
+    assert srcad.value_and_grad(growing_sums)(*args)[0] == growing_sums(*args)
+    testing.check_grads(growing_sums, args)
+
+
 def mean_of_a_number(b, x):
     u = np.cos(x[1] * b)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from srcad.frontend import prelude
@@ -31,9 +32,9 @@ from srcad.ir.core import Value
 from srcad.types import ListOf, Numeric
 
 Args = tuple[Box, ...]
-
-
 Kwargs = dict[str, Box]
+_PYTHON = ("python", "number")  # forms of what is, or may be, a number of Python's own
+_KINDS = ("f", "i", "b")
 
 
 def read(s: Session, function: Any, *args: Box) -> Box:
@@ -139,12 +140,13 @@ def sum_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``sum(items, start)``."""
     start = args[1] if len(args) > 1 else kwargs.get("start", Static(0))
     items = known_items(s, args[0])
-    if _rounds_once(items, start) or _is_list_of_numbers(args[0], start):
-        more = () if isinstance(start, Static) and start.value == 0 else (start,)
-        return s.emit(sum, args[0] if items is None else ListBox(tuple(items)), *more)
-    if items is not None and len(items) <= 256:
-        result = start
-        for item in items:
+    more = () if isinstance(start, Static) and start.value == 0 else (start,)
+    if _is_list_of_numbers(args[0], start):
+        return s.emit(sum, args[0], *more)
+    count = 0 if items is None else _rounded_once(items, start)
+    if items is not None and (count or len(items) <= 256):
+        result = s.emit(sum, ListBox(tuple(items[:count])), *more) if count else start
+        for item in items[count:]:
             result = operate(s, operator.add, result, item)
         return result
     if not s.is_active(args[0], start) and not isinstance(args[0], GeneratorBox | IterBox):
@@ -152,17 +154,20 @@ def sum_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     return read(s, prelude.total, args[0], start)
 
 
-def _rounds_once(items: Sequence[Box] | None, start: Box) -> bool:
-    """Whether Python adds numbers with the care of twice the digits: floats, since Python 3.12."""
-    kinds = [_python_kind(number) for number in (start, *(items or ()))]
-    return len(kinds) > 2 and set(kinds) <= {"f", "i"} and "f" in kinds
+def _rounded_once(items: Sequence[Box], start: Box) -> int:
+    """How many numbers Python adds with the care of twice the digits: the first floats, since 3.12.
+
+    The first number that is not Python's own ends that; of some only the call knows whose they are.
+    """
+    kinds = list(takewhile(_KINDS.__contains__, map(_python_kind, (start, *items))))
+    return len(kinds) - 1 if len(kinds) > 2 and "f" in kinds else 0
 
 
 def _python_kind(box: Box) -> str | None:
-    """The kind of a Python number; None of anything else."""
+    """The kind of what is, or may be, a Python number; None of anything else."""
     if isinstance(box, Static):
         return {int: "i", float: "f"}.get(type(box.value))
-    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.form == "python":
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.form in _PYTHON:
         return box.type.kind
     return None
 
@@ -171,8 +176,8 @@ def _is_list_of_numbers(box: Box, start: Box) -> bool:
     if not isinstance(box, Value) or not isinstance(box.type, ListOf):
         return False
     item = box.type.item
-    is_number = isinstance(item, Numeric) and item.form in ("python", "numpy")
-    return is_number and _python_kind(start) in ("f", "i")
+    is_number = isinstance(item, Numeric) and item.form in (*_PYTHON, "numpy")
+    return is_number and _python_kind(start) in _KINDS
 
 
 def indexed(s: Session, box: Box) -> Box:

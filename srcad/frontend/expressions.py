@@ -6,14 +6,16 @@ Operators are in `operators`, indexing in `indexing`, calls in `calls`.
 from __future__ import annotations
 
 import ast
+import operator
 from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import Box, DictBox, FunctionBox, ListBox, Static, TupleBox
 from srcad.frontend.forms import bind, lower, lower_each, lowers
-from srcad.frontend.known import known, spread
+from srcad.frontend.known import known, spread, unpacked
 from srcad.frontend.names import lookup
+from srcad.frontend.operators import operate
 from srcad.frontend.scope import Session
 from srcad.frontend.unsure import require_bound
 from srcad.ir.core import Const
@@ -50,11 +52,16 @@ def walrus(s: Session, node: ast.NamedExpr) -> Box:
 
 def starred(s: Session, nodes: list[ast.expr]) -> tuple[Box, ...]:
     """The boxes of a display's items, ``*more`` spread."""
-    read = lower_each(s, [n.value if isinstance(n, ast.Starred) else n for n in nodes])
     items: list[Box] = []
-    for node, box in zip(nodes, read, strict=True):
+    for node, box in zip(nodes, lower_each(s, nodes), strict=True):
         items.extend(spread(s, box, node) if isinstance(node, ast.Starred) else (box,))
     return tuple(items)
+
+
+@lowers(ast.Starred)
+def starred_items(s: Session, node: ast.Starred) -> Box:
+    """``*items`` of a display or a call: they are asked for where they stand."""
+    return unpacked(s, lower(s, node.value))
 
 
 @lowers(ast.Tuple)
@@ -65,8 +72,18 @@ def tuple_display(s: Session, node: ast.Tuple) -> Box:
 
 @lowers(ast.List)
 def list_display(s: Session, node: ast.List) -> Box:
-    """``[a, b]``."""
-    return ListBox(starred(s, node.elts))
+    """``[a, b]``; of unknown length if an item ``*more`` is."""
+    whole: Box = ListBox(())
+    for item, box in zip(node.elts, lower_each(s, node.elts), strict=True):
+        items = box if isinstance(item, ast.Starred) else TupleBox((box,))
+        if isinstance(items, TupleBox) and isinstance(whole, ListBox):
+            whole = ListBox((*whole.items, *items.items))
+        elif isinstance(whole, ListBox) and not whole.items:
+            whole = items
+        else:
+            more = ListBox(items.items) if isinstance(items, TupleBox) else items
+            whole = operate(s, operator.add, whole, more)
+    return whole
 
 
 @lowers(ast.Set)

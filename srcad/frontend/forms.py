@@ -109,10 +109,10 @@ def lower_each(s: Session, nodes: Iterable[ast.expr]) -> list[Box]:
 
 
 def calls_something(node: ast.expr) -> bool:
-    """Whether an expression calls anything."""
+    """Whether an expression calls anything, or asks something for its items."""
     known = getattr(node, "_calls", None)
     if known is None:
-        known = any(isinstance(inner, ast.Call) for inner in nodes_of(node))
+        known = any(isinstance(inner, ast.Call | ast.Starred) for inner in nodes_of(node))
         node._calls = known  # type: ignore[attr-defined]
     return bool(known)
 

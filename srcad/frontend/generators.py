@@ -140,10 +140,9 @@ def parts_in_order(node: ast.Call) -> list[ast.expr]:
             inner,
         )
 
-    parts: list[ast.expr] = [a.value if isinstance(a, ast.Starred) else a for a in node.args]
-    if not any(isinstance(a, ast.GeneratorExp) for a in parts):
-        return [node.func, *parts, *(k.value for k in node.keywords)]
-    parts = [values(a) if isinstance(a, ast.GeneratorExp) else a for a in parts]
+    if not any(isinstance(a, ast.GeneratorExp) for a in node.args):
+        return [node.func, *node.args, *(k.value for k in node.keywords)]
+    parts = [values(a) if isinstance(a, ast.GeneratorExp) else a for a in node.args]
     first = ast.copy_location(Deferred(callee), node.func)
     return [first, *parts, *(k.value for k in node.keywords)]
 

@@ -74,6 +74,14 @@ def as_list(s: Session, box: Box) -> Box:
     return s.invoke(s, Static(list), (box,), {})
 
 
+def unpacked(s: Session, box: Box) -> Box:
+    """The items of ``*box``, asked for now: one by one where they are known, else a list."""
+    if isinstance(box, GeneratorBox):
+        box = as_list(s, box)
+    items = _items(s, s.box(box) if isinstance(box, Value) else box)
+    return as_list(s, box) if items is None else TupleBox(items)
+
+
 def spread(s: Session, box: Box, node: ast.AST | None = None) -> tuple[Box, ...]:
     """The items of a sequence whose length is known."""
     if isinstance(box, GeneratorBox):

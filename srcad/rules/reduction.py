@@ -5,7 +5,6 @@ import builtins
 import numpy as np
 
 from srcad.rules.registry import adjoint, linear
-from srcad.runtime import unbroadcast
 
 
 def kept(y_bar, a, axis, keepdims):
@@ -64,17 +63,6 @@ def nanmean(y_bar, a, axis=None, dtype=None, *, keepdims=False):
     numbers = np.logical_not(np.isnan(a))
     share = y_bar / np.sum(np.ones_like(a), axis=axis, keepdims=keepdims, where=numbers)
     return spread(share, a, axis, keepdims) * numbers
-
-
-@linear(builtins.sum)
-def total(y_bar, iterable, start=0):
-    """``sum`` of a list, or of the rows of an array."""
-    if not isinstance(iterable, (list, tuple)):
-        return np.broadcast_to(y_bar, np.shape(iterable))
-    bars = []
-    for x in iterable:
-        bars.append(unbroadcast(y_bar, x))
-    return bars
 
 
 # ------------------------------------------------------------------------ spreads

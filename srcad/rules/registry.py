@@ -355,7 +355,7 @@ def _refuse_target(target: Any) -> None:
 
 
 def _refuse_override(rule: Rule, override: bool) -> None:
-    known = None if rule.shipped else lookup(rule.target)
+    known = _table.get(rule.target) if rule.shipped else lookup(rule.target)
     if known is not None and known.shipped and not override:
         raise RuleError(
             f"{qualified_name(rule.target)} has a rule already",

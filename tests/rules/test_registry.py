@@ -2,6 +2,8 @@
 
 import operator
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,8 +11,10 @@ import pytest
 import srcad
 from srcad import rules
 from srcad.errors import RuleError
+from srcad.rules import registry
 
 HERE = os.path.basename(__file__)
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 @pytest.fixture
@@ -230,3 +234,28 @@ def test_a_missing_partial_is_declared_not_nan():
 
 def test_the_room_is_public():
     assert srcad.rules is rules
+
+
+def test_a_function_has_one_row_of_ours():
+    # Which of two would count was a matter of which file was read last.
+    row = rules.rule_for(np.add)
+
+    with pytest.raises(RuleError, match="has a rule already"):
+        registry._store(row, False)
+
+
+def test_a_row_of_the_users_stays_when_its_topic_is_read_later(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import numpy as np, srcad\n"
+        "from srcad import rules\n"
+        "@rules.linear(np.trace, override=True)\n"
+        "def ours(y_bar, a):\n    return 7.0 * np.eye(2)\n"
+        "rules.rows()\n"
+        "print(rules.rule_for(np.trace).function.__name__)\n"
+    )
+
+    done = subprocess.run([sys.executable, str(program)], env=os.environ | {"PYTHONPATH": ROOT},
+                          capture_output=True, text=True, check=True)  # fmt: skip
+
+    assert done.stdout.strip() == "ours"
