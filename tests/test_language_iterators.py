@@ -394,9 +394,14 @@ def drawn_in_a_call(x, rng):
     return weighted(*map(lambda t: t * rng.normal(), [x, x]), rng.normal())
 
 
-@pytest.mark.parametrize("f", [drawn_in_a_display, drawn_in_a_call])
-def test_what_a_star_spreads_is_asked_for_where_it_stands(f: Any) -> None:
-    # The items were asked for when all else had been read: the draws changed places, silently.
+def drawn_before_the_sum(x, rng):
+    return sum((x * rng.normal() for _ in range(2)), rng.normal())
+
+
+@pytest.mark.parametrize("f", [drawn_in_a_display, drawn_in_a_call, drawn_before_the_sum])
+def test_a_generator_is_asked_for_its_values_when_python_asks(f: Any) -> None:
+    # What a star spreads was asked for when all else had been read, and a generator expression
+    # before the arguments that follow: the draws changed places, silently.
     value, slope = value_and_grad(f)(0.3, np.random.default_rng(0))
 
     assert value == f(0.3, np.random.default_rng(0))

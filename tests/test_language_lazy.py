@@ -189,6 +189,48 @@ def views_used_at_once(x):
     return total + np.sum(np.array(list(d.values()))) + np.stack([*d.values()])[0]
 
 
+# ---------------------------------------------------------------- what an expression goes over
+# It kept what the iterable was when the expression was made: value and gradient were of that.
+def list_grows_under_an_expression(x):
+    few, more = [x[0], x[1]], [v * x[0] for v in x if v > 0.4]
+    first, second = (v * x[2] for v in few), (v * x[3] for v in more)
+    few.append(x[3] ** 2)
+    more.append(x[0] ** 2)
+    return sum(first) * sum(second)
+
+
+def array_is_written_under_an_expression(x):
+    y = x * x[1]
+
+    def write():
+        y[0] = x[2] ** 3
+        return x[0]
+
+    total = sum((v * x[3] for v in y), write())
+    later = (v * k for k, v in enumerate(y))
+    y[1:] = y[:-1] * x[0]
+    return total * sum(later)
+
+
+def items_are_written_under_an_expression(x):
+    d, rows, lists = {"a": x[0]}, [x * 1.0, x * 2.0], [[x[0]], [x[1]]]
+    values = (v * x[1] for v in d.values())
+    pairs = (a * b for a, b in zip(lists[0], lists[0]))
+    sums = (np.sum(row) * x[2] for row in rows)
+    d["a"] = x[2] ** 2
+    lists[0][0] = x[3]
+    rows[0] = x**3
+    rows[1][0] = x[3] ** 2
+    return sum(values) + sum(pairs) * sum(sums)
+
+
+def list_is_written_before_it_is_reversed(x):
+    items = [x[0], x[1]]
+    backward = reversed(items)
+    items[0] = x[2] ** 3
+    return sum(v * (k + 1) for k, v in enumerate(backward)) * x[3]
+
+
 PROGRAMS = [
     *((f, V) for f in (map_of_few, map_of_an_array, map_in_a_zip, map_reads_a_name)),
     *((f, V) for f in (map_is_run_later, map_is_not_run_to_its_end, filter_reads_an_array)),
@@ -197,6 +239,9 @@ PROGRAMS = [
     (expression_for_a_helper, V),
     *((f, V) for f in (items_written_ahead, values_written_ahead, items_written_on_a_path)),
     *((f, V) for f in (items_written_in_a_loop, view_follows_its_dict, views_used_at_once)),
+    *((f, V) for f in (list_grows_under_an_expression, array_is_written_under_an_expression)),
+    (items_are_written_under_an_expression, V),
+    (list_is_written_before_it_is_reversed, V),
 ]
 
 
@@ -293,7 +338,14 @@ def view_across_a_loop(x):
     return sum(values)
 
 
-@pytest.mark.parametrize("f", [iterator_of_a_list_that_changes, view_across_a_loop])
+def list_that_grows_behind_reversed(x):
+    items = [x[0], x[1]]
+    return sum(reversed(items), items.pop())
+
+
+@pytest.mark.parametrize(
+    "f", [iterator_of_a_list_that_changes, view_across_a_loop, list_that_grows_behind_reversed]
+)
 def test_what_would_be_seen_too_early_is_refused(f: Any) -> None:
     with pytest.raises(errors.SrcadError) as caught:
         grad(f)(V)

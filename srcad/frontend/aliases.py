@@ -16,6 +16,7 @@ from srcad import errors
 from srcad.frontend.boxes import (
     Box,
     FunctionBox,
+    IterBox,
     Path,
     Stale,
     Static,
@@ -223,12 +224,23 @@ def write(
             s.objects.newer[old] = new
     for before, after in held:
         _carry(s, before, after)
+        if resizes and isinstance(before, IterBox) and before.kind == "reversed":
+            _refuse_resized(s)
     if place is not None:
         container, index = place
         version = s.emit(primitives.replaced, container, index, placed(s, new), hint=container.hint)
         s.objects.elements[new] = Element(version, index, s.builder.where)
         _make_others_stale(s, new, container, index)
         write(s, container, version, resizes=False)
+
+
+def _refuse_resized(s: Session) -> NoReturn:
+    s.refuse(
+        errors.MutationError,
+        "cannot make a list longer or shorter between 'reversed' and its use",
+        why="Python goes back from the place where the list ended before.",
+        help=("go through a copy:  reversed(list(x))",),
+    )
 
 
 def _keep_inner(s: Session, element: Element, new: Box, held: list[tuple[Box, Box]]) -> None:

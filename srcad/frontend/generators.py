@@ -36,7 +36,14 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.control import choice, without_continue
 from srcad.frontend.expressions import function_box
-from srcad.frontend.forms import Deferred, lower, lower_statement, lowers, refuse_form
+from srcad.frontend.forms import (
+    Deferred,
+    calls_something,
+    lower,
+    lower_statement,
+    lowers,
+    refuse_form,
+)
 from srcad.frontend.functions import (
     bind_parameters,
     callee_of,
@@ -53,22 +60,12 @@ from srcad.records import dataclass, field
 from srcad.rules import registry
 from srcad.types import Opaque
 
+_FIRST = ".0"  # as Python names it
 SPENT = "it was consumed before, in part or on some path."
 # What can be iterated over again and again, with the same items.
 REUSABLE: tuple[type, ...] = (
-    list,
-    tuple,
-    str,
-    bytes,
-    dict,
-    set,
-    frozenset,
-    range,
-    np.ndarray,
-    type({}.keys()),
-)
-
-
+    list, tuple, str, bytes, dict, set, frozenset, range, np.ndarray, type({}.keys())
+)  # fmt: skip
 # What may stop before it has asked for every value, or does something else between two of them.
 LAZY: set[Any] = {any, all, next, iter, zip, enumerate, map, filter, functools.reduce}
 
@@ -97,21 +94,24 @@ def prelude_generator(s: Session, function: Any, *args: Box) -> GeneratorBox:
 
 @lowers(ast.GeneratorExp)
 def generator_expression(s: Session, node: ast.GeneratorExp) -> GeneratorBox:
-    """``(element for target in iterable if test)`` as the function that it is, not yet run."""
+    """``(element for target in iterable if test)`` as the function that it is, not yet run.
+
+    Its argument is the first iterable: what is written into that before it is asked for is seen.
+    """
     body: ast.stmt = ast.Expr(ast.Yield(node.elt))
     first = lower(s, node.generators[0].iter)
     for generator in reversed(node.generators):
         for test in reversed(generator.ifs):
             body = ast.If(test, [body], [])
         outermost = generator is node.generators[0]
-        source = Deferred(lambda _: first) if outermost else generator.iter
+        source = ast.Name(_FIRST, ast.Load()) if outermost else generator.iter
         body = ast.For(generator.target, source, [body], [])
-    arguments = ast.arguments([], [], None, [], [], None, [])
+    arguments = ast.arguments([], [ast.arg(_FIRST)], None, [], [], None, [])
     function = ast.FunctionDef("generator", arguments, [body], [])
     for part in ast.walk(function):
         if isinstance(part, ast.expr | ast.stmt) and not hasattr(part, "lineno"):
             ast.copy_location(part, node)
-    return made(s, callee_of_box(function_box(s, function)), (), {})
+    return made(s, callee_of_box(function_box(s, function)), (first,), {})
 
 
 def consumed(s: Session, node: ast.GeneratorExp) -> Box:
@@ -127,24 +127,30 @@ def consumed(s: Session, node: ast.GeneratorExp) -> Box:
 
 
 def parts_in_order(node: ast.Call) -> list[ast.expr]:
-    """The callee and the arguments; what a generator expression becomes depends on the callee."""
+    """The callee and the arguments; what a generator expression becomes depends on the callee.
+
+    The arguments that follow it are read before its values are asked for.
+    """
     seen: list[Box] = []
+    given = [*node.args, *(k.value for k in node.keywords)]
 
     def callee(s: Session) -> Box:
         seen.append(lower(s, node.func))
         return seen[-1]
 
-    def values(inner: ast.GeneratorExp) -> ast.expr:
-        return ast.copy_location(
-            Deferred(lambda s: lower(s, inner) if _may_wait(seen[-1]) else consumed(s, inner)),
-            inner,
-        )
+    def values(place: int, inner: ast.GeneratorExp) -> ast.expr:
+        waits = any(map(calls_something, given[place + 1 :]))
 
-    if not any(isinstance(a, ast.GeneratorExp) for a in node.args):
-        return [node.func, *node.args, *(k.value for k in node.keywords)]
-    parts = [values(a) if isinstance(a, ast.GeneratorExp) else a for a in node.args]
-    first = ast.copy_location(Deferred(callee), node.func)
-    return [first, *parts, *(k.value for k in node.keywords)]
+        def read(s: Session) -> Box:
+            return lower(s, inner) if waits or _may_wait(seen[-1]) else consumed(s, inner)
+
+        return ast.copy_location(Deferred(read), inner)
+
+    lazy = {k: part for k, part in enumerate(node.args) if isinstance(part, ast.GeneratorExp)}
+    if not lazy:
+        return [node.func, *given]
+    parts = [values(k, lazy[k]) if k in lazy else part for k, part in enumerate(given)]
+    return [ast.copy_location(Deferred(callee), node.func), *parts]
 
 
 def _may_wait(callee: Box) -> bool:
