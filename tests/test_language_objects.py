@@ -325,6 +325,94 @@ def arrays_as_attributes(x):
     return np.sum(s.x * s.v * old)
 
 
+class Money:
+    """Operators that write into the object, decline, or are asked first."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __add__(self, other):
+        return Money(self.x + other.x) if isinstance(other, Money) else NotImplemented
+
+    def __eq__(self, other):
+        return self.x == other.x if isinstance(other, Money) else NotImplemented
+
+    def __isub__(self, other):
+        self.x = self.x - 2 * other
+        return self
+
+    def __imul__(self, other):
+        return Money(self.x * other * 7)
+
+    def __lshift__(self, k):
+        return Money(self.x * 2**k)
+
+    def __pow__(self, k):
+        return self.x**k + 1
+
+
+class Foreign(Money):
+    def __radd__(self, other):
+        return Foreign(self.x * 100 + (other.x if isinstance(other, Money) else other))
+
+
+class Stranger:
+    def __init__(self, x):
+        self.x = x
+
+    def __radd__(self, other):
+        return Money(self.x * 3 + other.x)
+
+
+def own_augmented_operators(a, b):
+    # `a -= b` meant `a = a - b`, also where the class writes into the object.
+    one, items = Money(a), {"one": Money(b), "two": [Money(a * b)]}
+    other, third = one, Money(a)
+    one -= b
+    third *= b
+    third **= 2
+    items["one"] -= a
+    items["two"][0] -= b
+    last = Money(b)
+    for k in range(2):
+        last -= a * k
+    return other.x * third + items["one"].x * items["two"][0].x * last.x
+
+
+def declined_operators(a, b):
+    # What declines leaves it to the other operand; NotImplemented was taken for the result.
+    y = (Money(a) + Stranger(b)).x * (Money(a) << 2).x
+    if Money(a) != Money(a) or Money(b) == 3:
+        y = y * 7
+    return y if Money(a) != 3 else y * 5
+
+
+def refined_operands_are_asked_first(a, b):
+    return (Money(a) + Foreign(b)).x + (Foreign(a) + Foreign(b)).x
+
+
+def names_of_a_class(a, b):
+    # The name of a class was a descriptor, which equals no string.
+    table = {Money.__name__: a, "Other": b}
+    if Money.__name__ == "Money" and Money.__qualname__ == "Money":
+        return table["Money"] * len(Money.__name__) * len(Foreign.__mro__)
+    return table["Other"]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        own_augmented_operators,
+        declined_operators,
+        refined_operands_are_asked_first,
+        names_of_a_class,
+    ],
+)
+def test_operators_of_objects_are_what_python_makes_of_them(f: Callable[..., Any]) -> None:
+    assert value_and_grad(f)(0.7, 0.4)[0] == f(0.7, 0.4)
+    testing.check_grads(f, (0.7, 0.4))
+
+
 @pytest.mark.parametrize(
     "f",
     [

@@ -19,7 +19,7 @@ from srcad.frontend.control import choose
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import spread
-from srcad.frontend.objects import set_attribute
+from srcad.frontend.objects import of_augmented, set_attribute
 from srcad.frontend.operators import BINARY, operate
 from srcad.frontend.rooms import each, stores
 from srcad.frontend.scope import Diverges, Session
@@ -243,5 +243,6 @@ def augment(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
         assert isinstance(old, Value)
         return stores.augment_name(s, old, operation, value)
     else:
-        return operate(s, operation, old, value)
+        own = of_augmented(s, operation, old, value)
+        return operate(s, operation, old, value) if own is None else own
     return None

@@ -230,6 +230,8 @@ def _of_class_object(s: Session, box: Static, name: str) -> Box:
     """A member of a class of the user's, read through the class itself."""
     path = (*(box.path or ()), ("attr", name))
     found = inspect.getattr_static(box.value, name)
+    if isinstance(found, types.GetSetDescriptorType | types.MemberDescriptorType):
+        found = getattr(box.value, name)  # what every class has, as __name__ and __mro__
     if isinstance(found, classmethod):
         function = box_of_object(s, found.__func__, (*path, ("attr", "__func__")))
         return BoundBox(function, (box,))

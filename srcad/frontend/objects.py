@@ -209,9 +209,8 @@ def special(s: Session, box: Box, name: str, *args: Box) -> Box | None:
     found = inspect.getattr_static(box.cls, name, None)
     if not isinstance(found, types.FunctionType) or _is_generated(found):
         return None
-    return s.invoke(
-        s, BoundBox(method(s, box.cls, name, found, class_path(s, box)), (box,)), args, {}
-    )
+    own = BoundBox(method(s, box.cls, name, found, class_path(s, box)), (box,))
+    return _unless_declined(s.invoke(s, own, args, {}))
 
 
 def _special_of_surroundings(s: Session, box: Static, name: str, args: Args) -> Box | None:
@@ -222,14 +221,29 @@ def _special_of_surroundings(s: Session, box: Static, name: str, args: Args) -> 
     path = None if box.path is None else (*box.path, ("attr", name), ("attr", "__func__"))
     if path is not None:
         s.guard(path, "code", found)
-    result = s.invoke(s, Static(found, path), (box, *args), {})
-    return None if isinstance(result, Static) and result.value is NotImplemented else result
+    return _unless_declined(s.invoke(s, Static(found, path), (box, *args), {}))
+
+
+def _unless_declined(result: Box) -> Box | None:
+    declined = isinstance(result, Static) and result.value is NotImplemented
+    return None if declined else result
 
 
 NAMES: dict[Any, tuple[str, str]] = {
     **{
         getattr(operator, name): (f"__{name}__", f"__r{name}__")
-        for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+        for name in (
+            "add",
+            "sub",
+            "mul",
+            "truediv",
+            "floordiv",
+            "mod",
+            "pow",
+            "matmul",
+            "lshift",
+            "rshift",
+        )
     },
     operator.and_: ("__and__", "__rand__"),
     operator.or_: ("__or__", "__ror__"),
@@ -242,7 +256,7 @@ NAMES: dict[Any, tuple[str, str]] = {
     operator.ne: ("__ne__", "__ne__"),
 }
 
-
+_COMPARED = frozenset({"__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"})
 CALLS: dict[Any, str] = {
     abs: "__abs__", round: "__round__", divmod: "__divmod__", pow: "__pow__", float: "__float__",
     int: "__int__", complex: "__complex__", reversed: "__reversed__", iter: "__iter__",
@@ -263,11 +277,36 @@ def of_objects(s: Session, target: Any, left: Box, right: Box) -> Box | None:
     if target not in NAMES or not (isinstance(left, kinds) or isinstance(right, kinds)):
         return None
     own, reflected = NAMES[target]
-    found = special(s, left, own, right)
-    found = special(s, right, reflected, left) if found is None else found
+    if _goes_first(left, right, reflected):
+        found = special(s, right, reflected, left)
+        found = special(s, left, own, right) if found is None else found
+    else:
+        found = special(s, left, own, right)
+        found = special(s, right, reflected, left) if found is None else found
     if found is None and target in (operator.eq, operator.ne):
         return _same_object(left, right, negated=target is operator.ne)
     return found
+
+
+def _goes_first(left: Box, right: Box, reflected: str) -> bool:
+    """Whether the right operand is asked first: of a class that refines the left one's."""
+    first, second = (
+        b.cls if isinstance(b, RecordBox) else type(b.value) if isinstance(b, Static) else object
+        for b in (left, right)
+    )
+    if first is second or not issubclass(second, first):
+        return False
+    getter = inspect.getattr_static
+    return reflected in _COMPARED or (
+        getter(second, reflected, None) is not getter(first, reflected, None)
+    )
+
+
+def of_augmented(s: Session, target: Any, old: Box, value: Box) -> Box | None:
+    """``old op= value`` where the class of `old` says what that does to it."""
+    if target not in NAMES or not isinstance(old, RecordBox | Static):
+        return None
+    return special(s, old, NAMES[target][0].replace("__", "__i", 1), value)
 
 
 def _same_object(left: Box, right: Box, *, negated: bool) -> Box | None:
