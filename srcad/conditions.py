@@ -202,6 +202,9 @@ class Conditions:
                 self.add(f"{first}.flags.c_contiguous")
             case "backward":
                 self.add(f"{self.constant(backward_axes)}({first}) == {expected}")
+            case "has" | "lacks":
+                negated = "not " if kind == "lacks" else ""
+                self.add(f"{negated}{self.constant(hasattr)}({first}, {expected!r})")
             case "equals":
                 self.equals(first, self.names.get(path, first), expected)
 

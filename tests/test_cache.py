@@ -138,6 +138,68 @@ def test_a_closure_cell_is_read_when_called():
     assert g(1.0) == 7.0
 
 
+class Gauge:
+    """What is read of it may change, or appear, after a gradient was compiled."""
+
+    scale = 2.0
+
+    class Inner:
+        size = 3.0
+
+    @property
+    def by_property(self):
+        return SCALE
+
+    @staticmethod
+    def by_static(x):
+        return x * SCALE
+
+    @classmethod
+    def by_class(cls, x):
+        return x * cls.scale
+
+
+GAUGE = Gauge()
+READERS = {
+    "property": lambda x: GAUGE.by_property * x,
+    "static": lambda x: GAUGE.by_static(x) * Gauge.by_static(x),
+    "class": lambda x: GAUGE.by_class(x) * Gauge().by_class(x),
+    "inner": lambda x: Gauge.Inner.size * x,
+    "absent": lambda x: x * getattr(GAUGE, "extra", 1.0) * getattr(GAUGE, "more", 1.0),
+    "has": lambda x: x if hasattr(GAUGE, "extra") else x * x,
+    "made": lambda x: x if hasattr(Gauge(), "more") else x * x,
+}
+CHANGES = {
+    "global": lambda patch: patch.setitem(globals(), "SCALE", 5.0),
+    "class_attribute": lambda patch: patch.setattr(Gauge, "scale", 7.0),
+    "property": lambda patch: patch.setattr(Gauge, "by_property", property(lambda self: 9.0)),
+    "static": lambda patch: patch.setattr(Gauge, "by_static", staticmethod(lambda x: x * 11.0)),
+    "inner": lambda patch: patch.setattr(Gauge, "Inner", type("Other", (), {"size": 13.0})),
+    "attribute": lambda patch: patch.setattr(GAUGE, "extra", 15.0, raising=False),
+    "attribute_of_the_class": lambda patch: patch.setattr(Gauge, "more", 17.0, raising=False),
+}
+
+
+@pytest.mark.parametrize("f", READERS.values(), ids=READERS)
+def test_what_classes_say_is_seen_when_it_changes(f, monkeypatch):
+    # Bodies of properties, static methods and class methods were read without saying where they
+    # stand, nested classes were taken for constant, and nobody looked whether an attribute had
+    # come: gradients were those of the first call.
+    g = srcad.value_and_grad(f)
+
+    def agrees():
+        value, slope = g(0.3)
+        assert value == f(0.3)
+        assert slope == pytest.approx((f(0.3 + 1e-6) - f(0.3 - 1e-6)) / 2e-6, rel=1e-6)
+
+    agrees()
+    for change in CHANGES.values():
+        change(monkeypatch)
+        agrees()
+    monkeypatch.undo()
+    agrees()
+
+
 def test_a_default_is_read_when_called():
     def f(x, k=2.0):
         return k * x

@@ -32,7 +32,7 @@ from srcad.frontend.boxes import (
     Unbound,
 )
 from srcad.frontend.known import raises
-from srcad.frontend.names import STABLE_MODULES, box_of_object, is_constant_object, is_plain_class
+from srcad.frontend.names import STABLE_MODULES, box_of_object, is_plain_class
 from srcad.frontend.noting import flat
 from srcad.frontend.objects import class_path, set_field
 from srcad.frontend.scope import Session
@@ -214,7 +214,8 @@ def member(s: Session, box: Box, found: Any, path: Path | None) -> Box:
         return box_of_object(s, found.__func__, path)
     if isinstance(found, classmethod):
         here = None if path is None else (*path, ("attr", "__func__"))
-        return BoundBox(box_of_object(s, found.__func__, here), (Static(cls),))
+        of_class = class_path(s, box) if isinstance(box, RecordBox) else None
+        return BoundBox(box_of_object(s, found.__func__, here), (Static(cls, of_class),))
     return box_of_object(s, found, path)
 
 
@@ -237,7 +238,7 @@ def _of_class_object(s: Session, box: Static, name: str) -> Box:
         return BoundBox(function, (box,))
     if isinstance(found, staticmethod | types.FunctionType):
         return box_of_object(s, getattr(box.value, name), path)
-    return _of_plain(box.value, name) if callable(found) else box_of_object(s, found, path)
+    return box_of_object(s, getattr(box.value, name) if callable(found) else found, path)
 
 
 def _of_object(s: Session, box: Static, name: str) -> Box:
@@ -258,33 +259,31 @@ def _of_object(s: Session, box: Static, name: str) -> Box:
         return of_class
     path = (*(box.path or ()), ("attr", name))
     found = getattr(value, name)
-    if isinstance(found, types.MethodType) or (
-        callable(found)
-        and not is_constant_object(found)
-        and not isinstance(found, types.FunctionType)
-    ):
-        if isinstance(found, types.BuiltinFunctionType | types.MethodType):
-            return MethodBox(box, name)
-        return box_of_object(s, found, path)
-    if isinstance(found, types.BuiltinFunctionType):
+    is_method = isinstance(found, types.BuiltinFunctionType | types.MethodType)
+    if is_method and not isinstance(found.__self__, types.ModuleType):
         return MethodBox(box, name)
     return box_of_object(s, found, path)
 
 
 def _of_class(s: Session, box: Static, name: str) -> Box | None:
     """A method or property that the class of an object defines in Python."""
-    value = box.value
+    value, path = box.value, box.path or ()
     found_static = inspect.getattr_static(type(value), name, None)
     if isinstance(found_static, types.FunctionType):
-        function_path = (*(box.path or ()), ("attr", name), ("attr", "__func__"))
+        function_path = (*path, ("attr", name), ("attr", "__func__"))
         s.guard(function_path, "code", found_static)
         return BoundBox(Static(found_static, function_path), (box,))
+    of_class = (*path, ("attr", "__class__"))
     if isinstance(found_static, classmethod):
-        return BoundBox(Static(found_static.__func__), (Static(type(value)),))
+        function = box_of_object(
+            s, found_static.__func__, (*path, ("attr", name), ("attr", "__func__"))
+        )
+        return BoundBox(function, (Static(type(value), of_class),))
     if isinstance(found_static, staticmethod):
-        return Static(found_static.__func__)
+        return box_of_object(s, found_static.__func__, (*path, ("attr", name)))
     if isinstance(found_static, property) and isinstance(found_static.fget, types.FunctionType):
-        return MethodBox(BoundBox(Static(found_static.fget), (box,)), "__property__")
+        getter = box_of_object(s, found_static.fget, (*of_class, ("attr", name), ("attr", "fget")))
+        return MethodBox(BoundBox(getter, (box,)), "__property__")
     return None
 
 

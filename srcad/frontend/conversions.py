@@ -24,6 +24,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.known import known, truth
 from srcad.frontend.meanings import meaning
+from srcad.frontend.objects import class_path
 from srcad.frontend.operators import operate
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
@@ -174,11 +175,17 @@ def hasattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     name = known(s, args[1], "the name of an attribute")
     box = args[0]
     if isinstance(box, Static):
-        return Static(hasattr(box.value, name))
-    found = class_of(box)
+        found = hasattr(box.value, name)
+        s.guard(box.path, "has" if found else "lacks", name)
+        return Static(found)
+    cls = class_of(box)
     if isinstance(box, RecordBox) and name in box.keys:
         return Static(True)
-    return Static(hasattr(found, name)) if found is not None else None
+    if cls is None:
+        return None
+    if isinstance(box, RecordBox):
+        s.guard(class_path(s, box), "has" if hasattr(cls, name) else "lacks", name)
+    return Static(hasattr(cls, name))
 
 
 @meaning(float)

@@ -8,7 +8,7 @@ from srcad.frontend.boxes import Path
 from srcad.ir.core import Value
 from srcad.records import dataclass
 
-GuardKind = Literal["is", "code", "equals", "class", "contiguous", "backward"]
+GuardKind = Literal["is", "code", "equals", "class", "contiguous", "backward", "has", "lacks"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,12 +18,18 @@ class Guard:
     ``"is"``: the same object; ``"code"``: a function with the same code object; ``"equals"``: the
     same constant (type and value); ``"class"``: an instance of exactly the same class;
     ``"contiguous"``: an array whose entries lie next to each other; ``"backward"``: an array that
-    runs backwards along these axes.
+    runs backwards along these axes; ``"has"`` and ``"lacks"``: an object with, or without, this
+    attribute.
     """
 
     path: Path
     kind: GuardKind
     expected: Any
+
+    def says(self, path: Path, kind: GuardKind, expected: Any) -> bool:
+        """Whether it says this already; of attributes it speaks of one each."""
+        alike = self.expected == expected if kind in ("has", "lacks") else True
+        return alike and self.kind == kind and self.path == path
 
 
 @dataclass(frozen=True, eq=False)

@@ -376,8 +376,7 @@ class Session:
     # ------------------------------------------------------------------ the user's objects
     def guard(self, path: Path | None, kind: GuardKind, expected: Any) -> None:
         """Take for granted what an object of the user is, and say so once."""
-        known = any(g.path == path and g.kind == kind for g in self.guards)
-        if path is not None and not known:
+        if path is not None and not any(g.says(path, kind, expected) for g in self.guards):
             self.guards.append(Guard(path, kind, expected))
 
     def captured(self, path: Path, value: Any, name: str | None = None) -> Value:
