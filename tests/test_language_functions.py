@@ -113,6 +113,34 @@ def mutually_recursive(x):
     return even(x, 5)
 
 
+def global_even(x, n):
+    return x * GAIN if n == 0 else global_odd(x, n - 1) * 2
+
+
+def global_odd(x, n):
+    return x * x + GAIN if n == 0 else global_even(x, n - 1) * 3
+
+
+def mutual_recursion_that_reads_a_global(x):
+    # What reads its surroundings is handed them by every call, also by one in another function.
+    return global_even(x, 5) + global_odd(x, 4)
+
+
+def mutual_recursion_of_closures(x):
+    y, z = x * 2, x * x
+
+    def first(n):
+        return 1.0 if n <= 0 else second(n - 1) * 2
+
+    def second(n):
+        return z if n <= 0 else third(n - 1) * GAIN
+
+    def third(n):
+        return x if n <= 0 else first(n - 1) + second(n - 2)
+
+    return first(5) + third(4) + second(2) * y
+
+
 def nested_recursion(x):
     def go(y, n):
         if n <= 0:
@@ -281,6 +309,8 @@ ONE: list[Callable[..., Any]] = [
     early_returns_in_helpers,
     recursive,
     mutually_recursive,
+    mutual_recursion_that_reads_a_global,
+    mutual_recursion_of_closures,
     nested_recursion,
     closure_sees_rebinding,
     closure_in_a_loop,

@@ -36,7 +36,8 @@ class Variant:
 
     While it is being read it is `running`: calls of it inside itself (or inside functions that it
     calls) use what is known of its result so far, and what they find may widen `headers`.
-    `extra` are values of the surroundings that it reads; every call hands them on.
+    `extra` are values of the surroundings that it reads, and the parameters that they are inside;
+    every call hands them on.
     """
 
     headers: dict[str, Box]
@@ -44,7 +45,13 @@ class Variant:
     result: Box | None = None
     running: bool = True
     changed: bool = False
-    extra: list[Value] = field(default_factory=list)
+    extra: dict[Value, Value] = field(default_factory=dict)
+
+    @property
+    def function(self) -> Function:
+        """What was read, once it was."""
+        assert self.routine.function is not None
+        return self.routine.function
 
     def fits(self, s: Session, bound: dict[str, Box]) -> bool:
         """Whether it serves these arguments."""
@@ -115,7 +122,9 @@ def _settle(s: Session, callee: Any, variant: Variant) -> None:
         refuse_unsettled(s, callee)
     if atom is None:
         raise Diverges
-    _close(s, variant, Block((), tuple(builder.ops), (atom,)))
+    inner = [v for key, known in s.routines.items() for v in known
+             if v is not variant and v not in earlier.get(key, ())]  # fmt: skip
+    _close(s, variant, Block((), tuple(builder.ops), (atom,)), inner)
 
 
 def _read_once(s: Session, callee: Any, variant: Variant) -> Atom | None:
@@ -148,24 +157,60 @@ def _frame_for(frame: Frame, headers: dict[str, Box]) -> Frame:
     return replace(frame, env=dict(headers), exit=NONE, tags=frozenset())
 
 
-def _close(s: Session, variant: Variant, body: Block) -> None:
-    """Make what the function reads from outside parameters of its own."""
+def _close(s: Session, variant: Variant, body: Block, inner: list[Variant]) -> None:
+    """Make what the function reads from outside parameters of its own.
+
+    Of the functions that were read meanwhile (`inner`), those that call this one hand it all on.
+    """
     variant.running = False
     params = tuple(v for box in variant.headers.values() for v in _leaves(box))
     free = [v for v in free_values(body) if v not in params]
-    copies = {v: Value(v.type, v.hint) for v in free}
-    for value, copy in copies.items():
-        if value in s.active:
-            s.active.add(copy)
-    body = substitute(body, copies)
+    through = _that_reach(variant.routine, inner)
+    added = {other: _add_parameters(s, other, free) for other in through}
+    for other, missing in added.items():
+        _pass_on(body, other.routine, missing)
+        for caller in through:
+            _pass_on(caller.function.block, other.routine, [caller.extra[v] for v in missing])
+    variant.extra = _copies(s, free)
+    body = substitute(body, variant.extra)
     routine = variant.routine
-    _pass_on(body, routine, tuple(copies.values()))
-    variant.extra = free
-    routine.function = Function(routine.name, (*params, *copies.values()), body, s.builder.where)
+    extra = tuple(variant.extra.values())
+    routine.function = Function(routine.name, (*params, *extra), body, s.builder.where)
+    for caller in (variant, *through):
+        _pass_on(caller.function.block, routine, [caller.extra[v] for v in free])
 
 
-def _pass_on(body: Block, routine: Routine, extra: tuple[Atom, ...]) -> None:
-    """Recursive calls hand on what the function reads from outside."""
+def _that_reach(routine: Routine, among: list[Variant]) -> list[Variant]:
+    """The variants that call a routine, directly or through others of them."""
+    called = {
+        v: {op.target for op in walk(v.function.block) if isinstance(op, Call)} for v in among
+    }
+    found: list[Variant] = []
+    while True:
+        targets = {routine, *(v.routine for v in found)}
+        more = [v for v in among if v not in found and called[v] & targets]
+        if not more:
+            return found
+        found += more
+
+
+def _copies(s: Session, values: list[Value]) -> dict[Value, Value]:
+    copies = {v: Value(v.type, v.hint) for v in values}
+    s.active.update(copy for value, copy in copies.items() if value in s.active)
+    return copies
+
+
+def _add_parameters(s: Session, variant: Variant, values: list[Value]) -> list[Value]:
+    """Let a function that was read already take these values, too; those that it did not take."""
+    missing = [v for v in values if v not in variant.extra]
+    added, function = _copies(s, missing), variant.function
+    variant.extra |= added
+    variant.routine.function = replace(function, params=(*function.params, *added.values()))
+    return missing
+
+
+def _pass_on(body: Block, routine: Routine, extra: list[Value]) -> None:
+    """Calls hand on what the function reads from outside."""
     if not extra:
         return
     for op in walk(body):
