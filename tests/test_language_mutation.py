@@ -300,7 +300,21 @@ def without_axes(x):
     return z * y * y[()] + np.sum(last)
 
 
+def casts_that_copy_or_do_not(x):
+    # astype(copy=False) of an array that has the dtype is the array: it was taken for a copy.
+    a, b, c, d = x * 1.0, x * 2.0, x * 3.0, x * 4.0
+    same, alike, copied = a.astype(float, copy=False), np.asarray(b, dtype=float), np.array(c)
+    other = np.array(d, copy=True, order="F", dtype=float)
+    same[0] = x[1] * x[2]
+    alike[1:] *= x[0]
+    copied[0] = x[1] ** 2
+    other[-1] = x[0] ** 3
+    total = np.sum(a * same) + np.sum(b * b) + np.sum(c * copied) + np.sum(d * other)
+    return total + np.sum(np.asarray(a[::-1], np.float64) * np.array(x, ndmin=2))
+
+
 PROGRAMS = [
+    casts_that_copy_or_do_not,
     items_and_slices, strides_ellipsis_and_new_axes, repeated_places, unbuffered_adds,
     out_arguments, functions_that_write, own_argument, alias, views, turned_views, unpacked_rows,
     reshaped, in_containers, helper_that_writes, written_while_an_expression_is_read, stencil,

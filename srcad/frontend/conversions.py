@@ -26,6 +26,7 @@ from srcad.frontend.known import known, truth
 from srcad.frontend.meanings import meaning
 from srcad.frontend.objects import class_path
 from srcad.frontend.operators import operate
+from srcad.frontend.questions import has_dtype
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Value
@@ -186,6 +187,18 @@ def hasattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     if isinstance(box, RecordBox):
         s.guard(class_path(s, box), "has" if hasattr(cls, name) else "lacks", name)
     return Static(hasattr(cls, name))
+
+
+@meaning(np.asarray, np.asanyarray)
+def asarray(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.asarray(x, dtype)``: another name of `x` if that is its dtype, else a copy."""
+    dtype = args[1] if len(args) == 2 else kwargs.get("dtype")
+    if dtype is None or len(args) + len(kwargs) != 2:
+        return None
+    is_same = has_dtype(args[0], dtype)
+    if is_same is None:
+        return None
+    return s.emit(np.asarray, args[0]) if is_same else s.emit(np.astype, args[0], dtype)
 
 
 @meaning(float)

@@ -22,6 +22,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import known, raises
+from srcad.frontend.questions import has_dtype
 from srcad.frontend.rooms import writing
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
@@ -95,7 +96,26 @@ def _transpose(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[st
 
 
 def _astype(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    dtype = args[0] if args else kwargs["dtype"]
+    names = ("dtype", "order", "casting", "subok", "copy")
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    dtype, copy = given["dtype"], given.get("copy", Static(True))
+    order = known(s, given.get("order", Static("K")), "the order of the entries")
+    casting = known(s, given.get("casting", Static("unsafe")), "the rule of casting")
+    is_same = has_dtype(receiver, dtype)
+    if casting != "unsafe":
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot read the option 'casting' of 'astype'",
+            why="whether the cast is allowed is not asked for here.",
+            help=("leave it out, or assert np.can_cast(...) before",),
+        )
+    if not known(s, copy, "whether to copy") and order == "K":
+        if is_same:
+            return s.emit(primitives.identity, receiver)
+        unknown = {"copy": copy} if is_same is None else {}
+        return s.emit(np.astype, receiver, dtype, kwargs=unknown)
+    if order != "K":
+        return s.emit(np.array, receiver, kwargs={"dtype": dtype, "order": Static(order)})
     return s.emit(np.astype, receiver, dtype)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from srcad.frontend.boxes import (
     BoundBox,
     Box,
@@ -21,7 +23,7 @@ from srcad.frontend.boxes import (
 from srcad.ir import primitives
 from srcad.ir.core import Value
 from srcad.rules import registry
-from srcad.types import ListOf, Opaque, Undefined
+from srcad.types import ListOf, Numeric, Opaque, Undefined
 
 CUTS = frozenset(
     {primitives.shape, primitives.is_, primitives.not_, primitives.contains, len, slice, range}
@@ -85,3 +87,15 @@ def describe_box(box: Box) -> str:
             return "an array that was written into" if isinstance(box, Stale) else "an iterator"
         case _:
             return "nothing"
+
+
+def has_dtype(box: Box, dtype: Box) -> bool | None:
+    """Whether an array certainly has a dtype, or certainly another; None: not known."""
+    if not isinstance(box, Value) or not isinstance(box.type, Numeric) or box.type.dtype is None:
+        return None
+    if box.type.form != "array" or not isinstance(dtype, Static):
+        return None
+    try:
+        return bool(np.dtype(dtype.value) == box.type.dtype)
+    except TypeError:
+        return None  # it fails at the call, as in the plain call

@@ -82,7 +82,7 @@ def makes_new_array(target: Any, result: Type, kwargs: Iterable[tuple[str, Arg]]
     if target is np.astype:
         return not names
     if target is np.array:
-        return all(name == "dtype" for name in names)
+        return all(name != "copy" or arg == Const(True) for name, arg in kwargs)
     name = getattr(target, "__name__", None)
     return module.startswith("numpy") and name in _FRESH
 

@@ -25,10 +25,12 @@ def asarray(y_bar, a, dtype=None, order=None, *, copy=None):
 
 
 @linear(np.array)
-def array(y_bar, object, dtype=None, *, copy=True, order="K", subok=False):
+def array(y_bar, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
     """The cotangent has the structure of the argument, down to its numbers and arrays."""
     if dtype is not None and not np.issubdtype(dtype, np.inexact):
         return None
+    if ndmin:
+        y_bar = np.reshape(y_bar, np.shape(object))
     return items(y_bar, object)
 
 
