@@ -409,6 +409,29 @@ def test_a_generator_is_asked_for_its_values_when_python_asks(f: Any) -> None:
     assert abs(slope - moved) < 1e-12
 
 
+def in_step_or_not(x, v, w):
+    try:
+        return x * sum(p * q * r for p, q, r in zip(v, w, [1.0, 2.0, 3.0], strict=True))
+    except ValueError as error:
+        return x * len(str(error))
+
+
+@pytest.mark.parametrize("lengths", [(3, 3), (3, 2), (2, 3), (2, 2), (4, 4)])
+def test_a_strict_zip_raises_as_python_does(lengths: tuple[int, int]) -> None:
+    # The option was dropped.
+    args = (0.3, *(np.arange(1.0, n + 1) for n in lengths))
+
+    value, slope = value_and_grad(in_step_or_not)(*args)
+
+    assert value == in_step_or_not(*args)
+    assert slope == pytest.approx(value / 0.3)
+
+
+def test_the_base_of_an_integer_is_read() -> None:
+    # It was dropped where it was given by name.
+    assert grad(lambda x: x * int("11", base=2) * int("z", 36))(0.5) == 3.0 * 35
+
+
 def test_any_stops_at_the_first_that_is_true() -> None:
     def f(a):
         return a * a if any(note(k) > 1 for k in range(5)) else a

@@ -23,7 +23,7 @@ from srcad.frontend.boxes import (
 from srcad.frontend.containers import as_copy, entries_of
 from srcad.frontend.functions import callee_of, inline
 from srcad.frontend.generators import is_drawn, is_lazy, prelude_generator
-from srcad.frontend.known import spread, static_items
+from srcad.frontend.known import known, spread, static_items
 from srcad.frontend.meanings import meaning
 from srcad.frontend.operators import operate
 from srcad.frontend.rooms import sequences
@@ -59,7 +59,11 @@ def _count(s: Session, box: Box) -> Box:
 
 @meaning(zip)
 def zip_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``zip(...)``; ``strict`` is checked by the plain call's lengths."""
+    """``zip(...)``; with ``strict`` the lengths of sequences are compared before the first item."""
+    strict = kwargs.get("strict", Static(False))
+    sized = [a for a in args if not is_lazy(a)]
+    if known(s, strict, "whether 'zip' is strict") and len(sized) > 1:
+        read(s, prelude.equally_long, *(sequences.length(s, a) for a in sized))
     return IterBox("zip", args)
 
 

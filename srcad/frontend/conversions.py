@@ -219,7 +219,8 @@ def int_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     box = args[0] if args else Static(0)
     if isinstance(box, Static) and box.atom is None:
         with contextlib.suppress(Exception):
-            return Static(int(box.value, *[known(s, a, "a base") for a in args[1:]]))
+            base = (*args[1:], *kwargs.values())
+            return Static(int(box.value, *[known(s, b, "a base") for b in base]))
     if (
         isinstance(box, Value)
         and isinstance(box.type, Numeric)

@@ -97,7 +97,11 @@ def replace_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def asdict(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``dataclasses.asdict(record)``."""
     box = args[0]
-    return DictBox(box.keys, deep(s, box).items) if isinstance(box, RecordBox) else None  # type: ignore[union-attr]
+    if kwargs or not isinstance(box, RecordBox):
+        return None
+    copied = deep(s, box)
+    assert isinstance(copied, RecordBox)
+    return DictBox(box.keys, copied.items)
 
 
 @meaning(copy.copy)

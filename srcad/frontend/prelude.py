@@ -17,6 +17,17 @@ def total(items, start=0):
     return result
 
 
+def equally_long(first, *others):
+    place = 1
+    for other in others:
+        before = f"arguments 1-{place}" if place > 1 else "argument 1"
+        place += 1
+        if other < first:
+            raise ValueError(f"zip() argument {place} is shorter than {before}")
+        if other > first:
+            raise ValueError(f"zip() argument {place} is longer than {before}")
+
+
 def largest(first, *others):
     best = first
     for item in others:
