@@ -35,10 +35,11 @@ from typing import Any
 
 from srcad.conditions import Conditions, guarded_code
 from srcad.frontend.guards import Guard
+from srcad.ir.memory import type_has_storage
 from srcad.kinds import check
 from srcad.notes import add_note
-from srcad.overlaps import Pairs, overlapping
-from srcad.paths import Path
+from srcad.overlaps import Pairs, overlapping, shared
+from srcad.paths import Path, is_besides_arguments
 from srcad.records import dataclass
 from srcad.rules import registry
 from srcad.types import Assumption, Type
@@ -146,6 +147,14 @@ def _conditions(pattern: Pattern, names: list[str], function: Any, rules: int | 
         c.add(f"{c.prefix}rules._version == {rules}")
     for path, type_ in pattern.captures:
         check(c, type_, c.expression(path), path)
+    held = [
+        c.expression(path)
+        for path, type_ in pattern.captures
+        if pattern.written and type_has_storage(type_) and is_besides_arguments(path)
+    ]
+    if held:
+        written = ", ".join(names[k] for k in pattern.written)
+        c.add(f"{c.constant(shared)}(({written},), ({', '.join(held)},)) is None")
     for guard in pattern.guards:
         c.guard(guard.path, guard.kind, guard.expected)
     for assumption in c.assumptions:

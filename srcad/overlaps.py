@@ -8,7 +8,7 @@ for granted; where some do, the function is read with all of them as views of on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from srcad.errors import MutationError
 from srcad.records import is_record, record_fields
 
 Pairs = tuple[tuple[int, int], ...]
+_MOST_WORK: Any = (
+    10_000  # of deciding whether two arrays whose bounds overlap have an entry in common
+)
 
 
 def overlapping(arguments: Sequence[Any], written: Sequence[int]) -> Pairs:
@@ -58,6 +61,39 @@ def _arrays(argument: Any) -> Iterator[np.ndarray]:
     elif is_record(type(argument)):
         for name in record_fields(type(argument)):
             yield from _arrays(getattr(argument, name, None))
+
+
+def shared(written: Iterable[Any], others: Iterable[Any]) -> tuple[int, int] | None:
+    """The first of some arguments, and the first of some other objects, that share memory."""
+    held = [(k, array) for k, other in enumerate(others) for array in _arrays(other)]
+    for place, argument in enumerate(written) if held else ():
+        for array in _arrays(argument):
+            for k, other in held:
+                if np.may_share_memory(array, other) and _share(array, other):
+                    return place, k
+    return None
+
+
+def _share(a: np.ndarray, b: np.ndarray) -> bool:
+    try:
+        return bool(np.shares_memory(a, b, max_work=_MOST_WORK))
+    except np.exceptions.TooHardError:
+        return True
+
+
+def refuse_shared(name: str, argument: str, other: str) -> NoReturn:
+    """Refuse to write into an argument that the function also reads in another way.
+
+    Raises
+    ------
+    MutationError
+        Always.
+    """
+    raise MutationError(
+        f"{name!r} writes into the argument {argument!r}, which shares memory with {other!r}",
+        why="the write would be seen there, too; srcad reads the two as arrays of their own.",
+        help=f"pass a copy:  {argument}.copy()",
+    )
 
 
 def groups(pairs: Pairs, arguments: Sequence[Any], name: str) -> tuple[tuple[int, ...], ...]:

@@ -70,6 +70,33 @@ def follow(found: Any, steps: Sequence[Step]) -> Any:
     return found
 
 
+def is_besides_arguments(path: Path) -> bool:
+    """Whether a path leads to something that is no argument: a default of the function is one."""
+    return path[0][0] not in ("default", "kwdefault")
+
+
+def spelled(path: Path) -> str:
+    """How a person would write what is at a path.
+
+    >>> spelled((("global", "net"), ("attr", "layers"), ("item", 0)))
+    'net.layers[0]'
+    """
+    text = ""
+    for kind, *key in path:
+        match kind:
+            case "attr":
+                text = f"{text}.{key[0]}" if text else str(key[0])
+            case "item":
+                text = f"{text}[{key[0]!r}]"
+            case "each":
+                text = f"{text}[...]"
+            case "default" | "kwdefault":
+                text = f"a default of {text}"
+            case _:
+                text = str(key[0])
+    return text
+
+
 def _global(function: Any, name: str) -> Any:
     space = function.__globals__
     return space[name] if name in space else getattr(builtins, name)

@@ -32,7 +32,8 @@ from srcad.lowering import lower_callable
 from srcad.nested import transforms
 from srcad.notes import register
 from srcad.outputs import refuse_complex
-from srcad.overlaps import groups, names_of, overlapping
+from srcad.overlaps import groups, names_of, overlapping, refuse_shared, shared
+from srcad.paths import is_besides_arguments, read, spelled
 from srcad.product import Product
 from srcad.records import replace
 from srcad.request import Parameter, Place, Request, code_of, module_of, name_of, parameters_of
@@ -138,11 +139,15 @@ def _lowered(
     names = [p.name for p in parameters]
     written = [k for k, name in enumerate(names) if name in lowered.written]
     values = [arguments.get(name) for name in names]
+    paths = [c.path for c in lowered.captures if written and is_besides_arguments(c.path)]
+    found = shared([values[k] for k in written], [read(p, function, arguments) for p in paths])
+    if found is not None:
+        refuse_shared(name_of(function), names[written[found[0]]], spelled(paths[found[1]]))
     pairs = overlapping(values, written)
     if not pairs:
         return lowered
-    found = names_of(groups(pairs, values, name_of(function)), names)
-    return replace(lower(overlaps=found), written=lowered.written)
+    together = names_of(groups(pairs, values, name_of(function)), names)
+    return replace(lower(overlaps=together), written=lowered.written)
 
 
 def refuse_inert(

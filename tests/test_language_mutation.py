@@ -479,6 +479,53 @@ def test_a_call_with_overlapping_arguments_is_another_program():
     np.testing.assert_array_equal(g(x, x.copy())[0], apart[0])
 
 
+GLOBAL = np.array([1.0, 2.0, 3.0])
+HELD = {"weights": np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])}
+
+
+def reads_a_global(x):
+    x[0] = x[1] * 5
+    return np.sum(GLOBAL * x)
+
+
+def reads_a_table(x):
+    x[0] = x[1] * 5
+    return np.sum(HELD["weights"] * x)
+
+
+@pytest.mark.parametrize(
+    ("f", "shared", "name"),
+    [
+        (reads_a_global, GLOBAL, "GLOBAL"),
+        (reads_a_global, GLOBAL[::-1], "GLOBAL"),
+        (reads_a_table, HELD["weights"][0], "HELD"),
+    ],
+)
+def test_an_argument_that_is_written_into_and_is_a_global_too_is_refused(f, shared, name):
+    # The global kept its old entries: value and gradient were of another program, silently.
+    apart = np.array([1.0, 2.0, 3.0])
+    before = shared.copy()
+
+    value, gradient = srcad.value_and_grad(f)(apart)
+    with pytest.raises(MutationError, match=f"shares memory with '{name}'"):
+        srcad.value_and_grad(f)(shared)
+
+    assert value == f(apart.copy())
+    assert np.array_equal(shared, before)
+    assert np.array_equal(srcad.value_and_grad(f)(apart)[1], gradient)
+
+
+def test_a_default_that_is_written_into_through_another_name_is_one_array():
+    def f(x, other=GLOBAL):
+        x[0] = x[1] * 5
+        return np.sum(other * x)
+
+    value = srcad.value_and_grad(f)(GLOBAL)[0]
+
+    kept = GLOBAL.copy()
+    assert value == f(kept, kept)
+
+
 def test_overlapping_arrays_in_a_container_are_refused():
     def f(parts):
         parts[0][:] = 2.0 * parts[1]
