@@ -128,7 +128,7 @@ def seed_like(y_bar: Any, mold: Any, name: str) -> Any:
         return mold.fill(y_bar, name, broadcast=True)
     if mold is None:
         return None
-    one_number = np.ndim(y_bar) == 0 and isinstance(y_bar, int | float | complex | np.number)
+    one_number = isinstance(y_bar, int | float | complex | np.number)
     if isinstance(mold, list):
         given = [y_bar] * len(mold) if one_number else y_bar
         if type(given) is not list or len(given) != len(mold):

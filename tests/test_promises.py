@@ -172,6 +172,16 @@ def test_a_pullback_is_reusable_with_any_seed() -> None:
     assert_array_equal(y, np.sin(V) * V)
 
 
+def test_a_seed_of_a_list_of_arrays_and_numbers() -> None:
+    # The list was made an array, which its shapes do not allow.
+    _, back = pullback(lambda x, a: {"p": [a * x, x], "q": (x, [a])}, 0.5, np.array([1.0, 2.0]))
+
+    x_bar, a_bar = back({"p": [np.array([3.0, 4.0]), 5.0], "q": (6.0, [np.ones(2)])})
+
+    assert x_bar == 3.0 * 1.0 + 4.0 * 2.0 + 5.0 + 6.0
+    assert np.array_equal(a_bar, np.array([3.0, 4.0]) * 0.5 + 1.0)
+
+
 def test_a_seed_is_cast_to_the_dtype_of_the_result() -> None:
     _, back = pullback(lambda x: x * 2, V.astype(np.float32))
 
