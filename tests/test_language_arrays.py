@@ -340,3 +340,17 @@ FIELDS: dict[str, Callable[[Any], Any]] = {
 def test_parts_of_a_decomposition_have_names(f) -> None:
     """They were taken for methods, and refusing to return one failed without a place."""
     testing.check_grads(f, (V,), order=1)
+
+
+@pytest.mark.parametrize("widths", [1, (1, 2), [2, 0], ((1, 2),)], ids=str)
+def test_widths_and_places_may_be_arguments(widths: Any) -> None:
+    # Widths that only the call knows were taken for pairs of pairs, a tuple of places for one.
+    def f(x, widths, places):
+        return np.sum(np.pad(x, widths) ** 2 * 3.0) * np.sum(np.take(x, places))
+
+    value, slope = value_and_grad(f)(V, widths, (1, 2, 1))
+
+    assert value == f(V, widths, (1, 2, 1))
+    places = np.array([0.0, 2.0, 1.0, 0.0])
+    want = 6.0 * V * (V @ places) + 3.0 * np.sum(V**2) * places
+    np.testing.assert_allclose(slope, want, rtol=1e-14)

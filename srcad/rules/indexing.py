@@ -86,7 +86,7 @@ def at(places, axis):
 
 @linear(np.take)
 def take(y_bar, a, indices, axis=None, *, mode="raise"):
-    places = indices
+    places = list(indices) if isinstance(indices, tuple) else indices
     if mode != "raise":
         n = np.size(a) if axis is None else np.shape(a)[axis]
         places = np.mod(indices, n) if mode == "wrap" else np.clip(indices, 0, n - 1)

@@ -205,10 +205,10 @@ def margins(pad_width, ndim):
     if isinstance(pad_width, dict):
         widths = {axis % ndim: width for axis, width in pad_width.items()}
         pairs = [widths.get(axis, 0) for axis in range(ndim)]
-    else:
-        pairs = np.broadcast_to(np.asarray(pad_width), (ndim, 2)).tolist()
-    pairs = [pair if isinstance(pair, (tuple, list)) else (pair, pair) for pair in pairs]
-    return tuple((int(before), int(after)) for before, after in pairs)
+        pairs = [pair if isinstance(pair, (tuple, list)) else (pair, pair) for pair in pairs]
+        return tuple((int(before), int(after)) for before, after in pairs)
+    widths = np.broadcast_to(np.asarray(pad_width), (ndim, 2))
+    return tuple((int(widths[k, 0]), int(widths[k, 1])) for k in range(ndim))
 
 
 def inner(y_bar, pad_width, array):
