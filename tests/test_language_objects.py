@@ -399,9 +399,79 @@ def names_of_a_class(a, b):
     return table["Other"]
 
 
+class Session:
+    def __init__(self, x):
+        self.x = x
+        self.ends = []
+
+    def __enter__(self):
+        self.rate = 2.0
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.rate = 7.0
+        self.ends.append(self.x if kind is None else self.x * 5.0)
+
+
+class Doubled(Session):
+    def __enter__(self):
+        return self.x * 2
+
+
+def managers_made_here(a, b):
+    # An object made here was taken for one through which no derivative flows.
+    s = Session(a)
+    for k in range(3):
+        with Session(a * k) as inner, Doubled(b) as twice:
+            if k == 1:
+                continue
+            a = a * inner.rate + twice
+        b = b * inner.rate
+    with s:
+        y = a * s.rate
+    return y * s.rate * sum(s.ends) + b
+
+
+def managers_left_early(a, b):
+    def first():
+        with Session(a) as s:
+            return s.x * s.rate
+
+    s = Session(b)
+    try:
+        with s:
+            y = a * 2
+            raise ValueError
+    except ValueError:
+        y = y * 3
+    return first() * y * sum(s.ends)
+
+
+class Deleted:
+    def __init__(self, x):
+        self._x = x
+
+    @property
+    def x(self):
+        return self._x
+
+    @x.deleter
+    def x(self):
+        self._x = self._x * 4
+
+
+def property_that_is_deleted(a, b):
+    d = Deleted(a)
+    del d.x
+    return d.x * b
+
+
 @pytest.mark.parametrize(
     "f",
     [
+        managers_made_here,
+        managers_left_early,
+        property_that_is_deleted,
         own_augmented_operators,
         declined_operators,
         refined_operands_are_asked_first,
@@ -682,3 +752,26 @@ def test_numbers_of_other_classes_are_numbers() -> None:
     half = fractions.Fraction(1, 2)
 
     testing.check_grads(lambda x: half * x[0] ** 2 + x[1] * half, (V,), order=1)
+
+
+class Scaled:
+    """A descriptor: what an attribute is, is for it to say."""
+
+    def __get__(self, owner, cls):
+        return owner.v * 10
+
+    def __set__(self, owner, value):
+        owner.v = value * 3
+
+
+class HasScaled:
+    d = Scaled()
+
+    def __init__(self, x):
+        self.d = x
+
+
+def test_a_class_with_descriptors_of_the_users_is_not_read() -> None:
+    # Its attributes were taken for what had been stored: value and gradient were wrong, silently.
+    with pytest.raises(errors.MissingRuleError, match="HasScaled"):
+        grad(lambda x: HasScaled(x).d)(0.3)

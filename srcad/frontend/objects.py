@@ -13,6 +13,7 @@ import operator
 import sys
 import types
 from abc import ABCMeta
+from collections.abc import Iterator
 from typing import Any
 
 from srcad.frontend.aliases import write
@@ -38,11 +39,27 @@ def is_readable(cls: type) -> bool:
         return False
     if "_fields" in vars(cls) or _fields_of_tuple(cls) is not None:
         return _fields_of_tuple(cls) is not None
+    if any(map(_is_descriptor, _members(cls))):
+        return False
     plain = all(_found(cls, name) is vars(object)[name] for name in _PLAIN)
     frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
     return (plain or (frozen and _found(cls, "__new__") is object.__new__)) and not hasattr(
         cls, "__getattr__"
     )
+
+
+def _members(cls: type) -> Iterator[Any]:
+    """What the classes behind a class hold, but for those of Python itself."""
+    for base in cls.__mro__:
+        if _module(base) not in sys.stdlib_module_names:
+            yield from vars(base).values()
+
+
+def _is_descriptor(member: Any) -> bool:
+    """Whether reading or writing an attribute would run code of a class of the user's."""
+    kind = type(member)
+    own = _module(kind) not in STABLE_MODULES | sys.stdlib_module_names
+    return own and (hasattr(kind, "__get__") or hasattr(kind, "__set__"))
 
 
 def _module(cls: type) -> str:
@@ -189,6 +206,10 @@ def set_field(s: Session, box: Box, name: str, value: Box) -> None:
 
 def delete_attribute(s: Session, box: RecordBox, name: str) -> None:
     """``del box.name``."""
+    found = inspect.getattr_static(box.cls, name, None)
+    if isinstance(found, property) and found.fdel is not None:
+        s.invoke(s, Static(found.fdel), (box,), {})
+        return
     entries = dict(zip(box.keys, box.items, strict=True))
     if name not in entries:
         raises(s, AttributeError, name)

@@ -16,6 +16,7 @@ __all__ = [
     "each",
     "headers",
     "loops",
+    "managers",
     "matching",
     "merge",
     "methods",
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         each,
         headers,
         loops,
+        managers,
         matching,
         merge,
         methods,
@@ -48,6 +50,7 @@ else:
     each = Later("srcad.frontend.each")
     headers = Later("srcad.frontend.headers")
     loops = Later("srcad.frontend.loops")
+    managers = Later("srcad.frontend.managers")
     matching = Later("srcad.frontend.matching")
     merge = Later("srcad.frontend.merge")
     methods = Later("srcad.frontend.methods")

@@ -6,15 +6,10 @@ import ast
 import contextlib
 import operator
 from collections.abc import Callable, Iterator
-from functools import partial
-
-import numpy as np
 
 from srcad import errors
-from srcad.frontend.assignment import assign
 from srcad.frontend.attempts import (
     ERROR,
-    attempted,
     flag,
     in_attempts,
     is_one,
@@ -31,12 +26,8 @@ from srcad.frontend.known import known
 from srcad.frontend.learned import learned
 from srcad.frontend.scope import Frame, Session
 from srcad.frontend.statements import lower_statements
-from srcad.ir import primitives
-from srcad.ir.core import NONE, RAISED, Const, Location, Value
+from srcad.ir.core import NONE, RAISED, Const, Value
 from srcad.ir.failing import Classes
-from srcad.records import replace
-from srcad.runtime import undecided
-from srcad.types import OPAQUE
 
 DONE = "%done"
 Finish = Callable[[Box | None], None]
@@ -261,139 +252,3 @@ def _told(s: Session, tag: int, error: Box, finish: Finish) -> None:
 def _ended(finish: Finish, error: Box | None) -> Box:
     finish(error)
     return Static(None)
-
-
-# ------------------------------------------------------------------------------ with
-@lowers_statement(ast.With)
-def with_(s: Session, node: ast.With) -> None:
-    """``with manager as target: ...``: entered and left once, also when the body fails."""
-    _entered(s, node, node.items)
-
-
-def _entered(s: Session, node: ast.With, items: list[ast.withitem]) -> None:
-    if not items:
-        lower_statements(s, node.body)
-        return
-    item, others = items[0], items[1:]
-    call = item.context_expr
-    callee = lower(s, call.func) if isinstance(call, ast.Call) else Static(None)
-    function = callee.value if isinstance(callee, Static) else None
-
-    def inside() -> None:
-        _entered(s, node, others)
-
-    if isinstance(call, ast.Call) and function is np.errstate and item.optional_vars is None:
-        _under_errstate(s, call, inside)
-    elif isinstance(call, ast.Call) and function is contextlib.suppress:
-        _suppressed(s, node, call, others)
-    elif isinstance(call, ast.Call) and function is contextlib.nullcontext:
-        _given(s, call, item, inside)
-    else:
-        _managed(s, node, item, others, inside)
-
-
-def _given(s: Session, call: ast.Call, item: ast.withitem, inside: Callable[[], None]) -> None:
-    """``with contextlib.nullcontext(value) as target: ...``."""
-
-    def enter() -> None:
-        given = [*call.args, *(k.value for k in call.keywords)]
-        _bind_target(s, item, lower(s, given[0]) if given else Static(None))
-
-    if not s.frame.handlers:
-        enter()
-        inside()
-        return
-    attempted(s, enter)
-    on_exit(s, NONE, inside)
-
-
-def _under_errstate(s: Session, call: ast.Call, inside: Callable[[], None]) -> None:
-    """``with np.errstate(...)``: the settings go with the place of every op inside."""
-    settings = {
-        str(k.arg): known(s, lower(s, k.value), "a setting", k.value) for k in call.keywords
-    }
-    before = s.builder.where
-    place = before or Location("", 0)
-    merged = tuple({**dict(place.errstate), **settings}.items())
-    s.builder.where = replace(place, errstate=merged)
-    try:
-        inside()
-    finally:
-        s.builder.where = before
-
-
-def _suppressed(s: Session, node: ast.With, call: ast.Call, others: list[ast.withitem]) -> None:
-    """``with contextlib.suppress(...)``: a ``try`` whose clause does nothing."""
-    body: Statements = [ast.With(others, node.body)] if others else node.body
-    clause = ast.ExceptHandler(ast.Tuple(call.args, ast.Load()), None, [ast.Pass()])
-    made = ast.Try(body, [clause], [], [])
-    for part in (*body[: len(others)], clause, clause.type, clause.body[0], made):
-        if part is not None and not hasattr(part, "lineno"):
-            ast.copy_location(part, node)
-    lower_statements(s, [made])
-
-
-def _managed(
-    s: Session,
-    node: ast.With,
-    item: ast.withitem,
-    others: list[ast.withitem],
-    inside: Callable[[], None],
-) -> None:
-    """Any other manager: an object through which no derivative flows."""
-    name = f"%manager {id(item)}"
-
-    def enter() -> None:
-        manager = lower(s, item.context_expr)
-        if s.is_active(manager):
-            s.refuse(
-                errors.UnsupportedSyntaxError,
-                "cannot differentiate through this 'with'",
-                node=item.context_expr,
-                why="the context manager depends on the differentiated arguments.",
-                help=("give it a constant:  srcad.stop_gradient(x)",),
-            )
-        s.frame.env[name] = manager = s.box(s.atom(manager))
-        _bind_target(s, item, _method(s, manager, "__enter__"))
-
-    def run() -> None:
-        manager = s.frame.env.pop(name)
-        end = partial(_left, s, item, manager)
-        protected(s, node.body, inside, end, [], told=True)
-
-    if not s.frame.handlers:
-        enter()
-        run()
-        return
-    attempted(s, enter)
-    on_exit(s, NONE, run)
-
-
-def _left(s: Session, item: ast.withitem, manager: Box, error: Box | None) -> None:
-    """``manager.__exit__(...)``: told of the exception, which it must not keep to itself."""
-    with s.at(item.context_expr):
-        none = Static(None)
-        if error is None:
-            _method(s, manager, "__exit__", none, none, none)
-            return
-        kind = s.emit(type, error, type=OPAQUE)
-        trace = s.emit(primitives.field, error, Const("__traceback__"), type=OPAQUE)
-        swallowed = _method(s, manager, "__exit__", kind, error, trace)
-        sentence = f"a context manager kept an exception to itself in {s.user_frame.name!r}"
-
-        def refuse() -> Box:
-            s.emit(undecided, Const(sentence), effect=True)
-            return Static(None)
-
-        choose(s, s.atom(swallowed), refuse, lambda: Static(None))
-
-
-def _bind_target(s: Session, item: ast.withitem, box: Box) -> None:
-    if item.optional_vars is not None:
-        assign(s, item.optional_vars, box)
-
-
-def _method(s: Session, manager: Box, name: str, *args: Box) -> Box:
-    """``manager.name(...)``, at the call."""
-    method = s.emit(primitives.field, manager, Const(name), type=OPAQUE)
-    return s.emit(primitives.apply, method, *args, effect=True, type=OPAQUE)

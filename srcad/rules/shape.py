@@ -207,8 +207,8 @@ def margins(pad_width, ndim):
         pairs = [widths.get(axis, 0) for axis in range(ndim)]
         pairs = [pair if isinstance(pair, (tuple, list)) else (pair, pair) for pair in pairs]
         return tuple((int(before), int(after)) for before, after in pairs)
-    widths = np.broadcast_to(np.asarray(pad_width), (ndim, 2))
-    return tuple((int(widths[k, 0]), int(widths[k, 1])) for k in range(ndim))
+    rows = np.broadcast_to(np.asarray(pad_width), (ndim, 2))
+    return tuple((int(rows[k, 0]), int(rows[k, 1])) for k in range(ndim))
 
 
 def inner(y_bar, pad_width, array):

@@ -1,0 +1,204 @@
+"""``with``: settings of NumPy, exceptions that are suppressed, and context managers of any kind.
+
+A manager that is made here, and has a name or holds what carries a derivative, is an object like
+others: its methods are read.  Any other one is called as it stands; no derivative flows through it.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.assignment import assign
+from srcad.frontend.attempts import (
+    attempted,
+    on_exit,
+)
+from srcad.frontend.boxes import Box, RecordBox, Static
+from srcad.frontend.control import Statements, choose
+from srcad.frontend.forms import lower, lowers_statement
+from srcad.frontend.known import known
+from srcad.frontend.objects import special
+from srcad.frontend.scope import Session
+from srcad.frontend.statements import lower_statements
+from srcad.frontend.trying import protected
+from srcad.ir import primitives
+from srcad.ir.core import NONE, Const, Location
+from srcad.records import replace
+from srcad.runtime import undecided
+from srcad.types import OPAQUE
+
+Leave = Callable[..., Box]
+
+
+@lowers_statement(ast.With)
+def with_(s: Session, node: ast.With) -> None:
+    """``with manager as target: ...``: entered and left once, also when the body fails."""
+    _entered(s, node, node.items)
+
+
+def _entered(s: Session, node: ast.With, items: list[ast.withitem]) -> None:
+    if not items:
+        lower_statements(s, node.body)
+        return
+    item, others = items[0], items[1:]
+    call = item.context_expr
+    callee = lower(s, call.func) if isinstance(call, ast.Call) else Static(None)
+    function = callee.value if isinstance(callee, Static) else None
+
+    def inside() -> None:
+        _entered(s, node, others)
+
+    if isinstance(call, ast.Call) and function is np.errstate and item.optional_vars is None:
+        _under_errstate(s, call, inside)
+    elif isinstance(call, ast.Call) and function is contextlib.suppress:
+        _suppressed(s, node, call, others)
+    elif isinstance(call, ast.Call) and function is contextlib.nullcontext:
+        _given(s, call, item, inside)
+    else:
+        _managed(s, node, item, others, inside)
+
+
+def _given(s: Session, call: ast.Call, item: ast.withitem, inside: Callable[[], None]) -> None:
+    """``with contextlib.nullcontext(value) as target: ...``."""
+
+    def enter() -> None:
+        given = [*call.args, *(k.value for k in call.keywords)]
+        _bind_target(s, item, lower(s, given[0]) if given else Static(None))
+
+    if not s.frame.handlers:
+        enter()
+        inside()
+        return
+    attempted(s, enter)
+    on_exit(s, NONE, inside)
+
+
+def _under_errstate(s: Session, call: ast.Call, inside: Callable[[], None]) -> None:
+    """``with np.errstate(...)``: the settings go with the place of every op inside."""
+    settings = {
+        str(k.arg): known(s, lower(s, k.value), "a setting", k.value) for k in call.keywords
+    }
+    before = s.builder.where
+    place = before or Location("", 0)
+    merged = tuple({**dict(place.errstate), **settings}.items())
+    s.builder.where = replace(place, errstate=merged)
+    try:
+        inside()
+    finally:
+        s.builder.where = before
+
+
+def _suppressed(s: Session, node: ast.With, call: ast.Call, others: list[ast.withitem]) -> None:
+    """``with contextlib.suppress(...)``: a ``try`` whose clause does nothing."""
+    body: Statements = [ast.With(others, node.body)] if others else node.body
+    clause = ast.ExceptHandler(ast.Tuple(call.args, ast.Load()), None, [ast.Pass()])
+    made = ast.Try(body, [clause], [], [])
+    for part in (*body[: len(others)], clause, clause.type, clause.body[0], made):
+        if part is not None and not hasattr(part, "lineno"):
+            ast.copy_location(part, node)
+    lower_statements(s, [made])
+
+
+def _managed(
+    s: Session,
+    node: ast.With,
+    item: ast.withitem,
+    others: list[ast.withitem],
+    inside: Callable[[], None],
+) -> None:
+    """Any other manager."""
+    name, is_read = f"%manager {id(item)}", False
+
+    def enter() -> None:
+        nonlocal is_read
+        manager = lower(s, item.context_expr)
+        is_read = isinstance(manager, RecordBox) and _matters(s, manager)
+        if is_read:
+            s.frame.env[name] = manager
+            _bind_target(s, item, _own_method(s, item, manager, "__enter__"))
+            return
+        if s.is_active(manager):
+            s.refuse(
+                errors.UnsupportedSyntaxError,
+                "cannot differentiate through this 'with'",
+                node=item.context_expr,
+                why="the context manager depends on the differentiated arguments.",
+                help=("give it a constant:  srcad.stop_gradient(x)",),
+            )
+        s.frame.env[name] = manager = s.box(s.atom(manager))
+        _bind_target(s, item, _method(s, manager, "__enter__"))
+
+    def leave_own(*args: Box) -> Box:
+        return _own_method(s, item, s.frame.env[name], "__exit__", *args)
+
+    def run() -> None:
+        if is_read:
+            last: list[ast.stmt] = [ast.Expr(ast.Name(name, ast.Load()))]
+            protected(s, node.body, inside, partial(_left, s, item, leave_own), last, told=True)
+            s.frame.env.pop(name, None)
+            return
+        leave = partial(_method, s, s.frame.env.pop(name), "__exit__")
+        protected(s, node.body, inside, partial(_left, s, item, leave), [], told=True)
+
+    if not s.frame.handlers:
+        enter()
+        run()
+        return
+    attempted(s, enter)
+    on_exit(s, NONE, run)
+
+
+def _matters(s: Session, manager: RecordBox) -> bool:
+    """Whether what the methods of an object made here do to it may be read later on."""
+    return s.is_active(manager) or any(held is manager for _, held in s.reachable())
+
+
+def _own_method(s: Session, item: ast.withitem, manager: Box, name: str, *args: Box) -> Box:
+    """``manager.name(...)`` of an object made here: it is read."""
+    found = special(s, manager, name, *args)
+    assert isinstance(manager, RecordBox)
+    if found is None:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot differentiate through this 'with'",
+            node=item.context_expr,
+            why=f"the class {manager.cls.__name__!r} has no method {name!r} written in Python.",
+            help=("call what it does before and after the block",),
+        )
+    return found
+
+
+def _left(s: Session, item: ast.withitem, leave: Leave, error: Box | None) -> None:
+    """``manager.__exit__(...)``: told of the exception, which it must not keep to itself."""
+    with s.at(item.context_expr):
+        none = Static(None)
+        if error is None:
+            leave(none, none, none)
+            return
+        kind = s.emit(type, error, type=OPAQUE)
+        trace = s.emit(primitives.field, error, Const("__traceback__"), type=OPAQUE)
+        swallowed = leave(kind, error, trace)
+        sentence = f"a context manager kept an exception to itself in {s.user_frame.name!r}"
+
+        def refuse() -> Box:
+            s.emit(undecided, Const(sentence), effect=True)
+            return Static(None)
+
+        choose(s, s.atom(swallowed), refuse, lambda: Static(None))
+
+
+def _bind_target(s: Session, item: ast.withitem, box: Box) -> None:
+    if item.optional_vars is not None:
+        assign(s, item.optional_vars, box)
+
+
+def _method(s: Session, manager: Box, name: str, *args: Box) -> Box:
+    """``manager.name(...)``, at the call."""
+    method = s.emit(primitives.field, manager, Const(name), type=OPAQUE)
+    return s.emit(primitives.apply, method, *args, effect=True, type=OPAQUE)
