@@ -93,7 +93,7 @@ class _Describer:
             )
         if type(value) is list:
             return self._list(value, source, depth)
-        return Fixed(value) if is_fixed(value) else Opaque(type(value))
+        return Fixed(value, source) if is_fixed(value) else Opaque(type(value))
 
     def _number(self, value: Any, source: Path) -> Type | None:
         cls = type(value)
@@ -156,7 +156,7 @@ class _Describer:
         if parts_of(values[0]) is not None:
             return self._structures(values, source, depth)
         if is_fixed(values[0]):
-            fixed = Fixed(values[0])
+            fixed = Fixed(values[0], tuple(("item", 0) if s == EACH else s for s in source))
             return fixed if all(fixed == Fixed(v) for v in values) else None
         return Opaque(cls)
 

@@ -46,6 +46,7 @@ from srcad.extents import (
 from srcad.extents import (
     symbol_extent as symbol_extent,
 )
+from srcad.paths import Path
 from srcad.records import dataclass
 
 Form = Literal["python", "numpy", "array", "number", "any"]
@@ -134,9 +135,13 @@ class TupleOf:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A part that is known before the call (None, a flag, a string, a callable): see `guards`."""
+    """A part that is known before the call (None, a flag, a string, a callable): see `guards`.
+
+    `path` is where one like it is found at the call.
+    """
 
     value: Any
+    path: Path | None = None
 
     def __str__(self) -> str:
         return f"={getattr(self.value, '__name__', self.value)!s}"

@@ -158,7 +158,37 @@ class Gauge:
     def by_class(cls, x):
         return x * cls.scale
 
+    @property
+    def kept(self):
+        return self._kept
 
+    @kept.setter
+    def kept(self, value):
+        self._kept = value * SCALE
+
+    @kept.deleter
+    def kept(self):
+        self._kept = self._kept * SCALE
+
+    def __len__(self):
+        return int(SCALE)
+
+    def __bool__(self):
+        return SCALE > 3.0
+
+
+def set_and_deleted(x):
+    g = Gauge()
+    g.kept = x
+    del g.kept
+    return g.kept
+
+
+def by_scale(x):
+    return x * SCALE
+
+
+FUNCTIONS = [lambda x: x * SCALE]
 GAUGE = Gauge()
 READERS = {
     "property": lambda x: GAUGE.by_property * x,
@@ -168,6 +198,11 @@ READERS = {
     "absent": lambda x: x * getattr(GAUGE, "extra", 1.0) * getattr(GAUGE, "more", 1.0),
     "has": lambda x: x if hasattr(GAUGE, "extra") else x * x,
     "made": lambda x: x if hasattr(Gauge(), "more") else x * x,
+    "setter": set_and_deleted,
+    "length": lambda x: x * len(GAUGE),
+    "truth": lambda x: x if GAUGE else x * x,
+    "mapped": lambda x: sum(map(by_scale, [x, x * x])) + sorted([x, 2 * x], key=by_scale)[0],
+    "item": lambda x: FUNCTIONS[0](x) * sum(f(x) for f in FUNCTIONS),
 }
 CHANGES = {
     "global": lambda patch: patch.setitem(globals(), "SCALE", 5.0),
@@ -182,9 +217,10 @@ CHANGES = {
 
 @pytest.mark.parametrize("f", READERS.values(), ids=READERS)
 def test_what_classes_say_is_seen_when_it_changes(f, monkeypatch):
-    # Bodies of properties, static methods and class methods were read without saying where they
-    # stand, nested classes were taken for constant, and nobody looked whether an attribute had
-    # come: gradients were those of the first call.
+    # Bodies of properties, static methods and class methods, functions in a list, and functions
+    # given to `map` were read without saying where they stand; nested classes, lengths and truths
+    # of objects were taken for constant, and nobody looked whether an attribute had come: gradients
+    # were those of the first call.
     g = srcad.value_and_grad(f)
 
     def agrees():

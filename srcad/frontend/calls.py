@@ -222,7 +222,7 @@ def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     python = isinstance(function, types.FunctionType)
     active = s.is_active(*args, *kwargs.values()) or _closure_is_active(s, args, kwargs)
     if s.frame.trusted and python and not is_library(function):
-        return _inline(s, callee_of(s, function, None), args, kwargs)
+        return _inline(s, callee_of(s, function, callee.path), args, kwargs)
     if not active and (not python or is_library(function) or not _makes_functions(function)):
         return _inactive(s, callee, args, kwargs)
     if python and not is_library(function):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Literal
 
 from srcad.frontend.boxes import Path
 from srcad.ir.core import Value
 from srcad.records import dataclass
+from srcad.types import Fixed
+
+if TYPE_CHECKING:
+    from srcad.frontend.scope import Session
 
 GuardKind = Literal["is", "code", "equals", "class", "contiguous", "backward", "has", "lacks"]
 
@@ -30,6 +35,14 @@ class Guard:
         """Whether it says this already; of attributes it speaks of one each."""
         alike = self.expected == expected if kind in ("has", "lacks") else True
         return alike and self.kind == kind and self.path == path
+
+
+def found_at(s: Session, type_: Fixed) -> Path | None:
+    """Where a function that is an item of a list is found: what it reads is read there."""
+    if not isinstance(type_.value, FunctionType) or type_.path is None:
+        return None
+    s.guard(type_.path, "code", type_.value)
+    return type_.path
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from srcad.frontend.boxes import (
     Structure,
     TupleBox,
 )
+from srcad.frontend.questions import is_of_users
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
@@ -29,6 +30,8 @@ def truth(box: Box) -> bool | None:
     """The truth of a box where it is known now."""
     if isinstance(box, Static):
         if box.atom is not None and not isinstance(box.value, bool | str | type(None)):
+            return None
+        if is_of_users(box) and (hasattr(box.value, "__bool__") or hasattr(box.value, "__len__")):
             return None
         try:
             return bool(box.value)

@@ -192,7 +192,7 @@ def set_attribute(s: Session, box: Box, name: str, value: Box, *, frozen: bool =
     if frozen and parameters is not None and parameters.frozen:
         raises(s, dataclasses.FrozenInstanceError, f"cannot assign to field {name!r}")
     if isinstance(found, property):
-        s.invoke(s, Static(found.fset), (box, value), {})
+        s.invoke(s, _accessor(s, box, name, "fset", found.fset), (box, value), {})
         return
     set_field(s, box, name, value)
 
@@ -204,11 +204,19 @@ def set_field(s: Session, box: Box, name: str, value: Box) -> None:
     write(s, box, RecordBox(box.cls, tuple(entries), tuple(entries.values())), resizes=False)
 
 
+def _accessor(s: Session, box: RecordBox, name: str, kind: str, function: Any) -> Box:
+    """What a property calls, which may be another function at the next call."""
+    path = class_path(s, box)
+    return box_of_object(
+        s, function, None if path is None else (*path, ("attr", name), ("attr", kind))
+    )
+
+
 def delete_attribute(s: Session, box: RecordBox, name: str) -> None:
     """``del box.name``."""
     found = inspect.getattr_static(box.cls, name, None)
     if isinstance(found, property) and found.fdel is not None:
-        s.invoke(s, Static(found.fdel), (box,), {})
+        s.invoke(s, _accessor(s, box, name, "fdel", found.fdel), (box,), {})
         return
     entries = dict(zip(box.keys, box.items, strict=True))
     if name not in entries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -99,3 +100,12 @@ def has_dtype(box: Box, dtype: Box) -> bool | None:
         return bool(np.dtype(dtype.value) == box.type.dtype)
     except TypeError:
         return None  # it fails at the call, as in the plain call
+
+
+_PLAIN = (int, float, complex, str, bytes, tuple, list, dict, type(None), type, FunctionType,
+          BuiltinFunctionType, ModuleType)  # fmt: skip
+
+
+def is_of_users(box: Static) -> bool:
+    """Whether an object is reached anew at every call, and is neither code nor plain data."""
+    return box.path is not None and not isinstance(box.value, _PLAIN)

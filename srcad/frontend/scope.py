@@ -51,7 +51,7 @@ from srcad.frontend.frames import (
     NeedsStatic,
     Placed,
 )
-from srcad.frontend.guards import Capture, Guard, GuardKind
+from srcad.frontend.guards import Capture, Guard, GuardKind, found_at
 from srcad.frontend.layout import Layout
 from srcad.frontend.noting import note
 from srcad.frontend.places import Step
@@ -324,7 +324,7 @@ class Session:
             return Static(value.value, spelling=value.spelling)
         type_ = value.type
         if isinstance(type_, Fixed):
-            return Static(type_.value, self.paths.get(value), atom=value)
+            return Static(type_.value, self.paths.get(value) or found_at(self, type_), atom=value)
         if isinstance(type_, Numeric) and type_.value is not None and type_.is_python:
             if not type_.value.terms:
                 return Static(type_.value.constant)

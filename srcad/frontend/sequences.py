@@ -13,7 +13,7 @@ from srcad import errors
 from srcad.frontend.aliases import Element, holds_objects
 from srcad.frontend.boxes import Box, DictBox, IterBox, ListBox, SliceBox, Static, TupleBox
 from srcad.frontend.indexing import getitem
-from srcad.frontend.questions import describe_box
+from srcad.frontend.questions import describe_box, is_of_users
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import Origin, origin
 from srcad.ir.core import Arg, Const, Display, Value
@@ -158,7 +158,7 @@ def length(s: Session, box: Box) -> Box:
     """``len`` of an iterable."""
     if isinstance(box, TupleBox | ListBox | DictBox):
         return Static(len(box.items))
-    if isinstance(box, Static):
+    if isinstance(box, Static) and not is_of_users(box):
         return Static(len(box.value))
     if isinstance(box, IterBox):
         if box.kind == "range":
