@@ -479,6 +479,26 @@ def test_a_call_with_overlapping_arguments_is_another_program():
     np.testing.assert_array_equal(g(x, x.copy())[0], apart[0])
 
 
+def test_a_cast_that_may_be_the_array_itself_is_not_written_into():
+    # With an order, astype(copy=False) was a copy whatever the array was.
+    def f(x):
+        y = x * 2.0
+        z = y.astype(float, order="C", copy=False)
+        z[0] = x[1]
+        return np.sum(y * z)
+
+    with pytest.raises(MutationError, match="holds after the write"):
+        srcad.grad(f)(np.array([1.0, 2.0]))
+
+
+def test_no_dtype_keeps_the_dtype():
+    # None was taken for float64.
+    x = np.ones(2, np.float32)
+
+    assert srcad.pullback(lambda x: np.asarray(x, None) * 2, x)[0].dtype == np.float32
+    assert srcad.pullback(lambda x: np.asarray(x, dtype=None) * 2, x)[0].dtype == np.float32
+
+
 GLOBAL = np.array([1.0, 2.0, 3.0])
 HELD = {"weights": np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])}
 

@@ -15,10 +15,7 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.assignment import assign
-from srcad.frontend.attempts import (
-    attempted,
-    on_exit,
-)
+from srcad.frontend.attempts import attempted, on_exit
 from srcad.frontend.boxes import Box, RecordBox, Static
 from srcad.frontend.control import Statements, choose
 from srcad.frontend.forms import lower, lowers_statement
@@ -71,12 +68,7 @@ def _given(s: Session, call: ast.Call, item: ast.withitem, inside: Callable[[], 
         given = [*call.args, *(k.value for k in call.keywords)]
         _bind_target(s, item, lower(s, given[0]) if given else Static(None))
 
-    if not s.frame.handlers:
-        enter()
-        inside()
-        return
-    attempted(s, enter)
-    on_exit(s, NONE, inside)
+    _entered_then(s, enter, inside)
 
 
 def _under_errstate(s: Session, call: ast.Call, inside: Callable[[], None]) -> None:
@@ -146,12 +138,17 @@ def _managed(
         leave = partial(_method, s, s.frame.env.pop(name), "__exit__")
         protected(s, node.body, inside, partial(_left, s, item, leave), [], told=True)
 
-    if not s.frame.handlers:
-        enter()
-        run()
+    _entered_then(s, enter, run)
+
+
+def _entered_then(s: Session, enter: Callable[[], None], run: Callable[[], None]) -> None:
+    """Enter, then run, unless a clause around it has caught a failure of the former."""
+    if s.frame.handlers:
+        attempted(s, enter)
+        on_exit(s, NONE, run)
         return
-    attempted(s, enter)
-    on_exit(s, NONE, run)
+    enter()
+    run()
 
 
 def _matters(s: Session, manager: RecordBox) -> bool:

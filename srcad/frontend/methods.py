@@ -109,14 +109,15 @@ def _astype(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, 
             why="whether the cast is allowed is not asked for here.",
             help=("leave it out, or assert np.can_cast(...) before",),
         )
-    if not known(s, copy, "whether to copy") and order == "K":
-        if is_same:
-            return s.emit(primitives.identity, receiver)
-        unknown = {"copy": copy} if is_same is None else {}
-        return s.emit(np.astype, receiver, dtype, kwargs=unknown)
+    copies = known(s, copy, "whether to copy")
     if order != "K":
-        return s.emit(np.array, receiver, kwargs={"dtype": dtype, "order": Static(order)})
-    return s.emit(np.astype, receiver, dtype)
+        make = np.array if copies else np.asarray
+        return s.emit(make, receiver, kwargs={"dtype": dtype, "order": Static(order)})
+    if copies or is_same is False:
+        return s.emit(np.astype, receiver, dtype)
+    if is_same:
+        return s.emit(primitives.identity, receiver)
+    return s.emit(np.astype, receiver, dtype, kwargs={"copy": copy})
 
 
 def _copy(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:

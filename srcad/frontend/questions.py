@@ -30,6 +30,12 @@ CUTS = frozenset(
     {primitives.shape, primitives.is_, primitives.not_, primitives.contains, len, slice, range}
 )
 
+# Code and plain data: what an object that is reached anew at every call may not be, to be asked.
+_PLAIN = (
+    int, float, complex, str, bytes, tuple, list, dict, type(None), type, FunctionType,
+    BuiltinFunctionType, ModuleType,
+)  # fmt: skip
+
 
 def is_plain(value: Any) -> bool:
     """Whether a constant may be bound into generated code as it is (not the user's data)."""
@@ -91,19 +97,18 @@ def describe_box(box: Box) -> str:
 
 
 def has_dtype(box: Box, dtype: Box) -> bool | None:
-    """Whether an array certainly has a dtype, or certainly another; None: not known."""
+    """Whether an array certainly has a dtype, or certainly another; None: not known.
+
+    `dtype` is what a user may write for one, but None, which means different things.
+    """
     if not isinstance(box, Value) or not isinstance(box.type, Numeric) or box.type.dtype is None:
         return None
-    if box.type.form != "array" or not isinstance(dtype, Static):
+    if box.type.form != "array" or not isinstance(dtype, Static) or dtype.value is None:
         return None
     try:
         return bool(np.dtype(dtype.value) == box.type.dtype)
     except TypeError:
         return None  # it fails at the call, as in the plain call
-
-
-_PLAIN = (int, float, complex, str, bytes, tuple, list, dict, type(None), type, FunctionType,
-          BuiltinFunctionType, ModuleType)  # fmt: skip
 
 
 def is_of_users(box: Static) -> bool:
