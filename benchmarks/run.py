@@ -116,11 +116,11 @@ def dispatch(rounds: int) -> None:
         args = problem.make(np.random.default_rng(1))
         g = srcad.grad(problem.primal, wrt=problem.wrt)
         g(*args)
-        pairs = paired(called(g, args), called(g.specialize(*args), args), 40 * rounds, 2e-4)
+        pairs = paired(called(g, args), called(g.specialize(*args), args), 200 * rounds, 2e-4)
         report(f"dispatch of {name}", excess(pairs), "us", limit)
     problem = PROBLEMS["rosenbrock"]
     g = srcad.grad(problem.primal, wrt=problem.wrt)
-    pairs = paired(called(g, (-1.2, 1.0)), called(problem.by_hand, (-1.2, 1.0)), 40 * rounds, 2e-4)
+    pairs = paired(called(g, (-1.2, 1.0)), called(problem.by_hand, (-1.2, 1.0)), 200 * rounds, 2e-4)
     report("rosenbrock above the one by hand", excess(pairs), "us", 1.0)
 
 
