@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from srcad import errors
+from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.rules import registry
-from srcad.types import ARRAY_CLASSES, Numeric, Opaque
+from srcad.types import ARRAY_CLASSES, Numeric, Opaque, TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _TELLING = ("__array_ufunc__", "__array__", "__add__", "__mul__", "__matmul__", "__getitem__")
 _REMEDIES = {
     "item": ("write it as a call:  np.linspace, np.arange, np.concatenate, np.stack",),
+    "object": ("do the arithmetic with its attributes, or in a method of the class",),
     "operand": ("make it an array first:  np.asarray(...), or .filled(...) of a masked one",),
 }
 _KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, dict, range, slice)
@@ -39,9 +41,11 @@ def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Va
             why="what it holds carries no derivative that NumPy could follow.",
             help=("give it a number type:  dtype=float", "or keep the values in a list"),
         )
-    for arg in arguments:
+    for arg in _operands(arguments):
         cls = _class_of(arg)
-        if cls is None or not _is_foreign(cls) or _is_linear_map(target, cls):
+        if cls is None or not (_is_foreign(cls) or _is_unknown(target, arg)):
+            continue
+        if _is_linear_map(target, cls):
             continue
         rule = registry.lookup(target)
         if rule is None or not rule.shipped:
@@ -50,17 +54,41 @@ def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Va
             errors.UnsupportedTypeError,
             f"cannot differentiate through an operation with a {cls.__name__!r}",
             why="only its class knows what the operation does.",
-            help=_REMEDIES["item" if target is operator.getitem else "operand"],
+            help=_REMEDIES[_kind(target, arg)],
         )
+
+
+def _kind(target: Any, arg: Arg) -> str:
+    if isinstance(arg, Value) and isinstance(arg.type, TupleOf):
+        return "object"
+    return "item" if target is operator.getitem else "operand"
 
 
 def _class_of(arg: Arg) -> type | None:
     """The class of an operand that is an object, where it is known."""
     if isinstance(arg, Const):
         return type(arg.value)
-    if isinstance(arg, Display) or not isinstance(arg.type, Opaque):
+    if isinstance(arg, Display):
         return None
-    return arg.type.cls
+    return arg.type.cls if isinstance(arg.type, Opaque | TupleOf) else None
+
+
+def _operands(arguments: Iterable[Arg]) -> Iterator[Arg]:
+    """The arguments, and what the lists and tuples among them hold."""
+    for arg in arguments:
+        yield arg
+        if isinstance(arg, Display) and arg.kind in ("list", "tuple"):
+            yield from _operands(arg.items)
+
+
+def _is_unknown(target: Any, arg: Arg) -> bool:
+    """Whether an operand of NumPy's, or a value to store, is an object of a class of the user's."""
+    type_ = arg.type if isinstance(arg, Value) else None
+    if not isinstance(type_, TupleOf) or issubclass(type_.cls, tuple | dict):
+        return False
+    module = str(getattr(target, "__module__", "") or "").partition(".")[0]
+    counts = module in ("numpy", "math", "_operator") or isinstance(target, np.ufunc)
+    return counts or target in (primitives.updated, primitives.add_at)
 
 
 def _is_foreign(cls: type) -> bool:

@@ -16,6 +16,7 @@ from abc import ABCMeta
 from collections.abc import Iterator
 from typing import Any
 
+from srcad import errors
 from srcad.frontend.aliases import write
 from srcad.frontend.boxes import BoundBox, Box, Path, RecordBox, Static
 from srcad.frontend.frames import Kept
@@ -23,8 +24,10 @@ from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_library
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
+from srcad.ir.core import Value
 from srcad.later import Later
 from srcad.records import is_record
+from srcad.types import Numeric
 
 dataclasses = Later("dataclasses")
 _PLAIN = ("__new__", "__setattr__", "__delattr__", "__getattribute__")
@@ -285,10 +288,15 @@ NAMES: dict[Any, tuple[str, str]] = {
     operator.ne: ("__ne__", "__ne__"),
 }
 
+_ARRAY_LIKE = (
+    "__array_ufunc__", "__array__", "__array_interface__", "__array_struct__", "__buffer__",
+    "__len__",
+)  # fmt: skip
 _COMPARED = frozenset({"__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"})
 CALLS: dict[Any, str] = {
     abs: "__abs__", round: "__round__", divmod: "__divmod__", pow: "__pow__", float: "__float__",
     int: "__int__", complex: "__complex__", reversed: "__reversed__", iter: "__iter__",
+    next: "__next__",
 }  # fmt: skip
 
 
@@ -306,6 +314,7 @@ def of_objects(s: Session, target: Any, left: Box, right: Box) -> Box | None:
     if target not in NAMES or not (isinstance(left, kinds) or isinstance(right, kinds)):
         return None
     own, reflected = NAMES[target]
+    _refuse_entry_by_entry(s, left, right)
     if _goes_first(left, right, reflected):
         found = special(s, right, reflected, left)
         found = special(s, left, own, right) if found is None else found
@@ -315,6 +324,37 @@ def of_objects(s: Session, target: Any, left: Box, right: Box) -> Box | None:
     if found is None and target in (operator.eq, operator.ne):
         return _same_object(left, right, negated=target is operator.ne)
     return found
+
+
+def _refuse_entry_by_entry(s: Session, left: Box, right: Box) -> None:
+    """Refuse ``array op object`` where NumPy, which is asked first, makes arrays of objects of it.
+
+    It hands over to classes with ``__array_ufunc__ = None`` (NEP 13) or a higher priority; of its
+    numbers an object sees the Python ones, unless it is a sequence.
+    """
+    if not isinstance(left, Value) or not isinstance(right, RecordBox | Static):
+        return
+    if not isinstance(left.type, Numeric) or left.type.form == "python":
+        return
+    cls = right.cls if isinstance(right, RecordBox) else type(right.value)
+    is_users = (isinstance(right, RecordBox) and not issubclass(cls, tuple)) or (
+        isinstance(right, Static) and is_readable(cls)
+    )
+    hands_over = getattr(cls, "__array_ufunc__", False) is None
+    if not is_users or hands_over or getattr(cls, "__array_priority__", 0) > 0:
+        return
+    is_number = left.type.form in ("numpy", "number") or left.type.shape == ()
+    if is_number and not any(hasattr(cls, name) for name in _ARRAY_LIKE):
+        return
+    s.refuse(
+        errors.UnsupportedTypeError,
+        f"NumPy applies this operator to a {cls.__name__!r} entry by entry",
+        why="an array on the left is asked first, and takes the object for one of many.",
+        help=(
+            "say in the class that it does arithmetic of its own:  __array_ufunc__ = None",
+            "or write the object on the left",
+        ),
+    )
 
 
 def _goes_first(left: Box, right: Box, reflected: str) -> bool:

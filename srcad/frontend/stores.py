@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.boxes import Box, Static
+from srcad.frontend.boxes import Box, RecordBox, Static
 from srcad.frontend.layout import in_order, shape_of
 from srcad.frontend.noting import layout
 from srcad.frontend.operators import operate
@@ -176,6 +176,7 @@ def turned_back(s: Session, step: Step, new: Value, parent: Value) -> Value:
 # ------------------------------------------------------------------------------ in place
 def augment_item(s: Session, array: Value, index: Arg, operation: Any, value: Box) -> Value:
     """``array[index] op= value``."""
+    _check_operand(s, value)
     before_arithmetic(s, array)
     adds = operation in (operator.add, operator.sub)
     floating = isinstance(array.type, Numeric) and array.type.kind in "fc"
@@ -202,6 +203,7 @@ def negated(s: Session, value: Box) -> Box:
 
 def augment_name(s: Session, array: Value, operation: Any, value: Box) -> Value:
     """``array op= value`` of an array: dtype and shape stay, every name of it sees the change."""
+    _check_operand(s, value)
     before_arithmetic(s, array)
     new = operate(s, operation, array, value)
     assert isinstance(array.type, Numeric)
@@ -218,6 +220,17 @@ def augment_name(s: Session, array: Value, operation: Any, value: Box) -> Value:
     if new.hint is None:
         new.hint = array.hint
     return replace_all(s, array, new)
+
+
+def _check_operand(s: Session, value: Box) -> None:
+    """Refuse ``array op= object``: NumPy asks no class how to write into an array."""
+    if isinstance(value, RecordBox) and not issubclass(value.cls, tuple):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot write a {value.cls.__name__!r} into an array in place",
+            why="NumPy, which is asked first, takes the object for an entry.",
+            help=("write it out:  y = y + other",),
+        )
 
 
 def _rebound(s: Session, array: Value, new: Box) -> Value:
