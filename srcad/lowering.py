@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
+from srcad import errors
 from srcad.frontend import calls
 from srcad.frontend.boxes import Box, Static
 from srcad.frontend.known import spread
 from srcad.frontend.lower import Lowered, lower, lowered, session_for
-from srcad.frontend.scope import Diverges, Frame, NeedsStatic, Session
+from srcad.frontend.scope import Diverges, Frame, Inactive, NeedsStatic, Session
 from srcad.frontend.written import matrices, overlaid
 from srcad.ir.core import Atom, Value
 from srcad.request import Parameter, name_of
@@ -31,6 +33,10 @@ def lower_callable(
     ordered: Collection[str] = (),
 ) -> Lowered:
     """Read a callable for one signature.
+
+    Calls through which no derivative flows are left as they stand.  What such a call returns, say
+    an object whose attributes change afterwards, may be what the function is refused for: then it
+    is read once more, and these calls with it.
 
     Parameters
     ----------
@@ -58,10 +64,38 @@ def lower_callable(
     Lowered
         The IR and what it takes for granted.
     """
+    read = partial(_lowered, function, parameters, types, facts, active=active,
+                   arguments=arguments, transforms=transforms, overlaps=overlaps,
+                   ordered=ordered)  # fmt: skip
+    inactive = Inactive()
+    try:
+        return read(inactive=inactive)
+    except errors.SrcadError as error:
+        if not inactive.left:
+            raise
+        refused = error
+    try:
+        return read(inactive=Inactive(are_read=True))
+    except errors.SrcadError:
+        raise refused from None
+
+
+def _lowered(
+    function: Any,
+    parameters: Sequence[Parameter],
+    types: Mapping[str, Type],
+    facts: Facts,
+    *,
+    active: tuple[str, ...],
+    arguments: Mapping[str, Any],
+    overlaps: Sequence[Sequence[str]],
+    ordered: Collection[str],
+    **given: Any,
+) -> Lowered:
     if isinstance(function, FunctionType) and registry.lookup(function) is None:
         return lower(function, types, facts, active=active, arguments=arguments,
-                     transforms=transforms, overlaps=overlaps, ordered=ordered)  # fmt: skip
-    session = session_for(facts, transforms=transforms, root=function)
+                     overlaps=overlaps, ordered=ordered, **given)  # fmt: skip
+    session = session_for(facts, root=function, **given)
     name = name_of(function)
     frame = Frame(name=name, file="", globals={}, path=())
     session.frames.append(frame)

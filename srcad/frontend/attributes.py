@@ -101,7 +101,9 @@ def _of_sequence(box: Box, name: str) -> Box:
 
 def _of_value(s: Session, box: Value, name: str) -> Box:
     """An attribute of an object that is there at the call only."""
-    if name == "shuffle" or box in s.active:
+    cls = box.type.cls if isinstance(box.type, Opaque) else None
+    draws = cls is not None and cls.__module__.startswith("numpy.random")
+    if draws or name == "shuffle" or box in s.active:
         return MethodBox(box, name)
     return s.emit(primitives.field, box, Const(name))
 
@@ -260,15 +262,20 @@ def _of_object(s: Session, box: Static, name: str) -> Box:
     path = (*(box.path or ()), ("attr", name))
     found = getattr(value, name)
     is_method = isinstance(found, types.BuiltinFunctionType | types.MethodType)
-    if is_method and not isinstance(found.__self__, types.ModuleType):
+    if is_method and not _is_own(value, name) and not isinstance(found.__self__, types.ModuleType):
         return MethodBox(box, name)
     return box_of_object(s, found, path)
 
 
 def _of_class(s: Session, box: Static, name: str) -> Box | None:
-    """A method or property that the class of an object defines in Python."""
+    """A method or property that the class of an object defines in Python.
+
+    None where the object itself has an attribute of this name that goes first.
+    """
     value, path = box.value, box.path or ()
     found_static = inspect.getattr_static(type(value), name, None)
+    if _is_own(value, name) and not isinstance(found_static, property):
+        return None
     if isinstance(found_static, types.FunctionType):
         function_path = (*path, ("attr", name), ("attr", "__func__"))
         s.guard(function_path, "code", found_static)
@@ -285,6 +292,11 @@ def _of_class(s: Session, box: Static, name: str) -> Box | None:
         getter = box_of_object(s, found_static.fget, (*of_class, ("attr", name), ("attr", "fget")))
         return MethodBox(BoundBox(getter, (box,)), "__property__")
     return None
+
+
+def _is_own(value: Any, name: str) -> bool:
+    """Whether an attribute is the object's own, not one of its class."""
+    return name in getattr(value, "__dict__", ())
 
 
 def _of_plain(value: Any, name: str) -> Box:

@@ -344,6 +344,13 @@ def is_static_number(box: Box) -> bool:
     return isinstance(box, Static) and isinstance(box.value, int | float | complex)
 
 
+def as_tuple(box: Box) -> Box:
+    """A named tuple as the plain tuple of its items; any other box as it is."""
+    if isinstance(box, RecordBox) and issubclass(box.cls, tuple):
+        return TupleBox(box.items)
+    return box
+
+
 def is_mutable(box: Box) -> bool:
     """Whether a box is an object that can be written into under all its names (arrays apart)."""
     if isinstance(box, RecordBox):

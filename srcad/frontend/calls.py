@@ -27,11 +27,13 @@ from srcad.frontend.boxes import (
     mutable_parts,
     values_of,
 )
+from srcad.frontend.conversions import class_of
 from srcad.frontend.folding import all_known, called, folded
 from srcad.frontend.forms import lower_each, lowers
 from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline, is_recursive
 from srcad.frontend.generators import made, parts_in_order
 from srcad.frontend.inactive import may_write_arrays
+from srcad.frontend.iterating import gone_through
 from srcad.frontend.known import spread
 from srcad.frontend.listed import as_arrays, asked_at_once
 from srcad.frontend.meanings import meaning_of
@@ -132,6 +134,7 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     """Call an object that is known now."""
     function = callee.value
     result = of_call(s, function, args)
+    args = gone_through(s, function, args) if result is None else args
     result = _write(s, callee, args, kwargs) if result is None else result
     special = meaning_of(function)
     if result is None and special is not None:
@@ -193,9 +196,11 @@ def _wrapped(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str
     if isinstance(function, functools.partial):
         return _partial(s, callee, args, kwargs)
     if isinstance(function, types.MethodType):
-        receiver = Static(function.__self__, _below(path, ("attr", "__self__")))
-        inner = Static(function.__func__, _below(path, ("attr", "__func__")))
-        return invoke_static(s, inner, (receiver, *args), kwargs)
+        receiver = box_of_object(s, function.__self__, _below(path, ("attr", "__self__")))
+        inner = box_of_object(s, function.__func__, _below(path, ("attr", "__func__")))
+        return invoke(s, inner, (receiver, *args), kwargs)
+    if not s.is_active(*args, *kwargs.values()):
+        return opaque_call(s, callee, args, kwargs)  # what it kept of an earlier call
     inner = Static(function.__wrapped__, _below(path, ("attr", "__wrapped__")))
     return invoke_static(s, inner, args, kwargs)
 
@@ -237,14 +242,18 @@ def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
 
 
 def _inactive(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    """A call through which no derivative flows; a function that may write is read nevertheless."""
+    """A call through which no derivative flows; a function that may write is read nevertheless.
+
+    So is every one if, left alone, some of them returned what could not be used.
+    """
     function = callee.value
     objects = [p for b in (*args, *kwargs.values()) for p in mutable_parts(b)]
     local = [p for p in objects if not isinstance(p, Value) and p.source is None]  # type: ignore[union-attr]
     if is_library(function) or not isinstance(function, types.FunctionType):
         return opaque_call(s, callee, args, kwargs)
     written = may_write_arrays(function, (*args, *kwargs.values()))
-    if not objects and not written:
+    if not objects and not written and not s.inactive.are_read:
+        s.inactive.left = True
         return opaque_call(s, callee, args, kwargs)
     found = unless_refused(s, lambda: _inline(s, callee_of(s, function, callee.path), args, kwargs))
     if not isinstance(found, errors.SrcadError):
@@ -279,7 +288,9 @@ def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[
     type_ = None
     if _is_random(function):
         holder = Static(getattr(function, "__self__", None))
-        type_ = draw_type(s, holder, function.__name__, args, kwargs)
+        made = function.__name__ == "default_rng"
+        type_ = (Opaque(np.random.Generator) if made
+                 else draw_type(s, holder, function.__name__, args, kwargs))  # fmt: skip
     elif isinstance(function, type) and not pure:
         type_ = Opaque(function)
     return s.box(s.emit(function, *args, kwargs=kwargs, effect=not pure, type=type_))
@@ -289,13 +300,12 @@ def draw_type(
     s: Session, receiver: Box, name: str, args: tuple[Box, ...], kwargs: dict[str, Box]
 ) -> Type | None:
     """The type of a random draw, asked of a generator of our own (the user's is not touched)."""
-    if not isinstance(receiver, Static):
-        return None
+    cls = class_of(receiver) or object
     for kind, fresh in (
         (np.random.Generator, np.random.default_rng),
         (np.random.RandomState, np.random.RandomState),
     ):
-        if isinstance(receiver.value, kind) and hasattr(kind, name):
+        if issubclass(cls, kind) and hasattr(kind, name):
             keywords = tuple((k, s.arg(b)) for k, b in kwargs.items())
             return by_running(getattr(fresh(0), name), tuple(s.arg(a) for a in args), keywords)
     return None

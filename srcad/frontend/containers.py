@@ -24,7 +24,7 @@ from srcad.frontend.boxes import (
     is_mutable,
 )
 from srcad.frontend.indexing import getitem
-from srcad.frontend.known import known, raises, spread, static_items
+from srcad.frontend.known import as_list, asks_its_class, known, raises, spread, static_items
 from srcad.frontend.objects import special
 from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.storage import note_container
@@ -75,8 +75,9 @@ def append(s: Session, box: Box, value: Box) -> None:
 
 def extend(s: Session, box: Box, more: Box) -> None:
     """``items.extend(more)`` and ``items += more``."""
-    if _is_lazy(more):
+    if _is_lazy(more) or asks_its_class(more):
         s.note_write(box)  # what came before a failure stays in the list
+    more = as_list(s, more) if isinstance(more, RecordBox) else more
     items = known_items(s, more)
     if isinstance(box, ListBox) and items is not None:
         write(s, box, ListBox((*box.items, *items)))

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.attributes import attribute
+from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import (
     BoundBox,
     Box,
@@ -120,9 +120,11 @@ def _class_of_number(type_: Numeric) -> type | None:
         return None
     if type_.form == "numpy":
         return type_.dtype.type
-    if type_.form == "python":
-        return {"f": float, "i": int, "b": bool, "c": complex}.get(type_.kind)
-    return None
+    return _python_class(type_) if type_.form == "python" else None
+
+
+def _python_class(type_: Numeric) -> type | None:
+    return {"f": float, "i": int, "b": bool, "c": complex}.get(type_.kind)
 
 
 @meaning(type)
@@ -165,9 +167,11 @@ def getattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     name = known(s, args[1], "the name of an attribute")
     if len(args) > 2:
         found = hasattr_(s, args[:2], kwargs)
-        if isinstance(found, Static) and not found.value:
+        if not isinstance(found, Static):
+            return None
+        if not found.value:
             return args[2]
-    return attribute(s, args[0], name)
+    return read_attribute(s, args[0], name)
 
 
 @meaning(hasattr)
@@ -179,14 +183,29 @@ def hasattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
         found = hasattr(box.value, name)
         s.guard(box.path, "has" if found else "lacks", name)
         return Static(found)
-    cls = class_of(box)
     if isinstance(box, RecordBox) and name in box.keys:
         return Static(True)
-    if cls is None:
+    answers = {hasattr(cls, name) for cls in _classes_of(box)}
+    if len(answers) != 1:
         return None
+    found = answers.pop()
     if isinstance(box, RecordBox):
-        s.guard(class_path(s, box), "has" if hasattr(cls, name) else "lacks", name)
-    return Static(hasattr(cls, name))
+        s.guard(class_path(s, box), "has" if found else "lacks", name)
+    return Static(found)
+
+
+def _classes_of(box: Box) -> tuple[type, ...]:
+    """The classes that what a box stands for may have; none where they are not known."""
+    cls = class_of(box)
+    if cls is not None:
+        return (cls,)
+    if not isinstance(box, Value) or not isinstance(box.type, Numeric):
+        return ()
+    if box.type.dtype is None:
+        return (bool, int, float, complex, np.bool, np.int64, np.float64, np.ndarray)
+    own = _python_class(box.type)
+    numbers = (own, box.type.dtype.type) if own is not None else (box.type.dtype.type,)
+    return numbers if box.type.form == "number" else (*numbers, np.ndarray)
 
 
 @meaning(np.asarray, np.asanyarray)

@@ -85,3 +85,11 @@ class Kept:
 
 
 DEAD = -1  # the tag of a path that raises
+
+
+@dataclass(eq=False)
+class Inactive:
+    """Calls through which no derivative flows: whether they are read, and whether one was not."""
+
+    are_read: bool = False
+    left: bool = False

@@ -72,11 +72,15 @@ LAZY: set[Any] = {any, all, next, iter, zip, enumerate, map, filter, functools.r
 
 @dataclass(eq=False)
 class Consumer:
-    """Who uses a generator's values: his frame, what he does with each, how he may leave."""
+    """Who uses a generator's values: his frame, what he does with each, how he may leave.
+
+    `depth` counts the functions that are being read where he stands.
+    """
 
     frame: Frame
     each: Callable[[Box], None]
     left: str
+    depth: int
     short: frozenset[str] = frozenset()
     tags: set[int] = field(default_factory=set)
 
@@ -263,7 +267,7 @@ def consume(s: Session, node: ast.For, box: GeneratorBox) -> tuple[Box, frozense
 
     within = set(stored_names(node)) - set(headers.assigned_names(node, frame))
     short = frozenset(n for n in within if isinstance(frame.env.get(n, UNBOUND), Unbound))
-    consumer = Consumer(frame, each, f"%left {id(node)}", short)
+    consumer = Consumer(frame, each, f"%left {id(node)}", len(s.inlining), short)
     frame.env[consumer.left] = Static(NONE)
     generator.consumer = consumer
     ends = _run(s, generator, box)
@@ -337,14 +341,15 @@ def hand_over(s: Session, item: Box) -> Box:
             help=("compute the value there, and yield it afterwards",),
         )
     user = consumer.frame
-    exit_, tags = user.exit, user.tags
+    exit_, tags, inlining = user.exit, user.tags, s.inlining
     user.ends(NONE)
     with _on_top(s, user):
         try:
+            s.inlining = inlining[: consumer.depth]
             consumer.each(item)
             found, possible = user.exit, user.tags
         finally:
-            user.exit, user.tags = exit_, tags
+            user.exit, user.tags, s.inlining = exit_, tags, inlining
     for name in consumer.short:
         user.env.pop(name, None)
     if found == DEAD:

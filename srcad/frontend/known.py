@@ -79,15 +79,22 @@ def as_list(s: Session, box: Box) -> Box:
 
 def unpacked(s: Session, box: Box) -> Box:
     """The items of ``*box``, asked for now: one by one where they are known, else a list."""
-    if isinstance(box, GeneratorBox):
+    if asks_its_class(box):
         box = as_list(s, box)
     items = _items(s, s.box(box) if isinstance(box, Value) else box)
     return as_list(s, box) if items is None else TupleBox(items)
 
 
+def asks_its_class(box: Box) -> bool:
+    """Whether the items are what a generator, or the class of an object, hands out."""
+    if isinstance(box, RecordBox):
+        return not issubclass(box.cls, tuple) and hasattr(box.cls, "__iter__")
+    return isinstance(box, GeneratorBox)
+
+
 def spread(s: Session, box: Box, node: ast.AST | None = None) -> tuple[Box, ...]:
     """The items of a sequence whose length is known."""
-    if isinstance(box, GeneratorBox):
+    if asks_its_class(box):
         box = as_list(s, box)
     items = _items(s, s.box(box) if isinstance(box, Value) else box)
     if items is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.frontend.boxes import Box, GeneratorBox, ListBox, TupleBox
+from srcad.frontend.boxes import Box, GeneratorBox, ListBox, TupleBox, as_tuple
 from srcad.frontend.known import as_list
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
@@ -41,9 +41,12 @@ def as_arrays(
     ``2 * x`` and ``x[1:] + x[:-1]`` mean something else of a list.
     """
     module = str(getattr(function, "__module__", ""))
-    if function in _OF_LISTS or not (isinstance(function, np.ufunc) or module.startswith("numpy")):
+    if not (isinstance(function, np.ufunc) or module.startswith("numpy")):
         return args, kwargs
     if not s.is_active(*args, *kwargs.values()):
+        return args, kwargs
+    args, kwargs = tuple(map(as_tuple, args)), {k: as_tuple(b) for k, b in kwargs.items()}
+    if function in _OF_LISTS:
         return args, kwargs
     rule = lookup(function)
     inert = inert_entries(rule.function) if rule is not None and rule.function else frozenset()

@@ -29,6 +29,7 @@ from srcad.frontend.control import (
 from srcad.frontend.forms import lower, lowers_statement
 from srcad.frontend.generators import consume, one_shot
 from srcad.frontend.instep import in_step
+from srcad.frontend.iterating import iterated
 from srcad.frontend.known import static_items, truth
 from srcad.frontend.learned import learned
 from srcad.frontend.readings import LoopReader, finish
@@ -54,7 +55,7 @@ from srcad.ir.core import (
 @lowers_statement(ast.For)
 def for_(s: Session, node: ast.For) -> None:
     """``for target in iterable: ... else: ...``."""
-    iterable = lower(s, node.iter)
+    iterable = iterated(s, lower(s, node.iter))
     if isinstance(iterable, Value):
         iterable = s.box(iterable)
     generator = one_shot(s, iterable)

@@ -49,7 +49,7 @@ from srcad.frontend.functions import (
 from srcad.frontend.guards import Capture, Guard
 from srcad.frontend.meanings import means_later
 from srcad.frontend.rooms import comprehensions, loops, managers, recursion, trying, writing
-from srcad.frontend.scope import Diverges, NeedsStatic, Session
+from srcad.frontend.scope import Diverges, Inactive, NeedsStatic, Session
 from srcad.frontend.syntax import is_generator
 from srcad.frontend.written import matrices, overlaid, written_parameters
 from srcad.ir.builder import Builder
@@ -120,6 +120,7 @@ def lower(
     path: Path = (),
     overlaps: Sequence[Sequence[str]] = (),
     ordered: Collection[str] = (),
+    inactive: Inactive | None = None,
 ) -> Lowered:
     """Read a function for one signature.
 
@@ -127,10 +128,8 @@ def lower(
     ----------
     function : function
         A plain Python function.
-    types : mapping from str to Type
-        The type of every parameter, in the order of the signature.
-    facts : Facts
-        Where assumptions about lengths are recorded.
+    types, facts
+        The type of every parameter, in order; where assumptions about lengths are recorded.
     active : tuple of str
         The parameters through which derivatives are taken.
     arguments : mapping from str to object, optional
@@ -143,6 +142,8 @@ def lower(
         Parameters that are arrays which share memory: read as views of one copy.
     ordered : collection of str
         Parameters all of whose arrays lie in C order.
+    inactive : Inactive, optional
+        Whether calls through which no derivative flows are read; told whether one was not.
 
     Returns
     -------
@@ -154,7 +155,8 @@ def lower(
     SrcadError
         Something in the function cannot be read or differentiated.
     """
-    session = session_for(facts, transforms=transforms, root=function)
+    known = inactive or Inactive()
+    session = session_for(facts, transforms=transforms, root=function, inactive=known)
     callee = _callee(session, function, path)
     params = {name: Value(type_, name) for name, type_ in types.items()}
     session.active.update(value for name, value in params.items() if name in active)

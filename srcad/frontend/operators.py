@@ -19,6 +19,7 @@ from srcad.frontend.boxes import (
     RecordBox,
     Static,
     TupleBox,
+    as_tuple,
     is_mutable,
     is_static_number,
 )
@@ -92,6 +93,7 @@ def operate(s: Session, target: Callable[[Any, Any], Any], left: Box, right: Box
     found = of_objects(s, target, left, right)
     if found is not None:
         return found
+    left, right = as_tuple(left), as_tuple(right)
     found = _sequence_operation(s, target, left, right)
     if found is not None:
         return found
@@ -248,6 +250,7 @@ def compare(s: Session, op: ast.cmpop, left: Box, right: Box) -> Box:
 
 
 def _compared_values(s: Session, target: Any, left: Box, right: Box) -> Box:
+    left, right = as_tuple(left), as_tuple(right)
     if isinstance(left, Static) and isinstance(right, Static) and left.atom is right.atom is None:
         try:
             return Static(bool(target(left.value, right.value)))

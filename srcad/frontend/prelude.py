@@ -176,6 +176,15 @@ def iterated(items):
         yield item
 
 
+def stepped(iterator):
+    while True:
+        try:
+            item = next(iterator)
+        except StopIteration:
+            return
+        yield item
+
+
 def enumerated(items, start):
     count = start
     for item in items:

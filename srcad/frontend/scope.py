@@ -47,6 +47,7 @@ from srcad.frontend.frames import (
     Diverges,
     Env,
     Frame,
+    Inactive,
     Kept,
     NeedsStatic,
     Placed,
@@ -65,9 +66,8 @@ from srcad.records import dataclass, field
 from srcad.signature import describe
 from srcad.types import OPAQUE, Facts, Fixed, Numeric, TupleOf, Type
 
-__all__ = [
-    "DEAD", "RETURN_NAME", "Diverges", "Env", "Frame", "Kept", "NeedsStatic", "Placed", "Session",
-]  # fmt: skip
+__all__ = ["DEAD", "RETURN_NAME", "Diverges", "Env", "Frame", "Inactive", "Kept", "NeedsStatic",
+           "Placed", "Session"]  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -115,6 +115,7 @@ class Session:
     objects: Objects = field(default_factory=Objects)
     returns: dict[Value, Value] = field(default_factory=dict)
     learned: dict[Any, tuple[Any, dict[Any, Any]]] = field(default_factory=dict)
+    inactive: Inactive = field(default_factory=Inactive)
 
     @property
     def frame(self) -> Frame:

@@ -1,0 +1,48 @@
+"""What an object of the user's is gone through as: what its ``__iter__`` returns."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from typing import Any
+
+from srcad.frontend import prelude
+from srcad.frontend.boxes import Box, RecordBox, as_tuple
+from srcad.frontend.generators import prelude_generator
+from srcad.frontend.objects import special
+from srcad.frontend.questions import is_hashable
+from srcad.frontend.scope import Session
+
+# What goes through its arguments, and from which of these on.
+_ITERATING: dict[Any, int] = {
+    **dict.fromkeys((list, tuple, set, frozenset, sum, sorted, any, all, zip, enumerate), 0),
+    **dict.fromkeys((max, min, math.prod, math.fsum), 0),
+    **dict.fromkeys((map, filter, functools.reduce, itertools.takewhile, itertools.dropwhile,
+                     itertools.filterfalse, itertools.starmap), 1),
+    **dict.fromkeys((itertools.chain, itertools.accumulate, itertools.islice, itertools.pairwise,
+                     itertools.product, itertools.cycle, itertools.zip_longest,
+                     itertools.combinations, itertools.permutations, itertools.groupby), 0),
+}  # fmt: skip
+
+
+def iterated(s: Session, box: Box) -> Box:
+    """What a loop over a box goes through: of an object, what its class says; else the box."""
+    if not isinstance(box, RecordBox):
+        return box
+    made = special(s, box, "__iter__")
+    if made is None:
+        return as_tuple(box)
+    return prelude_generator(s, prelude.stepped, made) if isinstance(made, RecordBox) else made
+
+
+def gone_through(s: Session, function: Any, args: tuple[Box, ...]) -> tuple[Box, ...]:
+    """The arguments of a function that goes through some of them: iterators of these objects."""
+    if not any(isinstance(box, RecordBox) for box in args) or not is_hashable(function):
+        return args
+    if function is reversed:
+        return tuple(map(as_tuple, args))
+    first = _ITERATING.get(function)
+    if first is None or (function in (max, min) and len(args) > 1):
+        return args
+    return (*args[:first], *(iterated(s, box) for box in args[first:]))

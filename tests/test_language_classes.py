@@ -1,0 +1,398 @@
+"""Classes of the user's: loops over their objects, NumPy beside them, helpers that make them."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import linecache
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from srcad import errors, grad, value_and_grad
+from tests.language import assert_program, named
+from tests.numeric import assert_close
+
+X = np.array([0.3, -0.5, 0.8])
+
+
+# ------------------------------------------------------------------------------ iteration
+class Path:
+    def __init__(self, scale, points):
+        self.scale = scale
+        self.points = points
+
+    def __iter__(self):
+        for point in self.points:
+            yield point * self.scale
+
+
+class Bag:
+    def __init__(self, items):
+        self.items = items
+
+    def __iter__(self):
+        return iter(self.items)
+
+    def __len__(self):
+        return len(self.items)
+
+
+def in_a_loop(x):
+    total = 0.0
+    for k, point in enumerate(Path(x[0], x)):
+        total += point**2 * k
+    return total
+
+
+def in_comprehensions(x):
+    path = Path(x[1], x)
+    return sum(path) + sum(p * q for p, q in zip(path, x)) + np.sum([p * p for p in path])
+
+
+def as_lists(x):
+    bag = Bag([x[0], x[1] * x[2]])
+    first, second = bag
+    more = [x[2]]
+    more.extend(bag)
+    return first * second + max(*bag) + np.prod(list(bag)) + sum([*bag]) + sum(more) * len(bag)
+
+
+def by_tools(x):
+    path = Path(x[2], x)
+    total = functools.reduce(lambda a, b: a * 0.5 + b, path)
+    for a, b in itertools.pairwise(Bag([x[0], x[1], x[2] ** 2])):
+        total += a * b
+    return total + sum(map(lambda p: p * p, path)) + sorted(Bag([x[0], x[1]]))[0]
+
+
+def twice(x):
+    # Each loop asks the class anew.
+    path, total = Path(x[0], x), 0.0
+    for point in path:
+        for other in path:
+            total += point * other
+    return total
+
+
+@pytest.mark.parametrize(
+    **named([(f, X) for f in (in_a_loop, in_comprehensions, as_lists, by_tools, twice)])
+)
+def test_an_object_is_gone_through_as_its_class_says(program: tuple[Any, ...]) -> None:
+    assert_program(*program)
+
+
+# ------------------------------------------------------------------------ NumPy beside them
+class Offset:
+    def __init__(self, amount):
+        self.amount = amount
+
+    def __radd__(self, other):
+        return self.amount + np.sum(other)
+
+
+class Proud(Offset):
+    __array_ufunc__ = None
+
+
+class Sized(Offset):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, k):
+        return (self.amount, self.amount)[k]
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.sum(x + Offset(x[1])),
+    lambda x: np.sum(np.sin(x[0]) + Sized(x[1])),
+])  # fmt: skip
+def test_numpy_takes_an_object_on_the_right_entry_by_entry(f: Callable[..., Any]) -> None:
+    # Its operator was called once, with the whole array: another value, another gradient.
+    with pytest.raises(errors.UnsupportedTypeError, match="entry by entry"):
+        grad(f)(X)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: x + Proud(x[1]),
+    lambda x: np.sin(x[0]) + Offset(x[1]),
+    lambda x: 2.0 + Sized(x[1] * x[0]),
+])  # fmt: skip
+def test_a_class_that_does_its_own_arithmetic_is_asked(f: Callable[..., Any]) -> None:
+    assert_program(f, X)
+
+
+@pytest.mark.parametrize("place", ["", "[1]", "[1:]"])
+@pytest.mark.parametrize("cls", [Offset, Proud])
+def test_in_place_on_an_array_no_class_is_asked(place: str, cls: type) -> None:
+    # The attributes of the object were added, one by one, or its operator was called.
+    space: dict[str, Any] = {"np": np, "cls": cls}
+    text = f"def f(x):\n    y = x * 2.0\n    y{place} += cls(x[1])\n    return np.sum(y)\n"
+    f = _from_text(text, space)
+
+    with pytest.raises(errors.UnsupportedTypeError, match="into an array in place"):
+        grad(f)(X)
+
+
+def _from_text(text: str, space: dict[str, Any]) -> Callable[..., Any]:
+    name = "<in place>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    exec(compile(text, name, "exec"), space)
+    made: Callable[..., Any] = space["f"]
+    return made
+
+
+class Wave:
+    def __init__(self, amplitude):
+        self.amplitude = amplitude
+        self.real = amplitude
+
+    def __array__(self, dtype=None, copy=None):
+        return self.amplitude * np.array([1.0, 2.0, 3.0])
+
+    def __float__(self):
+        return float(self.amplitude) * 3.0
+
+
+def stored(x):
+    y = x * 2.0
+    y[1] = Wave(x[0])
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.sum(np.sin(Wave(x[0]))),
+    lambda x: np.sum(np.asarray(Wave(x[0])) * x),
+    lambda x: np.sum(np.stack([Wave(x[0]), Wave(x[1])])),
+    lambda x: math.sin(Wave(x[0])),
+    stored,
+])  # fmt: skip
+def test_what_numpy_makes_of_an_object_is_not_known(f: Callable[..., Any]) -> None:
+    # A rule worked with the object itself, and its cotangent had attributes of an array.
+    with pytest.raises(errors.UnsupportedTypeError, match="with a 'Wave'"):
+        grad(f)(X)
+
+
+# ------------------------------------------------------------------------ helpers that make
+@dataclass
+class State:
+    position: Any
+    time: float
+
+
+class Log:
+    def __init__(self):
+        self.items = []
+
+    @classmethod
+    def started(cls):
+        return cls()
+
+    def add(self, item):
+        self.items.append(item)
+        return self
+
+
+def initial(n):
+    return State(np.zeros(n), 0.0)
+
+
+def buffers(n):
+    return {"u": np.zeros(n), "v": [np.ones(n)]}
+
+
+def integrated(x):
+    state = initial(len(x))
+    for k in range(3):
+        state.position = state.position + np.sin(x) * k
+        state.time += 0.1
+    return np.sum(state.position) * state.time
+
+
+def filled(x):
+    made = buffers(3)
+    made["u"][1] = x[0] * x[1]
+    made["v"].append(x)
+    return np.sum(made["u"]) + np.sum(made["v"][1] ** 2)
+
+
+def logged(x):
+    log = Log.started()
+    for entry in x:
+        log.add(entry * entry)
+    return sum(log.items)
+
+
+@pytest.mark.parametrize(**named([(f, X) for f in (integrated, filled, logged)]))
+def test_what_a_helper_makes_may_be_changed(program: tuple[Any, ...]) -> None:
+    # A call through which no derivative flows was left as it stands, and its result refused.
+    assert_program(*program)
+
+
+def test_a_call_without_a_derivative_is_left_as_it_stands_otherwise() -> None:
+    def table(n):
+        return list(map(math.sqrt, range(n)))
+
+    def f(x):
+        return x * table(4)[2]
+
+    g = grad(f)
+
+    assert_close(g(0.5), math.sqrt(2.0))
+    assert "table(4)" in g.source
+
+
+CALLS: list[int] = []
+SHARED = np.zeros(3)
+
+
+@functools.lru_cache
+def cached(n):
+    CALLS.append(n)
+    return np.zeros(n)
+
+
+def shared():
+    return SHARED
+
+
+def test_what_a_cache_holds_is_not_made_anew() -> None:
+    # The function behind the cache was called instead, each time.
+    def f(x):
+        return np.sum((cached(3) + 1.0) * x)
+
+    g = grad(f)
+    CALLS.clear()
+    cached.cache_clear()
+
+    assert_close((g(X), g(X)), (np.ones(3), np.ones(3)))
+    assert CALLS == [3]
+
+
+@pytest.mark.parametrize("make", [lambda: cached(3), shared])
+def test_what_others_hold_too_is_not_written_into(make: Callable[..., Any]) -> None:
+    def f(x):
+        made = make()
+        made[0] += x[0]
+        return np.sum(made)
+
+    with pytest.raises(errors.MutationError):
+        grad(f)(X)
+
+
+# ------------------------------------------------------------------------ own attributes
+class Stepper:
+    rate = 0.5
+
+    def __init__(self, *, fast):
+        self.step = self.quick if fast else self.slow
+
+    def quick(self, v):
+        return v * self.rate
+
+    def slow(self, v):
+        return v * self.rate + v**2
+
+    def bend(self, v):
+        return np.sin(v)
+
+
+def test_an_attribute_of_the_object_goes_before_one_of_its_class() -> None:
+    stepper = Stepper(fast=True)
+    stepper.bend = np.cos
+
+    def f(x):
+        return stepper.step(x) + stepper.bend(x)
+
+    assert_program(f, 0.7)
+
+
+def test_an_object_that_gets_another_method_is_seen() -> None:
+    # The gradient was that of the first call.
+    stepper = Stepper(fast=True)
+    g = value_and_grad(lambda x: stepper.step(x) + stepper.bend(x))
+
+    assert_close(g(0.7), (0.35 + math.sin(0.7), 0.5 + math.cos(0.7)))
+    stepper.bend = np.tanh
+    assert_close(g(0.7), (0.35 + math.tanh(0.7), 0.5 + 1 - math.tanh(0.7) ** 2))
+    stepper.step = stepper.slow
+    assert_close(g(0.7), (0.84 + math.tanh(0.7), 1.9 + 1 - math.tanh(0.7) ** 2))
+    del stepper.bend
+    assert_close(g(0.7), (0.84 + math.sin(0.7), 1.9 + math.cos(0.7)))
+
+
+# ------------------------------------------------------------------------ getattr
+class Amount:
+    def __init__(self, level):
+        self.level = level
+
+    @property
+    def double(self):
+        return 2.0 * self.level
+
+
+def test_getattr_of_a_number_gives_the_default() -> None:
+    # The number was taken to have the attribute.
+    def f(x):
+        values = [Amount(x), x, np.sin(x)]
+        return sum(getattr(v, "level", 3.0) * x for v in values)
+
+    assert_program(f, 0.7)
+
+
+def test_getattr_reads_properties() -> None:
+    assert_program(
+        lambda x: getattr(Amount(x * x), "double") + getattr(Amount(x), "double", 1), 0.7
+    )
+
+
+# ------------------------------------------------------------------------ draws
+def test_what_a_generator_made_here_draws_has_a_type() -> None:
+    # A place that was drawn was taken for one that may select a view.
+    def f(x):
+        rng = np.random.default_rng(3)
+        y = x * 1.0
+        y[rng.integers(3)] = y[0] * rng.normal()
+        t = y[rng.integers(3)]
+        y[rng.integers(3)] = 0.5 * t
+        return np.sum(y) + t
+
+    assert_program(f, X)
+
+
+# ------------------------------------------------------------------------ named tuples
+class Pair(NamedTuple):
+    u: Any
+    v: Any = 2.0
+
+    def product(self):
+        return self.u * self.v
+
+
+def gone_through(x):
+    total = 0.0
+    for k, part in enumerate(Pair(x, x * x)):
+        total += part * (k + 1)
+    for part in reversed(Pair(x)):
+        total = total * x + part
+    return total + sum(p * q for p, q in zip(Pair(x, x * x), Pair(3.0)))
+
+
+def as_a_tuple(x):
+    joined = Pair(x) + Pair(x, x) + (x,)
+    return sum(joined) * len(joined) + sum(Pair(x) * 2) + (x if Pair(x) == (x, 2.0) else 2.0 * x)
+
+
+def as_an_array(x):
+    pair = Pair(x, x * x)
+    return np.dot(pair, pair) + np.sum(pair) + np.linalg.norm(pair) + np.sum(np.array(pair) ** 2)
+
+
+@pytest.mark.parametrize(**named([(f, 0.7) for f in (gone_through, as_a_tuple, as_an_array)]))
+def test_a_named_tuple_is_a_tuple(program: tuple[Any, ...]) -> None:
+    # Loops over one were refused, its sums and what NumPy makes of it ended in errors.
+    assert_program(*program)
