@@ -79,6 +79,16 @@ def loaded(text: str, folder: Path, name: str) -> Iterator[ModuleType]:
         path.unlink()
 
 
+@contextmanager
+def raising(expected: type[Exception]) -> Iterator[None]:
+    """What happens inside must end in the same exception as the plain call."""
+    try:
+        yield
+    except expected:
+        return
+    raise Mismatch("stale", f"{expected.__name__} expected")
+
+
 def check(program: Program, folder: Path, *, alone: bool = False) -> Outcome:
     """Check one program; every sixth to second order.
 
@@ -167,6 +177,29 @@ class _Check:
             self.second_order()
         if not all(smooth):
             raise Dropped
+        if hasattr(self.module, "change"):
+            self.after_change()
+
+    def after_change(self) -> None:
+        """All again, with what was compiled before something outside changed."""
+        self.module.change()
+        self.instrumented = instrumented(self.program.text, self.module.__name__, changed=True)
+        compiled = srcad.value_and_grad(self.f, wrt=self.wrt)
+        try:
+            value = self.f(*self.fresh())
+        except Exception as error:
+            with raising(type(error)):
+                compiled(*self.fresh())
+            return
+        emitted, gradient = self.untouched(compiled)
+        self.exact("stale", emitted, value)
+        self.kinds(gradient)
+        for group in self.groups():
+            along = self.along(group)
+            want = self.differences(group, along)
+            if want is not None:
+                got = self.product(group, gradient, along)
+                self.compare(f"stale gradient of argument {group}", got, want)
 
     def rehearse(self) -> None:
         """Without any derivative of ours: the program runs, traces and differences are stable."""

@@ -9,10 +9,10 @@ from tests.generator.writers import AnyWriter
 
 FAMILIES = (
     "store", "inplace", "out", "at", "copied", "view", "alias", "rows", "sweep", "helper", "list",
-    "dict", "nested", "object", "exception", "argument", "twice",
+    "dict", "nested", "object", "exception", "argument", "twice", "operators", "draws", "outside",
 )  # fmt: skip
 
-HEADER = "from dataclasses import dataclass, replace\n"
+HEADER = "import copy\nimport types\nfrom dataclasses import dataclass, replace\n"
 
 PIECES = {
     "Box(": """
@@ -48,6 +48,19 @@ def strict(value, limit=0.8):
     "push(": """
 def push(items, value):
     items.append(value)
+""",
+    "three(": """
+def three(first, second, last):
+    return 0.5 * first - 0.3 * second * last + 0.2 * last
+""",
+    "tell(": """
+def tell(items, mark, value):
+    items.append(mark)
+    return value
+""",
+    "sample(": """
+def sample(rng, scale, size=2):
+    return np.mean(rng.normal(size=size)) * scale
 """,
 }
 

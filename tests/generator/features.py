@@ -97,9 +97,8 @@ _NODES: dict[type[ast.AST], str] = {
 def features(program: Program) -> set[str]:
     """The names of the features that occur in the program's functions."""
     tree = ast.parse(program.text)
-    functions = [
-        n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name != "make_arguments"
-    ]
+    own = ("make_arguments", "change")
+    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name not in own]
     helpers = {f.name: f for f in functions}
     found = set(program.marks)
     for function in functions:

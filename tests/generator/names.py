@@ -21,7 +21,8 @@ class Var:
 
     `kind` is ``float`` (a number or an array: see `shape`), ``int``, ``tuple``, ``floats`` (a list
     of numbers), ``arrays`` (a list of arrays of one shape), ``dict``, ``function``, ``record``,
-    ``mixed`` (a number on one path and an array on another) or ``owned`` (an array with one name).
+    ``mixed`` (a number on one path and an array on another), ``owned`` (an array with one name),
+    ``graded`` (an object with operators) or ``rng`` (a random number generator).
     """
 
     name: str
@@ -79,5 +80,7 @@ class Module:
     families: tuple[str, ...] = ()
     helpers: list[Helper] = field(default_factory=list)
     mutators: list[Mutator] = field(default_factory=list)
+    methods: frozenset[str] = frozenset()
+    reads: tuple[str, ...] = ()
     marks: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)

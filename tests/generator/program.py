@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.generator import everything
+from tests.generator.changing import outside
+from tests.generator.classes import classes
 from tests.generator.names import Helper, Module, Param, Shape, Text, Var
 from tests.generator.writers import AnyWriter, Writer
 
@@ -45,6 +47,11 @@ def _attempt(random: Random, seed: int, features: str) -> Program | None:
     if features != "spine":
         module.families = everything.families(random, size, features)
     parts = [HEADER]
+    before: list[str] = []
+    if "operators" in module.families:
+        before.append(classes(random, module))
+    if "outside" in module.families:
+        before.append(outside(random, module))
     if random.random() < 0.3:
         parts.append("Pair = namedtuple('Pair', 'p q')\n")
         module.marks.add("named tuple")
@@ -60,7 +67,7 @@ def _attempt(random: Random, seed: int, features: str) -> Program | None:
     parts.append(f"def make_arguments():\n    return ({', '.join(arguments)},)\n")
     parts.append(f"WRT = {wrt}\nANALYTIC = {analytic}\n")
     if module.families:
-        parts[1:1] = [everything.HEADER, *everything.pieces("\n".join(parts))]
+        parts[1:1] = [everything.HEADER, *everything.pieces("\n".join(parts)), *before]
     text = "\n\n".join(parts)
     try:
         text = ast.unparse(ast.parse(text)) + "\n"

@@ -61,8 +61,13 @@ def _call(function: str, argument: Any) -> ast.Call:
     return ast.Call(_name(function), [argument], [])
 
 
-def instrumented(text: str, name: str) -> tuple[Callable[..., Any], Trace]:
-    """The function ``f`` of a module's text, recording; and the list that it records into."""
+def instrumented(
+    text: str, name: str, *, changed: bool = False
+) -> tuple[Callable[..., Any], Trace]:
+    """The function ``f`` of a module's text, recording; and the list that it records into.
+
+    If `changed`, what lies outside of it has changed as the module's ``change`` says.
+    """
     trace: Trace = []
 
     def record_(value: Any) -> Any:
@@ -90,6 +95,8 @@ def instrumented(text: str, name: str) -> tuple[Callable[..., Any], Trace]:
     module = types.ModuleType(name)
     module.__dict__.update(record_=record_, decide_=decide_, kink_=kink_)
     exec(compile(tree, f"<instrumented {name}>", "exec"), module.__dict__)
+    if changed:
+        module.change()
     return module.f, trace
 
 

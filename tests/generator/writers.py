@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tests.generator.changing import Changing
 from tests.generator.loops import Loops
 from tests.generator.names import Shape, Text
-from tests.generator.raising import Raising
 
 
 class Writer(Loops):
@@ -22,7 +22,7 @@ class Writer(Loops):
         self.statements(count)
 
 
-class AnyWriter(Raising, Writer):
+class AnyWriter(Changing, Writer):
     """Writes a function that also changes arrays and containers, and raises.
 
     A program draws a few families of these; each occurs at least once in its main function.
@@ -50,6 +50,9 @@ class AnyWriter(Raising, Writer):
             "exception": self.attempt,
             "argument": self.argument_write,
             "twice": self.argument_write,
+            "operators": self.graded,
+            "draws": self.drawn,
+            "outside": self.outside,
         }
         self.busy += 1
         ways[name]()

@@ -34,6 +34,9 @@ WRITTEN = (
     "attribute changed",
     "try",
     "else or finally",
+    "class with operators",
+    "draws",
+    "state outside",
 )
 
 _COPYING = {"copyto", "fill", "put", "putmask", "fill_diagonal"}
