@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import itertools
 import linecache
+import logging
 import math
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -396,3 +398,34 @@ def as_an_array(x):
 def test_a_named_tuple_is_a_tuple(program: tuple[Any, ...]) -> None:
     # Loops over one were refused, its sums and what NumPy makes of it ended in errors.
     assert_program(*program)
+
+
+# ------------------------------------------------------------------------ of the library
+def test_a_namespace_is_an_object() -> None:
+    def f(x):
+        state = types.SimpleNamespace(level=x, rate=2.0)
+        for _ in range(3):
+            state.level = state.level * state.rate
+        state.more = [x]
+        return state.level + state.more[0] ** 2
+
+    assert_program(f, 0.7)
+
+
+LOG = logging.getLogger("srcad.tests")
+
+
+def test_what_is_logged_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    # The source of the library was read, down to a class without a rule.
+    def f(x):
+        for k in range(2):
+            x = x * x
+            LOG.info("step %d: %.3f", k, x)
+        logging.getLogger("srcad.tests").isEnabledFor(10)
+        logging.warning("end %.3f", x)
+        return x
+
+    with caplog.at_level(logging.INFO):
+        assert_close(grad(f)(0.5), 0.5)
+
+    assert caplog.messages == ["step 0: 0.250", "step 1: 0.062", "end 0.062"]

@@ -23,13 +23,13 @@ from srcad.frontend.boxes import (
     TupleBox,
 )
 from srcad.frontend.known import known, truth
-from srcad.frontend.meanings import meaning
+from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.objects import class_path
 from srcad.frontend.operators import operate
 from srcad.frontend.questions import has_dtype
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
-from srcad.ir.core import Value
+from srcad.ir.core import Const, Value
 from srcad.types import BOOL, FLOAT, INT, ListOf, Numeric, Opaque, Type
 
 Args = tuple[Box, ...]
@@ -291,6 +291,27 @@ def print_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``print(...)``: once, where it stands."""
     s.emit(builtins.print, *args, kwargs=kwargs, effect=True)
     return Static(None)
+
+
+def _tells(module: str, name: str) -> None:
+    """A function of the library that tells somebody something, and does nothing else."""
+
+    @meaning_in(module, name)
+    def special(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+        cls, _, method = name.rpartition(".")
+        if not cls:
+            s.emit(getattr(sys.modules[module], name), *args, kwargs=kwargs, effect=True)
+            return Static(None)
+        bound = s.emit(primitives.field, s.atom(args[0]), Const(method), type=Opaque())
+        s.emit(primitives.apply, bound, *args[1:], kwargs=kwargs, effect=True)
+        return Static(None)
+
+
+_LEVELS = ("debug", "info", "warning", "error", "critical", "exception", "log")
+_tells("warnings", "warn")
+for _level in _LEVELS:
+    _tells("logging", _level)
+    _tells("logging", f"Logger.{_level}")
 
 
 @meaning(slice)

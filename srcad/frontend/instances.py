@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import operator
+import types
 
 import numpy as np
 
@@ -87,6 +88,14 @@ def super_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 
 # ------------------------------------------------------------------------------ copies
+@meaning_in("types", "SimpleNamespace")
+def namespace(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``types.SimpleNamespace(a=..., b=...)``."""
+    cls = types.SimpleNamespace
+    s.objects.classes[cls] = None
+    return RecordBox(cls, tuple(kwargs), tuple(kwargs.values())) if not args else None
+
+
 @meaning_in("dataclasses", "replace")
 def replace_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``dataclasses.replace(record, **changes)``."""

@@ -6,6 +6,7 @@ import sys
 import types
 from collections.abc import Callable
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 from srcad.frontend.boxes import Box
@@ -56,5 +57,5 @@ def meaning_of(function: Any) -> Special | None:
     """What a call of a function means; None: what calls usually mean."""
     for module in [name for name in _LATER if name in sys.modules]:
         found = _LATER.pop(module)
-        _KNOWN.update({getattr(sys.modules[module], name): found[name] for name in found})
+        _KNOWN.update({attrgetter(n)(sys.modules[module]): found[n] for n in found})
     return _KNOWN.get(function) if is_hashable(function) else None

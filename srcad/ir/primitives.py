@@ -6,6 +6,7 @@ Python's own syntax (``u[i] = v``, ``items.append(v)``).  All are pure: nothing 
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def build_record(cls: type, keys: tuple[str, ...], *items: Any) -> Any:
     """A named tuple or dataclass, built without running any code of its class."""
     if issubclass(cls, tuple):
         return tuple.__new__(cls, items)
-    result = object.__new__(cls)
+    result = cls() if cls is SimpleNamespace else object.__new__(cls)
     for key, value in zip(keys, items, strict=True):
         object.__setattr__(result, key, value)
     return result
