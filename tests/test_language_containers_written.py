@@ -638,3 +638,15 @@ def test_functions_of_the_library_that_write_into_lists_are_refused(function, me
     """The compiler knows these functions without loading their modules."""
     with pytest.raises(errors.MutationError, match=message):
         value_and_grad(function)(0.3, 0.7)
+
+
+def test_a_dict_that_grows_in_the_first_trips_is_read_trip_by_trip() -> None:
+    # A loop of few trips was refused where what it carries has no one type.
+    def f(x):
+        state = {}
+        for _ in range(4):
+            for k, name in enumerate(("a", "b")):
+                state[name] = 0.5 * state.get(name, 0.0) + x[k] ** 2
+        return state["a"] * state["b"]
+
+    assert_program(f, np.array([0.3, 0.8]))

@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -507,3 +507,28 @@ def test_what_cannot_be_read_in_place_is_refused_where_it_stands(f: Any) -> None
 
     assert "test_language_iterators.py:" in str(caught.value)
     assert "^" in str(caught.value)
+
+
+# ------------------------------------------------------------------------ pairs of any number
+def forces(x):
+    force = np.zeros(len(x))
+    for i, j in itertools.combinations(range(len(x)), 2):
+        force[i] += x[j] ** 2
+        force[j] -= x[i]
+    return np.sum(force * force)
+
+
+def ordered_pairs(x):
+    total = 0.0
+    for i, j in itertools.permutations(range(len(x)), 2):
+        if i > j:
+            continue
+        total += x[i] * x[j] ** 2
+        if j == 2:
+            break
+    return total + sum(a * b**2 for a, b in itertools.combinations(x, 2))
+
+
+@pytest.mark.parametrize("f", [forces, ordered_pairs])
+def test_pairs_of_items_whose_number_is_not_known(f: Callable[..., Any]) -> None:
+    assert_program(f, np.array([0.3, -0.5, 0.8, 0.2]))

@@ -567,7 +567,7 @@ def writes_a_global(x):
 
 def reads_what_may_have_changed(x):
     rows = [x[0], x[1]]
-    for k in range(2):
+    for k in range(len(x)):
         y = rows[k]
         y[0] = 0.0
     return np.sum(x * x)

@@ -33,6 +33,7 @@ from srcad.records import dataclass, field
 from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type
 
 Activity = bool | tuple["Activity", ...]
+_DEEP = 8  # structures of unknown type that are looked into
 
 
 # ------------------------------------------------------------------------------- activities
@@ -52,6 +53,10 @@ def candidates(type_: Type) -> Activity:
 
 def _tidy(parts: tuple[Activity, ...]) -> Activity:
     return parts if any(parts) else False
+
+
+def _depth(activity: Activity) -> int:
+    return 1 + max(map(_depth, activity)) if isinstance(activity, tuple) else 0
 
 
 def either(a: Activity, b: Activity) -> Activity:
@@ -129,6 +134,8 @@ class Facts:
             return
         before = known.get(value, False)
         after = either(before, activity)
+        if isinstance(value.type, Opaque) and _depth(after) > _DEEP:
+            after = True  # what grows from trip to trip: ``y = (y, x)``
         if after != before:
             known[value] = after
             self.changed = True

@@ -22,6 +22,7 @@ from srcad.frontend.boxes import (
     inner_boxes,
 )
 from srcad.frontend.builtin import read
+from srcad.frontend.containers import known_items
 from srcad.frontend.generators import indexable, is_lazy, prelude_generator
 from srcad.frontend.known import known, spread
 from srcad.frontend.meanings import meaning
@@ -158,14 +159,36 @@ def product(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     return prelude_generator(s, prelude.combined, TupleBox(tuple(sources * times)))
 
 
+_PAIRS: dict[Any, tuple[Any, Any]] = {
+    itertools.combinations: (prelude.couples, prelude.couples_below),
+    itertools.permutations: (prelude.ordered_couples, prelude.ordered_couples_below),
+}
+
+
+def _counted_to(box: Box) -> Box | None:
+    """The end of ``range(end)``."""
+    if not isinstance(box, IterBox) or box.kind != "range":
+        return None
+    start, stop, step = box.parts
+    if not isinstance(start, Static) or not isinstance(step, Static):
+        return None
+    return stop if (start.value, step.value) == (0, 1) else None
+
+
 def _chosen(function: Any) -> Callable[[Session, Args, Kwargs], Box | None]:
     """What chooses among items by their positions: those are chosen now."""
 
     def special(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
         if not is_read(s, args[0]):
             return None
-        items = spread(s, args[0])
         sizes = [known(s, a, "a size") for a in args[1:]]
+        items = known_items(s, args[0])
+        if items is None and sizes == [2] and function in _PAIRS:
+            stop = _counted_to(args[0])
+            if stop is not None:
+                return prelude_generator(s, _PAIRS[function][1], stop)
+            return prelude_generator(s, _PAIRS[function][0], indexable(s, args[0]))
+        items = spread(s, args[0]) if items is None else items
         rows = list(itertools.islice(function(items, *sizes), FEW + 1))
         return TupleBox(tuple(TupleBox(tuple(row)) for row in rows)) if len(rows) <= FEW else None
 

@@ -79,23 +79,34 @@ def _at_run_time(s: Session, node: ast.For, iterable: Box) -> None:
         return
     try:
         dynamic_for(s, node, iterable)
-    except NeedsStatic as problem:
-        if not isinstance(iterable, IterBox) or len(s.frames) != len(start.names):
-            raise
-        known_items = static_items(s, iterable)
-        if known_items is None or len(known_items) > UNROLL_LIMIT:
-            raise problem.error from None
-        start.again()
-        unroll(s, node, iterable, known_items)
-    except errors.MutationError:
-        if not start.has_written(arrays):
-            raise
-        earlier["written"] = True
-        _row_by_row(s, node, iterable, start)
+    except (NeedsStatic, errors.SrcadError) as problem:
+        if isinstance(problem, errors.MutationError) and start.has_written(arrays):
+            earlier["written"] = True
+            _row_by_row(s, node, iterable, start)
+        else:
+            _trip_by_trip(s, node, iterable, start, problem)
     else:
         if start.has_written(arrays):
             earlier["written"] = True
             _row_by_row(s, node, iterable, start)
+
+
+def _trip_by_trip(
+    s: Session,
+    node: ast.For,
+    iterable: Box,
+    start: _Start,
+    problem: NeedsStatic | errors.SrcadError,
+) -> None:
+    """Write a loop of few trips out, where what it carries has no one type or must be known."""
+    if not isinstance(iterable, IterBox) or len(s.frames) != len(start.names):
+        raise problem
+    items = static_items(s, iterable)
+    refused = problem.error if isinstance(problem, NeedsStatic) else problem
+    if items is None or len(items) > UNROLL_LIMIT:
+        raise refused from None
+    start.again()
+    unroll(s, node, iterable, items)
 
 
 class _Start:

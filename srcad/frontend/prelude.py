@@ -185,6 +185,32 @@ def stepped(iterator):
         yield item
 
 
+def couples(items):
+    for i in range(len(items)):
+        for j in range(i + 1, len(items)):
+            yield items[i], items[j]
+
+
+def couples_below(stop):
+    for i in range(stop):
+        for j in range(i + 1, stop):
+            yield i, j
+
+
+def ordered_couples_below(stop):
+    for i in range(stop):
+        for j in range(stop):
+            if i != j:
+                yield i, j
+
+
+def ordered_couples(items):
+    for i in range(len(items)):
+        for j in range(len(items)):
+            if i != j:
+                yield items[i], items[j]
+
+
 def enumerated(items, start):
     count = start
     for item in items:
