@@ -316,3 +316,49 @@ def test_a_structure_whose_depth_changes_in_a_loop_is_refused() -> None:
 
     with pytest.raises(errors.UnsupportedTypeError, match="on one path"):
         gradient(f, V)
+
+
+# ------------------------------------------------------------------------ keys that are made
+LAYERS = {
+    "W0": np.array([[0.3, -0.2], [0.5, 0.1]]),
+    "b0": np.array([0.1, -0.4]),
+    "W1": np.array([[0.7], [-0.6]]),
+    "b1": np.array([0.2]),
+}
+INPUTS = np.array([[0.5, -1.0], [0.8, 0.3], [-0.2, 0.6]])
+
+
+def by_addition(p):
+    x = INPUTS
+    for k in range(2):
+        x = np.tanh(x @ p["W" + str(k)] + p["b%d" % k])  # noqa: UP031 - as people write it
+    return np.mean(x**2)
+
+
+def by_format(p):
+    x = INPUTS
+    for k in range(len(p) // 2):
+        x = np.tanh(x @ p["W{}".format(k)] + p["_b".strip("_") + repr(k)])  # noqa: UP032 - likewise
+    return np.mean(x**2)
+
+
+def by_parts(p):
+    x = INPUTS
+    for key in sorted(p):
+        if key.startswith("W"):
+            x = np.tanh(x @ p[key] + p[key.replace("W", "b")])
+    return np.mean(x**2) + sum(np.sum(p["b" + key[1:]]) * int(key[-1]) for key in ["W0", "W1"])
+
+
+def by_names(p):
+    total = dict.fromkeys(p, 0.0)
+    for key in total:
+        total[key] += np.sum(p[key] ** 2)
+    left, right = "W0-b1".split("-")
+    return total[left] * total[right] + sum(total.values()) * len(",".join(p))
+
+
+@pytest.mark.parametrize("f", [by_addition, by_format, by_parts, by_names])
+def test_keys_may_be_made_of_texts_and_numbers(f: Callable[..., Any]) -> None:
+    # All but f-strings were refused: the key is not known before the call.
+    assert_gradient(gradient, f, LAYERS)

@@ -139,6 +139,17 @@ def dict_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     return DictBox(tuple(entries), tuple(entries.values()))
 
 
+@meaning(dict.fromkeys)
+def dict_from_keys(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``dict.fromkeys(keys, value)`` of keys that are known."""
+    items = known_items(s, args[0])
+    if items is None or kwargs:
+        return None
+    value = args[1] if len(args) > 1 else Static(None)
+    keys = dict.fromkeys(known(s, item, "a dict key") for item in items)
+    return DictBox(tuple(keys), (value,) * len(keys))
+
+
 @meaning(sum)
 def sum_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``sum(items, start)``."""

@@ -27,8 +27,8 @@ from srcad.frontend.boxes import (
     mutable_parts,
     values_of,
 )
-from srcad.frontend.conversions import class_of
-from srcad.frontend.folding import all_known, called, folded
+from srcad.frontend.draws import draw_type, is_random
+from srcad.frontend.folding import all_known, called, folded, text_method
 from srcad.frontend.forms import lower_each, lowers
 from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline, is_recursive
 from srcad.frontend.generators import made, parts_in_order
@@ -46,9 +46,8 @@ from srcad.frontend.scope import Session
 from srcad.frontend.syntax import is_generator
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.ir.standins import by_running
 from srcad.rules import registry
-from srcad.types import Numeric, Opaque, Type
+from srcad.types import Numeric, Opaque
 
 # Builtins whose every call does, or makes, something of its own.
 MOVING: frozenset[Any] = frozenset({iter, next, open, input, object, setattr, delattr})
@@ -135,7 +134,7 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     function = callee.value
     result = of_call(s, function, args)
     args = gone_through(s, function, args) if result is None else args
-    result = _write(s, callee, args, kwargs) if result is None else result
+    result = _of_holder(s, callee, args, kwargs) if result is None else result
     special = meaning_of(function)
     if result is None and special is not None:
         result = special(s, args, kwargs)
@@ -161,15 +160,19 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     return _without_rule(s, callee, args, kwargs)
 
 
-def _write(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box | None:
-    """A call that writes into an array: with ``out=``, or ``np.add.at`` and the like."""
+def _of_holder(
+    s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box | None:
+    """A call that writes into an array (``out=``, ``np.add.at``), or a method of a known text."""
     function = callee.value
     if "out" in kwargs or (isinstance(function, np.ufunc) and len(args) > function.nin):
         return s.into(s, callee, args, kwargs)
     holder = getattr(function, "__self__", None)
+    if isinstance(holder, str):
+        return text_method(holder, function.__name__, args, kwargs)
     if isinstance(holder, np.ufunc) and function.__name__ == "at":
         return s.add_at(s, holder, args)
-    if _is_random(function) and function.__name__ == "shuffle" and holder is not None:
+    if is_random(function) and function.__name__ == "shuffle" and holder is not None:
         return s.shuffle(s, Static(holder), args, kwargs)
     return None
 
@@ -277,7 +280,7 @@ def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[
     """A call through which no derivative flows: it runs as it stands."""
     function = callee.value
     module = str(getattr(function, "__module__", None) or "").partition(".")[0]
-    pure = module in ("numpy", "math", "_operator", "builtins") and not _is_random(function)
+    pure = module in ("numpy", "math", "_operator", "builtins") and not is_random(function)
     pure = pure and not (is_hashable(function) and function in MOVING)
     if isinstance(function, types.FunctionType) and not function.__closure__:
         s.guard(callee.path, "is", function)
@@ -286,7 +289,7 @@ def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[
         if isinstance(callee_value, Value):
             return s.box(s.emit(primitives.apply, callee_value, *args, kwargs=kwargs, effect=True))
     type_ = None
-    if _is_random(function):
+    if is_random(function):
         holder = Static(getattr(function, "__self__", None))
         made = function.__name__ == "default_rng"
         type_ = (Opaque(np.random.Generator) if made
@@ -294,28 +297,6 @@ def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[
     elif isinstance(function, type) and not pure:
         type_ = Opaque(function)
     return s.box(s.emit(function, *args, kwargs=kwargs, effect=not pure, type=type_))
-
-
-def draw_type(
-    s: Session, receiver: Box, name: str, args: tuple[Box, ...], kwargs: dict[str, Box]
-) -> Type | None:
-    """The type of a random draw, asked of a generator of our own (the user's is not touched)."""
-    cls = class_of(receiver) or object
-    for kind, fresh in (
-        (np.random.Generator, np.random.default_rng),
-        (np.random.RandomState, np.random.RandomState),
-    ):
-        if issubclass(cls, kind) and hasattr(kind, name):
-            keywords = tuple((k, s.arg(b)) for k, b in kwargs.items())
-            return by_running(getattr(fresh(0), name), tuple(s.arg(a) for a in args), keywords)
-    return None
-
-
-def _is_random(function: Any) -> bool:
-    holder = getattr(function, "__self__", None)
-    return "random" in str(getattr(function, "__module__", "")) or (
-        "random" in type(holder).__module__ if holder is not None else False
-    )
 
 
 def missing_rule(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
@@ -369,9 +350,9 @@ def invoke_method(
         inner = attribute(s, receiver.function, name) if isinstance(receiver, BoundBox) else None
         if inner is not None:
             return invoke(s, inner, args, kwargs)
-    for kind, known in methods.METHODS:
-        if kind(receiver) and name in known:
-            return known[name](s, receiver, args, kwargs)
+    found = methods.called(s, receiver, name, args, kwargs)
+    if found is not None:
+        return found
     if name == "shuffle" and args and isinstance(args[0], Value):
         return s.shuffle(s, receiver, args, kwargs)
     if isinstance(receiver, Value | Static) and not s.is_active(receiver, *args, *kwargs.values()):

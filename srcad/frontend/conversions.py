@@ -6,6 +6,7 @@ import builtins
 import contextlib
 import operator
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from srcad.frontend.boxes import (
     Static,
     TupleBox,
 )
+from srcad.frontend.folding import all_known, called
 from srcad.frontend.known import known, truth
 from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.objects import class_path
@@ -280,10 +282,18 @@ def bool_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     return Static(found) if found is not None else s.emit(bool, args[0], type=BOOL)
 
 
-@meaning(str, repr, format)
-def text_of(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """Text has no derivative."""
-    return s.emit(str, *args, type=Opaque(str)) if len(args) == 1 else None
+def _text_of(function: Any) -> None:
+    """Text has no derivative; that of an integer or a text is known."""
+
+    @meaning(function)
+    def special(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+        if args and not kwargs and all_known(args, kwargs):
+            return Static(called(function, args, kwargs))
+        return s.emit(function, *args, type=Opaque(str)) if args and not kwargs else None
+
+
+for _function in (str, repr, format):
+    _text_of(_function)
 
 
 @meaning(print)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.frontend.boxes import Box, ListBox, Static, TupleBox
+from srcad.frontend.boxes import Box, DictBox, ListBox, Static, TupleBox
 from srcad.frontend.scope import Session
 from srcad.ir.core import Const
 
@@ -51,3 +51,27 @@ def _plain(box: Box) -> Any:
         return [_plain(item) for item in box.items]
     assert isinstance(box, Static)
     return box.value
+
+
+def text_method(
+    receiver: Any, name: str, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box | None:
+    """What a method of a text that is known returns: a key, a test, parts; None if not known."""
+    if name == "join":  # a dict: its keys
+        args = tuple(TupleBox(tuple(map(Static, b.keys))) if isinstance(b, DictBox) else b
+                     for b in args)  # fmt: skip
+    if type(receiver) is not str or not all(map(_is_plain_constant, (*args, *kwargs.values()))):
+        return None
+    try:
+        return _box_of_exact(called(getattr(receiver, name), args, kwargs))
+    except Exception:
+        return None  # it fails at the call, as in the plain call
+
+
+def _box_of_exact(value: Any) -> Box | None:
+    if isinstance(value, list | tuple):
+        items = [_box_of_exact(v) for v in value]
+        known = tuple(item for item in items if item is not None)
+        kind = ListBox if isinstance(value, list) else TupleBox
+        return kind(known) if len(known) == len(items) else None
+    return Static(value) if isinstance(value, int | str) else None

@@ -56,19 +56,25 @@ def getitem(s: Session, box: Box, index: Box) -> Box:
         return own
     if isinstance(box, RecordBox) and issubclass(box.cls, tuple):
         return _sequence_item(s, TupleBox(box.items), index)
-    if (
-        isinstance(box, Static)
-        and isinstance(index, Static)
-        and isinstance(box.value, str | tuple | list | dict | range)
-    ):
+    found = _item_of_object(s, box, index) if isinstance(box, Static) else None
+    return s.box(s.emit(operator.getitem, box, index)) if found is None else found
+
+
+def _item_of_object(s: Session, box: Static, index: Box) -> Box | None:
+    """An item, or a part of a text, of what is known now."""
+    if type(box.value) is str and isinstance(index, SliceBox):
+        bounds = (index.start, index.stop, index.step)
+        ends = [b.value for b in bounds if isinstance(b, Static) and b.atom is None]
+        return Static(box.value[slice(*ends)]) if len(ends) == 3 else None
+    if isinstance(index, Static) and isinstance(box.value, str | tuple | list | dict | range):
         return (
             s.box(Const(box.value[index.value]))
             if box.path is None
             else attribute_item(s, box, index.value)
         )
-    if isinstance(box, Static) and (box.value is np.r_ or box.value is np.c_):
+    if box.value is np.r_ or box.value is np.c_:
         return joined(s, box, index)
-    return s.box(s.emit(operator.getitem, box, index))
+    return None
 
 
 def joined(s: Session, maker: Static, index: Box) -> Box:

@@ -20,6 +20,7 @@ from srcad.frontend.boxes import (
     TupleBox,
     view_of,
 )
+from srcad.frontend.folding import text_method
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import known, raises
 from srcad.frontend.questions import has_dtype
@@ -332,3 +333,15 @@ METHODS: tuple[tuple[Callable[[Box], bool], dict[str, Method]], ...] = (
     (lambda box: isinstance(box, DictBox), DICT),
     (lambda box: isinstance(box, RecordBox), RECORD),
 )
+
+
+def called(
+    s: Session, receiver: Box, name: str, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box | None:
+    """``receiver.name(*args)`` of an array, a container or a text that is known; else None."""
+    if isinstance(receiver, Static) and receiver.atom is None:
+        return text_method(receiver.value, name, args, kwargs)
+    for kind, known_here in METHODS:
+        if kind(receiver) and name in known_here:
+            return known_here[name](s, receiver, args, kwargs)
+    return None

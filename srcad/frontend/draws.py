@@ -1,0 +1,38 @@
+"""Random numbers: what is a draw, and of which type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcad.frontend.boxes import Box
+from srcad.frontend.conversions import class_of
+from srcad.frontend.scope import Session
+from srcad.ir.standins import by_running
+from srcad.types import Type
+
+
+def is_random(function: Any) -> bool:
+    """Whether a function draws random numbers."""
+    holder = getattr(function, "__self__", None)
+    return "random" in str(getattr(function, "__module__", "")) or (
+        "random" in type(holder).__module__ if holder is not None else False
+    )
+
+
+def draw_type(
+    s: Session, receiver: Box, name: str, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Type | None:
+    """The type of a random draw, asked of a generator of our own (the user's is not touched)."""
+    cls = class_of(receiver)
+    if cls is None or not any("random" in base.__module__ for base in cls.__mro__):
+        return None
+    for kind, fresh in (
+        (np.random.Generator, np.random.default_rng),
+        (np.random.RandomState, np.random.RandomState),
+    ):
+        if issubclass(cls, kind) and hasattr(kind, name):
+            keywords = tuple((k, s.arg(b)) for k, b in kwargs.items())
+            return by_running(getattr(fresh(0), name), tuple(s.arg(a) for a in args), keywords)
+    return None
