@@ -354,3 +354,12 @@ def test_widths_and_places_may_be_arguments(widths: Any) -> None:
     places = np.array([0.0, 2.0, 1.0, 0.0])
     want = 6.0 * V * (V @ places) + 3.0 * np.sum(V**2) * places
     np.testing.assert_allclose(slope, want, rtol=1e-14)
+
+
+def test_the_loops_of_a_rule_go_over_arguments() -> None:
+    # Of two vectors of one length the loop was one at run time, and its list had no known parts.
+    def f(x):
+        a, b = np.meshgrid(x, 2.0 * x)
+        return np.sum(a * b**2)
+
+    assert_gradient(gradient, f, np.array([0.3, -0.5, 0.8]))

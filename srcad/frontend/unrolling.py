@@ -39,7 +39,8 @@ def _unrolled_iterator(s: Session, box: IterBox) -> tuple[Box, ...] | None:
     only_range = all(isinstance(p, IterBox) and p.kind == "range" for p in box.parts)
     if box.kind != "range" and not only_range:
         return static_items(s, box)
-    if not s.in_comprehension:
+    is_rule = s.root is None  # its loops go over arguments, one by one
+    if not s.in_comprehension and not is_rule:
         return () if _is_empty_range(box) else None
     items = static_items(s, box)
     return items if items is not None and len(items) <= FEW else None

@@ -74,7 +74,7 @@ JOINING = [
     (np.array_split, (C, 3, 1), {}), (np.hsplit, (C, 2), {}), (np.hsplit, (A, [1, 3]), {}),
     (np.vsplit, (C, 3), {}), (np.dsplit, (T, 2), {}),
     (np.meshgrid, (A, array(3)), {}), (np.meshgrid, (A, array(3), array(2)), {"indexing": "ij"}),
-    (np.meshgrid, (A, array(3), array(2)), {}),
+    (np.meshgrid, (A, array(3), array(2)), {}), (np.meshgrid, (A, A), {}),
 ]  # fmt: skip
 
 REPEATED = np.array([0, 2, 2, 0, 1])
