@@ -540,7 +540,21 @@ def given_to_a_recursion(x):
         return go(xs, n - 1)
 
     items = [x[1]]
-    return go(items, 3) + sum(items)
+    return go(items, len(x)) + sum(items)
+
+
+def test_a_recursion_of_known_depth_writes_into_a_list() -> None:
+    def f(x):
+        def go(xs, n):
+            if n == 0:
+                return 0.0
+            xs.append(x[0] * n)
+            return go(xs, n - 1) * x[1]
+
+        items = [x[1]]
+        return go(items, 3) + sum(items)
+
+    assert_program(f, np.array([0.3, 0.8]))
 
 
 @pytest.mark.parametrize(
@@ -650,3 +664,15 @@ def test_a_dict_that_grows_in_the_first_trips_is_read_trip_by_trip() -> None:
         return state["a"] * state["b"]
 
     assert_program(f, np.array([0.3, 0.8]))
+
+
+def test_a_grid_of_lists_is_written_in_loops() -> None:
+    # What the first reading of the loop had found out of the rows stayed when it was read again.
+    def f(x):
+        grid = [[0.0] * 3 for _ in range(3)]
+        for i in range(3):
+            for j in range(3):
+                grid[i][j] += x[i] * x[j] if i != j else 1.0
+        return np.linalg.det(np.array(grid)) + sum(grid[k][k] for k in range(3)) + grid[0][1]
+
+    assert_program(f, np.array([0.3, -0.5, 0.8]))

@@ -21,6 +21,7 @@ from numpy import tanh as squash
 import srcad
 from srcad import errors, grad, gradient
 from srcad.frontend import recursion
+from tests.language import assert_program
 from tests.numeric import assert_gradient
 from tests.programs import elsewhere
 from tests.programs.elsewhere import long_helper, scaled
@@ -493,3 +494,72 @@ def test_functions_made_in_a_comprehension_are_called_there_or_have_their_own_na
         return sum(inside) + own[1](x) ** 2
 
     np.testing.assert_allclose(grad(f)(0.4), 6.0 + 8.0 * 0.4)
+
+
+# ------------------------------------------------------------------------ trees of known parts
+def norm(tree):
+    if isinstance(tree, dict):
+        return sum(norm(v) for v in tree.values())
+    if isinstance(tree, list | tuple):
+        return sum(norm(v) for v in tree)
+    return np.sum(tree**2)
+
+
+def tree_map(f, tree):
+    if isinstance(tree, dict):
+        return {k: tree_map(f, v) for k, v in tree.items()}
+    if isinstance(tree, list | tuple):
+        return type(tree)(tree_map(f, v) for v in tree)
+    return f(tree)
+
+
+def leaves(tree):
+    if isinstance(tree, dict):
+        for key in sorted(tree):
+            yield from leaves(tree[key])
+    elif isinstance(tree, list | tuple):
+        for part in tree:
+            yield from leaves(part)
+    else:
+        yield tree
+
+
+class Node:
+    def __init__(self, value, *children):
+        self.value = value
+        self.children = children
+
+    def __iter__(self):
+        yield self.value
+        for child in self.children:
+            yield from child
+
+
+def of_a_tree(x):
+    tree = {"a": x, "b": [x[0], (x * 2.0, {"c": x[1]})]}
+    return norm(tree) + norm(tree_map(lambda v: v * v, tree))
+
+
+def of_leaves(x):
+    return sum(np.sum(v**2) for v in leaves({"b": [x, x[0]], "a": (x[1],)}))
+
+
+def of_nodes(x):
+    tree = Node(x[0], Node(x[1], Node(x[2])), Node(x[0] * x[1]))
+    return sum(value**2 for value in tree)
+
+
+@pytest.mark.parametrize("f", [of_a_tree, of_leaves, of_nodes])
+def test_a_recursion_goes_down_a_structure(f) -> None:
+    # Every call has another kind of argument, so that it was refused as a function of its own.
+    assert_program(f, np.array([0.3, -0.5, 0.8]))
+
+
+def test_a_generator_that_runs_itself_without_end_is_refused() -> None:
+    def walk(n, x):
+        if n > 0:
+            yield n * x
+            yield from walk(n - 1, x)
+
+    with pytest.raises(errors.UnsupportedSyntaxError, match="inside itself"):
+        grad(lambda x: sum(walk(int(x), x)))(3.0)

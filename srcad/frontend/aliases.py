@@ -71,6 +71,13 @@ class Objects:
     arguments: dict[Value, Location | None] = field(default_factory=dict)
     classes: dict[type, Path | None] = field(default_factory=dict)
 
+    def copy(self) -> Objects:
+        """What is known now, to go back to."""
+        return Objects(
+            dict(self.elements), dict(self.families), dict(self.newer), list(self.repeated),
+            list(self.resized), list(self.wanted), dict(self.arguments), dict(self.classes),
+        )  # fmt: skip
+
 
 # ------------------------------------------------------------------------------ noting
 def holds_objects(type_: Type) -> bool:

@@ -31,7 +31,8 @@ from srcad.frontend.draws import draw_type, is_random
 from srcad.frontend.folding import all_known, called, folded, text_method
 from srcad.frontend.forms import lower_each, lowers
 from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline, is_recursive
-from srcad.frontend.generators import made, parts_in_order
+from srcad.frontend.generators import made
+from srcad.frontend.genexps import parts_in_order
 from srcad.frontend.inactive import may_write_arrays
 from srcad.frontend.iterating import gone_through
 from srcad.frontend.known import spread
@@ -121,7 +122,9 @@ def _inline(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Bo
         return made(s, callee, args, kwargs)
     if is_recursive(s, callee):
         bound = bind_parameters(s, callee, args, kwargs)
-        return recursion.call_routine(s, callee, bound)
+        found = recursion.called(s, callee, bound)
+        if not isinstance(found, errors.SrcadError):
+            return found
     s.inlining.append(callee.key)
     try:
         return inline(s, callee, args, kwargs)

@@ -9,10 +9,7 @@ the top of the stack, so that his names, exits and errors are his.  How he left 
 from __future__ import annotations
 
 import ast
-import functools
-import itertools
 import operator
-import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -28,17 +25,15 @@ from srcad.frontend.boxes import (
     GeneratorBox,
     IterBox,
     ListBox,
-    MethodBox,
     Static,
+    Structure,
     TupleBox,
     Unbound,
     is_static_number,
 )
 from srcad.frontend.control import choice, without_continue
-from srcad.frontend.expressions import function_box
 from srcad.frontend.forms import (
     Deferred,
-    calls_something,
     lower,
     lower_statement,
     lowers,
@@ -47,27 +42,22 @@ from srcad.frontend.forms import (
 from srcad.frontend.functions import (
     bind_parameters,
     callee_of,
-    callee_of_box,
     deep_recursion,
 )
-from srcad.frontend.questions import is_hashable
-from srcad.frontend.rooms import attempts, comprehensions, headers
+from srcad.frontend.rooms import attempts, headers
 from srcad.frontend.scope import DEAD, Diverges, Frame, Session
 from srcad.frontend.statements import lower_statements
 from srcad.frontend.syntax import own_nodes, plain_yields, stored_names
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value, walk
 from srcad.records import dataclass, field
-from srcad.rules import registry
 from srcad.types import Opaque
 
-_FIRST = ".0"  # as Python names it
+_PART, _DEEPEST = "part", 20  # structures in structures that a generator goes down
 SPENT = "it was consumed before, in part or on some path."
 # What can be iterated over again and again, with the same items.
 REUSABLE: tuple[type, ...] = (
     list, tuple, str, bytes, dict, set, frozenset, range, np.ndarray, type({}.keys())
 )  # fmt: skip
-# What may stop before it has asked for every value, or does something else between two of them.
-LAZY: set[Any] = {any, all, next, iter, zip, enumerate, map, filter, functools.reduce}
 
 
 @dataclass(eq=False)
@@ -94,80 +84,6 @@ def made(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Box])
 def prelude_generator(s: Session, function: Any, *args: Box) -> GeneratorBox:
     """A generator function of the prelude, called with these boxes."""
     return made(s, callee_of(s, function, None), args, {})
-
-
-@lowers(ast.GeneratorExp)
-def generator_expression(s: Session, node: ast.GeneratorExp) -> GeneratorBox:
-    """``(element for target in iterable if test)`` as the function that it is, not yet run.
-
-    Its argument is the first iterable: what is written into that before it is asked for is seen.
-    """
-    body: ast.stmt = ast.Expr(ast.Yield(node.elt))
-    first = lower(s, node.generators[0].iter)
-    for generator in reversed(node.generators):
-        for test in reversed(generator.ifs):
-            body = ast.If(test, [body], [])
-        outermost = generator is node.generators[0]
-        source = ast.Name(_FIRST, ast.Load()) if outermost else generator.iter
-        body = ast.For(generator.target, source, [body], [])
-    arguments = ast.arguments([], [ast.arg(_FIRST)], None, [], [], None, [])
-    function = ast.FunctionDef("generator", arguments, [body], [])
-    for part in ast.walk(function):
-        if isinstance(part, ast.expr | ast.stmt) and not hasattr(part, "lineno"):
-            ast.copy_location(part, node)
-    return made(s, callee_of_box(function_box(s, function)), (first,), {})
-
-
-def consumed(s: Session, node: ast.GeneratorExp) -> Box:
-    """A generator expression whose values are all used at once: a list, unless its source waits."""
-    first = lower(s, node.generators[0].iter)
-    source = ast.copy_location(Deferred(lambda _: first), node.generators[0].iter)
-    head = node.generators[0]
-    head = ast.comprehension(head.target, source, head.ifs, head.is_async)
-    again = ast.copy_location(ast.GeneratorExp(node.elt, [head, *node.generators[1:]]), node)
-    return (
-        generator_expression(s, again) if is_lazy(first) else comprehensions.comprehension(s, again)
-    )
-
-
-def parts_in_order(node: ast.Call) -> list[ast.expr]:
-    """The callee and the arguments; what a generator expression becomes depends on the callee.
-
-    The arguments that follow it are read before its values are asked for.
-    """
-    seen: list[Box] = []
-    given = [*node.args, *(k.value for k in node.keywords)]
-
-    def callee(s: Session) -> Box:
-        seen.append(lower(s, node.func))
-        return seen[-1]
-
-    def values(place: int, inner: ast.GeneratorExp) -> ast.expr:
-        waits = any(map(calls_something, given[place + 1 :]))
-
-        def read(s: Session) -> Box:
-            return lower(s, inner) if waits or _may_wait(seen[-1]) else consumed(s, inner)
-
-        return ast.copy_location(Deferred(read), inner)
-
-    lazy = {k: part for k, part in enumerate(node.args) if isinstance(part, ast.GeneratorExp)}
-    if not lazy:
-        return [node.func, *given]
-    parts = [values(k, lazy[k]) if k in lazy else part for k, part in enumerate(given)]
-    return [ast.copy_location(Deferred(callee), node.func), *parts]
-
-
-def _may_wait(callee: Box) -> bool:
-    """Whether a callee may not ask for all values of an argument at once."""
-    if isinstance(callee, MethodBox):
-        return callee.name in ("extend", "update")
-    if not isinstance(callee, Static):
-        return True
-    function = callee.value
-    if getattr(function, "__module__", None) == itertools.__name__:
-        return True
-    is_users = isinstance(function, types.FunctionType) and not registry.lookup(function)
-    return is_users or (is_hashable(function) and function in LAZY)
 
 
 # ------------------------------------------------------------------------------ what is lazy
@@ -280,7 +196,7 @@ def consume(s: Session, node: ast.For, box: GeneratorBox) -> tuple[Box, frozense
 
 def _fresh(s: Session, box: GeneratorBox) -> Frame:
     frame: Frame = box.callee.frame
-    if box.callee.key in s.inlining and not frame.trusted:
+    if box.callee.key in s.inlining and not frame.trusted and not _goes_down(s, box):
         s.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot run the generator {frame.name!r} inside itself",
@@ -290,6 +206,16 @@ def _fresh(s: Session, box: GeneratorBox) -> Frame:
     frame.env = dict(box.bound)
     frame.ends(NONE)
     return frame
+
+
+def _goes_down(s: Session, box: GeneratorBox) -> bool:
+    """Whether a generator that runs itself gets a structure of known parts, or a part of one."""
+    depth = s.inlining.count(box.callee.key)
+    return depth < _DEEPEST and (_is_of_parts(box) or (box.callee.key, _PART) not in s.inlining)
+
+
+def _is_of_parts(box: GeneratorBox) -> bool:
+    return any(isinstance(b, Structure) for b in box.bound.values())
 
 
 def _refuse_spent(s: Session, node: ast.AST) -> None:
@@ -306,6 +232,7 @@ def _run(s: Session, generator: Frame, box: GeneratorBox) -> Any:
     where = s.builder.where
     s.frames.append(generator)
     s.inlining.append(box.callee.key)
+    s.inlining.append((box.callee.key, None if _is_of_parts(box) else _PART))
     try:
         with deep_recursion():
             lower_statements(s, box.callee.node.body)
@@ -313,7 +240,7 @@ def _run(s: Session, generator: Frame, box: GeneratorBox) -> Any:
             raise Diverges
         return generator.exit
     finally:
-        s.inlining.pop()
+        del s.inlining[-2:]
         s.frames.remove(generator)
         s.builder.where = where
 

@@ -117,6 +117,7 @@ class _Start:
         self.names, self.count, self.where = s.snapshot(), len(s.builder.ops), s.builder.where
         self.builder, self.depth = s.builder, len(s.frames)
         self.written, self.wanted = len(s.written_objects), len(s.objects.wanted)
+        self.objects = s.objects.copy()
 
     def again(self) -> None:
         """Forget what was read since."""
@@ -124,6 +125,7 @@ class _Start:
         del s.frames[self.depth :]
         s.builder = self.builder
         s.restore(self.names)
+        s.objects = self.objects.copy()
         del s.builder.ops[self.count :]
         s.builder.where = self.where
         s.frame.ends(NONE)

@@ -8,6 +8,7 @@ from srcad import errors
 from srcad.frontend.aliases import doubtful
 from srcad.frontend.boxes import Box, Structure
 from srcad.frontend.headers import covers, header, widened
+from srcad.frontend.refusals import unless_refused
 from srcad.frontend.scope import Diverges, Env, Frame, Session
 from srcad.frontend.united import box_type
 from srcad.ir.core import (
@@ -28,6 +29,7 @@ from srcad.records import dataclass, field, replace
 from srcad.types import TupleOf
 
 MOST_READINGS = 8
+DEEPEST = 20  # structures in structures that a recursion goes down
 
 
 @dataclass(eq=False)
@@ -59,6 +61,19 @@ class Variant:
             return False  # what it reads of its surroundings may be another value by now
         names = self.headers.keys() == bound.keys()
         return names and all(covers(s, self.headers[n], bound[n]) for n in self.headers)
+
+
+def called(s: Session, callee: Any, bound: dict[str, Box]) -> Box | errors.SrcadError:
+    """Call a recursive function by reference; the refusal, if it may be read here instead.
+
+    That goes down a structure whose parts are known: every call has a smaller one.
+    """
+    if not any(isinstance(box, Structure) for box in bound.values()):
+        return call_routine(s, callee, bound)
+    found = unless_refused(s, lambda: call_routine(s, callee, bound))
+    if isinstance(found, errors.SrcadError) and s.inlining.count(callee.key) >= DEEPEST:
+        raise found
+    return found
 
 
 def call_routine(s: Session, callee: Any, bound: dict[str, Box]) -> Box:
