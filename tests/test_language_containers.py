@@ -362,3 +362,17 @@ def by_names(p):
 def test_keys_may_be_made_of_texts_and_numbers(f: Callable[..., Any]) -> None:
     # All but f-strings were refused: the key is not known before the call.
     assert_gradient(gradient, f, LAYERS)
+
+
+def test_the_gradient_of_a_list_of_different_things_is_a_list() -> None:
+    # It was a tuple.
+    def f(t):
+        return t[0] * t[1][0] + sum(t[1][1]) + np.sum(t[2]["a"][0] ** 2)
+
+    t = [1.0, [2.0, (3.0, 4.0)], {"a": [V, 1.0]}]
+    want = [2.0, [1.0, (1.0, 1.0)], {"a": [2.0 * V, 0.0]}]
+
+    assert_close(grad(f)(t), want)
+    assert_close(pullback(f, t)[1](1.0)[0], want)
+    second = grad(lambda t: (g := grad(f)(t))[0] * g[1][0] + g[1][1][0])(t)
+    assert_close(second, [2.0, [1.0, (0.0, 0.0)], {"a": [0.0 * V, 0.0]}])

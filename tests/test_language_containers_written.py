@@ -540,21 +540,7 @@ def given_to_a_recursion(x):
         return go(xs, n - 1)
 
     items = [x[1]]
-    return go(items, len(x)) + sum(items)
-
-
-def test_a_recursion_of_known_depth_writes_into_a_list() -> None:
-    def f(x):
-        def go(xs, n):
-            if n == 0:
-                return 0.0
-            xs.append(x[0] * n)
-            return go(xs, n - 1) * x[1]
-
-        items = [x[1]]
-        return go(items, 3) + sum(items)
-
-    assert_program(f, np.array([0.3, 0.8]))
+    return go(items, 3) + sum(items)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ import srcad
 from srcad import errors, grad, gradient
 from srcad.frontend import recursion
 from tests.language import assert_program
-from tests.numeric import assert_gradient
+from tests.numeric import assert_close, assert_gradient
 from tests.programs import elsewhere
 from tests.programs.elsewhere import long_helper, scaled
 
@@ -553,6 +553,25 @@ def of_nodes(x):
 def test_a_recursion_goes_down_a_structure(f) -> None:
     # Every call has another kind of argument, so that it was refused as a function of its own.
     assert_program(f, np.array([0.3, -0.5, 0.8]))
+
+
+def test_what_goes_down_a_structure_reads_as_its_parts() -> None:
+    x = np.array([0.3, -0.5, 0.8])
+    g = grad(norm)
+
+    assert_close(g({"a": x, "b": [x, (x * 2.0,)]}), {"a": 2 * x, "b": [2 * x, (4 * x,)]})
+    assert "norm(" not in g.source.replace("grad_norm(", "")
+
+
+def test_two_recursive_calls_without_a_smaller_structure_are_refused_soon() -> None:
+    # Reading each of them here would take two to the power of the depth.
+    def walk(items, n, x):
+        if n <= 0:
+            return (x, len(items))
+        return walk(items, n - 1, (x, x)), walk(items, n - 1, x)
+
+    with pytest.raises(errors.SrcadError):
+        grad(lambda x: walk([1.0, 2.0], int(x), x)[0])(20.0)
 
 
 def test_a_generator_that_runs_itself_without_end_is_refused() -> None:

@@ -33,6 +33,8 @@ def identifier(wanted: object) -> str:
     ('x_y', 'lambda_', 'import_', 'x_3d')
     """
     text = wanted if type(wanted) is str else type(wanted).__name__
+    if text.startswith("%"):  # a name of ours, which nobody else has
+        text = text[1:].partition(" ")[0]
     text = _NOT_WORD.sub("_", _normal(text)).strip("_") or "value"
     if not text.isidentifier():
         text = f"x_{text}"

@@ -20,6 +20,7 @@ from srcad.ir.primitives import (
     apply,
     build_dict,
     build_list,
+    build_record,
     build_tuple,
     contains,
     extended,
@@ -259,6 +260,12 @@ def _dict(scope: Scope, op: Call) -> ast.expr | None:
     return ast.Dict(written, [scope.expr(a) for a in items])
 
 
+def _record(scope: Scope, op: Call) -> ast.expr | None:
+    if op.args[0] != Const(list):
+        return None
+    return ast.List([scope.expr(a) for a in op.args[2:]], ast.Load())
+
+
 def _append(scope: Scope, op: Call) -> ast.expr | None:
     rest = ast.Starred(scope.expr(op.args[0]), ast.Load())
     return ast.List([rest, scope.expr(op.args[1])], ast.Load())
@@ -298,6 +305,7 @@ SPELLINGS: dict[Any, Spelling] = {
     build_tuple: _tuple,
     build_list: _list,
     build_dict: _dict,
+    build_record: _record,
     append: _append,
     extended: _extended,
     without: _without,

@@ -30,7 +30,14 @@ from srcad.frontend.boxes import (
 from srcad.frontend.draws import draw_type, is_random
 from srcad.frontend.folding import all_known, called, folded, text_method
 from srcad.frontend.forms import lower_each, lowers
-from srcad.frontend.functions import bind_parameters, callee_of, callee_of_box, inline, is_recursive
+from srcad.frontend.functions import (
+    bind_parameters,
+    callee_of,
+    callee_of_box,
+    inline,
+    is_recursive,
+    reading,
+)
 from srcad.frontend.generators import made
 from srcad.frontend.genexps import parts_in_order
 from srcad.frontend.inactive import may_write_arrays
@@ -123,13 +130,10 @@ def _inline(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Bo
     if is_recursive(s, callee):
         bound = bind_parameters(s, callee, args, kwargs)
         found = recursion.called(s, callee, bound)
-        if not isinstance(found, errors.SrcadError):
+        if found is not None:
             return found
-    s.inlining.append(callee.key)
-    try:
+    with reading(s, callee.key, (*args, *kwargs.values())):
         return inline(s, callee, args, kwargs)
-    finally:
-        s.inlining.pop()
 
 
 def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:

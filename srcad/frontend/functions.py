@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.boxes import Box, DictBox, FunctionBox, Path, Static, TupleBox, Unbound
+from srcad.frontend.boxes import (
+    Box,
+    DictBox,
+    FunctionBox,
+    Path,
+    Static,
+    Structure,
+    TupleBox,
+    Unbound,
+)
 from srcad.frontend.control import on_tag
 from srcad.frontend.names import box_of_object
 from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Frame, Session
@@ -98,7 +107,28 @@ def _filled(cell: Any) -> bool:
 
 def is_recursive(s: Session, callee: Callee) -> bool:
     """Whether a function calls itself, directly or through others."""
-    return callee.key in s.routines or callee.key in s.inlining or calls_itself(callee.node)
+    here = size_around(s, callee.key) is not None
+    return here or callee.key in s.routines or calls_itself(callee.node)
+
+
+@contextmanager
+def reading(s: Session, key: Any, given: Iterable[Box]) -> Iterator[None]:
+    """Note meanwhile that a function is being read, and how large the structures are it got."""
+    s.inlining.append((key, size_of(given)))
+    try:
+        yield
+    finally:
+        s.inlining.pop()
+
+
+def size_around(s: Session, key: Any) -> int | None:
+    """How large the structures are that the innermost reading of a function got, if any."""
+    return next((size for known, size in reversed(s.inlining) if known == key), None)
+
+
+def size_of(given: Iterable[Box]) -> int:
+    """How many lists, tuples, dicts and objects of known parts there are, within each other too."""
+    return sum(1 + size_of(box.items) for box in given if isinstance(box, Structure))
 
 
 def callee_of_box(box: FunctionBox) -> Callee:

@@ -26,7 +26,6 @@ from srcad.frontend.boxes import (
     IterBox,
     ListBox,
     Static,
-    Structure,
     TupleBox,
     Unbound,
     is_static_number,
@@ -43,6 +42,9 @@ from srcad.frontend.functions import (
     bind_parameters,
     callee_of,
     deep_recursion,
+    reading,
+    size_around,
+    size_of,
 )
 from srcad.frontend.rooms import attempts, headers
 from srcad.frontend.scope import DEAD, Diverges, Frame, Session
@@ -52,7 +54,6 @@ from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value, walk
 from srcad.records import dataclass, field
 from srcad.types import Opaque
 
-_PART, _DEEPEST = "part", 20  # structures in structures that a generator goes down
 SPENT = "it was consumed before, in part or on some path."
 # What can be iterated over again and again, with the same items.
 REUSABLE: tuple[type, ...] = (
@@ -196,7 +197,8 @@ def consume(s: Session, node: ast.For, box: GeneratorBox) -> tuple[Box, frozense
 
 def _fresh(s: Session, box: GeneratorBox) -> Frame:
     frame: Frame = box.callee.frame
-    if box.callee.key in s.inlining and not frame.trusted and not _goes_down(s, box):
+    around = size_around(s, box.callee.key)
+    if around is not None and size_of(box.bound.values()) >= around and not frame.trusted:
         s.refuse(
             errors.UnsupportedSyntaxError,
             f"cannot run the generator {frame.name!r} inside itself",
@@ -206,16 +208,6 @@ def _fresh(s: Session, box: GeneratorBox) -> Frame:
     frame.env = dict(box.bound)
     frame.ends(NONE)
     return frame
-
-
-def _goes_down(s: Session, box: GeneratorBox) -> bool:
-    """Whether a generator that runs itself gets a structure of known parts, or a part of one."""
-    depth = s.inlining.count(box.callee.key)
-    return depth < _DEEPEST and (_is_of_parts(box) or (box.callee.key, _PART) not in s.inlining)
-
-
-def _is_of_parts(box: GeneratorBox) -> bool:
-    return any(isinstance(b, Structure) for b in box.bound.values())
 
 
 def _refuse_spent(s: Session, node: ast.AST) -> None:
@@ -231,16 +223,13 @@ def _refuse_spent(s: Session, node: ast.AST) -> None:
 def _run(s: Session, generator: Frame, box: GeneratorBox) -> Any:
     where = s.builder.where
     s.frames.append(generator)
-    s.inlining.append(box.callee.key)
-    s.inlining.append((box.callee.key, None if _is_of_parts(box) else _PART))
     try:
-        with deep_recursion():
+        with deep_recursion(), reading(s, box.callee.key, box.bound.values()):
             lower_statements(s, box.callee.node.body)
         if generator.exit == DEAD:
             raise Diverges
         return generator.exit
     finally:
-        del s.inlining[-2:]
         s.frames.remove(generator)
         s.builder.where = where
 

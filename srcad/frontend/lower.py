@@ -46,6 +46,7 @@ from srcad.frontend.functions import (
     is_recursive,
     read_body,
     refuse_without_result,
+    size_of,
 )
 from srcad.frontend.guards import Capture, Guard
 from srcad.frontend.meanings import means_later
@@ -233,8 +234,11 @@ def _result(s: Session, callee: Callee, boxes: dict[str, Box]) -> Atom | None:
 def _read(s: Session, callee: Callee, boxes: dict[str, Box]) -> Box:
     if is_recursive(s, callee):
         s.frames.append(callee.frame)
-        return recursion.call_routine(s, callee, boxes)
-    s.inlining.append(callee.key)
+        found = recursion.called(s, callee, boxes)
+        if found is not None:
+            return found
+        s.frames.pop()
+    s.inlining.append((callee.key, size_of(boxes.values())))
     callee.frame.env = dict(boxes)
     return read_body(s, callee.node, callee.frame)
 

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from srcad import errors
 from srcad.frontend.aliases import doubtful
 from srcad.frontend.boxes import Box, Structure
+from srcad.frontend.functions import size_around, size_of
 from srcad.frontend.headers import covers, header, widened
 from srcad.frontend.refusals import unless_refused
 from srcad.frontend.scope import Diverges, Env, Frame, Session
@@ -29,7 +30,6 @@ from srcad.records import dataclass, field, replace
 from srcad.types import TupleOf
 
 MOST_READINGS = 8
-DEEPEST = 20  # structures in structures that a recursion goes down
 
 
 @dataclass(eq=False)
@@ -63,17 +63,22 @@ class Variant:
         return names and all(covers(s, self.headers[n], bound[n]) for n in self.headers)
 
 
-def called(s: Session, callee: Any, bound: dict[str, Box]) -> Box | errors.SrcadError:
-    """Call a recursive function by reference; the refusal, if it may be read here instead.
+def called(s: Session, callee: Any, bound: dict[str, Box]) -> Box | None:
+    """Call a recursive function by reference; None if it is to be read here instead.
 
-    That goes down a structure whose parts are known: every call has a smaller one.
+    That is where it goes down a structure: every call has a smaller one, or a part of the last.
     """
-    if not any(isinstance(box, Structure) for box in bound.values()):
+    size, around = size_of(bound.values()), size_around(s, callee.key)
+    if around is not None and size < around:
+        return None
+    if not size:
         return call_routine(s, callee, bound)
     found = unless_refused(s, lambda: call_routine(s, callee, bound))
-    if isinstance(found, errors.SrcadError) and s.inlining.count(callee.key) >= DEEPEST:
+    if not isinstance(found, errors.SrcadError):
+        return found
+    if around is not None:
         raise found
-    return found
+    return None
 
 
 def call_routine(s: Session, callee: Any, bound: dict[str, Box]) -> Box:

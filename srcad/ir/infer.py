@@ -254,7 +254,8 @@ def _record_type(args: tuple[Arg, ...]) -> Type | None:
     cls, keys = args[0], args[1]
     assert isinstance(cls, Const)
     assert isinstance(keys, Const)
-    return TupleOf(tuple(argument_type(a) for a in args[2:]), tuple(keys.value), cls.value)
+    names = None if cls.value is list else tuple(keys.value)
+    return TupleOf(tuple(argument_type(a) for a in args[2:]), names, cls.value)
 
 
 _SPECIAL: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {

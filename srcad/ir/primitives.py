@@ -28,7 +28,12 @@ def build_dict(keys: tuple[Any, ...], *items: Any) -> dict[Any, Any]:
 
 
 def build_record(cls: type, keys: tuple[str, ...], *items: Any) -> Any:
-    """A named tuple or dataclass, built without running any code of its class."""
+    """A named tuple or dataclass, built without running any code of its class.
+
+    A list whose items have types of their own has no keys.
+    """
+    if cls is list:
+        return list(items)
     if issubclass(cls, tuple):
         return tuple.__new__(cls, items)
     result = cls() if cls is SimpleNamespace else object.__new__(cls)

@@ -250,6 +250,8 @@ class Scope:
     def build(self, type_: TupleOf, parts: Iterable[Atom]) -> Value:
         """A structure of cotangents like a structure of values."""
         parts = tuple(parts)
+        if type_.cls is list:
+            return self.call(primitives.build_record, Const(list), Const(()), *parts)
         if type_.keys is None:
             return self.call(primitives.build_tuple, *parts)
         keys = Const(tuple(type_.keys))
