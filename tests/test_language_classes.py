@@ -81,8 +81,21 @@ def twice(x):
     return total
 
 
+class Total(Path):
+    def __radd__(self, other):
+        return Total(self.scale + other, self.points)
+
+    def __add__(self, other):
+        return Total(self.scale + other, self.points)
+
+
+def as_a_start(x):
+    # Only the first argument of `sum` is gone through.
+    return sum([x[0], x[1]], Total(x[2], x)).scale * x[0]
+
+
 @pytest.mark.parametrize(
-    **named([(f, X) for f in (in_a_loop, in_comprehensions, as_lists, by_tools, twice)])
+    **named([(f, X) for f in (as_a_start, in_a_loop, in_comprehensions, as_lists, by_tools, twice)])
 )
 def test_an_object_is_gone_through_as_its_class_says(program: tuple[Any, ...]) -> None:
     assert_program(*program)

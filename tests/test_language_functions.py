@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import re
 from collections.abc import Callable
 from functools import partial, reduce
 from math import exp
@@ -561,6 +562,14 @@ def test_what_goes_down_a_structure_reads_as_its_parts() -> None:
 
     assert_close(g({"a": x, "b": [x, (x * 2.0,)]}), {"a": 2 * x, "b": [2 * x, (4 * x,)]})
     assert "norm(" not in g.source.replace("grad_norm(", "")
+
+
+def test_names_of_generated_code_are_the_same_in_every_process() -> None:
+    # What `yield from` hands on was called by a number of this process.
+    g = grad(of_nodes)
+    g(np.array([0.3, -0.5, 0.8]))
+
+    assert not re.search(r"\d{6}", g.source)
 
 
 def test_two_recursive_calls_without_a_smaller_structure_are_refused_soon() -> None:

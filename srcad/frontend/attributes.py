@@ -103,6 +103,7 @@ def _of_value(s: Session, box: Value, name: str) -> Box:
     """An attribute of an object that is there at the call only."""
     cls = box.type.cls if isinstance(box.type, Opaque) else None
     draws = cls is not None and cls.__module__.startswith("numpy.random")
+    draws = draws and callable(getattr(cls, name, None))
     if draws or name == "shuffle" or box in s.active:
         return MethodBox(box, name)
     return s.emit(primitives.field, box, Const(name))

@@ -14,15 +14,17 @@ from srcad.frontend.objects import special
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
 
-# What goes through its arguments, and from which of these on.
-_ITERATING: dict[Any, int] = {
-    **dict.fromkeys((list, tuple, set, frozenset, sum, sorted, any, all, zip, enumerate), 0),
-    **dict.fromkeys((max, min, math.prod, math.fsum), 0),
-    **dict.fromkeys((map, filter, functools.reduce, itertools.takewhile, itertools.dropwhile,
-                     itertools.filterfalse, itertools.starmap), 1),
-    **dict.fromkeys((itertools.chain, itertools.accumulate, itertools.islice, itertools.pairwise,
-                     itertools.product, itertools.cycle, itertools.zip_longest,
-                     itertools.combinations, itertools.permutations, itertools.groupby), 0),
+# What goes through its arguments, and through which of these.
+_FIRST, _SECOND, _ALL = slice(0, 1), slice(1, 2), slice(None)
+_ITERATING: dict[Any, slice] = {
+    **dict.fromkeys((list, tuple, set, frozenset, sum, sorted, any, all, enumerate, max, min,
+                     math.prod, math.fsum, itertools.accumulate, itertools.islice,
+                     itertools.pairwise, itertools.cycle, itertools.combinations,
+                     itertools.permutations, itertools.groupby), _FIRST),
+    **dict.fromkeys((filter, functools.reduce, itertools.takewhile, itertools.dropwhile,
+                     itertools.filterfalse, itertools.starmap), _SECOND),
+    **dict.fromkeys((zip, itertools.chain, itertools.product, itertools.zip_longest), _ALL),
+    map: slice(1, None),
 }  # fmt: skip
 
 
@@ -42,7 +44,8 @@ def gone_through(s: Session, function: Any, args: tuple[Box, ...]) -> tuple[Box,
         return args
     if function is reversed:
         return tuple(map(as_tuple, args))
-    first = _ITERATING.get(function)
-    if first is None or (function in (max, min) and len(args) > 1):
+    which = _ITERATING.get(function)
+    if which is None or (function in (max, min) and len(args) > 1):
         return args
-    return (*args[:first], *(iterated(s, box) for box in args[first:]))
+    places = range(len(args))[which]
+    return tuple(iterated(s, box) if k in places else box for k, box in enumerate(args))
