@@ -340,6 +340,25 @@ def test_an_object_that_gets_another_method_is_seen() -> None:
     assert_close(g(0.7), (0.84 + math.sin(0.7), 1.9 + math.cos(0.7)))
 
 
+class Slower(Stepper):
+    def quick(self, v):
+        return super().quick(v) * 0.5
+
+
+def test_a_method_of_a_base_class_that_changes_is_seen() -> None:
+    # What `super()` found for an object from outside was not looked at again.
+    stepper, quick = Slower(fast=True), Stepper.quick
+    g = grad(lambda x: stepper.quick(x))
+
+    assert_close(g(0.7), 0.25)
+    try:
+        Stepper.quick = lambda self, v: v**2
+        assert_close(g(0.7), 0.7)
+    finally:
+        Stepper.quick = quick
+    assert_close(g(0.7), 0.25)
+
+
 # ------------------------------------------------------------------------ getattr
 class Amount:
     def __init__(self, level):

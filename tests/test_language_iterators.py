@@ -532,3 +532,44 @@ def ordered_pairs(x):
 @pytest.mark.parametrize("f", [forces, ordered_pairs])
 def test_pairs_of_items_whose_number_is_not_known(f: Callable[..., Any]) -> None:
     assert_program(f, np.array([0.3, -0.5, 0.8, 0.2]))
+
+
+# ------------------------------------------------------------------------ places of an array
+def weighted(x):
+    total = 0.0
+    for (i, j), entry in np.ndenumerate(np.outer(x, x)):
+        total += entry**2 * (i + 2 * j)
+    for place, entry in np.ndenumerate(x):
+        total += entry * place[0]
+    return total
+
+
+SHAPE = (2, 3)
+
+
+def by_places(x):
+    total = sum(x[i] * x[j] ** 2 * (i + j) for i, j in np.ndindex(SHAPE))
+    cube = x[:, None, None] * x[None, :, None] * x
+    for i, j, k in np.ndindex(*cube.shape):
+        total += cube[i, j, k] * (i + 2 * j + 3 * k)
+    for place in np.ndindex(2, 1, 2, 1):
+        total += x[place[2]]
+    return total + sum(x[place] for place in np.ndindex(len(x)))
+
+
+def as_lists_of_numbers(x):
+    rows = np.outer(x, x).tolist()
+    rows[0][1] = rows[1][0] * 3.0
+    return sum(sum(row) for row in rows) + sum(v**2 for v in x.tolist()) + x.sum().tolist()
+
+
+@pytest.mark.parametrize("f", [weighted, by_places, as_lists_of_numbers])
+def test_entries_and_their_places(f: Callable[..., Any]) -> None:
+    assert_program(f, np.array([0.3, -0.5, 0.8]))
+
+
+def test_loops_over_places_are_nested_loops() -> None:
+    g = grad(lambda x: sum(v**2 for _, v in np.ndenumerate(x)))
+    g(np.ones((2, 3)))
+
+    assert "ndindex" not in g.source

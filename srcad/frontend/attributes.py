@@ -192,7 +192,7 @@ def _of_bases(s: Session, box: Super, name: str) -> Box:
     order = cls.__mro__
     for k, base in enumerate(order[order.index(box.cls) + 1 :] if box.cls in order else ()):
         if name in vars(base):
-            start = class_path(s, owner) if isinstance(owner, RecordBox) else None
+            start = class_path(s, owner) if isinstance(owner, RecordBox) else _class_of(owner)
             place = ("item", order.index(box.cls) + 1 + k)
             path = None if start is None else (*start, ("attr", "__mro__"), place, ("attr", name))
             found = vars(base)[name]
@@ -201,6 +201,12 @@ def _of_bases(s: Session, box: Super, name: str) -> Box:
             return member(s, owner, found, path)
     raises(s, AttributeError, f"'super' object has no attribute {name!r}")
     raise AssertionError
+
+
+def _class_of(owner: Box) -> Path | None:
+    """How the class of an object from outside is reached."""
+    path = owner.path if isinstance(owner, Static) else None
+    return None if path is None else (*path, ("attr", "__class__"))
 
 
 def member(s: Session, box: Box, found: Any, path: Path | None) -> Box:

@@ -10,7 +10,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from srcad.frontend import prelude
+import numpy as np
+
+from srcad.frontend import entries, prelude
 from srcad.frontend.boxes import (
     Box,
     FunctionBox,
@@ -27,6 +29,8 @@ from srcad.frontend.generators import indexable, is_lazy, prelude_generator
 from srcad.frontend.known import known, spread
 from srcad.frontend.meanings import meaning
 from srcad.frontend.scope import Session
+from srcad.ir.core import Value
+from srcad.types import Numeric
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]
@@ -198,6 +202,36 @@ def _chosen(function: Any) -> Callable[[Session, Args, Kwargs], Box | None]:
 meaning(itertools.combinations)(_chosen(itertools.combinations))
 meaning(itertools.permutations)(_chosen(itertools.permutations))
 meaning(itertools.combinations_with_replacement)(_chosen(itertools.combinations_with_replacement))
+
+
+_PLACES: dict[int, Any] = {
+    1: entries.places, 2: entries.places_of_two, 3: entries.places_of_three,
+}  # fmt: skip
+
+
+@meaning(np.ndindex)
+def ndindex(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.ndindex(...)`` of up to three axes: nested loops."""
+    counts = args
+    if len(args) == 1:  # one shape, or the length of one axis
+        shape = s.box(args[0]) if isinstance(args[0], Value) else args[0]
+        counts = known_items(s, shape) or args
+    if len(counts) not in _PLACES or not all(map(_is_count, counts)):
+        return None
+    return prelude_generator(s, _PLACES[len(counts)], *counts)
+
+
+def _is_count(box: Box) -> bool:
+    if isinstance(box, Static):
+        return isinstance(box.value, int)
+    type_ = box.type if isinstance(box, Value) else None
+    return isinstance(type_, Numeric) and type_.is_scalar and type_.kind in "iu"
+
+
+@meaning(np.ndenumerate)
+def ndenumerate(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.ndenumerate(array)``."""
+    return prelude_generator(s, entries.entries_of, *args) if s.is_active(*args) else None
 
 
 @meaning(itertools.zip_longest)

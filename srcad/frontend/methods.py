@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from srcad import errors
-from srcad.frontend import containers
+from srcad.frontend import containers, entries
 from srcad.frontend.aliases import write
 from srcad.frontend.boxes import (
     Box,
@@ -151,14 +151,21 @@ def as_python(s: Session, box: Box) -> Box:
 
 
 def _tolist(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    if receiver in s.active:
+    if not s.is_active(receiver):
+        return s.emit(primitives.apply, s.emit(primitives.field, receiver, Const("tolist")))
+    axes = None if receiver.type.shape is None else len(receiver.type.shape)
+    if axes == 0:
+        return as_python(s, receiver)
+    if axes not in (1, 2):
         s.refuse(
             errors.UnsupportedSyntaxError,
             "cannot differentiate through 'tolist'",
-            why="a list of numbers of unknown length is not an array.",
-            help=("index the array",),
+            why="it is read for arrays that are known to have at most two axes.",
+            help=("loop over the array, or index it",),
         )
-    return s.emit(primitives.apply, s.emit(primitives.field, receiver, Const("tolist")))
+    return s.invoke(
+        s, Static(entries.numbers_of if axes == 1 else entries.rows_of), (receiver,), {}
+    )
 
 
 def _writes(name: str) -> Method:
