@@ -359,6 +359,48 @@ def test_a_method_of_a_base_class_that_changes_is_seen() -> None:
     assert_close(g(0.7), 0.25)
 
 
+class Account:
+    rate = 0.5
+
+    def __init__(self, level):
+        self.level = level
+
+    @classmethod
+    def opened(cls, level):
+        return cls(level * cls.rate)
+
+    @staticmethod
+    def bent(level):
+        return np.sin(level)
+
+
+class Saving(Account):
+    rate = 0.7
+
+    @classmethod
+    def opened(cls, level):
+        made = super().opened(level)
+        made.level = made.level + super().bent(level)
+        return made
+
+    @classmethod
+    def scaled(cls, level):
+        return super().opened(level).level * cls.rate
+
+
+SAVING = Saving(0.3)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: Saving.opened(x).level,
+    lambda x: Saving(x).opened(x * x).level,
+    lambda x: SAVING.scaled(x) * SAVING.level,
+])  # fmt: skip
+def test_super_in_a_class_method(f: Callable[..., Any]) -> None:
+    # It looked for a class behind the class of the class, and found nothing.
+    assert_program(f, 0.7)
+
+
 # ------------------------------------------------------------------------ getattr
 class Amount:
     def __init__(self, level):

@@ -188,11 +188,10 @@ def _of_record(s: Session, box: RecordBox, name: str) -> Box:
 def _of_bases(s: Session, box: Super, name: str) -> Box:
     """A member of the classes behind the one that a method belongs to."""
     owner = box.box
-    cls = owner.cls if isinstance(owner, RecordBox) else type(getattr(owner, "value", None))
+    cls, start = _class_of(s, owner)
     order = cls.__mro__
     for k, base in enumerate(order[order.index(box.cls) + 1 :] if box.cls in order else ()):
         if name in vars(base):
-            start = class_path(s, owner) if isinstance(owner, RecordBox) else _class_of(owner)
             place = ("item", order.index(box.cls) + 1 + k)
             path = None if start is None else (*start, ("attr", "__mro__"), place, ("attr", name))
             found = vars(base)[name]
@@ -203,28 +202,34 @@ def _of_bases(s: Session, box: Super, name: str) -> Box:
     raise AssertionError
 
 
-def _class_of(owner: Box) -> Path | None:
-    """How the class of an object from outside is reached."""
-    path = owner.path if isinstance(owner, Static) else None
-    return None if path is None else (*path, ("attr", "__class__"))
+def _class_of(s: Session, owner: Box) -> tuple[type, Path | None]:
+    """The class of an object, or the class that a class method got; and how it is reached."""
+    if isinstance(owner, RecordBox):
+        return owner.cls, class_path(s, owner)
+    if not isinstance(owner, Static):
+        return object, None
+    if isinstance(owner.value, type):
+        return owner.value, owner.path
+    path = None if owner.path is None else (*owner.path, ("attr", "__class__"))
+    return type(owner.value), path
 
 
 def member(s: Session, box: Box, found: Any, path: Path | None) -> Box:
     """What a class holds under a name, read through an object; `path` leads to it at the call."""
-    cls = box.cls if isinstance(box, RecordBox) else object
+    is_class = isinstance(box, Static) and isinstance(box.value, type)
     if isinstance(found, property):
         getter = box_of_object(s, found.fget, None if path is None else (*path, ("attr", "fget")))
         return MethodBox(BoundBox(getter, (box,)), "__property__")
     if isinstance(found, types.FunctionType):
-        return BoundBox(box_of_object(s, found, path), (box,))
+        function = box_of_object(s, found, path)
+        return function if is_class else BoundBox(function, (box,))
     if isinstance(found, cached_property):
         return _computed_once(s, box, found, path)
     if isinstance(found, staticmethod):
         return box_of_object(s, found.__func__, path)
     if isinstance(found, classmethod):
         here = None if path is None else (*path, ("attr", "__func__"))
-        of_class = class_path(s, box) if isinstance(box, RecordBox) else None
-        return BoundBox(box_of_object(s, found.__func__, here), (Static(cls, of_class),))
+        return BoundBox(box_of_object(s, found.__func__, here), (Static(*_class_of(s, box)),))
     return box_of_object(s, found, path)
 
 
