@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import linecache
 import logging
 import math
@@ -503,3 +504,128 @@ def test_what_is_logged_is_logged_once(caplog: pytest.LogCaptureFixture) -> None
         assert_close(grad(f)(0.5), 0.5)
 
     assert caplog.messages == ["step 0: 0.250", "step 1: 0.062", "end 0.062"]
+
+
+# ------------------------------------------------------------------------ known at the call only
+SHARED_LIST = [5.0, 2.0]
+
+
+def table():
+    return SHARED_LIST
+
+
+def pair_of_numbers():
+    return 1.0, 2.0
+
+
+def ones():
+    return np.ones(3)
+
+
+def aliased(x):
+    numbers, entries = list(table()), ones()
+    other, same = numbers, entries
+    numbers += [3.0]
+    entries += 1.0
+    return x * len(other) + np.sum(same * x)
+
+
+def joined(x):
+    return sum([*table(), x]) + sum(table() + [x]) * 2.0 + sum((x, *pair_of_numbers()) + (x,))
+
+
+def joined_in_place(x):
+    numbers = table()[:]
+    numbers += [x * x]
+    entries = ones()
+    same = entries
+    entries += x
+    return sum(numbers) + np.sum(same**2)
+
+
+@pytest.mark.parametrize(**named([(f, 0.7) for f in (aliased, joined, joined_in_place)]))
+def test_operators_on_what_only_the_call_knows(program: tuple[Any, ...]) -> None:
+    # `a += b` made something new, which other names did not see; a list with a derivative that was
+    # joined to one of an unknown kind was taken for an array that is added.
+    assert_program(*program)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: sum(json.loads("[1.0, 2.0]") + [x]),
+    lambda x: sum([x] * json.loads("3")),
+])  # fmt: skip
+def test_a_list_beside_what_only_the_call_knows_is_refused(f: Callable[..., Any]) -> None:
+    with pytest.raises(errors.UnsupportedTypeError, match="joined or added"):
+        grad(f)(0.7)
+
+
+class Tally:
+    def __init__(self):
+        self.n = 1
+
+    def __iadd__(self, other):
+        self.n += other
+        return self
+
+
+TALLY = Tally()
+
+
+def test_in_place_on_an_object_from_outside_is_refused() -> None:
+    def f(x):
+        tally = TALLY
+        tally += 2
+        return tally.n * x
+
+    with pytest.raises(errors.MutationError, match="changed in place"):
+        grad(f)(0.7)
+
+
+# ------------------------------------------------------------------------ private names
+class Vault:
+    __rate = 4.0
+
+    def __init__(self, level):
+        self.__level = level
+
+    def __tripled(self, x):
+        return x * 3.0
+
+    def opened(self, x):
+        return self.__tripled(x) * self.__level + self.__rate * Vault.__tripled(self, x)
+
+
+class SafeVault(Vault):
+    def __init__(self, level):
+        super().__init__(level)
+        self.__level = level * 10.0
+
+    def both(self, x):
+        return self.__level * self.opened(x)
+
+
+VAULT = SafeVault(2.0)
+
+
+@pytest.mark.parametrize("f", [lambda x: SafeVault(x).both(x), lambda x: VAULT.both(x)])
+def test_private_names_belong_to_their_class(f: Callable[..., Any]) -> None:
+    # Those of a class and of one that refines it were the same attribute; methods were not found.
+    assert_program(f, 0.7)
+
+
+class Scaler:
+    def __init__(self, a):
+        self.a = a
+
+    def __call__(self, x):
+        return x * self.a
+
+    def __getitem__(self, k):
+        return self.a * k
+
+
+def test_a_callable_argument_is_handed_on_to_its_methods() -> None:
+    # An argument that is known now could not be given to a call that runs as it stands.
+    g = grad(lambda obj, x: obj(x) * obj[3], wrt="x")
+
+    assert_close(g(Scaler(2.0), 0.7), 12.0)

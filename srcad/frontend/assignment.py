@@ -13,7 +13,16 @@ from typing import Any, NoReturn
 from srcad import errors
 from srcad.frontend.aliases import write
 from srcad.frontend.attributes import read_attribute
-from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
+from srcad.frontend.boxes import (
+    Box,
+    DictBox,
+    ListBox,
+    RecordBox,
+    SliceBox,
+    Static,
+    TupleBox,
+    values_of,
+)
 from srcad.frontend.containers import extend, is_container, is_list, set_item, update
 from srcad.frontend.control import choose
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
@@ -21,6 +30,7 @@ from srcad.frontend.indexing import getitem
 from srcad.frontend.known import spread
 from srcad.frontend.objects import of_augmented, set_attribute
 from srcad.frontend.operators import BINARY, operate
+from srcad.frontend.questions import is_of_users
 from srcad.frontend.rooms import each, stores
 from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.storage import is_array, is_number
@@ -244,5 +254,39 @@ def augment(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
         return stores.augment_name(s, old, operation, value)
     else:
         own = of_augmented(s, operation, old, value)
+        own = _of_unknown(s, operation, old, value) if own is None else own
         return operate(s, operation, old, value) if own is None else own
     return None
+
+
+def _of_unknown(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
+    """``old op= value`` of what only the call knows: it may be a number, or an array of many names.
+
+    None where that makes no difference.
+    """
+    in_place = getattr(operator, f"i{operation.__name__.strip('_')}")
+    if isinstance(old, Static) and is_of_users(old):
+        if hasattr(type(old.value), f"__{in_place.__name__}__"):
+            _refuse_unknown(s, "an object from outside may change.")
+        return None
+    if not isinstance(old, Value) or not isinstance(old.type, Opaque) or s.is_active(old):
+        return None
+    if not s.is_active(value):
+        return s.box(s.emit(in_place, old, value, effect=True))
+    others = [b for _, b in s.reachable() if any(map(_is_unknown, values_of(b)))]
+    if len(others) > 1:
+        _refuse_unknown(s, "it may be an array that goes by another name, too.")
+    return None
+
+
+def _is_unknown(value: Value) -> bool:
+    return isinstance(value.type, Opaque) and value.type.cls is None
+
+
+def _refuse_unknown(s: Session, why: str) -> NoReturn:
+    s.refuse(
+        errors.MutationError,
+        "cannot tell what is changed in place here",
+        why=why,
+        help=("write it out:  y = y + other",),
+    )

@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from srcad import errors
 from srcad.frontend import prelude
 from srcad.frontend.aliases import repeat
 from srcad.frontend.boxes import (
@@ -94,6 +95,8 @@ def operate(s: Session, target: Callable[[Any, Any], Any], left: Box, right: Box
     if found is not None:
         return found
     left, right = as_tuple(left), as_tuple(right)
+    _check_joined(s, left, right)
+    _check_joined(s, right, left)
     found = _sequence_operation(s, target, left, right)
     if found is not None:
         return found
@@ -110,6 +113,18 @@ def operate(s: Session, target: Callable[[Any, Any], Any], left: Box, right: Box
     ):
         return s.box(s.emit(target, left, right, effect=True))
     return s.box(s.emit(target, left, right))
+
+
+def _check_joined(s: Session, one: Box, other: Box) -> None:
+    """Refuse an active list beside what only the call knows: it may be a list, or an array."""
+    unknown = isinstance(one, Value) and isinstance(one.type, Opaque)
+    if unknown and s.is_active(other) and (is_list(other) or isinstance(other, TupleBox)):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            "cannot tell what is joined or added here",
+            why="one operand is a list; of the other only the call knows what it is.",
+            help=("make it an array first:  np.array(...)", "or a list:  list(...)"),
+        )
 
 
 def _other(box: Box, left: Box, right: Box) -> Box:

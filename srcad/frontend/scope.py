@@ -385,8 +385,8 @@ class Session:
         for capture in self.captures:
             if capture.path == path:
                 return capture.value
-        if path[0][0] == "param" and len(path) == 1:
-            raise AssertionError("an argument is no capture")
+        if path[0][0] == "param" and len(path) == 1:  # an argument that is known now
+            return next(held for held, known in self.paths.items() if known == path)
         type_ = describe(value, path, self.facts)
         hint = name or next((s[-1] for s in reversed(path) if isinstance(s[-1], str)), None)
         capture = Capture(Value(type_, hint), path)

@@ -21,7 +21,14 @@ from typing import Any
 
 from srcad.errors import SourceChangedError, SourceUnavailableError, SrcadError
 from srcad.frontend.codes import fingerprint, nested_codes, span
-from srcad.frontend.texts import Candidate, Definition, Text, parse, with_imports
+from srcad.frontend.texts import (
+    Candidate,
+    Definition,
+    Text,
+    parse,
+    spell_private_names,
+    with_imports,
+)
 from srcad.ir.core import Location
 from srcad.records import dataclass
 
@@ -116,6 +123,8 @@ def definition(function: Any) -> Source:
         if known is not None and known[0]() is code:
             return known[1]
         found = _found(function)
+        if found.class_name is not None:
+            spell_private_names(found.tree, found.class_name)
         key = id(code)
         _KNOWN[key] = (weakref.ref(code, lambda _: _KNOWN.pop(key, None)), found)
         return found

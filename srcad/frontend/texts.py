@@ -144,3 +144,18 @@ def _candidate(node: Definition, statement: int, class_name: str | None) -> Cand
         start, last = (node.lineno, node.col_offset), node.body[-1]  # type: ignore[assignment]
     end = (last.end_lineno or 0, last.end_col_offset or 0)
     return Candidate(node, line, name, statement, class_name, start, end)
+
+
+def spell_private_names(tree: ast.AST, class_name: str) -> None:
+    """Give private names (``__x``) inside a class the name of the class, as the compiler does.
+
+    https://docs.python.org/3/reference/expressions.html#private-name-mangling
+    """
+    prefix = class_name.lstrip("_")
+    if not prefix:
+        return
+    for node in ast.walk(tree):
+        for field in ("attr", "id", "arg"):
+            name = getattr(node, field, None)
+            if isinstance(name, str) and name.startswith("__") and not name.endswith("__"):
+                setattr(node, field, f"_{prefix}{name}")
