@@ -95,6 +95,13 @@ def one_shot(s: Session, box: Box) -> GeneratorBox | None:
     if isinstance(box, IterBox) and box.kind == "zip":
         return _zipped(s, box)
     if is_drawn(box):
+        if s.is_active(box):
+            s.refuse(
+                errors.UnsupportedTypeError,
+                "cannot loop over what only the call knows",
+                why="its items carry derivatives, and it is not known what they are.",
+                help=("make it an array first:  np.array(...)", "or a list:  list(...)"),
+            )
         return prelude_generator(s, prelude.drawn, box)
     return None
 
