@@ -6,11 +6,13 @@ They are used only where types do not decide before the call what they decide at
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Number
 from typing import Any, Literal
 
 import numpy as np
 
 from srcad.errors import MutationError, NonScalarOutputError, UnsupportedTypeError
+from srcad.types import ARRAY_CLASSES
 
 
 def unbroadcast(g: Any, x: Any) -> Any:
@@ -187,5 +189,22 @@ def real_scalar(y: Any, name: str) -> None:
         help=(
             "reduce it to one number:  return np.sum(...)",
             f"or seed the outputs yourself:  y, back = srcad.pullback({name}, ...);  back(y_bar)",
+        ),
+    )
+
+
+def numeric(value: Any, *, sparse: bool = False) -> None:
+    """Refuse an operand that does arithmetic in a way of its own; a `sparse` matrix has a ``@``."""
+    cls = type(value)
+    if isinstance(value, Number | np.generic | list | tuple) or cls in ARRAY_CLASSES:
+        return
+    if sparse and cls.__module__.startswith("scipy.sparse"):
+        return
+    raise UnsupportedTypeError(
+        f"cannot differentiate through an operation with a {cls.__name__!r}",
+        why="only its class knows what the operation does.",
+        help=(
+            "make it an array first:  np.asarray(...)",
+            "or make the object in the differentiated function itself",
         ),
     )

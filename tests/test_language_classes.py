@@ -639,3 +639,34 @@ def test_a_loop_over_one_of_two_things_is_read_or_refused() -> None:
     assert_program(f, 0.7)
     with pytest.raises(errors.SrcadError):
         grad(lambda x: sum(json.loads("[1.0]") if x > 5.0 else [x]))(0.7)
+
+
+class Squarer:
+    def __init__(self, v):
+        self.v = v
+
+    def __mul__(self, other):
+        return self.v * other * other
+
+    __rmul__ = __mul__
+
+
+def squarer():
+    return Squarer(2.0)
+
+
+@pytest.mark.parametrize("f", [lambda x: squarer() * x, lambda x: x * squarer()])
+def test_an_object_that_a_helper_makes_is_no_number(f: Callable[..., Any]) -> None:
+    # It was taken for one: the derivative was that of a product.
+    with pytest.raises(errors.UnsupportedTypeError, match="with a 'Squarer'"):
+        grad(f)(0.7)
+
+
+def test_a_number_that_a_helper_makes_is_one() -> None:
+    def f(x):
+        scale, total = pair_of_numbers()[1], 0.0
+        for k in range(3):
+            total += scale * x[k] ** 2 + pair_of_numbers()[0] * k
+        return total / ones()[0]
+
+    assert_program(f, X)

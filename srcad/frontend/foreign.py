@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from srcad import errors
+from srcad import errors, runtime
 from srcad.ir import primitives
-from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.rules import registry
-from srcad.types import ARRAY_CLASSES, Numeric, Opaque, TupleOf
+from srcad.types import ARRAY_CLASSES, OPAQUE, Numeric, Opaque, TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session
 
 _TELLING = ("__array_ufunc__", "__array__", "__add__", "__mul__", "__matmul__", "__getitem__")
+MOST_SEARCHED = 40  # operations before this one, for a check that is there already
 _REMEDIES = {
     "item": ("write it as a call:  np.linspace, np.arange, np.concatenate, np.stack",),
     "object": ("do the arithmetic with its attributes, or in a method of the class",),
@@ -41,6 +42,9 @@ def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Va
             why="what it holds carries no derivative that NumPy could follow.",
             help=("give it a number type:  dtype=float", "or keep the values in a list"),
         )
+    if _is_arithmetic(target):
+        for arg in arguments:
+            _check_at_the_call(s, target, arg)
     for arg in _operands(arguments):
         cls = _class_of(arg)
         if cls is None or not (_is_foreign(cls) or _is_unknown(target, arg)):
@@ -56,6 +60,28 @@ def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Va
             why="only its class knows what the operation does.",
             help=_REMEDIES[_kind(target, arg)],
         )
+
+
+def _is_arithmetic(target: Any) -> bool:
+    """Whether every argument is an operand."""
+    module = getattr(target, "__module__", None)
+    return isinstance(target, np.ufunc) or (
+        module == "_operator" and target is not operator.getitem
+    )
+
+
+def _check_at_the_call(s: Session, target: Any, arg: Arg) -> None:
+    """Have an operand looked at of which only the call knows what it is."""
+    if not isinstance(arg, Value) or arg in s.active or arg.type != OPAQUE:
+        return
+    latest = s.builder.ops[-MOST_SEARCHED:]
+    if any(isinstance(op, Call) and op.target is runtime.numeric and op.args[0] is arg
+           for op in latest):  # fmt: skip
+        return
+    rule = registry.lookup(target)
+    if rule is not None and rule.shipped:
+        sparse = {"sparse": Const(True)} if target is operator.matmul else {}
+        s.emit(runtime.numeric, arg, kwargs=sparse, effect=True)
 
 
 def _kind(target: Any, arg: Arg) -> str:
