@@ -196,7 +196,7 @@ def real_scalar(y: Any, name: str) -> None:
 def numeric(value: Any, *, sparse: bool = False) -> None:
     """Refuse an operand that does arithmetic in a way of its own; a `sparse` matrix has a ``@``."""
     cls = type(value)
-    if isinstance(value, Number | np.generic | list | tuple) or cls in ARRAY_CLASSES:
+    if isinstance(value, Number | np.generic | list | tuple | range) or cls in ARRAY_CLASSES:
         return
     if sparse and cls.__module__.startswith("scipy.sparse"):
         return
