@@ -573,3 +573,49 @@ def test_loops_over_places_are_nested_loops() -> None:
     g(np.ones((2, 3)))
 
     assert "ndindex" not in g.source
+
+
+# ------------------------------------------------------------------------ gone through once
+def listed_twice(x):
+    pairs = zip([1.0, 2.0], x)
+    return sum(p * q for p, q in list(pairs)) + len(list(pairs)) * x[0]
+
+
+def in_every_trip(x):
+    pairs = enumerate(x)
+    for _ in range(2):
+        for k, entry in pairs:
+            x = x + entry * k
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("f", [listed_twice, in_every_trip])
+def test_an_iterator_with_a_name_is_gone_through_once(f: Callable[..., Any]) -> None:
+    # The second time it gave its items again, which changes the value, too.
+    with pytest.raises(errors.UnsupportedSyntaxError, match="cannot go on with the iterator"):
+        grad(f)(np.array([0.3, -0.5, 0.8]))
+
+
+def test_views_of_a_dict_are_gone_through_again() -> None:
+    def f(x):
+        items = {"a": x, "b": x * x}.items()
+        return sum(v for _, v in items) + sum(v * v for _, v in items) * len(items)
+
+    assert_program(f, 0.7)
+
+
+def test_a_set_is_a_constant() -> None:
+    def aliased(x):
+        s = {1, 2}
+        t = s
+        s |= {3}
+        return len(t) * x
+
+    def added(x):
+        s = {1, 2}
+        s.add(3)
+        return len(s) * x
+
+    for f in (aliased, added):
+        with pytest.raises(errors.MutationError):
+            grad(f)(0.7)

@@ -265,6 +265,10 @@ def _of_unknown(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
     None where that makes no difference.
     """
     in_place = getattr(operator, f"i{operation.__name__.strip('_')}")
+    if isinstance(old, Static) and isinstance(old.value, frozenset | set):
+        if sum(held is old for _, held in s.reachable()) > 1:
+            _refuse_unknown(s, "a set that goes by another name, too, would change under it.")
+        return None
     if isinstance(old, Static) and is_of_users(old):
         if hasattr(type(old.value), f"__{in_place.__name__}__"):
             _refuse_unknown(s, "an object from outside may change.")

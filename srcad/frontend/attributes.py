@@ -55,6 +55,9 @@ REFUSED_ATTRIBUTES = {
 }
 
 
+_CHANGING = frozenset(vars(set)) - frozenset(vars(frozenset))
+
+
 def attribute(s: Session, box: Box, name: str) -> Box:
     """Read an attribute."""
     if isinstance(box, Stale):
@@ -267,7 +270,7 @@ def _of_object(s: Session, box: Static, name: str) -> Box:
             return Static(found)
         return box_of_object(s, found, None if box.path is None else (*box.path, ("attr", name)))
     if box.path is None and box.atom is None:
-        return _of_plain(value, name)
+        return _of_plain(s, value, name)
     of_class = _of_class(s, box, name)
     if of_class is not None:
         return of_class
@@ -311,7 +314,14 @@ def _is_own(value: Any, name: str) -> bool:
     return name in getattr(value, "__dict__", ())
 
 
-def _of_plain(value: Any, name: str) -> Box:
+def _of_plain(s: Session, value: Any, name: str) -> Box:
+    if isinstance(value, frozenset) and name in _CHANGING and hasattr(set, name):
+        s.refuse(
+            errors.MutationError,
+            "cannot change a set",
+            why="the sets of a differentiated function are constants.",
+            help=("make another one:  s = s | {item}", "or use a dict or a list"),
+        )
     found = getattr(value, name)
     if isinstance(value, type) and isinstance(
         inspect.getattr_static(value, name, None), classmethod

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.attributes import read_attribute
-from srcad.frontend.boxes import Box, DictBox, FunctionBox, ListBox, Static, TupleBox
+from srcad.frontend.boxes import Box, DictBox, FunctionBox, IterBox, ListBox, Static, TupleBox
 from srcad.frontend.forms import bind, lower, lower_each, lowers
 from srcad.frontend.known import known, spread, unpacked
 from srcad.frontend.names import lookup
@@ -33,7 +33,25 @@ def name(s: Session, node: ast.Name) -> Box:
     """A name; where one path has not bound it, it raises there as the plain call does."""
     box = lookup(s, node.id)
     require_bound(s, node.id, box)
+    if isinstance(box, IterBox) and not s.frame.trusted:
+        _use_up(s, box, node)
     return box
+
+
+def _use_up(s: Session, box: IterBox, node: ast.Name) -> None:
+    """Whoever reads the name of a ``zip``, ``enumerate`` or ``reversed`` goes through it: once."""
+    if box.kind == "spent":
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot go on with the iterator {node.id!r}",
+            node=node,
+            why="it was read before, and an iterator is gone through once.",
+            help=(f"make a list of it first:  {node.id} = list(...)",),
+        )
+    if box.kind in ("zip", "reversed"):
+        for frame in s.frames:
+            names = [name for name, held in frame.env.items() if held is box]
+            frame.env.update(dict.fromkeys(names, IterBox("spent", ())))
 
 
 @lowers(ast.Attribute)
