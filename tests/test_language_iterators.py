@@ -619,3 +619,15 @@ def test_a_set_is_a_constant() -> None:
     for f in (aliased, added):
         with pytest.raises(errors.MutationError):
             grad(f)(0.7)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: sum(a * b for a, b in zip(*[iter(x)] * 2)),
+    lambda x: (lambda z: sum(a for _, a in z[0]) + len(list(z[0])))([zip(x, x)]),
+    lambda x: (lambda z: sum(z[0]) + sum(z[0]))((reversed(x),)),
+    lambda x: (lambda z: sum(a for _, a in z["e"]))({"e": enumerate(x)}),
+])  # fmt: skip
+def test_one_iterator_in_two_places_is_refused(f: Callable[..., Any]) -> None:
+    # Both places gave all items.
+    with pytest.raises(errors.UnsupportedSyntaxError):
+        grad(f)(np.array([0.3, -0.5, 0.8, 0.2]))

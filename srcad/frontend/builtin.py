@@ -22,7 +22,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.containers import as_copy, entries_of
 from srcad.frontend.functions import callee_of, inline
-from srcad.frontend.generators import is_drawn, is_lazy, prelude_generator
+from srcad.frontend.generators import is_drawn, is_lazy, prelude_generator, refuse_listing
 from srcad.frontend.known import known, spread, static_items
 from srcad.frontend.meanings import meaning
 from srcad.frontend.operators import operate
@@ -64,6 +64,9 @@ def zip_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     sized = [a for a in args if not is_lazy(a)]
     if known(s, strict, "whether 'zip' is strict") and len(sized) > 1:
         read(s, prelude.equally_long, *(sequences.length(s, a) for a in sized))
+    once = [a for a in args if is_lazy(a)]
+    if any(a is b for k, a in enumerate(once) for b in once[:k]):
+        refuse_listing(s)  # zip(*[iter(items)] * 2): each takes what the other leaves
     return IterBox("zip", args)
 
 

@@ -72,8 +72,22 @@ def starred(s: Session, nodes: list[ast.expr]) -> tuple[Box, ...]:
     """The boxes of a display's items, ``*more`` spread."""
     items: list[Box] = []
     for node, box in zip(nodes, lower_each(s, nodes), strict=True):
+        _check_kept(s, box, node)
         items.extend(spread(s, box, node) if isinstance(node, ast.Starred) else (box,))
     return tuple(items)
+
+
+def _check_kept(s: Session, box: Box, node: ast.expr) -> None:
+    """Refuse to keep an iterator in a container: who takes it out goes through it once."""
+    is_iterator = isinstance(box, IterBox) and box.kind in ("zip", "reversed")
+    if is_iterator and not isinstance(node, ast.Starred) and not s.frame.trusted:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot keep an iterator in a container",
+            node=node,
+            why="an iterator is gone through once, wherever it is read.",
+            help=("make a list of it:  list(...)",),
+        )
 
 
 @lowers(ast.Starred)
@@ -93,6 +107,7 @@ def list_display(s: Session, node: ast.List) -> Box:
     """``[a, b]``; of unknown length if an item ``*more`` is."""
     whole: Box = ListBox(())
     for item, box in zip(node.elts, lower_each(s, node.elts), strict=True):
+        _check_kept(s, box, item)
         items = box if isinstance(item, ast.Starred) else TupleBox((box,))
         if isinstance(items, TupleBox) and isinstance(whole, ListBox):
             whole = ListBox((*whole.items, *items.items))
@@ -131,6 +146,7 @@ def dict_display(s: Session, node: ast.Dict) -> Box:
     """``{key: value, **other}``."""
     entries: dict[Any, Box] = {}
     for key, value, box in zip(node.keys, node.values, lower_each(s, node.values), strict=True):
+        _check_kept(s, box, value)
         if key is None:
             if not isinstance(box, DictBox):
                 s.refuse(
