@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from srcad import errors, gradient, value_and_grad
+from srcad import errors, grad, gradient, value_and_grad
 from srcad.testing import check_grads
 from tests.language import assert_program
 from tests.numeric import assert_close, assert_gradient, difference
@@ -662,3 +662,21 @@ def test_a_grid_of_lists_is_written_in_loops() -> None:
         return np.linalg.det(np.array(grid)) + sum(grid[k][k] for k in range(3)) + grid[0][1]
 
     assert_program(f, np.array([0.3, -0.5, 0.8]))
+
+
+def test_a_list_that_shrinks_has_second_derivatives() -> None:
+    # The cotangents of a list may be held by an array; putting one of them back looked for a list.
+    def f(a, values, n):
+        for _ in range(n):
+            if a > 5.0:
+                return a
+            values[0] += 0.5 * np.sin(a)
+            while len(values) > 2:
+                values.pop()
+        total = sum(values)
+        return np.sin(np.sum(np.array([0.2 * total, *[0.1 * total for _ in range(1)]])))
+
+    first = grad(f, wrt=0)
+    slope = difference(lambda a: first(a, [0.646, -0.633, 0.798], 2), (-0.794,))
+
+    assert_close(grad(first, wrt=0)(-0.794, [0.646, -0.633, 0.798], 2), slope, rtol=1e-6)

@@ -131,10 +131,11 @@ def _undo_replaced(scope: Scope, op: Call, bars: Bars) -> None:
     if isinstance(value, Value) and scope.is_active((value, ())):
         scope.unpack(value, scope.call(operator.getitem, bars[()], index))
     if isinstance(items, Value) and scope.is_active((items, ())):
-        assert isinstance(items.type, ListOf)
-        old = scope.call(operator.getitem, items, index)
-        zero = scope.zeros_of(items.type.item, scope.sweep.facts.active(items), old)
         rows = isinstance(bars[()].type, Numeric)
+        zero: Atom = Const(0.0)  # where the list is one of cotangents, held by an array
+        if isinstance(items.type, ListOf):
+            old = scope.call(operator.getitem, items, index)
+            zero = scope.zeros_of(items.type.item, scope.sweep.facts.active(items), old)
         target = primitives.updated if rows else primitives.replaced
         scope.contribute(items, (), scope.call(target, bars[()], index, zero))
 
