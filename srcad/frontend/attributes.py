@@ -54,8 +54,7 @@ REFUSED_ATTRIBUTES = {
     "strides": "",
 }
 
-
-_CHANGING = frozenset(vars(set)) - frozenset(vars(frozenset))
+_CHANGING = frozenset(vars(set)) - frozenset(vars(frozenset))  # ``add``, ``update`` and the like
 
 
 def attribute(s: Session, box: Box, name: str) -> Box:
@@ -315,7 +314,7 @@ def _is_own(value: Any, name: str) -> bool:
 
 
 def _of_plain(s: Session, value: Any, name: str) -> Box:
-    if isinstance(value, frozenset) and name in _CHANGING and hasattr(set, name):
+    if isinstance(value, frozenset) and name in _CHANGING:
         s.refuse(
             errors.MutationError,
             "cannot change a set",

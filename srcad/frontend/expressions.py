@@ -21,6 +21,8 @@ from srcad.frontend.unsure import require_bound
 from srcad.ir.core import Const
 from srcad.types import Opaque
 
+_ONCE = ("zip", "reversed")  # what is gone through once; an ``enumerate`` is a ``zip``
+
 
 @lowers(ast.Constant)
 def constant(s: Session, node: ast.Constant) -> Box:
@@ -48,7 +50,7 @@ def _use_up(s: Session, box: IterBox, node: ast.Name) -> None:
             why="it was read before, and an iterator is gone through once.",
             help=(f"make a list of it first:  {node.id} = list(...)",),
         )
-    if box.kind in ("zip", "reversed"):
+    if box.kind in _ONCE:
         for frame in s.frames:
             names = [name for name, held in frame.env.items() if held is box]
             frame.env.update(dict.fromkeys(names, IterBox("spent", ())))
@@ -79,7 +81,7 @@ def starred(s: Session, nodes: list[ast.expr]) -> tuple[Box, ...]:
 
 def _check_kept(s: Session, box: Box, node: ast.expr) -> None:
     """Refuse to keep an iterator in a container: who takes it out goes through it once."""
-    is_iterator = isinstance(box, IterBox) and box.kind in ("zip", "reversed")
+    is_iterator = isinstance(box, IterBox) and box.kind in _ONCE
     if is_iterator and not isinstance(node, ast.Starred) and not s.frame.trusted:
         s.refuse(
             errors.UnsupportedSyntaxError,

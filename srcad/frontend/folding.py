@@ -64,7 +64,7 @@ def text_method(
         return None
     try:
         return _box_of_exact(called(getattr(receiver, name), args, kwargs))
-    except Exception:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return None  # it fails at the call, as in the plain call
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from srcad.frontend.scope import Session
 
 _TELLING = ("__array_ufunc__", "__array__", "__add__", "__mul__", "__matmul__", "__getitem__")
-MOST_SEARCHED = 40  # operations before this one, for a check that is there already
+_MOST_SEARCHED = 40  # operations before this one, for a check that is there already
 _REMEDIES = {
     "item": ("write it as a call:  np.linspace, np.arange, np.concatenate, np.stack",),
     "object": ("do the arithmetic with its attributes, or in a method of the class",),
@@ -74,7 +74,7 @@ def _check_at_the_call(s: Session, target: Any, arg: Arg) -> None:
     """Have an operand looked at of which only the call knows what it is."""
     if not isinstance(arg, Value) or arg in s.active or arg.type != OPAQUE:
         return
-    latest = s.builder.ops[-MOST_SEARCHED:]
+    latest = s.builder.ops[-_MOST_SEARCHED:]
     if any(isinstance(op, Call) and op.target is runtime.numeric and op.args[0] is arg
            for op in latest):  # fmt: skip
         return
