@@ -102,6 +102,44 @@ def test_an_object_is_gone_through_as_its_class_says(program: tuple[Any, ...]) -
     assert_program(*program)
 
 
+class Steps:
+    def __init__(self, items):
+        self.items = items
+        self.k = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.k >= len(self.items):
+            raise StopIteration
+        self.k += 1
+        return self.items[self.k - 1]
+
+
+class Indexed:
+    def __init__(self, items):
+        self.items = items
+
+    def __getitem__(self, k):
+        return self.items[k]
+
+
+def test_an_object_that_steps_is_gone_through() -> None:
+    def f(x):
+        total = next(Steps(x)) ** 3
+        for entry in Steps(x):
+            total += entry**2
+        return total
+
+    assert_program(f, X)
+
+
+def test_a_loop_over_an_object_without_iter_says_what_to_do() -> None:
+    with pytest.raises(errors.UnsupportedTypeError, match="give its class an __iter__"):
+        grad(lambda x: sum(v**2 for v in Indexed(x)))(X)
+
+
 # ------------------------------------------------------------------------ NumPy beside them
 class Offset:
     def __init__(self, amount):

@@ -11,7 +11,16 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.aliases import Element, holds_objects
-from srcad.frontend.boxes import Box, DictBox, IterBox, ListBox, SliceBox, Static, TupleBox
+from srcad.frontend.boxes import (
+    Box,
+    DictBox,
+    IterBox,
+    ListBox,
+    RecordBox,
+    SliceBox,
+    Static,
+    TupleBox,
+)
 from srcad.frontend.indexing import getitem
 from srcad.frontend.questions import describe_box, is_of_users
 from srcad.frontend.scope import Session
@@ -67,7 +76,11 @@ def sequences(s: Session, box: Box, node: ast.AST | None = None) -> Sequences:
             f"cannot loop over {describe_box(box)}",
             node=node,
             why="srcad does not know what its items are.",
-            help=("loop over a range, an array, a list or a tuple",),
+            help=(
+                ("give its class an __iter__ that yields them",)
+                if isinstance(box, RecordBox)
+                else ("loop over a range, an array, a list or a tuple",)
+            ),
         )
     result = _one(s, box, item, box in s.active)
     if has_storage(result.items[0]):
