@@ -11,6 +11,7 @@ import pytest
 
 import srcad
 from srcad import testing
+from tests.numeric import assert_gradient
 
 
 def nothing_saved_on_one_path(a, m):
@@ -396,3 +397,42 @@ def test_what_is_stored_into_a_cotangent_is_not_cut_to_an_integer() -> None:
     """``1.0 * 2`` was folded to the integer 2, and a cotangent of these held no fractions."""
     for f in (written_and_doubled, lambda x: written_and_doubled(3 * x) * 2):
         testing.check_grads(f, (X3,), order=1)
+
+
+def rows_of_what_is_bound_until_a_return(m, n):
+    m = m * 2.0
+    for _ in range(2):
+        for row in m:
+            for _ in range(n):
+                return row * 0.23
+        m = m * 2.0
+    return m[0]
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_row_of_an_array_that_is_read_is_bound(n: int) -> None:
+    m = np.array([[0.969, 0.681, 0.75], [0.713, 0.538, 0.411]])
+
+    y, back = srcad.pullback(rows_of_what_is_bound_until_a_return, m, n)
+    (found, _) = back(np.ones_like(y))
+
+    want = np.zeros_like(m)
+    want[0] = 2 * 0.23 if n else 2 * 2 * 2
+    np.testing.assert_allclose(found, want)
+
+
+def rows_of_arrays_that_have_changed_places(a, m):
+    y = m
+    saved = 0.2 + y
+    for _ in range(3):
+        y, saved = saved, y
+    rows = np.array([saved, y])
+    for row in rows:
+        row += a
+    return np.sum(rows * rows)
+
+
+def test_rows_are_written_where_nobody_knows_how_they_lie() -> None:
+    m = np.array([[0.969, 0.681, 0.75], [0.713, 0.538, 0.411]])
+
+    assert_gradient(srcad.gradient, rows_of_arrays_that_have_changed_places, 0.5, m)

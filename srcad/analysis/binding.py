@@ -64,17 +64,23 @@ def _is_unsure_call(op: Call, unsure: Callable[[Arg], bool]) -> bool:
     if op.target is primitives.identity:
         return unsure(op.args[0])
     whole = op.args[0] if op.target in _READS else None
-    if not isinstance(whole, Value) or not unsure(whole):
-        return False
-    # Reading an array raises where it is not bound; an item of a list may be nothing.
-    return not isinstance(whole.type, Numeric)
+    return isinstance(whole, Value) and unsure(whole) and not _is_array(whole)
+
+
+def _is_array(value: Value) -> bool:
+    """Reading an array raises where it is not bound; an item of a list may be nothing."""
+    return isinstance(value.type, Numeric)
 
 
 def _loop(op: Loop, found: set[Value], unsure: Callable[[Arg], bool]) -> None:
     found.update(p for p, init in zip(op.carried, op.inits, strict=True) if unsure(init))
     if isinstance(op, For):
         pairs = zip(op.items, op.seqs, strict=True)
-        found.update(item for item, seq in pairs if isinstance(seq, Value) and seq in found)
+        found.update(
+            item
+            for item, seq in pairs
+            if isinstance(seq, Value) and seq in found and not _is_array(seq)
+        )
     width = len(op.inits)
     results: tuple[Atom, ...] = op.body.results[1:]
     size = -1

@@ -216,9 +216,10 @@ def bases(s: Session, value: Value) -> Iterator[tuple[Value, tuple[Step, ...]]]:
     """The arrays of which a value is a view, the nearest first, with the steps from there."""
     steps: tuple[Step, ...] = ()
     while value in s.laid_as:
-        step, (value, *_) = s.laid_as[value]
+        step, sources = s.laid_as[value]
         if step is None:
             return
+        (value,) = sources
         steps = steps if step.target is primitives.identity else (step, *steps)
         yield value, steps
 
