@@ -24,13 +24,13 @@ from srcad.frontend.boxes import (
     Unbound,
 )
 from srcad.frontend.control import on_tag
+from srcad.frontend.known import raises
 from srcad.frontend.names import box_of_object
 from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Frame, Session
 from srcad.frontend.source import definition
 from srcad.frontend.statements import lower_statements, set_return
 from srcad.frontend.syntax import bound_names, calls_itself
-from srcad.ir.core import NONE, RETURN, Const, Location, Value
-from srcad.ir.primitives import raise_
+from srcad.ir.core import NONE, RETURN, Location, Value
 from srcad.records import dataclass, field
 
 TRUSTED_PREFIX = "srcad."
@@ -154,37 +154,41 @@ def callee_of_box(box: FunctionBox) -> Callee:
 def bind_parameters(
     s: Session, callee: Callee, args: tuple[Box, ...], kwargs: dict[str, Box]
 ) -> dict[str, Box]:
-    """The parameters' boxes, as Python binds them; wrong calls raise Python's TypeError."""
+    """The parameters' boxes, as Python binds them; where Python raises, the adjoint does, too."""
     parameters = callee.parameters
     positional = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
-    bound = _bound_by_position(callee, positional, args)
-    _bind_keywords(callee, bound, kwargs)
+    bound = _bound_by_position(s, callee, positional, args)
+    _bind_keywords(s, callee, bound, kwargs)
     for name, box in zip(positional[::-1], callee.defaults[::-1], strict=False):
         bound.setdefault(name, box)
     for name, box in callee.kw_defaults.items():
         bound.setdefault(name, box)
     missing = [n for n in (*positional, *(a.arg for a in parameters.kwonlyargs)) if n not in bound]
     if missing:
-        raise TypeError(f"{callee.frame.name}() missing required arguments: {', '.join(missing)}")
+        message = f"{callee.frame.name}() missing required arguments: {', '.join(missing)}"
+        raises(s, TypeError, message)
     return bound
 
 
 def _bound_by_position(
-    callee: Callee, positional: list[str], args: tuple[Box, ...]
+    s: Session, callee: Callee, positional: list[str], args: tuple[Box, ...]
 ) -> dict[str, Box]:
     bound: dict[str, Box] = dict(zip(positional, args, strict=False))
     extra = args[len(positional) :]
     if callee.parameters.vararg is not None:
         bound[callee.parameters.vararg.arg] = TupleBox(tuple(extra))
     elif extra:
-        raise TypeError(
+        message = (
             f"{callee.frame.name}() takes {len(positional)} positional arguments "
             f"but {len(args)} were given"
         )
+        raises(s, TypeError, message)
     return bound
 
 
-def _bind_keywords(callee: Callee, bound: dict[str, Box], kwargs: dict[str, Box]) -> None:
+def _bind_keywords(
+    s: Session, callee: Callee, bound: dict[str, Box], kwargs: dict[str, Box]
+) -> None:
     parameters = callee.parameters
     names = {a.arg for a in (*parameters.args, *parameters.kwonlyargs)}
     others: dict[str, Box] = {}
@@ -192,11 +196,13 @@ def _bind_keywords(callee: Callee, bound: dict[str, Box], kwargs: dict[str, Box]
         if name in names and name not in bound:
             bound[name] = box
         elif name in names:
-            raise TypeError(f"{callee.frame.name}() got multiple values for argument {name!r}")
+            message = f"{callee.frame.name}() got multiple values for argument {name!r}"
+            raises(s, TypeError, message)
         elif parameters.kwarg is not None:
             others[name] = box
         else:
-            raise TypeError(f"{callee.frame.name}() got an unexpected keyword argument {name!r}")
+            message = f"{callee.frame.name}() got an unexpected keyword argument {name!r}"
+            raises(s, TypeError, message)
     if parameters.kwarg is not None:
         bound[parameters.kwarg.arg] = DictBox(tuple(others), tuple(others.values()))
 
@@ -260,9 +266,3 @@ def deep_recursion() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
-
-
-def raises(s: Session, error: Exception) -> None:
-    """The plain call raises this here, so the compiled one does."""
-    s.emit(raise_, s.emit(type(error), *[Const(a) for a in error.args]), effect=True)
-    raise Diverges
