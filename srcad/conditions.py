@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Mapping
 from types import CodeType
 from typing import Any
@@ -130,6 +131,8 @@ class Conditions:
                 if builtin is _NOTHING:
                     return f"{space}[{key!r}]"
                 return f"{space}.get({key!r}, {self.constant(builtin)})"
+            case "module":
+                return f"{self.constant(sys.modules)}[{key!r}]"
             case "cell":
                 names = (code or self.function.__code__).co_freevars
                 cell = f"{holder}.__closure__[{names.index(key)}]"
@@ -205,6 +208,8 @@ class Conditions:
             case "has" | "lacks":
                 negated = "not " if kind == "lacks" else ""
                 self.add(f"{negated}{self.constant(hasattr)}({first}, {expected!r})")
+            case "unset":
+                self.add(f"{expected!r} not in {first}")
             case "equals":
                 self.equals(first, self.names.get(path, first), expected)
 

@@ -1,10 +1,10 @@
 """Where a value is found again at the next call.
 
-A path is a tuple of steps, taken from the function that is differentiated.  ``("param", name)`` can
-only come first.  ``("global", name)``, ``("cell", name)``, ``("default", k)`` and
-``("kwdefault", name)`` are taken from a function, the first one or a helper that the steps before
-lead to; ``("attr", name)``, ``("item", key)`` and ``("shape", axis)`` from any object, and ``EACH``
-from a list: all its items.
+A path is a tuple of steps, taken from the function that is differentiated.  ``("param", name)`` and
+``("module", name)``, a module that is imported, can only come first.  ``("global", name)``,
+``("cell", name)``, ``("default", k)`` and ``("kwdefault", name)`` are taken from a function, the
+first one or a helper that the steps before lead to; ``("attr", name)``, ``("item", key)`` and
+``("shape", axis)`` from any object, and ``EACH`` from a list: all its items.
 
 >>> import math
 >>> read((("global", "math"), ("attr", "tau")), lambda: math.tau) == 2 * math.pi
@@ -14,6 +14,7 @@ True
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -109,6 +110,7 @@ def _cell(function: Any, name: str) -> Any:
 _STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "item": lambda found, key: found[key],
     "attr": getattr,
+    "module": lambda _, name: sys.modules[name],
     "shape": lambda found, axis: found.shape[axis],
     "global": _global,
     "cell": _cell,

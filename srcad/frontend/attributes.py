@@ -212,8 +212,7 @@ def _class_of(s: Session, owner: Box) -> tuple[type, Path | None]:
         return object, None
     if isinstance(owner.value, type):
         return owner.value, owner.path
-    path = None if owner.path is None else (*owner.path, ("attr", "__class__"))
-    return type(owner.value), path
+    return type(owner.value), class_path(s, owner)
 
 
 def member(s: Session, box: Box, found: Any, path: Path | None) -> Box:
@@ -246,6 +245,7 @@ def _computed_once(s: Session, box: Box, found: Any, path: Path | None) -> Box:
 def _of_class_object(s: Session, box: Static, name: str) -> Box:
     """A member of a class of the user's, read through the class itself."""
     path = (*(box.path or ()), ("attr", name))
+    _held(s, box, name)
     found = inspect.getattr_static(box.value, name)
     if isinstance(found, types.GetSetDescriptorType | types.MemberDescriptorType):
         found = getattr(box.value, name)  # what every class has, as __name__ and __mro__
@@ -262,7 +262,7 @@ def _of_object(s: Session, box: Static, name: str) -> Box:
     if box.path is not None and is_plain_class(value):
         return _of_class_object(s, box, name)
     if isinstance(value, types.ModuleType):
-        found = getattr(value, name)
+        found = _held(s, box, name)
         if value.__name__.partition(".")[0] in STABLE_MODULES:
             if isinstance(found, int | float | complex) and not isinstance(found, bool):
                 return Static(found, spelling=f"{_alias(value)}.{name}")
@@ -274,7 +274,7 @@ def _of_object(s: Session, box: Static, name: str) -> Box:
     if of_class is not None:
         return of_class
     path = (*(box.path or ()), ("attr", name))
-    found = getattr(value, name)
+    found = _held(s, box, name)
     is_method = isinstance(found, types.BuiltinFunctionType | types.MethodType)
     if is_method and not _is_own(value, name) and not isinstance(found.__self__, types.ModuleType):
         return MethodBox(box, name)
@@ -308,6 +308,15 @@ def _of_class(s: Session, box: Static, name: str) -> Box | None:
     return None
 
 
+def _held(s: Session, box: Static, name: str) -> Any:
+    """What an object has under a name; where it has nothing, the adjoint raises as Python does."""
+    try:
+        return getattr(box.value, name)
+    except AttributeError as error:
+        s.guard(box.path, "lacks", name)
+        return raises(s, AttributeError, str(error))
+
+
 def _is_own(value: Any, name: str) -> bool:
     """Whether an attribute is the object's own, not one of its class."""
     return name in getattr(value, "__dict__", ())
@@ -321,7 +330,7 @@ def _of_plain(s: Session, value: Any, name: str) -> Box:
             why="the sets of a differentiated function are constants.",
             help=("make another one:  s = s | {item}", "or use a dict or a list"),
         )
-    found = getattr(value, name)
+    found = _held(s, Static(value), name)
     if isinstance(value, type) and isinstance(
         inspect.getattr_static(value, name, None), classmethod
     ):

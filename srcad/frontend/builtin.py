@@ -23,7 +23,7 @@ from srcad.frontend.boxes import (
 from srcad.frontend.containers import as_copy, entries_of
 from srcad.frontend.functions import callee_of, inline
 from srcad.frontend.generators import is_drawn, is_lazy, prelude_generator, refuse_listing
-from srcad.frontend.known import known, spread, static_items
+from srcad.frontend.known import known, of_constant, raises, spread, static_items
 from srcad.frontend.meanings import meaning
 from srcad.frontend.operators import operate
 from srcad.frontend.rooms import sequences
@@ -130,9 +130,7 @@ def known_items(s: Session, box: Box) -> Args | None:
     if isinstance(box, IterBox):
         found = static_items(s, box)
         return found if found is None or len(found) <= 64 else None
-    if isinstance(box, Static) and isinstance(box.value, tuple | list | str | range):
-        return tuple(Static(v) for v in box.value)
-    return None
+    return of_constant(s, box) if isinstance(box, Static) else None
 
 
 @meaning(dict)
@@ -227,6 +225,8 @@ def filter_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def reduce_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``functools.reduce(function, items, start)``."""
     items = known_items(s, args[1])
+    if items == () and len(args) < 3:
+        raises(s, TypeError, "reduce() of empty iterable with no initial value")
     if items is not None and len(items) <= 64:
         result = args[2] if len(args) > 2 else items[0]
         for item in items if len(args) > 2 else items[1:]:

@@ -24,7 +24,15 @@ from srcad.frontend.boxes import (
     is_mutable,
 )
 from srcad.frontend.indexing import getitem
-from srcad.frontend.known import as_list, asks_its_class, known, raises, spread, static_items
+from srcad.frontend.known import (
+    as_list,
+    asks_its_class,
+    known,
+    of_constant,
+    raises,
+    spread,
+    static_items,
+)
 from srcad.frontend.objects import special
 from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.storage import note_container
@@ -104,10 +112,9 @@ def known_items(s: Session, box: Box) -> tuple[Box, ...] | None:
     """The items of an iterable, if they are known one by one."""
     if isinstance(box, IterBox):
         return static_items(s, box)
-    known_now = isinstance(box, ListBox | TupleBox | DictBox) or (
-        isinstance(box, Static) and isinstance(box.value, tuple | list | str | range)
-    )
-    return spread(s, box) if known_now else None
+    if isinstance(box, Static):
+        return of_constant(s, box)
+    return spread(s, box) if isinstance(box, ListBox | TupleBox | DictBox) else None
 
 
 def insert(s: Session, box: Box, index: Box, value: Box) -> None:

@@ -24,11 +24,12 @@ from srcad.frontend.boxes import (
     TupleBox,
 )
 from srcad.frontend.folding import all_known, called
-from srcad.frontend.known import known, truth
+from srcad.frontend.known import known, raises, truth
 from srcad.frontend.meanings import meaning, meaning_in
+from srcad.frontend.names import is_stable
 from srcad.frontend.objects import class_path
 from srcad.frontend.operators import operate
-from srcad.frontend.questions import has_dtype
+from srcad.frontend.questions import has_dtype, is_of_users
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
@@ -86,7 +87,10 @@ def isinstance_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     wanted = known(s, kinds, "a class")
     found = class_of(box)
     if found is not None:
-        return Static(issubclass(found, wanted))
+        try:
+            return Static(issubclass(found, wanted))
+        except TypeError as error:
+            raises(s, TypeError, str(error))
     if s.frame.trusted:
         return Static(False)  # a rule's general path holds for every kind
     return s.emit(isinstance, box, Static(wanted), type=BOOL)
@@ -133,7 +137,10 @@ def _python_class(type_: Numeric) -> type | None:
 def type_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``type(x)``."""
     found = class_of(args[0]) if len(args) == 1 else None
-    return Static(found) if found is not None else None
+    if found is None:
+        return None
+    path = None if is_stable(found) else class_path(s, args[0])
+    return Static(found, path)
 
 
 @meaning(locals, globals, vars, eval, exec, compile, dir)
@@ -145,13 +152,6 @@ def looks_inside(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
         why="it reads names or runs text that the compiler cannot see.",
         help=("name the values that it needs",),
     )
-
-
-@meaning(__import__)
-def import_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``__import__(name)`` of a module that is there already."""
-    name = args[0].value if len(args) == 1 and isinstance(args[0], Static) else None
-    return Static(sys.modules[name]) if name in sys.modules else None
 
 
 @meaning(callable)
@@ -226,7 +226,7 @@ def asarray(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def float_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``float(x)``."""
     box = args[0] if args else Static(0.0)
-    if isinstance(box, Static) and box.atom is None:
+    if isinstance(box, Static) and box.atom is None and not is_of_users(box):
         with contextlib.suppress(Exception):  # it fails at the call, as in the plain call
             return Static(float(box.value))
     if isinstance(box, Value) and box.type == FLOAT:
@@ -238,7 +238,7 @@ def float_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def int_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``int(x)``: no derivative flows through it, but from an integer to itself."""
     box = args[0] if args else Static(0)
-    if isinstance(box, Static) and box.atom is None:
+    if isinstance(box, Static) and box.atom is None and not is_of_users(box):
         with contextlib.suppress(Exception):
             base = (*args[1:], *kwargs.values())
             return Static(int(box.value, *[known(s, b, "a base") for b in base]))

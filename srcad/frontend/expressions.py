@@ -16,6 +16,7 @@ from srcad.frontend.forms import bind, lower, lower_each, lowers
 from srcad.frontend.known import known, spread, unpacked
 from srcad.frontend.names import lookup
 from srcad.frontend.operators import operate
+from srcad.frontend.questions import is_of_users
 from srcad.frontend.scope import Session
 from srcad.frontend.unsure import require_bound
 from srcad.ir.core import Const
@@ -169,7 +170,7 @@ def formatted(s: Session, node: ast.JoinedStr) -> Box:
     """An f-string, as ``str.format``."""
     values: list[Box] = []
     template = _template(s, node, values)
-    if all(isinstance(v, Static) for v in values):
+    if all(isinstance(v, Static) and not is_of_users(v) for v in values):
         return Static(template.format(*[v.value for v in values if isinstance(v, Static)]))
     return s.emit(str.format, Const(template), *values, type=Opaque(str))
 

@@ -9,6 +9,7 @@ the top of the stack, so that his names, exits and errors are his.  How he left 
 from __future__ import annotations
 
 import ast
+import enum
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,7 +58,8 @@ from srcad.types import Opaque
 SPENT = "it was consumed before, in part or on some path."
 # What can be iterated over again and again, with the same items.
 REUSABLE: tuple[type, ...] = (
-    list, tuple, str, bytes, dict, set, frozenset, range, np.ndarray, type({}.keys())
+    list, tuple, str, bytes, dict, set, frozenset, range, np.ndarray, type({}.keys()),
+    enum.EnumMeta,
 )  # fmt: skip
 
 

@@ -13,7 +13,9 @@ from srcad.types import Fixed
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session
 
-GuardKind = Literal["is", "code", "equals", "class", "contiguous", "backward", "has", "lacks"]
+GuardKind = Literal[
+    "is", "code", "equals", "class", "contiguous", "backward", "has", "lacks", "unset"
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +26,7 @@ class Guard:
     same constant (type and value); ``"class"``: an instance of exactly the same class;
     ``"contiguous"``: an array whose entries lie next to each other; ``"backward"``: an array that
     runs backwards along these axes; ``"has"`` and ``"lacks"``: an object with, or without, this
-    attribute.
+    attribute; ``"unset"``: a dict without this key.
     """
 
     path: Path
@@ -33,15 +35,14 @@ class Guard:
 
     def says(self, path: Path, kind: GuardKind, expected: Any) -> bool:
         """Whether it says this already; of attributes it speaks of one each."""
-        alike = self.expected == expected if kind in ("has", "lacks") else True
+        alike = self.expected == expected if kind in ("has", "lacks", "unset") else True
         return alike and self.kind == kind and self.path == path
 
 
 def found_at(s: Session, type_: Fixed) -> Path | None:
-    """Where a function that is an item of a list is found: what it reads is read there."""
-    if not isinstance(type_.value, FunctionType) or type_.path is None:
-        return None
-    s.guard(type_.path, "code", type_.value)
+    """Where what all items of a list are is found: what it holds, or reads, is read there."""
+    if type_.path is not None and isinstance(type_.value, FunctionType):
+        s.guard(type_.path, "code", type_.value)
     return type_.path
 
 

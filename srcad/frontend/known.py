@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import enum
+import inspect
 import operator
+from types import FunctionType
 from typing import Any
 
 from srcad import errors
@@ -47,9 +50,29 @@ def truth(box: Box) -> bool | None:
     return True
 
 
+def pinned(s: Session, box: Static) -> Any:
+    """The object of a box, taken for granted from now on: another one at its place is seen."""
+    if not isinstance(box.value, bool | str | bytes | type(None)):  # those are compared already
+        s.guard(box.path, "is", box.value)
+    return box.value
+
+
+def is_settled(s: Session, box: Static) -> bool:
+    """Whether the constant that a box is may answer what is asked of it now.
+
+    An object of the user's may if its identity does: if its class leaves `==` alone.
+    """
+    if not is_of_users(box) and not isinstance(box.value, FunctionType):
+        return True
+    if inspect.getattr_static(type(box.value), "__eq__", None) is not vars(object)["__eq__"]:
+        return False
+    pinned(s, box)
+    return True
+
+
 def known(s: Session, box: Box, what: str, node: ast.AST | None = None) -> Any:
     """The constant that a box is; an integer argument is made a constant (and guarded)."""
-    if isinstance(box, Static):
+    if isinstance(box, Static) and is_settled(s, box):
         return box.value
     if isinstance(box, TupleBox):
         return tuple(known(s, item, what, node) for item in box.items)
@@ -115,8 +138,8 @@ def _items(s: Session, box: Box) -> tuple[Box, ...] | None:
         return box.items
     if isinstance(box, DictBox):
         return tuple(Static(k) for k in box.keys)
-    if isinstance(box, Static) and isinstance(box.value, tuple | list | str | range):
-        return tuple(Static(v) for v in box.value)
+    if isinstance(box, Static):
+        return of_constant(s, box)
     if isinstance(box, IterBox):
         return static_items(s, box)
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.shape:
@@ -124,6 +147,13 @@ def _items(s: Session, box: Box) -> tuple[Box, ...] | None:
         if count is not None:
             return tuple(s.box(s.emit(operator.getitem, box, Const(k))) for k in range(count))
     return None
+
+
+def of_constant(s: Session, box: Static) -> tuple[Box, ...] | None:
+    """The items of a constant, if it has some: those of an enumeration are its members."""
+    if not isinstance(box.value, tuple | list | dict | frozenset | str | range | enum.EnumMeta):
+        return None
+    return tuple(Static(item) for item in pinned(s, box))
 
 
 def static_items(s: Session, box: IterBox) -> tuple[Box, ...] | None:
@@ -144,8 +174,8 @@ def static_items(s: Session, box: IterBox) -> tuple[Box, ...] | None:
             if inner is None:
                 return None
             columns.append(inner)
-        elif isinstance(part, Static) and isinstance(part.value, tuple | list | str | range):
-            columns.append(tuple(Static(v) for v in part.value))
+        elif isinstance(part, Static) and (items := of_constant(s, part)) is not None:
+            columns.append(items)
         else:
             return None
     if box.kind == "reversed":

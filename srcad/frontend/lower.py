@@ -50,7 +50,15 @@ from srcad.frontend.functions import (
 )
 from srcad.frontend.guards import Capture, Guard
 from srcad.frontend.meanings import means_later
-from srcad.frontend.rooms import comprehensions, loops, managers, recursion, trying, writing
+from srcad.frontend.rooms import (
+    comprehensions,
+    importing,
+    loops,
+    managers,
+    recursion,
+    trying,
+    writing,
+)
 from srcad.frontend.scope import Diverges, Inactive, NeedsStatic, Session
 from srcad.frontend.syntax import is_generator
 from srcad.frontend.written import matrices, overlaid, written_parameters
@@ -74,9 +82,11 @@ FORMS = (
     ordering,
 )  # importing them registers their handlers
 lowers_later(comprehensions, ast.ListComp, ast.DictComp, ast.SetComp)
+lowers_later(importing, ast.Import, ast.ImportFrom)
 lowers_later(loops, ast.For, ast.While)
 lowers_later(managers, ast.With)
 lowers_later(trying, ast.Try)
+means_later(importing, __import__)
 means_later(writing, np.copyto, np.fill_diagonal, np.put, np.put_along_axis, np.place, np.putmask)
 Transforms = Callable[..., Box]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import enum
 import functools
 import types
 from abc import ABCMeta
@@ -60,11 +61,13 @@ def _refuse_ended(s: Session, name: str) -> NoReturn:
 
 def global_name(s: Session, frame: Frame, name: str) -> Box:
     """A name of the module, or a builtin."""
+    path = None if frame.path is None else (*frame.path, ("global", name))
     if name in frame.globals:
-        path = None if frame.path is None else (*frame.path, ("global", name))
         return box_of_object(s, frame.globals[name], path)
     if hasattr(builtins, name):
-        return Static(getattr(builtins, name))
+        return box_of_object(s, getattr(builtins, name), path)
+    if frame.path is not None:
+        s.guard((*frame.path, ("attr", "__globals__")), "unset", name)
     unbound(s, name, local=False)
     raise AssertionError
 
@@ -93,7 +96,7 @@ def box_of_object(s: Session, value: Any, path: Path | None) -> Box:
         return Static(value, None if is_stable(value) else path)
     if is_constant_object(value):
         s.guard(path, "is", value)
-        has_members = isinstance(value, types.ModuleType) or is_plain_class(value)
+        has_members = isinstance(value, types.ModuleType | type) and not is_stable(value)
         return Static(value, path if has_members else None)
     if is_data(value):
         return s.box(s.captured(path, value))
@@ -127,7 +130,8 @@ def is_constant_object(value: Any) -> bool:
         | np.ufunc
         | np.dtype
         | functools._lru_cache_wrapper
-        | types.MethodDescriptorType,
+        | types.MethodDescriptorType
+        | enum.Enum,
     ) or (type(value).__module__ == "numpy" and callable(value))
 
 

@@ -173,8 +173,12 @@ def replace(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 
 # ------------------------------------------------------------------------------ attributes
-def class_path(s: Session, box: RecordBox) -> Path | None:
+def class_path(s: Session, box: Box) -> Path | None:
     """How the class of an object is reached at the call."""
+    if isinstance(box, Static) and box.path is not None:
+        return (*box.path, ("attr", "__class__"))
+    if not isinstance(box, RecordBox):
+        return None
     path = s.paths.get(box.source) if box.source is not None else None
     return (*path, ("attr", "__class__")) if path is not None else s.objects.classes.get(box.cls)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import operator
 import types
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from srcad.frontend.boxes import (
 from srcad.frontend.containers import is_list, joined
 from srcad.frontend.control import choose
 from srcad.frontend.forms import lower, lower_next, lowers
-from srcad.frontend.known import truth
+from srcad.frontend.known import is_settled, pinned, raises, truth
 from srcad.frontend.objects import of_objects, special
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import note_container
@@ -200,7 +201,10 @@ def unary(s: Session, node: ast.UnaryOp) -> Box:
     if isinstance(operand, Static) and (
         isinstance(operand.value, int) or is_static_number(operand)
     ):
-        return Static(target(operand.value))
+        try:
+            return Static(target(operand.value))
+        except TypeError as error:
+            raises(s, TypeError, str(error))
     return s.box(s.emit(target, operand))
 
 
@@ -267,10 +271,10 @@ def compare(s: Session, op: ast.cmpop, left: Box, right: Box) -> Box:
 def _compared_values(s: Session, target: Any, left: Box, right: Box) -> Box:
     left, right = as_tuple(left), as_tuple(right)
     if isinstance(left, Static) and isinstance(right, Static) and left.atom is right.atom is None:
-        try:
-            return Static(bool(target(left.value, right.value)))
-        except Exception:
-            pass
+        known_now = is_settled(s, left) and is_settled(s, right)
+        with contextlib.suppress(Exception):  # it fails at the call, as in the plain call
+            if known_now:
+                return Static(bool(target(left.value, right.value)))
     if (
         isinstance(left, TupleBox)
         and isinstance(right, TupleBox)
@@ -320,7 +324,9 @@ def _compared_tuples(s: Session, target: Any, left: TupleBox, right: TupleBox) -
 
 def _identity(s: Session, left: Box, right: Box, *, negated: bool) -> Box:
     if isinstance(left, Static) and isinstance(right, Static):
-        return Static((left.value is right.value) != negated)
+        if type(left.value) is not type(right.value):
+            return Static(negated)
+        return Static((pinned(s, left) is pinned(s, right)) != negated)
     none = [b for b in (left, right) if isinstance(b, Static) and b.value is None]
     other = right if left in none else left
     if none and not (isinstance(other, Value) and isinstance(other.type, Opaque)):
@@ -345,11 +351,11 @@ def _may_be_one_object(left: Box, right: Box) -> bool:
 
 
 def _membership(s: Session, item: Box, container: Box, *, negated: bool) -> Box:
-    if isinstance(item, Static):
+    if isinstance(item, Static) and is_settled(s, item):
         if isinstance(container, DictBox):
             return Static((item.value in container.keys) != negated)
         parts = container.items if isinstance(container, TupleBox | ListBox) else ()
-        if parts and all(isinstance(p, Static) for p in parts):
+        if parts and all(isinstance(p, Static) and is_settled(s, p) for p in parts):
             return Static(
                 (item.value in [p.value for p in parts if isinstance(p, Static)]) != negated
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -33,7 +34,7 @@ CUTS = frozenset(
 # Code and plain data: what an object that is reached anew at every call may not be, to be asked.
 _PLAIN = (
     int, float, complex, str, bytes, tuple, list, dict, type(None), type, FunctionType,
-    BuiltinFunctionType, ModuleType,
+    BuiltinFunctionType, ModuleType, enum.Enum,
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "comprehensions",
     "each",
     "headers",
+    "importing",
     "loops",
     "managers",
     "matching",
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         comprehensions,
         each,
         headers,
+        importing,
         loops,
         managers,
         matching,
@@ -49,6 +51,7 @@ else:
     comprehensions = Later("srcad.frontend.comprehensions")
     each = Later("srcad.frontend.each")
     headers = Later("srcad.frontend.headers")
+    importing = Later("srcad.frontend.importing")
     loops = Later("srcad.frontend.loops")
     managers = Later("srcad.frontend.managers")
     matching = Later("srcad.frontend.matching")

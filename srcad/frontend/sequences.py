@@ -22,6 +22,7 @@ from srcad.frontend.boxes import (
     TupleBox,
 )
 from srcad.frontend.indexing import getitem
+from srcad.frontend.known import raises
 from srcad.frontend.questions import describe_box, is_of_users
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import Origin, origin
@@ -172,7 +173,10 @@ def length(s: Session, box: Box) -> Box:
     if isinstance(box, TupleBox | ListBox | DictBox):
         return Static(len(box.items))
     if isinstance(box, Static) and not is_of_users(box):
-        return Static(len(box.value))
+        try:
+            return Static(len(box.value))
+        except TypeError as error:
+            raises(s, TypeError, str(error))
     if isinstance(box, IterBox):
         if box.kind == "range":
             start, stop, step = box.parts

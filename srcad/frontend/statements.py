@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 
 from srcad import errors
 from srcad.frontend.assignment import assign, refuse_write
@@ -21,7 +20,7 @@ from srcad.frontend.forms import (
     refuse_form,
 )
 from srcad.frontend.known import spread, truth
-from srcad.frontend.names import box_of_object, global_name
+from srcad.frontend.names import global_name
 from srcad.frontend.objects import delete_attribute
 from srcad.frontend.rooms import attempts, matching
 from srcad.frontend.scope import RETURN_NAME, Diverges, Frame, Session
@@ -179,23 +178,6 @@ def function_definition(s: Session, node: ast.FunctionDef) -> None:
         with s.at(place):
             box = s.invoke(s, decorator, (box,), {})
     s.frame.env[node.name] = box
-
-
-@lowers_statement(ast.Import, ast.ImportFrom)
-def import_(s: Session, node: ast.Import | ast.ImportFrom) -> None:
-    """An import inside a function: the module is there already, or imported as the call would."""
-    for alias in node.names:
-        if isinstance(node, ast.ImportFrom):
-            package = s.frame.globals.get("__package__") or ""
-            module = importlib.import_module("." * node.level + (node.module or ""), package)
-            s.frame.env[alias.asname or alias.name] = box_of_object(
-                s, getattr(module, alias.name), None
-            )
-            continue
-        module = importlib.import_module(alias.name)
-        if alias.asname is None:
-            module = importlib.import_module(alias.name.partition(".")[0])
-        s.frame.env[alias.asname or alias.name.partition(".")[0]] = Static(module)
 
 
 @lowers_statement(ast.Delete)

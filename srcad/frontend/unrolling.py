@@ -11,7 +11,7 @@ from srcad.frontend.assignment import assign
 from srcad.frontend.boxes import Box, DictBox, IterBox, ListBox, Static, TupleBox, ViewBox, view_of
 from srcad.frontend.control import after_break, on_tag, without_continue
 from srcad.frontend.indexing import getitem
-from srcad.frontend.known import static_items
+from srcad.frontend.known import of_constant, static_items
 from srcad.frontend.scope import DEAD, Session
 from srcad.frontend.statements import lower_statements
 from srcad.ir.core import NONE, Value
@@ -30,8 +30,8 @@ def unrolled_items(s: Session, box: Box) -> tuple[Box, ...] | None:
         return None if alike and len(items) > UNROLL_LIMIT else items
     if isinstance(box, IterBox):
         return _unrolled_iterator(s, box)
-    if isinstance(box, Static) and isinstance(box.value, tuple | str | dict | list | frozenset):
-        return tuple(Static(v) for v in box.value)
+    if isinstance(box, Static) and not isinstance(box.value, range):
+        return of_constant(s, box)
     return None
 
 
