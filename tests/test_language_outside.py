@@ -9,12 +9,12 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from srcad import gradient
+from srcad import grad, gradient
 from tests.numeric import assert_gradient
 
 X = np.array([0.4, 0.9])
@@ -63,6 +63,9 @@ class Number:
     def __int__(self):
         return self.value
 
+    def __call__(self, v):
+        return v * self.value
+
 
 class Counting(type):
     """A class of classes."""
@@ -76,8 +79,19 @@ class Counted(metaclass=Counting):
     limit = 2.0
 
 
+class Pair(NamedTuple):
+    """Objects that are made inside, and read what is outside."""
+
+    first: float
+
+    def scaled(self):
+        return self.first * STATE["rate"]
+
+
 FIRST, SECOND = Thing(2), Thing(3)
-ONE = Number(2)
+MODES = [Mode.FAST]
+ONE, HELD = Number(2), Number(2)
+NUMBERS = {"all": [{"one": HELD}]}
 STATE: dict[str, Any] = {}
 
 
@@ -87,6 +101,7 @@ def start() -> None:
     mode, flags, thing, number = Mode.FAST, Flags.A, FIRST, Number(2)
     fraction, path, steps, function = Fraction(1, 2), pathlib.PurePath("a"), range(2), np.sin
     STATE["rate"], Thing.rate, Counted.limit = 2.0, 2.0, 2.0
+    MODES[0], HELD.value = Mode.FAST, 2
     OUTSIDE.rate, OUTSIDE.scaled = 2.0, lambda v: 2 * v
     vars(OUTSIDE).pop("late", None)
     for name in ("defined_late", "abs"):
@@ -99,6 +114,7 @@ def change() -> None:
     mode, flags, thing, number.value = Mode.SLOW, Flags.B, SECOND, 3
     fraction, path, steps, function = Fraction(1, 4), pathlib.PurePath("bb"), range(3), np.cos
     STATE["rate"], Thing.rate, Counted.limit = 3.0, 3.0, 3.0
+    MODES[0], HELD.value = Mode.SLOW, 3
     OUTSIDE.rate, OUTSIDE.scaled, OUTSIDE.late = 3.0, (lambda v: 3 * v), 5.0
     defined_late = 4.0
 
@@ -255,7 +271,20 @@ def sum_of_a_range(x):
     return sum(steps) + 1.0
 
 
+# ------------------------------------------------------------------------- what is in lists
+def member_of_a_list(x):
+    return MODES[0].value
+
+
+def object_of_a_list(x):
+    return float(NUMBERS["all"][0]["one"])
+
+
 # ---------------------------------------------------------------------------- its class
+def method_of_what_is_made_here(x):
+    return Pair(x[0]).scaled()
+
+
 def what_its_type_holds(x):
     return type(thing).rate
 
@@ -307,6 +336,9 @@ FACTORS = [
     of_another_class_of_numbers,
     in_a_text,
     sum_of_a_range,
+    member_of_a_list,
+    object_of_a_list,
+    method_of_what_is_made_here,
     what_its_type_holds,
     what_its_type_holds_in_a_method,
     what_a_base_holds,
@@ -345,6 +377,26 @@ def same_as_first(x, thing):
 def test_which_object_an_argument_is_is_asked_each_time() -> None:
     for thing in (FIRST, SECOND, FIRST, Thing(2)):
         assert_gradient(gradient, functools.partial(same_as_first, thing=thing), X)
+
+
+def twice(v):
+    return 2 * v
+
+
+def thrice(v):
+    return 3 * v
+
+
+def calls(x, function):
+    return np.sum(x * function(x))
+
+
+def test_another_code_of_a_function_that_is_given_is_seen(monkeypatch) -> None:
+    np.testing.assert_allclose(grad(calls)(X, twice), 4 * X)
+
+    monkeypatch.setattr(twice, "__code__", thrice.__code__)  # as reloading a module does
+
+    np.testing.assert_allclose(grad(calls)(X, twice), 6 * X)
 
 
 # ----------------------------------------------------------------- what is never reached

@@ -53,7 +53,9 @@ class Callee:
 
 
 def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
-    """A function object of the user, found in its file."""
+    """A function object of the user, found in its file; another code at its place is seen."""
+    if path:
+        s.guard(path, "code", function)
     trusted = str(function.__module__).startswith(TRUSTED_PREFIX) and path is None
     source = definition(function)
     node = source.tree

@@ -82,12 +82,12 @@ def _fields_of_tuple(cls: type) -> tuple[str, ...] | None:
 
 def construct(s: Session, cls: type, path: Path | None, args: Args, kwargs: Kwargs) -> Box:
     """``cls(*args, **kwargs)``."""
+    s.objects.classes[cls] = path
     fields = _fields_of_tuple(cls)
     if fields is not None:
         defaults = getattr(cls, "_field_defaults", {})
         entries = _bound(s, cls, fields, args, kwargs, defaults)
         return RecordBox(cls, fields, tuple(entries[n] for n in fields))
-    s.objects.classes[cls] = path
     init = _found(cls, "__init__")
     made = RecordBox(cls, (), ())
     with s.kept(made) as kept:

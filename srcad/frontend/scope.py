@@ -342,7 +342,7 @@ class Session:
         )
         read = primitives.field if fields else primitives.item
         parts = tuple(
-            Static(t.value, self._part_path(value, fields, key))
+            Static(t.value, self._part_path(value, fields, key) or found_at(self, t))
             if isinstance(t, Fixed)
             else self._part(value, read, key, t)
             for key, t in zip(keys, type_.items, strict=True)
