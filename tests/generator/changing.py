@@ -129,7 +129,92 @@ func = Func(0.5)
 derived = Derived()
 nested = lambda v: (lambda w: bent(w) + HALF[0])(v * 0.5)
 """
+MEMBERS = """
+import enum
+
+class Mode(enum.Enum):
+    FAST = 0.3
+    SLOW = 0.8
+
+class Amount:
+    def __init__(self, size):
+        self.size = size
+
+    def __eq__(self, other):
+        return isinstance(other, Amount) and self.size == other.size
+
+    def __hash__(self):
+        return 1
+
+    def __float__(self):
+        return self.size
+
+class Place:
+    scale = 0.4
+
+class OtherPlace(Place):
+    scale = 0.9
+
+here, there = Place(), Place()
+mode, chosen, amount = Mode.FAST, here, Amount(0.5)
+modes, places = [Mode.FAST], {'first': here}
+"""
+IMPORTED = """
+import sys
+
+sys.modules['elsewhere_of_programs'] = types.ModuleType('elsewhere_of_programs')
+sys.modules['elsewhere_of_programs'].rate = 0.3
+sys.modules['elsewhere_of_programs'].bend = np.tanh
+
+def with_name(v):
+    from elsewhere_of_programs import rate
+    return v * rate
+
+def with_module(v):
+    import elsewhere_of_programs as elsewhere
+    return elsewhere.bend(v) + elsewhere.rate
+
+def with_what_comes(v):
+    try:
+        from elsewhere_of_programs import later
+    except ImportError:
+        return v * 0.2
+    return np.cos(v) * later
+
+def with_later(v):
+    try:
+        return v * later_gain
+    except NameError:
+        return np.sin(v)
+
+def with_builtin(v):
+    return len((v, 0.3)) * v * 0.2
+"""
 OUTSIDE = (
+    Outside(
+        MEMBERS,
+        ("mode.value * {v}", "({v} if mode is Mode.FAST else np.sin({v}))",
+         "{Mode.FAST: 0.2, Mode.SLOW: 0.6}[mode] * {v}", "({v} if mode in (Mode.SLOW,) else 0.3)",
+         "sum(each.value * {v} for each in Mode if each != mode)", "modes[0].value * {v}",
+         "({v} if chosen is here else 0.2)", "({v} if chosen == there else np.cos({v}))",
+         "({v} if places['first'] is chosen else 0.1)", "{here: 0.3, there: 0.7}[chosen] * {v}",
+         "float(amount) * {v}", "({v} if amount == Amount(0.5) else 0.1)",
+         "({v} if amount in (Amount(0.9),) else 0.3)", "type(chosen).scale * {v}",
+         "({v} if type(chosen) is Place else 0.4)", "len(f'{amount.size}{mode}') * {v} * 0.05"),
+        ("mode = Mode.SLOW", "modes[0] = Mode.SLOW", "chosen = there", "amount = Amount(0.9)",
+         "amount.size = 0.25", "Place.scale = 0.7", "there.__class__ = OtherPlace",
+         "places['first'] = there", "Amount.__eq__ = lambda self, other: True",
+         "Amount.__float__ = lambda self: 0.1"),
+    ),
+    Outside(
+        IMPORTED,
+        ("with_name({v})", "with_module({v})", "with_what_comes({v})", "with_later({v})",
+         "with_builtin({v})", "sum(map(with_name, [{v}, 0.4]))"),
+        ("sys.modules['elsewhere_of_programs'].rate = 0.8",
+         "sys.modules['elsewhere_of_programs'].bend = np.cos",
+         "sys.modules['elsewhere_of_programs'].later = 0.6", "later_gain = 0.9",
+         "len = lambda found: 3"),
+    ),
     Outside(
         SPACE,
         ("space.gain * {v}", "space.inner.q * {v}", "sum(space.items) * {v}", "space.bend({v})",
