@@ -363,3 +363,34 @@ def test_the_loops_of_a_rule_go_over_arguments() -> None:
         return np.sum(a * b**2)
 
     assert_gradient(gradient, f, np.array([0.3, -0.5, 0.8]))
+
+
+def test_an_array_in_another_byte_order_has_extremes() -> None:
+    # Its dtype was asked of a sum, which takes no byte order.
+    x = np.array([[0.3, -0.5], [0.8, 0.1]], ">f8")
+
+    found = grad(lambda x: np.sum(np.max(x, axis=0)))(x)
+
+    np.testing.assert_array_equal(found, [[0.0, 0.0], [1.0, 1.0]])
+
+
+@pytest.mark.parametrize("name", ["T", "shape", "copy"])
+def test_a_python_number_has_no_attributes_of_arrays(name: str) -> None:
+    def f(x):
+        try:
+            getattr(x, name)
+        except AttributeError:
+            return 5.0 * x
+        return 3.0 * x
+
+    assert grad(f)(2.0) == 5.0
+    assert grad(f)(np.float64(2.0)) == 3.0
+    with pytest.raises(AttributeError, match=f"'float' object has no attribute '{name}'"):
+        grad(lambda x: x * getattr(x, name))(2.0)
+
+
+def test_a_copy_of_a_numpy_number_is_a_number() -> None:
+    value, slope = value_and_grad(lambda x: x.copy() * 2)(np.float32(0.5))
+
+    assert type(value) is np.float32
+    assert slope == 2.0

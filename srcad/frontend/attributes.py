@@ -113,13 +113,7 @@ def _of_value(s: Session, box: Value, name: str) -> Box:
 
 def _of_number(s: Session, box: Value, name: str) -> Box:
     assert isinstance(box.type, Numeric)
-    if name in REFUSED_ATTRIBUTES:
-        s.refuse(
-            errors.UnsupportedSyntaxError,
-            f"cannot differentiate through '.{name}'",
-            why="it shows the memory of the array, not its value.",
-            help=(REFUSED_ATTRIBUTES[name] or "compute it outside the function",),
-        )
+    _check_attribute(s, box.type, name)
     rank = None if box.type.shape is None else len(box.type.shape)
     match name:
         case "shape":
@@ -144,6 +138,21 @@ def _of_number(s: Session, box: Value, name: str) -> Box:
             return _bytes_of(s, box, name)
         case _:
             return MethodBox(box, name)
+
+
+def _check_attribute(s: Session, type_: Numeric, name: str) -> None:
+    """Refuse what shows an array's memory; a Python number has no attributes of arrays."""
+    if name in REFUSED_ATTRIBUTES:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot differentiate through '.{name}'",
+            why="it shows the memory of the array, not its value.",
+            help=(REFUSED_ATTRIBUTES[name] or "compute it outside the function",),
+        )
+    is_known = hasattr(float, name) or hasattr(int, name)
+    if type_.is_python and not is_known and not s.frame.trusted:
+        own = {"i": "int", "b": "bool"}.get(type_.kind, "float")
+        raises(s, AttributeError, f"{own!r} object has no attribute {name!r}")
 
 
 def _bytes_of(s: Session, box: Value, name: str) -> Box:

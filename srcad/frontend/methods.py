@@ -122,7 +122,9 @@ def _astype(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, 
 
 
 def _copy(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    """``x.copy()`` is laid out in C order, ``np.copy(x)`` as `x` is."""
+    """``x.copy()`` is laid out in C order, ``np.copy(x)`` as `x` is; a number stays one."""
+    if isinstance(receiver.type, Numeric) and receiver.type.form == "numpy":
+        return s.box(receiver)
     rank = receiver.type.shape if isinstance(receiver.type, Numeric) else None
     if rank is not None and len(rank) < 2:
         return s.emit(np.copy, receiver)

@@ -119,7 +119,7 @@ def shared(y_bar, a, owners, axis, perhaps_none):
     if axis is None:
         heads = int(np.count_nonzero(owners))
     else:
-        heads = np.sum(owners, axis=axis, keepdims=True, dtype=a.dtype)
+        heads = np.sum(owners, axis=axis, keepdims=True, dtype=a.dtype.type)
     if perhaps_none:
         heads = heads + (heads == 0)
     return y_bar / heads * owners
