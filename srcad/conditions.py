@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from srcad.overlaps import backward_axes
-from srcad.paths import EACH, Path, follow, read
+from srcad.paths import EACH, Path, follow, is_filled, read
 from srcad.request import code_of
 from srcad.types import (
     Assumption,
@@ -205,13 +205,23 @@ class Conditions:
                 self.add(f"{first}.flags.c_contiguous")
             case "backward":
                 self.add(f"{self.constant(backward_axes)}({first}) == {expected}")
-            case "has" | "lacks":
-                negated = "not " if kind == "lacks" else ""
-                self.add(f"{negated}{self.constant(hasattr)}({first}, {expected!r})")
-            case "unset":
-                self.add(f"{expected!r} not in {first}")
             case "equals":
                 self.equals(first, self.names.get(path, first), expected)
+            case _:
+                self.add(self._presence(first, kind, expected))
+
+    def _presence(self, first: str, kind: str, expected: Any) -> str:
+        """Whether something still is there, or still is not."""
+        match kind:
+            case "has":
+                return f"{self.constant(hasattr)}({first}, {expected!r})"
+            case "lacks":
+                return f"not {self.constant(hasattr)}({first}, {expected!r})"
+            case "unset":
+                return f"{expected!r} not in {first}"
+            case "empty":
+                return f"not {self.constant(is_filled)}({first})"
+        raise KeyError(kind)
 
     def _code(self, code: CodeType | None) -> str:
         """A code object; None is that of the function itself, which must not be held."""

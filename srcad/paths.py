@@ -98,6 +98,15 @@ def spelled(path: Path) -> str:
     return text
 
 
+def is_filled(cell: Any) -> bool:
+    """Whether a cell of a closure holds something."""
+    try:
+        cell.cell_contents  # noqa: B018 - reading an empty cell raises
+    except ValueError:
+        return False
+    return True
+
+
 def _global(function: Any, name: str) -> Any:
     space = function.__globals__
     return space[name] if name in space else getattr(builtins, name)

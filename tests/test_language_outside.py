@@ -399,6 +399,17 @@ def test_another_code_of_a_function_that_is_given_is_seen(monkeypatch) -> None:
     np.testing.assert_allclose(grad(calls)(X, twice), 6 * X)
 
 
+def test_a_name_of_the_function_around_may_be_bound_later() -> None:
+    def f(x):
+        return late * x
+
+    slope = grad(f)
+    with pytest.raises(NameError, match="cannot access free variable 'late'"):
+        slope(1.0)
+    late = 3.0
+    assert slope(1.0) == 3.0
+
+
 # ----------------------------------------------------------------- what is never reached
 def with_a_module_that_is_not_there(x):
     try:

@@ -39,7 +39,8 @@ class Frame:
     `awaited` counts the ``finally`` clauses that run, and read names, also after a ``return``.
     `missed` are the names that were read where nothing was bound to them; `site` is the place of
     the call; `hidden` are the names of the comprehensions that are being read, `borrowed` those of
-    the one that the function was made in.
+    the one that the function was made in; `unfilled` are the places of the cells that hold
+    nothing.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Frame:
     globals: dict[str, Any]
     env: Env = field(default_factory=dict)
     cells: dict[str, Any] = field(default_factory=dict)
+    unfilled: dict[str, int] = field(default_factory=dict)
     local: frozenset[str] = frozenset()
     path: Path | None = None
     outer: Frame | None = None

@@ -31,6 +31,7 @@ from srcad.frontend.source import definition
 from srcad.frontend.statements import lower_statements, set_return
 from srcad.frontend.syntax import bound_names, calls_itself
 from srcad.ir.core import NONE, RETURN, Location, Value
+from srcad.paths import is_filled
 from srcad.records import dataclass, field
 
 TRUSTED_PREFIX = "srcad."
@@ -61,18 +62,14 @@ def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
     node = source.tree
     if not isinstance(node, ast.FunctionDef | ast.Lambda):
         refuse_without_result(function.__name__, source.location(node))
-    cells = {
-        name: cell.cell_contents
-        for name, cell in zip(
-            function.__code__.co_freevars, function.__closure__ or (), strict=True
-        )
-        if _filled(cell)
-    }
+    names = function.__code__.co_freevars
+    cells = dict(zip(names, function.__closure__ or (), strict=True))
     frame = Frame(
         name=function.__name__,
         file=source.file,
         globals=function.__globals__,
-        cells=cells,
+        cells={name: cell.cell_contents for name, cell in cells.items() if is_filled(cell)},
+        unfilled={name: k for k, name in enumerate(names) if not is_filled(cells[name])},
         local=bound_names(node),
         path=path,
         trusted=trusted,
@@ -97,14 +94,6 @@ def refuse_without_result(name: str, where: Location | None) -> NoReturn:
         why="it is a generator or a coroutine: it has no one result.",
         help=("return a list or an array",),
     )
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 - reading an empty cell raises
-    except ValueError:
-        return False
-    return True
 
 
 def is_recursive(s: Session, callee: Callee) -> bool:

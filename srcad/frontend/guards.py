@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from srcad.frontend.scope import Session
 
 GuardKind = Literal[
-    "is", "code", "equals", "class", "contiguous", "backward", "has", "lacks", "unset"
+    "is", "code", "equals", "class", "contiguous", "backward", "has", "lacks", "unset", "empty"
 ]
 
 
@@ -26,7 +26,7 @@ class Guard:
     same constant (type and value); ``"class"``: an instance of exactly the same class;
     ``"contiguous"``: an array whose entries lie next to each other; ``"backward"``: an array that
     runs backwards along these axes; ``"has"`` and ``"lacks"``: an object with, or without, this
-    attribute; ``"unset"``: a dict without this key.
+    attribute; ``"unset"``: a dict without this key; ``"empty"``: a cell that holds nothing.
     """
 
     path: Path

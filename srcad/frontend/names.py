@@ -13,6 +13,7 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.boxes import UNBOUND, Box, Path, Stale, Static, Unbound
+from srcad.frontend.known import raises
 from srcad.frontend.scope import Diverges, Frame, Session
 from srcad.frontend.stale import refuse_stale
 from srcad.ir import primitives
@@ -40,6 +41,8 @@ def lookup(s: Session, name: str) -> Box:
             step = ("cell", name)
             path = None if frame.path is None else (*frame.path, step)
             return box_of_object(s, frame.cells[name], path)
+        if name in frame.unfilled:
+            _unfilled(s, frame, name)
         if frame.outer is None:
             break
         if name in frame.borrowed and name not in frame.outer.hidden:
@@ -47,6 +50,18 @@ def lookup(s: Session, name: str) -> Box:
         frame = frame.outer
     assert frame is not None
     return global_name(s, frame, name)
+
+
+def _unfilled(s: Session, frame: Frame, name: str) -> None:
+    """The plain call raises here until the function around has bound the name."""
+    if frame.path is not None:
+        cell = ("attr", "__closure__"), ("item", frame.unfilled[name])
+        s.guard((*frame.path, *cell), "empty", None)
+    message = (
+        f"cannot access free variable {name!r} "
+        "where it is not associated with a value in enclosing scope"
+    )
+    raises(s, NameError, message)
 
 
 def _refuse_ended(s: Session, name: str) -> NoReturn:
