@@ -37,7 +37,7 @@ from srcad.paths import is_besides_arguments, read, spelled
 from srcad.product import Product
 from srcad.records import replace
 from srcad.request import Parameter, Place, Request, code_of, module_of, name_of, parameters_of
-from srcad.signature import describe, generic, is_in_c_order
+from srcad.signature import LARGEST_DICT, describe, generic, is_in_c_order
 from srcad.transforms.split import split
 from srcad.types import Facts, Fixed, Numeric, Opaque, Type, array_type
 
@@ -159,6 +159,13 @@ def refuse_inert(
             continue
         name = parameters[position].name
         type_ = types[name]
+        if isinstance(type_, Opaque) and type_.cls is dict:
+            raise UnsupportedTypeError(
+                f"argument {name!r} of {made.name!r} is a dict of more than {LARGEST_DICT} entries",
+                where=made.where,
+                why="each entry of a dict is a variable of its own.",
+                help="join entries in arrays, or in dicts inside the dict",
+            )
         if isinstance(type_, Opaque):
             kind = type_.cls.__name__ if type_.cls else "object"
             raise UnsupportedTypeError(

@@ -40,7 +40,7 @@ from srcad.types import (
 )
 
 _LONGEST_STATIC = 64
-_LARGEST_DICT = 256
+LARGEST_DICT = 256
 _DEEPEST = 16
 _NUMBERS = frozenset("biufc")
 _SIMPLE = (bool, str, bytes, type(None), type, np.dtype, enum.Enum, type(Ellipsis))
@@ -238,7 +238,7 @@ def parts_of(value: Any) -> Parts | None:
     if cls is tuple:
         return None, value, tuple, "item"
     if cls is dict:
-        if len(value) > _LARGEST_DICT:
+        if len(value) > LARGEST_DICT:
             return None
         return tuple(value), tuple(value.values()), dict, "item"
     fields = fields_of(cls)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from srcad import errors, grad
 from srcad.paths import Unreadable, read
 from srcad.signature import describe, generic
 from srcad.types import Facts, Fixed, ListOf, Numeric, Opaque, TupleOf, at_least, is_one, same
@@ -200,3 +201,11 @@ def test_a_path_to_nothing_is_unreadable(path):
 def test_the_same_pattern_has_the_same_text():
     assert isinstance(describe((1.0,), P, Facts()), TupleOf)
     assert shown(np.ones((2, 2))) == shown(np.ones((9, 1)))
+
+
+def test_a_dict_of_too_many_entries_says_so() -> None:
+    """It was said to have no derivative."""
+    many = {f"k{k}": np.ones(2) for k in range(300)}
+
+    with pytest.raises(errors.UnsupportedTypeError, match="a dict of more than 256 entries"):
+        grad(lambda p: np.sum(p["k0"]))(many)
