@@ -376,3 +376,21 @@ def test_the_gradient_of_a_list_of_different_things_is_a_list() -> None:
     assert_close(pullback(f, t)[1](1.0)[0], want)
     second = grad(lambda t: (g := grad(f)(t))[0] * g[1][0] + g[1][1][0])(t)
     assert_close(second, [2.0, [1.0, (0.0, 0.0)], {"a": [0.0 * V, 0.0]}])
+
+
+TABLE = {0: 1.0, 1: 2.0}
+
+
+def axes_of_a_dict(x):
+    axes = len(np.shape(TABLE)) + np.asarray(TABLE).ndim + np.ndim({"a": x})
+    return x * (1.0 + axes) * np.asarray(TABLE).size
+
+
+def axes_of_a_list_of_dicts(x):
+    return x * len(np.shape([TABLE, {"a": 1.0}]))
+
+
+@pytest.mark.parametrize("f", [axes_of_a_dict, axes_of_a_list_of_dicts])
+def test_a_dict_is_one_thing_to_numpy(f) -> None:
+    # It was taken for the sequence of its values, where all of it was known.
+    assert grad(f)(0.5) == f(1.0) == 1.0

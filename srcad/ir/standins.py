@@ -96,8 +96,9 @@ def fallback(target: Any) -> Type:
 def is_known(type_: Type) -> bool:
     """Whether a stand-in can be made for a type, with choices for what it leaves open."""
     match type_:
-        case TupleOf(items):
-            return all(is_known(t) for t in items)
+        case TupleOf(items, cls=cls):
+            # A dict or an object is one thing to NumPy, not the sequence of its parts.
+            return issubclass(cls, tuple | list) and all(is_known(t) for t in items)
         case ListOf(item):
             return isinstance(item, Numeric) or (isinstance(item, ListOf) and is_known(item))
         case _:
