@@ -166,6 +166,19 @@ def stays(array: Any, index: Any) -> Any:
     return (last[places.ravel()] == order).reshape(places.shape)
 
 
+def rounded(y: Any, function: Any, place: Any, a: Any, b: Any = None) -> Any:
+    """The result `y` of a ufunc of `a` (and `b`), rounded as where it is written into `place`.
+
+    NumPy's loops over entries that lie in order round the last digit of some functions in another
+    way than those that step backwards.
+    """
+    turned = tuple(slice(None, None, -1 if stride < 0 else 1) for stride in place.strides)
+    if np.shape(y) != place.shape or all(part.step == 1 for part in turned):
+        return y
+    out = np.empty_like(place[turned])[turned]
+    return function(a, out=out) if b is None else function(a, b, out=out)
+
+
 def shuffled(generator: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
     """A shuffled copy of an array: one draw of the user's generator."""
     result = x.copy()

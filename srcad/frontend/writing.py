@@ -13,10 +13,12 @@ from srcad.frontend.boxes import Box, SliceBox, Static, TupleBox
 from srcad.frontend.builtin import read
 from srcad.frontend.meanings import meaning
 from srcad.frontend.noting import flat
+from srcad.frontend.places import Step
 from srcad.frontend.rooms import attempts
 from srcad.frontend.scope import Session
-from srcad.frontend.storage import is_array
+from srcad.frontend.storage import is_array, origin
 from srcad.ir import primitives
+from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.memory import reads_a_copy
 from srcad.rules.indexing import along
@@ -25,6 +27,12 @@ from srcad.types import Numeric
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]
 NOTHING = Static(None)
+# Ufuncs that round correctly, wherever their operands lie.
+_EXACT = frozenset(
+    {np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.absolute, np.fabs,
+     np.sqrt, np.square, np.reciprocal, np.maximum, np.minimum, np.fmax, np.fmin, np.sign, np.rint,
+     np.floor, np.ceil, np.trunc, np.copysign}
+)  # fmt: skip
 
 
 def target_array(s: Session, box: Box, what: str) -> Value:
@@ -215,10 +223,46 @@ def into(s: Session, callee: Static, args: Args, kwargs: Kwargs) -> Box | None:
         value = s.invoke(s, callee, args, rest)
         kept_array = kept.box
     assert isinstance(kept_array, Value)
+    if isinstance(function, np.ufunc) and function not in _EXACT and not rest:
+        value = _rounded(s, function, kept_array, args, value)
     if where is not None:
         value = s.emit(np.where, where, value, kept_array)
     stores.check_cast(s, kept_array, value)
     return stores.store(s, kept_array, stores.EVERYTHING, value)
+
+
+def _rounded(s: Session, function: np.ufunc, array: Value, args: Args, value: Box) -> Box:
+    """A result as it is rounded in a view that may run backwards.
+
+    Where NumPy finds that operands overlap with the view, it writes into a buffer first.
+    """
+    where = origin(s, array)
+    overlaps = any(
+        box is not array and not origin(s, box).everything.isdisjoint(where.objects)
+        for box in args
+        if isinstance(box, Value)
+    )
+    if overlaps or not isinstance(value, Value) or not _may_be_backward(where.steps):
+        return value
+    return s.emit(runtime.rounded, value, Const(function), array, *args, type=value.type)
+
+
+def _may_be_backward(steps: tuple[Step, ...] | None) -> bool:
+    for step in steps or ():
+        if step.target is operator.getitem:
+            if any(_steps_back(part) for part in parts_of(step.args[0])):
+                return True
+        elif step.target in (np.flip, np.flipud, np.fliplr, np.rot90):
+            return True
+    return False
+
+
+def _steps_back(part: Arg) -> bool:
+    """Whether a part of an index is a slice that may run backwards."""
+    if not isinstance(part, Display) or part.kind != "slice":
+        return False
+    step = part.items[2]
+    return not isinstance(step, Const) or (isinstance(step.value, int) and step.value < 0)
 
 
 # ------------------------------------------------------------------------------ methods

@@ -20,7 +20,7 @@ _OPERATORS = frozenset(
      operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le,
      operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len, builtins.float,
      builtins.int, builtins.bool, builtins.round, builtins.range, runtime.like, runtime.laid_out,
-     runtime.stays}
+     runtime.stays, runtime.rounded}
 )  # fmt: skip
 # NumPy functions whose result is always new memory.
 _FRESH_NAMES = (

@@ -256,7 +256,7 @@ OUTSIDE = (
          "sum([entry * {v} for entry in TABLE])", "sum(entry * {v} for entry in reversed(TABLE))",
          "sum(at * entry * {v} for at, entry in enumerate(TABLE))", "({v} if TABLE else 0.3)",
          "(0.2 if 0.4 in TABLE else {v})", "max(TABLE) * {v}"),
-        ("TABLE.append(0.7)", "TABLE[0] = 0.9", "TABLE[:] = [0.1]", "TABLE = [0.5, 0.6, 0.2]",
+        ("TABLE.append(0.7)", "TABLE[0] = 0.9", "TABLE[:] = [0.1, 0.6]", "TABLE = [0.5, 0.6, 0.2]",
          "TABLE.pop()", "TABLE.reverse()"),
     ),
     Outside(
