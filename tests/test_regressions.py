@@ -11,6 +11,7 @@ import pytest
 
 import srcad
 from srcad import testing
+from tests.adapter import evaluated
 from tests.numeric import assert_gradient
 
 
@@ -436,3 +437,41 @@ def test_rows_are_written_where_nobody_knows_how_they_lie() -> None:
     m = np.array([[0.969, 0.681, 0.75], [0.713, 0.538, 0.411]])
 
     assert_gradient(srcad.gradient, rows_of_arrays_that_have_changed_places, 0.5, m)
+
+
+class Tally:
+    """Adding in place is not what adding is, and a number times it is not its multiple."""
+
+    def __init__(self, level):
+        self.level = level
+
+    @classmethod
+    def made(cls, level):
+        return cls(level)
+
+    def __mul__(self, other):
+        return Tally(self.level * other.level)
+
+    def __rmul__(self, other):
+        return other * other * self.level
+
+    def __iadd__(self, other):
+        return Tally(self.level + 2.0 * other.level)
+
+
+def added_in_place(x):
+    tally = Tally.made(1.5)
+    tally = tally * tally
+    tally += tally
+    return 2.0 * x
+
+
+def times_a_product(x):
+    tally = Tally.made(1.5)
+    return x * (tally * tally)
+
+
+def test_a_product_of_objects_of_which_nothing_is_known_is_no_number() -> None:
+    assert evaluated(added_in_place, 0.3) == 0.6
+    with pytest.raises(srcad.errors.UnsupportedTypeError, match="Tally"):
+        srcad.grad(times_a_product)(0.3)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 import operator
 from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,11 @@ _REMEDIES = {
     "object": ("do the arithmetic with its attributes, or in a method of the class",),
     "operand": ("make it an array first:  np.asarray(...), or .filled(...) of a masked one",),
 }
+_OPERATIONS = frozenset(
+    {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+     operator.pow, operator.matmul, operator.neg, operator.pos, operator.invert, operator.and_,
+     operator.or_, operator.xor, operator.lshift, operator.rshift}
+)  # fmt: skip
 _KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, dict, range, slice)
 
 
@@ -60,6 +66,15 @@ def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Va
             why="only its class knows what the operation does.",
             help=_REMEDIES[_kind(target, arg)],
         )
+
+
+def is_of_unknown(s: Session, target: Any, arguments: Iterable[Arg]) -> bool:
+    """Whether arithmetic without a derivative may be that of an object of any class."""
+    if not isinstance(target, BuiltinFunctionType) or target not in _OPERATIONS:
+        return False
+    values = [a for a in arguments if isinstance(a, Value)]
+    unknown = any(v.type == OPAQUE for v in values) and s.active.isdisjoint(values)
+    return unknown and not s.frame.trusted
 
 
 def _is_arithmetic(target: Any) -> bool:

@@ -40,7 +40,7 @@ from srcad.frontend.boxes import (
     values_of,
 )
 from srcad.frontend.either import Either
-from srcad.frontend.foreign import check_operands
+from srcad.frontend.foreign import check_operands, is_of_unknown
 from srcad.frontend.frames import (
     DEAD,
     RETURN_NAME,
@@ -238,7 +238,8 @@ class Session:
         """Append a call and keep track of activity and of views."""
         arguments = tuple(self.arg(a) for a in args)
         keywords = tuple((k, self.arg(a)) for k, a in (kwargs or {}).items())
-        type = OPAQUE if effect and type is None else type  # asking for its type must not run it
+        unknown = effect or is_of_unknown(self, target, arguments)
+        type = OPAQUE if unknown and type is None else type  # asking for its type must not run it
         result = self.builder.call(
             target, *arguments, kwargs=keywords, effect=effect, type=type, hint=hint
         )

@@ -223,7 +223,7 @@ class _Check:
             value = self.f(*self.fresh())
         except Exception as error:
             raise Mismatch("invalid program", repr(error)) from None
-        if not isinstance(value, float):
+        if not isinstance(value, float | int):
             raise Mismatch("invalid program", f"returns {value!r}")
         return value
 
