@@ -475,3 +475,22 @@ def test_a_product_of_objects_of_which_nothing_is_known_is_no_number() -> None:
     assert evaluated(added_in_place, 0.3) == 0.6
     with pytest.raises(srcad.errors.UnsupportedTypeError, match="Tally"):
         srcad.grad(times_a_product)(0.3)
+
+
+def fills_and_averages(a):
+    start = a
+    try:
+        h = np.empty(3)
+        h[...] = a
+        a = h.sum()
+        a = a
+    except IndexError:
+        pass
+    g = 0.5
+    for _ in range(3):
+        g += a * np.mean(start)
+    return g - np.exp(-(np.mean(start) * np.mean(start)))
+
+
+def test_what_was_a_number_is_no_read_only_array_after_it_was_simplified() -> None:
+    testing.check_grads(fills_and_averages, (np.float64(0.6),), order=2)

@@ -33,6 +33,7 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.infer import result_type
+from srcad.ir.memory import has_storage
 from srcad.passes.purity import is_mergeable
 from srcad.passes.substitute import substituted, substituted_atom, substituted_call
 from srcad.records import dataclass, field, replace
@@ -202,7 +203,9 @@ class Rewriter:
             self.depth += 1
             for rewrite in _rewrites_of(call.target):
                 found = rewrite(self, call)
-                if found is not None and not isinstance(found, Display):
+                if found is None or isinstance(found, Display):
+                    continue
+                if has_storage(call.result) or not has_storage(found):  # a number stays one
                     found = self._of_same_dtype(found, call)
                     self.depth -= 1
                     return found
@@ -239,9 +242,7 @@ class Rewriter:
         self.homes[op.result] = self.open_blocks[-1]
 
     def _key(self, op: Call) -> Any:
-        if not is_mergeable(op):
-            return None
-        return (op.target, *op.args, *op.kwargs)
+        return (op.target, *op.args, *op.kwargs) if is_mergeable(op) else None
 
     def _reaches(self, earlier: Value, op: Call) -> bool:
         """Whether an equal value from before is in scope where `op` stands.
