@@ -189,6 +189,42 @@ def one_of_a_set(x):
     return 2.0 if mode in {Mode.FAST} else 3.0
 
 
+def one_of_a_set_of_objects(x):
+    return 2.0 if FIRST in {thing} else 3.0
+
+
+def how_many_objects(x):
+    return 1.0 * len({FIRST, thing})
+
+
+def how_many_of_a_list(x):
+    return 1.0 + [thing].count(FIRST) + 2.0 * (thing, SECOND).count(FIRST)
+
+
+def place_of_an_object(x):
+    return 2.0 + [thing, SECOND, FIRST].index(SECOND)
+
+
+def one_object_on_either_path(x):
+    chosen = FIRST if x[0] > 100 else thing
+    return chosen.size
+
+
+def one_object_before_a_loop_and_after_it(x):
+    chosen = FIRST
+    for _ in range(2):
+        chosen = thing
+    return chosen.size
+
+
+def one_object_in_some_trips(x):
+    chosen = FIRST
+    for v in x:
+        if v > 0.5:
+            chosen = thing
+    return chosen.size
+
+
 def by_member(x):
     return {Mode.FAST: 2.0, Mode.SLOW: 3.0}[mode]
 
@@ -318,6 +354,13 @@ FACTORS = [
     another_member,
     one_of_some_members,
     one_of_a_set,
+    one_of_a_set_of_objects,
+    how_many_objects,
+    how_many_of_a_list,
+    place_of_an_object,
+    one_object_on_either_path,
+    one_object_before_a_loop_and_after_it,
+    one_object_in_some_trips,
     by_member,
     matched_member,
     place_of_a_member,

@@ -27,6 +27,7 @@ from srcad.frontend.indexing import getitem
 from srcad.frontend.known import (
     as_list,
     asks_its_class,
+    is_settled,
     known,
     of_constant,
     raises,
@@ -278,10 +279,11 @@ def _begins(start: Box) -> bool:
 def found(s: Session, question: Any, box: Box, value: Box) -> Box:
     """``items.index(value)`` and ``items.count(value)``."""
     items = box.items if isinstance(box, ListBox | TupleBox) else None
-    if items is not None and all(isinstance(i, Static) for i in (*items, value)):
-        constants = [i.value for i in items if isinstance(i, Static)]
+    asked = [i for i in (*(items or ()), value) if isinstance(i, Static) and is_settled(s, i)]
+    if items is not None and len(asked) == len(items) + 1:
+        *constants, wanted = [i.value for i in asked]
         try:
-            return Static(question(constants, known(s, value, "the item looked for")))
+            return Static(question(constants, wanted))
         except ValueError:
             raises(s, ValueError, "the item is not in the list")
     return s.emit(question, box, value, type=INT)

@@ -13,7 +13,7 @@ from srcad import errors
 from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import Box, DictBox, FunctionBox, IterBox, ListBox, Static, TupleBox
 from srcad.frontend.forms import bind, lower, lower_each, lowers
-from srcad.frontend.known import known, spread, unpacked
+from srcad.frontend.known import is_settled, known, spread, unpacked
 from srcad.frontend.names import lookup
 from srcad.frontend.operators import operate
 from srcad.frontend.questions import is_of_users
@@ -126,7 +126,7 @@ def list_display(s: Session, node: ast.List) -> Box:
 def set_display(s: Session, node: ast.Set) -> Box:
     """``{a, b}`` of things that are known now."""
     items = starred(s, node.elts)
-    if all(isinstance(item, Static) for item in items):
+    if all(isinstance(item, Static) and is_settled(s, item) for item in items):
         return Static(frozenset(item.value for item in items if isinstance(item, Static)))
     if s.is_active(*items):
         refuse_set(s, node)

@@ -21,6 +21,7 @@ from srcad.frontend.boxes import (
     same_structure,
 )
 from srcad.frontend.carried import Memory
+from srcad.frontend.known import same_constant
 from srcad.frontend.scope import Frame, Session
 from srcad.frontend.syntax import (
     holds_functions,
@@ -110,9 +111,7 @@ def covers(s: Session, known: Box, end: Box) -> bool:
     if isinstance(known, Value):
         return _value_covers(s, known, end)
     if isinstance(known, Static) and isinstance(end, Static):
-        return known.value is end.value or (
-            type(known.value) is type(end.value) and repr(known.value) == repr(end.value)
-        )
+        return same_constant(s, known, end)
     if same_structure(known, end):
         assert isinstance(known, Structure)
         assert isinstance(end, Structure)

@@ -9,6 +9,8 @@ import operator
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from srcad import errors
 from srcad.frontend.boxes import (
     Box,
@@ -22,7 +24,7 @@ from srcad.frontend.boxes import (
     Structure,
     TupleBox,
 )
-from srcad.frontend.questions import is_of_users
+from srcad.frontend.questions import is_of_users, is_plain
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
@@ -68,6 +70,27 @@ def is_settled(s: Session, box: Static) -> bool:
         return False
     pinned(s, box)
     return True
+
+
+def same_constant(s: Session, a: Static, b: Static) -> bool:
+    """Whether two constants are one: one object, or equal plain data.
+
+    Two places outside that hold one object now are taken for granted to do so from now on.
+    """
+    if a.value is b.value:
+        if a.path != b.path:
+            pinned(s, a)
+            pinned(s, b)
+        return True
+    alike = type(a.value) is type(b.value) and not isinstance(a.value, type)
+    return alike and _is_plain_data(a.value) and repr(a.value) == repr(b.value)
+
+
+def _is_plain_data(value: Any) -> bool:
+    """Whether a constant is told by its text: a number, text, something made of these."""
+    if isinstance(value, tuple | frozenset):
+        return all(_is_plain_data(item) for item in value)
+    return is_plain(value) or isinstance(value, range | np.generic | np.dtype)
 
 
 def known(s: Session, box: Box, what: str, node: ast.AST | None = None) -> Any:

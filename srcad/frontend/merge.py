@@ -18,8 +18,8 @@ from srcad.frontend.boxes import (
     values_of,
 )
 from srcad.frontend.either import Either
+from srcad.frontend.known import same_constant
 from srcad.frontend.meetings import settle_aliases
-from srcad.frontend.questions import is_plain
 from srcad.frontend.scope import DEAD, RETURN_NAME, Env, Session
 from srcad.frontend.storage import (
     Origin,
@@ -86,7 +86,7 @@ class Meeting:
     def _box(self, a: Box, b: Box, hint: str | None) -> Box:
         if isinstance(b, Stale):
             return b
-        if isinstance(a, Stale) or _is_same(a, b):
+        if isinstance(a, Stale) or _is_same(self.session, a, b):
             return a
         if same_structure(a, b):
             assert isinstance(a, Structure)
@@ -278,17 +278,10 @@ def _hint(a: Atom, b: Atom) -> str | None:
     return next((x.hint for x in (a, b) if isinstance(x, Value) and x.hint), None)
 
 
-def _is_same(a: Box, b: Box) -> bool:
+def _is_same(s: Session, a: Box, b: Box) -> bool:
     if isinstance(a, FunctionBox) and isinstance(b, FunctionBox) and a.node is b.node:
         return True  # its free names are looked up when it is called
-    return a is b or (isinstance(a, Static) and isinstance(b, Static) and _same_static(a, b))
-
-
-def _same_static(a: Static, b: Static) -> bool:
-    if a.value is b.value:
-        return True
-    plain = type(a.value) is type(b.value) and is_plain(a.value)
-    return plain and not isinstance(a.value, type) and repr(a.value) == repr(b.value)
+    return a is b or (isinstance(a, Static) and isinstance(b, Static) and same_constant(s, a, b))
 
 
 @dataclass(eq=False)
