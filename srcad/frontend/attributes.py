@@ -209,8 +209,7 @@ def _of_bases(s: Session, box: Super, name: str) -> Box:
             if found is object.__init__:
                 return Static(found)
             return member(s, owner, found, path)
-    raises(s, AttributeError, f"'super' object has no attribute {name!r}")
-    raise AssertionError
+    return raises(s, AttributeError, f"'super' object has no attribute {name!r}")
 
 
 def _class_of(s: Session, owner: Box) -> tuple[type, Path | None]:
@@ -323,7 +322,7 @@ def _held(s: Session, box: Static, name: str) -> Any:
         return getattr(box.value, name)
     except AttributeError as error:
         s.guard(box.path, "lacks", name)
-        return raises(s, AttributeError, str(error))
+        raises(s, AttributeError, str(error))
 
 
 def _is_own(value: Any, name: str) -> bool:

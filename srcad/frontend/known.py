@@ -7,7 +7,7 @@ import enum
 import inspect
 import operator
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -112,7 +112,7 @@ def known(s: Session, box: Box, what: str, node: ast.AST | None = None) -> Any:
     raise NeedsStatic(error)
 
 
-def raises(s: Session, error: type[Exception], message: str) -> Any:
+def raises(s: Session, error: type[Exception], message: str) -> NoReturn:
     """The plain call raises here."""
     s.emit(primitives.raise_, s.emit(error, Const(message)), effect=True)
     raise Diverges

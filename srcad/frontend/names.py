@@ -52,7 +52,7 @@ def lookup(s: Session, name: str) -> Box:
     return global_name(s, frame, name)
 
 
-def _unfilled(s: Session, frame: Frame, name: str) -> None:
+def _unfilled(s: Session, frame: Frame, name: str) -> NoReturn:
     """The plain call raises here until the function around has bound the name."""
     if frame.path is not None:
         cell = ("attr", "__closure__"), ("item", frame.unfilled[name])
@@ -83,11 +83,10 @@ def global_name(s: Session, frame: Frame, name: str) -> Box:
         return box_of_object(s, getattr(builtins, name), path)
     if frame.path is not None:
         s.guard((*frame.path, ("attr", "__globals__")), "unset", name)
-    unbound(s, name, local=False)
-    raise AssertionError
+    return unbound(s, name, local=False)
 
 
-def unbound(s: Session, name: str, *, local: bool) -> None:
+def unbound(s: Session, name: str, *, local: bool) -> NoReturn:
     """The plain call raises here, so the compiled one does."""
     kind = UnboundLocalError if local else NameError
     message = (
