@@ -26,10 +26,11 @@ from srcad.frontend.generators import is_drawn, is_lazy, prelude_generator, refu
 from srcad.frontend.known import known, of_constant, raises, spread, static_items
 from srcad.frontend.meanings import meaning
 from srcad.frontend.operators import operate
+from srcad.frontend.questions import is_index
 from srcad.frontend.rooms import sequences
 from srcad.frontend.scope import Session
 from srcad.ir.core import Value
-from srcad.types import ListOf, Numeric
+from srcad.types import INT, ListOf, Numeric
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]
@@ -54,7 +55,7 @@ def range_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 def _count(s: Session, box: Box) -> Box:
     """An integer as a bound: the derivative ends here."""
-    return box
+    return s.box(s.emit(operator.index, box, type=INT)) if is_index(box) else box
 
 
 @meaning(zip)
@@ -73,7 +74,7 @@ def zip_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 @meaning(enumerate)
 def enumerate_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``enumerate(items, start)``."""
-    start = args[1] if len(args) > 1 else kwargs.get("start", Static(0))
+    start = _count(s, args[1] if len(args) > 1 else kwargs.get("start", Static(0)))
     if is_lazy(args[0]):
         return prelude_generator(s, prelude.enumerated, args[0], start)
     count = sequences.length(s, args[0])
@@ -87,7 +88,9 @@ def enumerate_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 
 @meaning(reversed)
 def reversed_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``reversed(items)``."""
+    """``reversed(items)``; an object may have a way of its own."""
+    if is_drawn(args[0]) and not s.is_active(args[0]):
+        return None
     return IterBox("reversed", (args[0],))
 
 

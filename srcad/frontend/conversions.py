@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import inspect
 import operator
 import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.names import is_stable
 from srcad.frontend.objects import class_path
 from srcad.frontend.operators import operate
-from srcad.frontend.questions import has_dtype, is_of_users
+from srcad.frontend.questions import has_dtype, is_asked, is_of_users
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
@@ -160,6 +162,10 @@ def callable_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     box = args[0]
     if isinstance(box, Static):
         return Static(callable(box.value))
+    if isinstance(box, RecordBox):
+        return Static(any("__call__" in vars(cls) for cls in box.cls.__mro__))
+    if is_asked(box):
+        return None
     return Static(isinstance(box, FunctionBox | BoundBox))
 
 
@@ -187,13 +193,20 @@ def hasattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
         return Static(found)
     if isinstance(box, RecordBox) and name in box.keys:
         return Static(True)
-    answers = {hasattr(cls, name) for cls in _classes_of(box)}
+    answers = {hasattr(cls, name) and not _is_slot(cls, name) for cls in _classes_of(box)}
     if len(answers) != 1:
         return None
     found = answers.pop()
+    if not found and is_asked(box):
+        return None  # the object may have what its class has not
     if isinstance(box, RecordBox):
         s.guard(class_path(s, box), "has" if found else "lacks", name)
     return Static(found)
+
+
+def _is_slot(cls: type, name: str) -> bool:
+    """Whether a class only keeps a place for an attribute: ``__slots__``."""
+    return isinstance(inspect.getattr_static(cls, name, None), types.MemberDescriptorType)
 
 
 def _classes_of(box: Box) -> tuple[type, ...]:
@@ -238,9 +251,9 @@ def float_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def int_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``int(x)``: no derivative flows through it, but from an integer to itself."""
     box = args[0] if args else Static(0)
+    base = (*args[1:], *kwargs.values())
     if isinstance(box, Static) and box.atom is None and not is_of_users(box):
         with contextlib.suppress(Exception):
-            base = (*args[1:], *kwargs.values())
             return Static(int(box.value, *[known(s, b, "a base") for b in base]))
     if (
         isinstance(box, Value)
@@ -249,7 +262,7 @@ def int_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
         and box.type.kind == "i"
     ):
         return box
-    result = s.emit(int, box, type=INT)
+    result = s.emit(int, box, *base, type=INT)
     s.active.discard(result)
     return result
 
@@ -272,6 +285,8 @@ def pow_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 @meaning(divmod)
 def divmod_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``divmod(x, n)``."""
+    if any(map(is_asked, args)):
+        return None
     return TupleBox((operate(s, operator.floordiv, *args), operate(s, operator.mod, *args)))
 
 

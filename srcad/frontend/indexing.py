@@ -16,11 +16,12 @@ from srcad.frontend.known import known
 from srcad.frontend.layout import shape_of
 from srcad.frontend.names import box_of_object
 from srcad.frontend.objects import special
+from srcad.frontend.questions import is_asked, is_index
 from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.united import box_type
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import Numeric
+from srcad.types import INT, Numeric
 
 _FEW_KEYS = 16
 
@@ -50,14 +51,24 @@ def getitem(s: Session, box: Box, index: Box) -> Box:
             return _looked_up(s, box, index, 0)
         return _dict_item(s, box, known(s, index, "a dict key"))
     if isinstance(box, TupleBox | ListBox):
-        return _sequence_item(s, box, index)
+        return _sequence_item(s, box, as_index(s, index))
     own = special(s, box, "__getitem__", index)
     if own is not None:
         return own
+    if not is_asked(box) or (isinstance(box, Static) and isinstance(box.value, range)):
+        index = as_index(s, index)
     if isinstance(box, RecordBox) and issubclass(box.cls, tuple):
         return _sequence_item(s, TupleBox(box.items), index)
     found = _item_of_object(s, box, index) if isinstance(box, Static) else None
     return s.box(s.emit(operator.getitem, box, index)) if found is None else found
+
+
+def as_index(s: Session, index: Box) -> Box:
+    """An index; what an object stands for is asked at the call."""
+    if isinstance(index, SliceBox):
+        bounds = (index.start, index.stop, index.step)
+        return SliceBox(*(as_index(s, bound) for bound in bounds))
+    return s.box(s.emit(operator.index, index, type=INT)) if is_index(index) else index
 
 
 def _item_of_object(s: Session, box: Static, index: Box) -> Box | None:

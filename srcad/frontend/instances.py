@@ -27,13 +27,15 @@ from srcad.frontend.known import known
 from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.names import lookup
 from srcad.frontend.objects import delete_attribute, replace, set_attribute, special
+from srcad.frontend.questions import is_asked
 from srcad.frontend.rooms import sequences
 from srcad.frontend.scope import Session
 from srcad.ir.core import Value
-from srcad.types import ListOf, Numeric
+from srcad.types import ListOf, Numeric, Opaque
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]
+_STATE = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what copying asks
 
 
 # ------------------------------------------------------------------------------ attributes
@@ -117,6 +119,11 @@ def asdict(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def copy_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``copy.copy(x)``."""
     box = args[0]
+    if is_asked(box):
+        return None
+    own = _own_copy(s, box, "__copy__")
+    if own is not None:
+        return own
     if isinstance(box, Structure):
         return shallow(box)
     if isinstance(box, Value) and isinstance(box.type, ListOf):
@@ -127,6 +134,8 @@ def copy_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 @meaning(copy.deepcopy)
 def deepcopy(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``copy.deepcopy(x)``."""
+    if is_asked(args[0]):
+        return None
     return deep(s, args[0])
 
 
@@ -147,15 +156,40 @@ def deep(s: Session, box: Box, done: dict[int, tuple[Box, Box]] | None = None) -
     """A copy of everything inside; what was one object stays one."""
     done = {} if done is None else done
     if id(box) not in done:
-        if isinstance(box, Structure):
-            made: Box = rebuilt(box, tuple(deep(s, part, done) for part in box.items))
+        own = _own_copy(s, box, "__deepcopy__", DictBox((), ()))
+        if own is not None:
+            made = own
+        elif isinstance(box, Structure):
+            made = rebuilt(box, tuple(deep(s, part, done) for part in box.items))
         else:
             made = _copied_value(s, box)
         done[id(box)] = (box, made)
     return done[id(box)][1]
 
 
+def _own_copy(s: Session, box: Box, name: str, *args: Box) -> Box | None:
+    """What the class of an object made here says that a copy of it is."""
+    if not isinstance(box, RecordBox):
+        return None
+    own = special(s, box, name, *args)
+    if own is None and any(_has_own(box.cls, state) for state in _STATE):
+        return s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot copy a {box.cls.__name__!r}",
+            why="its class says how it is pickled, and so how it is copied.",
+            help=(f"write '{box.cls.__name__}.{name}'",),
+        )
+    return own
+
+
+def _has_own(cls: type, name: str) -> bool:
+    """Whether a class has a method that not every object has."""
+    return getattr(cls, name, None) is not getattr(object, name, None)
+
+
 def _copied_value(s: Session, box: Box) -> Box:
+    if is_asked(box):
+        return s.box(s.emit(copy.deepcopy, box, effect=True, type=Opaque()))
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.form == "array":
         return s.emit(np.copy, box)
     if isinstance(box, Value) and isinstance(box.type, ListOf):

@@ -115,3 +115,20 @@ def has_dtype(box: Box, dtype: Box) -> bool | None:
 def is_of_users(box: Static) -> bool:
     """Whether an object is reached anew at every call, and is neither code nor plain data."""
     return box.path is not None and not isinstance(box.value, _PLAIN)
+
+
+def is_asked(box: Box) -> bool:
+    """Whether what a builtin makes of something is up to a class that is asked at the call."""
+    if isinstance(box, Static):
+        return is_of_users(box)
+    if not isinstance(box, Value) or not isinstance(box.type, Opaque):
+        return False
+    return box.type.cls is None or box.type.cls.__module__ not in ("builtins", "numpy")
+
+
+def is_index(box: Box) -> bool:
+    """Whether an object of a class of its own stands for an integer."""
+    if not is_asked(box):
+        return False
+    cls = type(box.value) if isinstance(box, Static) else getattr(box, "type").cls  # noqa: B009
+    return not issubclass(cls or int, int) and hasattr(cls, "__index__")
