@@ -27,6 +27,7 @@ from srcad.frontend.boxes import (
     mutable_parts,
     values_of,
 )
+from srcad.frontend.containers import is_container
 from srcad.frontend.draws import draw_type, is_random
 from srcad.frontend.folding import all_known, called, folded, text_method
 from srcad.frontend.forms import lower_each, lowers
@@ -40,13 +41,14 @@ from srcad.frontend.functions import (
 )
 from srcad.frontend.generators import made
 from srcad.frontend.genexps import parts_in_order
-from srcad.frontend.inactive import may_write_arrays
+from srcad.frontend.inactive import handed_out, may_write_arrays
 from srcad.frontend.iterating import gone_through
 from srcad.frontend.known import spread
 from srcad.frontend.listed import as_arrays, asked_at_once
 from srcad.frontend.meanings import meaning_of
 from srcad.frontend.names import box_of_object, is_library
 from srcad.frontend.objects import construct, is_readable, of_call
+from srcad.frontend.outs import named_out
 from srcad.frontend.questions import describe_box, is_hashable, is_nondifferentiable
 from srcad.frontend.refusals import unless_refused
 from srcad.frontend.rooms import methods, recursion
@@ -101,6 +103,7 @@ def invoke(s: Session, callee: Box, args: tuple[Box, ...], kwargs: dict[str, Box
             return invoke_static(s, callee, args, kwargs)
         case Value():
             if isinstance(callee.type, Opaque) and not s.is_active(*args, *kwargs.values()):
+                handed_out(s, callee.type.cls, (*args, *kwargs.values()))
                 return s.box(s.emit(primitives.apply, callee, *args, kwargs=kwargs, effect=True))
             return s.refuse(
                 errors.MissingRuleError,
@@ -141,6 +144,7 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     function = callee.value
     result = of_call(s, function, args)
     args = gone_through(s, function, args) if result is None else args
+    args, kwargs = named_out(function, args, kwargs)
     result = _of_holder(s, callee, args, kwargs) if result is None else result
     special = meaning_of(function)
     if result is None and special is not None:
@@ -170,8 +174,13 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
 def _of_holder(
     s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]
 ) -> Box | None:
-    """A call that writes into an array (``out=``, ``np.add.at``), or a method of a known text."""
+    """A call that writes into what it is given, or a method of a known text.
+
+    ``out=``, ``np.add.at``, ``list.append(items, v)``.
+    """
     function = callee.value
+    if args and getattr(function, "__objclass__", None) in (list, dict) and is_container(args[0]):
+        return invoke_method(s, args[0], function.__name__, args[1:], kwargs)
     if "out" in kwargs or (isinstance(function, np.ufunc) and len(args) > function.nin):
         return s.into(s, callee, args, kwargs)
     holder = getattr(function, "__self__", None)
@@ -360,7 +369,7 @@ def invoke_method(
     found = methods.called(s, receiver, name, args, kwargs)
     if found is not None:
         return found
-    if name == "shuffle" and args and isinstance(args[0], Value):
+    if name == "shuffle" and args:
         return s.shuffle(s, receiver, args, kwargs)
     if isinstance(receiver, Value | Static) and not s.is_active(receiver, *args, *kwargs.values()):
         holder = s.atom(receiver)

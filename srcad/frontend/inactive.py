@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Iterable
 from types import FunctionType
 
 from srcad import errors
-from srcad.frontend.boxes import Box
+from srcad.frontend.boxes import Box, mutable_parts
+from srcad.frontend.scope import Session
 from srcad.frontend.source import definition
 from srcad.frontend.storage import inner_values, is_array, is_number
 from srcad.frontend.syntax import may_write
+from srcad.ir.core import Value
+
+_READERS = (operator.itemgetter, operator.attrgetter)
 
 
 def may_write_arrays(function: FunctionType, given: Iterable[Box]) -> bool:
@@ -23,3 +28,19 @@ def may_write_arrays(function: FunctionType, given: Iterable[Box]) -> bool:
     except errors.SrcadError:
         return False
     return isinstance(node, ast.FunctionDef | ast.Lambda) and may_write(node)
+
+
+def handed_out(s: Session, callee: type | None, args: Iterable[Box]) -> None:
+    """Refuse to give a container that has a name to what may write into it: nobody sees the text.
+
+    `callee` is the class of what is called, if it is known.
+    """
+    given = [p for box in args for p in mutable_parts(box) if not isinstance(p, Value)]
+    if callee in _READERS or not any(held is p for _, held in s.reachable() for p in given):
+        return
+    s.refuse(
+        errors.MutationError,
+        "cannot give a list, dict or object to a function that is chosen at run time",
+        why="srcad does not read its source, and would not see what it writes.",
+        help=("give it a copy:  f(list(items))",),
+    )

@@ -23,6 +23,7 @@ from srcad.frontend.boxes import (
 from srcad.frontend.folding import text_method
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import known, raises
+from srcad.frontend.outs import named_out
 from srcad.frontend.questions import has_dtype
 from srcad.frontend.rooms import writing
 from srcad.frontend.scope import Session
@@ -71,6 +72,8 @@ WRITING = frozenset(["partition", "resize", "setfield", "setflags", "itemset", "
 
 def _function(function: Any) -> Method:
     def method(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+        given, kwargs = named_out(function, (receiver, *args), kwargs)
+        args = given[1:]
         if "out" in kwargs:
             stored = s.into(s, Static(function), (receiver, *args), kwargs)
             if stored is not None:
@@ -146,9 +149,11 @@ def _item(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Bo
 
 
 def as_python(s: Session, box: Box) -> Box:
-    """``float(x)`` or ``int(x)`` of a number."""
+    """``float(x)`` or ``int(x)`` of a number; a text, a date or an object as Python has it."""
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.kind in "iu":
         return s.emit(int, box, type=INT)
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.kind in "bcMmOSUV":
+        return s.emit(primitives.apply, s.emit(primitives.field, box, Const("item")))
     return s.emit(float, box, type=FLOAT)
 
 

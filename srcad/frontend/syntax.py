@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import TypeVar
 
+from srcad.frontend.outs import may_ask
+
 Answer = TypeVar("Answer")
 _MOST_NODES = 4096
 
@@ -240,7 +242,7 @@ def _surely_bound(statement: ast.stmt) -> set[str]:
 
 _WRITERS = frozenset(
     ["fill", "sort", "put", "partition", "resize", "shuffle", "setfield", "itemset", "byteswap",
-     "copyto", "at"]
+     "copyto", "at", "place", "putmask", "put_along_axis", "fill_diagonal", "nan_to_num"]
 )  # fmt: skip
 
 
@@ -262,7 +264,10 @@ def _may_write(node: ast.AST, given: set[str]) -> bool:
         return False
     if any(k.arg in ("out", None) for k in node.keywords):
         return True
-    if isinstance(node.func, ast.Attribute) and node.func.attr in _WRITERS:
-        return True
+    if isinstance(node.func, ast.Attribute):
+        owner = node.func.value
+        of_array = not (isinstance(owner, ast.Name) and owner.id in ("np", "numpy"))
+        if node.func.attr in _WRITERS or may_ask(node.func.attr, len(node.args), of_array=of_array):
+            return True
     passed = {n.id for a in node.args for n in nodes_of(a) if isinstance(n, ast.Name)}
     return isinstance(node.func, ast.Name) and not passed.isdisjoint(given)
