@@ -286,13 +286,18 @@ def _compared_values(s: Session, target: Any, left: Box, right: Box) -> Box:
         for b in (left, right)
     ):
         other = right if isinstance(left, Static) else left
-        if isinstance(other, Value) and isinstance(other.type, Numeric):
+        if isinstance(other, Value) and isinstance(other.type, Numeric) and _is_number(other.type):
             return Static(target is operator.ne)
     if s.frame.trusted and target is operator.eq:
         decided = _same_lengths(left, right)
         if decided is not None:
             return Static(decided)
     return s.emit(target, left, right)
+
+
+def _is_number(type_: Numeric) -> bool:
+    """Whether something is certainly a number: no array, text or date, nor nothing at all."""
+    return type_.form in ("python", "numpy", "number") and type_.kind in "biufc"
 
 
 def _same_lengths(left: Box, right: Box) -> bool | None:
@@ -329,7 +334,7 @@ def _identity(s: Session, left: Box, right: Box, *, negated: bool) -> Box:
         return Static((pinned(s, left) is pinned(s, right)) != negated)
     none = [b for b in (left, right) if isinstance(b, Static) and b.value is None]
     other = right if left in none else left
-    if none and not (isinstance(other, Value) and isinstance(other.type, Opaque)):
+    if none and not _may_be_nothing(s, other):
         return Static(negated)
     if left is right and (isinstance(left, Value) or is_mutable(left)):
         return Static(not negated)
@@ -338,6 +343,14 @@ def _identity(s: Session, left: Box, right: Box, *, negated: bool) -> Box:
         return Static(negated)
     result = s.emit(primitives.is_, left, right)
     return s.emit(primitives.not_, result) if negated else result
+
+
+def _may_be_nothing(s: Session, box: Box) -> bool:
+    """Whether something may be None at the call: what a data set holds may be."""
+    if not isinstance(box, Value) or not isinstance(box.type, Numeric):
+        return isinstance(box, Value) and isinstance(box.type, Opaque)
+    is_unknown = box.type.form == "any" and box.type.dtype is None
+    return (is_unknown or box.type.kind == "O") and not s.is_active(box)
 
 
 def _may_be_one_object(left: Box, right: Box) -> bool:
