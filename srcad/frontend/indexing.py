@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from srcad import errors
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
 from srcad.frontend.control import choose
 from srcad.frontend.forms import lower, lower_next, lowers
-from srcad.frontend.known import known
+from srcad.frontend.known import known, pinned, raises
 from srcad.frontend.layout import shape_of
 from srcad.frontend.names import box_of_object
 from srcad.frontend.objects import special
@@ -78,14 +78,20 @@ def _item_of_object(s: Session, box: Static, index: Box) -> Box | None:
         ends = [b.value for b in bounds if isinstance(b, Static) and b.atom is None]
         return Static(box.value[slice(*ends)]) if len(ends) == 3 else None
     if isinstance(index, Static) and isinstance(box.value, str | tuple | list | dict | range):
-        return (
-            s.box(Const(box.value[index.value]))
-            if box.path is None
-            else attribute_item(s, box, index.value)
-        )
+        try:
+            found = box.value[index.value]
+        except (TypeError, LookupError) as error:
+            _raise_as_now(s, box, error)
+        return s.box(Const(found)) if box.path is None else attribute_item(s, box, index.value)
     if box.value is np.r_ or box.value is np.c_:
         return joined(s, box, index)
     return None
+
+
+def _raise_as_now(s: Session, box: Static, error: Exception) -> NoReturn:
+    """There is no such item, nor will there be, as long as it is this object."""
+    pinned(s, box)
+    raises(s, type(error), *map(str, error.args))
 
 
 def joined(s: Session, maker: Static, index: Box) -> Box:
@@ -178,8 +184,8 @@ def _sequence_item(s: Session, box: TupleBox | ListBox, index: Box) -> Box:
     if isinstance(index, Static) and isinstance(index.value, int):
         if -len(box.items) <= index.value < len(box.items):
             return box.items[index.value]
-        s.emit(primitives.raise_, s.emit(IndexError, Const("list index out of range")), effect=True)
-        raise Diverges
+        kind = "tuple" if isinstance(box, TupleBox) else "list"
+        raises(s, IndexError, f"{kind} index out of range")
     types = [item.type if isinstance(item, Value) else None for item in box.items]
     if box.source is None and (not types or any(t != types[0] for t in types)):
         known(s, index, "an index of a tuple of different things")

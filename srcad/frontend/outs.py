@@ -30,7 +30,11 @@ def named_out(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """The arguments of a function of NumPy's, its ``out`` by name; None asks for nothing."""
     if len(args) < 2 or str(getattr(function, "__module__", None)).partition(".")[0] != "numpy":
         return args, kwargs
-    names = () if isinstance(function, np.ufunc | type) else _names(function)
+    if isinstance(function, np.ufunc):
+        more = args[function.nin :]
+        asks = any(not isinstance(box, Static) or box.value is not None for box in more)
+        return (args if asks else args[: function.nin]), kwargs
+    names = () if isinstance(function, type) else _names(function)
     place = names.index("out") if "out" in names else len(args)
     if len(args) <= place:
         return args, kwargs
