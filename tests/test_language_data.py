@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import operator
 import random
 from collections.abc import Callable
@@ -69,6 +70,27 @@ def numbers_are_no_text(x):
     return x[0] * (2.0 if x[0] == "a" else 3.0) * (5.0 if x[0] != None else 7.0)  # noqa: E711
 
 
+TEXT, PAIR = "ab", (1.0, 2.0)
+
+
+def items_that_are_not_there(x):
+    total = 0.0
+    for _ in range(2):
+        try:
+            total += float(TEXT["a"])
+        except TypeError as error:
+            total += len(str(error))
+        try:
+            total += PAIR[4]
+        except IndexError as error:
+            total += len(str(error))
+        try:
+            total += [1.0, 2.0][4] + "ab"[4]
+        except LookupError as error:
+            total += len(str(error))
+    return np.sum(x * x) * total
+
+
 # ------------------------------------------------------------------ results by position
 def product_into(x):
     out = np.empty(3)
@@ -114,7 +136,8 @@ def into_by_a_helper(x):
 
 
 def no_result_by_position(x):
-    return np.sum(np.clip(x, 0.5, 1.0, None)) + x.sum(0, None, None)
+    y = np.add(x, 1.0, None) * np.sin(x, None)
+    return np.sum(np.clip(x, 0.5, 1.0, None)) + x.sum(0, None, None) + np.sum(y)
 
 
 # --------------------------------------------------------------- lists, written by others
@@ -143,6 +166,7 @@ def methods_of_classes(x):
         text_in_an_array_of_objects,
         dates,
         numbers_are_no_text,
+        items_that_are_not_there,
         product_into,
         clipped_into,
         sums_into,
@@ -174,7 +198,48 @@ def written_by_what_is_chosen(x):
     return x[0] * len(items)
 
 
-@pytest.mark.parametrize("f", [shuffled, shuffled_by_python, written_by_what_is_chosen])
+def kept_in_a_queue(x):
+    row = [1.0, 2.0]
+    queue = collections.deque([row])
+    row[0] = 5.0
+    return x[0] * queue[0][0]
+
+
+def put_into_a_queue(x):
+    row, queue = [1.0, 2.0], collections.deque()
+    queue.append(row)
+    row[0] = 5.0
+    return x[0] * queue[0][0]
+
+
+class Kept:
+    def __init__(self, row):
+        self.row = row
+
+    def grow(self):
+        self.row.append(3.0)
+
+    def __getattr__(self, name):
+        raise AttributeError(name)
+
+
+def kept_in_an_object(x):
+    row = [1.0, 2.0]
+    Kept(row).grow()
+    return x[0] * len(row)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        shuffled,
+        shuffled_by_python,
+        written_by_what_is_chosen,
+        kept_in_a_queue,
+        put_into_a_queue,
+        kept_in_an_object,
+    ],
+)
 def test_who_may_write_unseen_is_refused(f: Callable[..., Any]) -> None:
     with pytest.raises(srcad.errors.MutationError):
         srcad.grad(f)(X)

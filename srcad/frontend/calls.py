@@ -311,6 +311,7 @@ def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[
         type_ = (Opaque(np.random.Generator) if made
                  else draw_type(s, holder, function.__name__, args, kwargs))  # fmt: skip
     elif isinstance(function, type) and not pure:
+        handed_out(s, function, (*args, *kwargs.values()))
         type_ = Opaque(function)
     return s.box(s.emit(function, *args, kwargs=kwargs, effect=not pure, type=type_))
 
@@ -372,6 +373,8 @@ def invoke_method(
     if name == "shuffle" and args:
         return s.shuffle(s, receiver, args, kwargs)
     if isinstance(receiver, Value | Static) and not s.is_active(receiver, *args, *kwargs.values()):
+        if isinstance(receiver, Value) and isinstance(receiver.type, Opaque):
+            handed_out(s, receiver.type.cls, (*args, *kwargs.values()))
         holder = s.atom(receiver)
         method = s.emit(primitives.field, holder, Const(name), type=Opaque())
         type_ = draw_type(s, receiver, name, args, kwargs)

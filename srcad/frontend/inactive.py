@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections import Counter
 from collections.abc import Iterable
 from types import FunctionType
 
@@ -15,7 +16,8 @@ from srcad.frontend.storage import inner_values, is_array, is_number
 from srcad.frontend.syntax import may_write
 from srcad.ir.core import Value
 
-_READERS = (operator.itemgetter, operator.attrgetter)
+_READERS = (operator.itemgetter, operator.attrgetter, Counter)
+_COPYING = frozenset({"builtins", "numpy", "fractions", "decimal", "array"})
 
 
 def may_write_arrays(function: FunctionType, given: Iterable[Box]) -> bool:
@@ -31,16 +33,20 @@ def may_write_arrays(function: FunctionType, given: Iterable[Box]) -> bool:
 
 
 def handed_out(s: Session, callee: type | None, args: Iterable[Box]) -> None:
-    """Refuse to give a container that has a name to what may write into it: nobody sees the text.
+    """Refuse to give a container that has a name to what may keep it, or write into it, unseen.
 
-    `callee` is the class of what is called, if it is known.
+    `callee` is the class of what is called, or of what is made, if it is known.
     """
-    given = [p for box in args for p in mutable_parts(box) if not isinstance(p, Value)]
-    if callee in _READERS or not any(held is p for _, held in s.reachable() for p in given):
+    module = "" if callee is None else callee.__module__.partition(".")[0]
+    if callee in _READERS or module in _COPYING:
         return
+    given = [p for box in args for p in mutable_parts(box) if not isinstance(p, Value)]
+    if not any(held is p for _, held in s.reachable() for p in given):
+        return
+    what = "what srcad does not read" if callee is None else f"a {callee.__name__!r}"
     s.refuse(
         errors.MutationError,
-        "cannot give a list, dict or object to a function that is chosen at run time",
-        why="srcad does not read its source, and would not see what it writes.",
+        f"cannot give a list, dict or object that has a name to {what}",
+        why="srcad does not read its source, and would not see when one of them changes the other.",
         help=("give it a copy:  f(list(items))",),
     )
