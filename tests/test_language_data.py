@@ -152,6 +152,13 @@ def methods_of_classes(x):
     return np.sum(x) * (items[0] + 10.0 * items[1]) * (table["a"] + len(table)) + weights[1]
 
 
+def longest(x):
+    rows = [[1.0, 2.0], [3.0]]
+    first = max(rows, key=len)
+    first[0] = 5.0
+    return np.sum(x * x) * rows[0][0] * len(first)
+
+
 @pytest.mark.parametrize(
     "f",
     [
@@ -174,6 +181,7 @@ def methods_of_classes(x):
         into_by_a_helper,
         no_result_by_position,
         methods_of_classes,
+        longest,
     ],
 )
 def test_gradient(f: Callable[..., Any]) -> None:

@@ -17,6 +17,7 @@ from srcad.frontend.boxes import (
     Static,
     Structure,
     TupleBox,
+    is_mutable,
 )
 from srcad.frontend.builtin import indexed, known_items, read
 from srcad.frontend.control import choose
@@ -43,11 +44,18 @@ def _is_read(s: Session, *boxes: Box) -> bool:
     return s.is_active(*boxes) or any(isinstance(b, here) for b in boxes)
 
 
+def _chooses_object(args: Args) -> bool:
+    """Whether one of some containers is chosen: it goes by two names then."""
+    first = args[0] if args else None
+    items = first.items if len(args) == 1 and isinstance(first, Structure) else args
+    return any(isinstance(b, Structure) and is_mutable(b) for b in items)
+
+
 # ------------------------------------------------------------------------------ min, max
 def _extreme(many: Any, one: Any, many_by: Any, one_by: Any) -> Special:
     def special(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
         key, default = kwargs.get("key"), kwargs.get("default")
-        if not _is_read(s, *args, *kwargs.values()):
+        if not _is_read(s, *args, *kwargs.values()) and not _chooses_object(args):
             return None
         by: Args = () if key is None or _none(key) else (key,)
         several, sequence = (many_by, one_by) if by else (many, one)
