@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import operator
 import random
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -220,6 +221,27 @@ def put_into_a_queue(x):
     return x[0] * queue[0][0]
 
 
+def part_of_a_list_in_a_queue(x):
+    rows, queue = [[1.0, 2.0], [3.0]], collections.deque()
+    queue.append(rows[0])
+    rows[0][0] = 5.0
+    return x[0] * queue[0][0]
+
+
+def kept_in_an_array(x):
+    row = np.array([1.0, 2.0])
+    table = np.array([row, None], dtype=object)
+    row[0] = 5.0
+    return x[0] * table[0][0]
+
+
+def seen_through_a_proxy(x):
+    row = [1.0, 2.0]
+    table = types.MappingProxyType({"row": row})
+    row[0] = 5.0
+    return x[0] * table["row"][0]
+
+
 class Kept:
     def __init__(self, row):
         self.row = row
@@ -246,6 +268,9 @@ def kept_in_an_object(x):
         kept_in_a_queue,
         put_into_a_queue,
         kept_in_an_object,
+        part_of_a_list_in_a_queue,
+        kept_in_an_array,
+        seen_through_a_proxy,
     ],
 )
 def test_who_may_write_unseen_is_refused(f: Callable[..., Any]) -> None:

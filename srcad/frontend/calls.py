@@ -41,7 +41,7 @@ from srcad.frontend.functions import (
 )
 from srcad.frontend.generators import made
 from srcad.frontend.genexps import parts_in_order
-from srcad.frontend.inactive import handed_out, may_write_arrays
+from srcad.frontend.inactive import handed_out, may_write_arrays, put_into_objects
 from srcad.frontend.iterating import gone_through
 from srcad.frontend.known import spread
 from srcad.frontend.listed import as_arrays, asked_at_once
@@ -237,6 +237,7 @@ def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, B
             constant = None  # it fails at run time, as in the plain call
         if constant is not None:
             return constant
+    put_into_objects(s, function, args, kwargs.get("dtype", args[-1]) if args else Static(None))
     args, kwargs = as_arrays(s, function, args, kwargs)
     return s.box(s.emit(function, *args, kwargs=kwargs))
 
@@ -310,7 +311,7 @@ def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[
         made = function.__name__ == "default_rng"
         type_ = (Opaque(np.random.Generator) if made
                  else draw_type(s, holder, function.__name__, args, kwargs))  # fmt: skip
-    elif isinstance(function, type) and not pure:
+    elif isinstance(function, type) and (not pure or function is types.MappingProxyType):
         handed_out(s, function, (*args, *kwargs.values()))
         type_ = Opaque(function)
     return s.box(s.emit(function, *args, kwargs=kwargs, effect=not pure, type=type_))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import operator
 from collections import Counter
-from collections.abc import Iterable
-from types import FunctionType
+from collections.abc import Iterable, Sequence
+from types import FunctionType, MappingProxyType
+from typing import Any
+
+import numpy as np
 
 from srcad import errors
-from srcad.frontend.boxes import Box, mutable_parts
+from srcad.frontend.boxes import Box, Static, inner_boxes, mutable_parts
 from srcad.frontend.scope import Session
 from srcad.frontend.source import definition
 from srcad.frontend.storage import inner_values, is_array, is_number
@@ -38,15 +41,35 @@ def handed_out(s: Session, callee: type | None, args: Iterable[Box]) -> None:
     `callee` is the class of what is called, or of what is made, if it is known.
     """
     module = "" if callee is None else callee.__module__.partition(".")[0]
-    if callee in _READERS or module in _COPYING:
+    if callee in _READERS or (module in _COPYING and callee is not MappingProxyType):
         return
     given = [p for box in args for p in mutable_parts(box) if not isinstance(p, Value)]
-    if not any(held is p for _, held in s.reachable() for p in given):
-        return
     what = "what srcad does not read" if callee is None else f"a {callee.__name__!r}"
+    _refuse_named(s, given, what)
+
+
+def put_into_objects(s: Session, function: Any, args: Iterable[Box], dtype: Box) -> None:
+    """Refuse ``np.array([row, None], dtype=object)`` of a row that has a name, too."""
+    is_object = isinstance(dtype, Static) and dtype.value in (object, "O", "object")
+    if is_object and function in (np.array, np.asarray, np.asanyarray):
+        given = [p for box in args for item in inner_boxes(box) for p in _objects(item)]
+        _refuse_named(s, given, "an array of objects")
+
+
+def _objects(box: Box) -> list[Box]:
+    """The containers and arrays that a box is or holds."""
+    arrays = [v for v in inner_values(box) if is_array(v) and not is_number(v)]
+    return [*mutable_parts(box), *arrays]
+
+
+def _refuse_named(s: Session, given: Sequence[Box], what: str) -> None:
+    """Refuse to give away what a name shows, or holds somewhere inside."""
+    held = {id(p) for _, box in s.reachable() for p in _objects(box)} if given else set()
+    if not any(id(p) in held for p in given):
+        return
     s.refuse(
         errors.MutationError,
-        f"cannot give a list, dict or object that has a name to {what}",
+        f"cannot give an array, list, dict or object that has a name to {what}",
         why="srcad does not read its source, and would not see when one of them changes the other.",
         help=("give it a copy:  f(list(items))",),
     )
