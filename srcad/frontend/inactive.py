@@ -50,8 +50,9 @@ def handed_out(s: Session, callee: type | None, args: Iterable[Box]) -> None:
 
 def put_into_objects(s: Session, function: Any, args: Iterable[Box], dtype: Box) -> None:
     """Refuse ``np.array([row, None], dtype=object)`` of a row that has a name, too."""
-    is_object = isinstance(dtype, Static) and dtype.value in (object, "O", "object")
-    if is_object and function in (np.array, np.asarray, np.asanyarray):
+    if function not in (np.array, np.asarray, np.asanyarray) or not isinstance(dtype, Static):
+        return
+    if dtype.value is object or (isinstance(dtype.value, str) and dtype.value in ("O", "object")):
         given = [p for box in args for item in inner_boxes(box) for p in _objects(item)]
         _refuse_named(s, given, "an array of objects")
 

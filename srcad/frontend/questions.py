@@ -128,7 +128,9 @@ def is_asked(box: Box) -> bool:
 
 def is_index(box: Box) -> bool:
     """Whether an object of a class of its own stands for an integer."""
-    if not is_asked(box):
-        return False
-    cls = type(box.value) if isinstance(box, Static) else getattr(box, "type").cls  # noqa: B009
-    return not issubclass(cls or int, int) and hasattr(cls, "__index__")
+    cls: type | None = None
+    if isinstance(box, Static):
+        cls = type(box.value)
+    elif isinstance(box, Value) and isinstance(box.type, Opaque):
+        cls = box.type.cls
+    return is_asked(box) and not issubclass(cls or int, int) and hasattr(cls, "__index__")
