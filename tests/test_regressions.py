@@ -492,5 +492,16 @@ def fills_and_averages(a):
     return g - np.exp(-(np.mean(start) * np.mean(start)))
 
 
+ROWS = np.array([[0.3, 0.1]])
+
+
+def highest(a):
+    return np.vstack((ROWS[0], (a, a**3))).max(axis=0).sum()
+
+
+def test_the_dtype_of_an_array_carries_no_derivative() -> None:
+    testing.check_grads(highest, (0.6,), order=2)
+
+
 def test_what_was_a_number_is_no_read_only_array_after_it_was_simplified() -> None:
     testing.check_grads(fills_and_averages, (np.float64(0.6),), order=2)

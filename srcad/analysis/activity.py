@@ -234,6 +234,8 @@ def items_activity(type_: Type, tree: Activity) -> Activity:
 
 def _varied_result(op: Call, facts: Facts) -> Activity:
     target, args = op.target, op.args
+    if target is primitives.field and _is_dtype(op):
+        return False
     if target in (primitives.item, primitives.field):
         return _varied_item(op, facts.of(args[0]))
     if target is operator.getitem and isinstance(argument_type(args[0]), TupleOf | ListOf):
@@ -247,6 +249,12 @@ def _varied_result(op: Call, facts: Facts) -> Activity:
     if _keeps_structure(target):
         return found
     return candidates(op.result.type) if found else False
+
+
+def _is_dtype(op: Call) -> bool:
+    """``x.dtype`` of an array says nothing of its values."""
+    is_array = isinstance(argument_type(op.args[0]), Numeric)
+    return is_array and isinstance(op.args[1], Const) and op.args[1].value == "dtype"
 
 
 def _keeps_structure(target: Any) -> bool:
