@@ -10,7 +10,7 @@ import numpy as np
 from srcad import runtime
 from srcad.frontend.source import inert_entries
 from srcad.ir import primitives
-from srcad.ir.core import Arg, Call, Routine
+from srcad.ir.core import Arg, Call, Display, Routine
 from srcad.ir.standins import argument_type
 from srcad.rules.registry import Rule, lookup
 from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type
@@ -29,7 +29,8 @@ def arguments(call: Call) -> dict[int | str, Arg]:
 def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
     """The arguments through which a derivative may flow, by place; also where no rule is.
 
-    So it may through a float of which the rule says nothing, and that is refused.
+    So it may through a float of which the rule says nothing, and that is refused.  What makes
+    integers of floats (``np.sum(x, dtype=int)``) is constant between its steps.
     """
     target = call.target
     if isinstance(target, Routine):
@@ -47,11 +48,14 @@ def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
         return {}
     inert = inert_entries(rule.function) if rule.function is not None else frozenset()
     entries = {place: rule.entry(place) for place in found}
-    return {
+    flows = {
         k: found[k]
         for k, entry in entries.items()
         if (has_float(argument_type(found[k])) if entry is None else entry[0] not in inert)
     }
+    if rule.shipped and is_of_integers(call.result.type):
+        return {k: a for k, a in flows.items() if not _holds_floats(a)}
+    return flows
 
 
 def rule_of(target: Any) -> Rule | None:
@@ -91,6 +95,29 @@ def _structural_arguments(call: Call) -> dict[int | str, Arg] | None:
     if target is runtime.plus:
         return arguments(call)
     return {} if target in _NO_PATH else None
+
+
+def is_of_integers(type_: Type) -> bool:
+    """Whether a value is certainly made of integers or flags."""
+    return isinstance(type_, Numeric) and type_.kind in "biu"
+
+
+def _holds_floats(arg: Arg) -> bool:
+    """Whether an array that is made of an argument certainly holds floats."""
+    if isinstance(arg, Display):
+        return any(map(_holds_floats, arg.items))
+    return _is_of_floats(argument_type(arg))
+
+
+def _is_of_floats(type_: Type) -> bool:
+    match type_:
+        case Numeric():
+            return type_.kind in "fc"
+        case TupleOf(items):
+            return any(map(_is_of_floats, items))
+        case ListOf(item):
+            return _is_of_floats(item)
+    return False
 
 
 def has_float(type_: Type) -> bool:

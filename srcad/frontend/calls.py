@@ -48,7 +48,7 @@ from srcad.frontend.listed import as_arrays, asked_at_once
 from srcad.frontend.meanings import meaning_of
 from srcad.frontend.names import box_of_object, is_library
 from srcad.frontend.objects import construct, is_readable, of_call
-from srcad.frontend.outs import named_out
+from srcad.frontend.outs import by_name
 from srcad.frontend.questions import describe_box, is_hashable, is_nondifferentiable
 from srcad.frontend.refusals import unless_refused
 from srcad.frontend.rooms import methods, recursion
@@ -144,7 +144,7 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     function = callee.value
     result = of_call(s, function, args)
     args = gone_through(s, function, args) if result is None else args
-    args, kwargs = named_out(function, args, kwargs)
+    args, kwargs = by_name(function, args, kwargs)
     result = _of_holder(s, callee, args, kwargs) if result is None else result
     special = meaning_of(function)
     if result is None and special is not None:

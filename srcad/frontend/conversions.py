@@ -82,6 +82,12 @@ def shape_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     return s.box(s.emit(primitives.shape, box)) if isinstance(box, Value) else None
 
 
+@meaning(np.where)
+def _where(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box | None:
+    """``np.where(mask)`` of one argument is ``np.nonzero(mask)``: one array per axis."""
+    return s.invoke(s, Static(np.nonzero), args, kwargs) if len(args) == 1 else None
+
+
 @meaning(isinstance)
 def isinstance_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``isinstance(x, kinds)``, decided by what is known of `x`."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from srcad import errors
 from srcad.frontend.boxes import Box, GeneratorBox, ListBox, TupleBox, as_tuple
 from srcad.frontend.known import as_list
 from srcad.frontend.questions import is_hashable
@@ -23,6 +24,7 @@ _OF_LISTS = frozenset(
      np.vstack, np.hstack, np.dstack, np.column_stack, np.block, np.linalg.multi_dot, np.select,
      np.choose, np.piecewise, np.einsum, np.ix_, np.sum, np.mean}
 )  # fmt: skip
+_BY_LENGTH = frozenset({np.split, np.array_split})
 
 
 def asked_at_once(s: Session, function: Any, args: tuple[Box, ...]) -> tuple[Box, ...]:
@@ -48,6 +50,13 @@ def as_arrays(
     args, kwargs = tuple(map(as_tuple, args)), {k: as_tuple(b) for k, b in kwargs.items()}
     if function in _OF_LISTS:
         return args, kwargs
+    if function in _BY_LENGTH and _is_list(args[0]) and (len(args) > 2 or kwargs.get("axis")):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot read 'np.{function.__name__}' of a list along an axis",
+            why="it takes the length of the list for that of the axis, whichever axis it is.",
+            help=("make it an array first:  np.array(...)",),
+        )
     rule = lookup(function)
     inert = inert_entries(rule.function) if rule is not None and rule.function else frozenset()
 

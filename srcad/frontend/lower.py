@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad import errors, runtime
+from srcad import runtime
 from srcad.frontend import (
     assignment,
     builtin,
@@ -65,6 +65,7 @@ from srcad.frontend.written import matrices, overlaid, written_parameters
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Op, Value
 from srcad.records import dataclass
+from srcad.rules.row import AlwaysRaisesError
 from srcad.types import OPAQUE, Facts, Fixed, ListOf, Opaque, Type
 
 FORMS = (
@@ -272,17 +273,23 @@ def lower_inline(
     -------
     object
         What the rule returns: an atom, None, or nested tuples, lists and dicts of these.
+
+    Raises
+    ------
+    AlwaysRaisesError
+        If no path through the rule returns; nothing is written then.
     """
     session = session_for(Facts(), builder=builder)
     boxes = tuple(box_of_arg(session, a) for a in args)
     named = {k: box_of_arg(session, a) for k, a in (kwargs or {}).items()}
-    where = builder.where
+    where, start = builder.where, len(builder.ops)
     try:
         result = inline(session, callee_of(session, function, None), boxes, named)
     except NeedsStatic as problem:
         raise problem.error from None
     except Diverges:
-        raise errors.InvalidIRError(f"the rule {function.__name__!r} always raises") from None
+        del builder.ops[start:]
+        raise AlwaysRaisesError(function.__name__) from None
     finally:
         builder.where = where
     return unboxed(session, result)

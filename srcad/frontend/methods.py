@@ -23,7 +23,7 @@ from srcad.frontend.boxes import (
 from srcad.frontend.folding import text_method
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import known, raises
-from srcad.frontend.outs import named_out
+from srcad.frontend.outs import by_name
 from srcad.frontend.questions import has_dtype
 from srcad.frontend.rooms import writing
 from srcad.frontend.scope import Session
@@ -48,6 +48,7 @@ SAME_SIGNATURE = {
         "argmax",
         "argmin",
         "argsort",
+        "argpartition",
         "cumsum",
         "cumprod",
         "trace",
@@ -57,13 +58,11 @@ SAME_SIGNATURE = {
         "swapaxes",
         "take",
         "dot",
-        "clip",
         "round",
         "nonzero",
         "searchsorted",
         "conj",
         "ravel",
-        "compress",
         "choose",
     ]
 } | {"conjugate": np.conj, "ptp": np.ptp}
@@ -72,7 +71,7 @@ WRITING = frozenset(["partition", "resize", "setfield", "setflags", "itemset", "
 
 def _function(function: Any) -> Method:
     def method(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-        given, kwargs = named_out(function, (receiver, *args), kwargs)
+        given, kwargs = by_name(function, (receiver, *args), kwargs)
         args = given[1:]
         if "out" in kwargs:
             stored = s.into(s, Static(function), (receiver, *args), kwargs)
@@ -81,6 +80,24 @@ def _function(function: Any) -> Method:
         return s.box(s.emit(function, receiver, *args, kwargs=kwargs))
 
     return method
+
+
+def _clip(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """``x.clip(0.0)`` is ``np.clip(x, 0.0, None)``: the function needs both bounds."""
+    if len(args) == 1 and "max" not in kwargs:
+        args = (*args, Static(None))
+    elif len(args) == 1:
+        args = (args[0], kwargs["max"])
+        kwargs = {name: box for name, box in kwargs.items() if name != "max"}
+    return _function(np.clip)(s, receiver, args, kwargs)
+
+
+def _compress(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """``x.compress(mask, 0)`` is ``np.compress(mask, x, 0)``."""
+    names = ("condition", "axis", "out")
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    condition = given.pop("condition")
+    return s.invoke(s, Static(np.compress), (condition, receiver), given)
 
 
 def _shape_arguments(args: tuple[Box, ...]) -> Box:
@@ -140,9 +157,12 @@ def _flatten(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str,
 
 
 def _item(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    shape = receiver.type.shape if isinstance(receiver.type, Numeric) else None
+    if len(args) == 1 and not isinstance(args[0], TupleBox) and (shape is None or len(shape) != 1):
+        receiver = s.emit(np.ravel, receiver)  # one number counts all entries
     if args:
         return as_python(s, getitem(s, receiver, _shape_arguments(args)))
-    if isinstance(receiver.type, Numeric) and receiver.type.shape == ():
+    if shape == ():
         return as_python(s, receiver)
     flat = s.emit(np.reshape, receiver, Static(()))
     return as_python(s, flat)
@@ -190,6 +210,8 @@ def _writes(name: str) -> Method:
 ARRAY: dict[str, Method] = {
     **{name: _function(function) for name, function in SAME_SIGNATURE.items()},
     **{name: _writes(name) for name in WRITING},
+    "clip": _clip,
+    "compress": _compress,
     "reshape": _reshape,
     "transpose": _transpose,
     "astype": _astype,

@@ -1,4 +1,4 @@
-"""Results that are asked for by position: ``np.dot(a, b, c)``, ``a.clip(0, 1, b)``."""
+"""Positions that are read by name: ``np.dot(a, b, c)``, ``np.sort(x, -1, "stable")``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from srcad.frontend.boxes import Box, Static
+from srcad.rules import registry
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]
@@ -26,8 +27,11 @@ def _names(function: Any) -> tuple[str, ...]:
     )
 
 
-def named_out(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """The arguments of a function of NumPy's, its ``out`` by name; None asks for nothing."""
+def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments of a function of NumPy's: by name ``out``, and what its rule has no place for.
+
+    An ``out`` that is None asks for nothing.
+    """
     if len(args) < 2 or str(getattr(function, "__module__", None)).partition(".")[0] != "numpy":
         return args, kwargs
     if isinstance(function, np.ufunc):
@@ -35,13 +39,23 @@ def named_out(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         asks = any(not isinstance(box, Static) or box.value is not None for box in more)
         return (args if asks else args[: function.nin]), kwargs
     names = () if isinstance(function, type) else _names(function)
-    place = names.index("out") if "out" in names else len(args)
-    if len(args) <= place:
+    place = _places(function, names)
+    if not place < len(args) <= len(names):
         return args, kwargs
-    named = dict(zip(names[place:], args[place:], strict=False))
-    if isinstance(named["out"], Static) and named["out"].value is None:
-        del named["out"]
-    return args[:place], {**named, **kwargs}
+    found = dict(zip(names[place:], args[place:], strict=False))
+    out = found.get("out")
+    if isinstance(out, Static) and out.value is None:
+        del found["out"]
+    return args[:place], {**found, **kwargs}
+
+
+def _places(function: Any, names: tuple[str, ...]) -> int:
+    """How many arguments of a function are read by position."""
+    place = names.index("out") if "out" in names else len(names)
+    rule = registry.lookup(function)
+    if rule is None or rule.kind == "nondifferentiable" or rule.has_rest:
+        return place
+    return min(place, len(rule.parameters))
 
 
 def may_ask(name: str, count: int, *, of_array: bool) -> bool:

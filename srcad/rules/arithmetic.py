@@ -134,7 +134,7 @@ def hypot(a, b, *, y):
 def arctan2(a, b):
     """At the origin: nan and nan."""
     square = a * a + b * b
-    return b / square, -a / square
+    return b / square, -(a / square)
 
 
 @derivative(np.copysign)

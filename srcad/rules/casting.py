@@ -57,15 +57,10 @@ def cells(y_bar, structure):
     return [y_bar[k] for k in range(len(structure))]
 
 
-@linear(np.ascontiguousarray)
+@linear(np.ascontiguousarray, np.asfortranarray)
 def ascontiguousarray(y_bar, a, dtype=None):
     """A number becomes an array of length 1."""
     return np.reshape(y_bar, np.shape(a))
-
-
-@linear(np.asfortranarray)
-def asfortranarray(y_bar, a, dtype=None):
-    return y_bar
 
 
 @linear(np.astype)

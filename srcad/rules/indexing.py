@@ -88,11 +88,11 @@ def at(places, axis):
 def take(y_bar, a, indices, axis=None, *, mode="raise"):
     places = list(indices) if isinstance(indices, tuple) else indices
     if mode != "raise":
-        n = np.size(a) if axis is None else np.shape(a)[axis]
+        n = np.size(a) if axis is None or np.ndim(a) == 0 else np.shape(a)[axis]
         places = np.mod(indices, n) if mode == "wrap" else np.clip(indices, 0, n - 1)
-    if axis == 0 or np.ndim(a) == 1:
+    if np.ndim(a) == 1 or (axis == 0 and np.ndim(a) > 0):
         return add_at_repeated(np.zeros_like(a), places, y_bar), None
-    if axis is None:
+    if axis is None or np.ndim(a) == 0:
         flat = np.zeros_like(np.ravel(a))
         return np.reshape(add_at_repeated(flat, places, y_bar), np.shape(a)), None
     return add_at_repeated(np.zeros_like(a), at(places, axis), y_bar), None
@@ -124,7 +124,7 @@ def turned(k, rank):
 @linear(np.compress)
 def compress(y_bar, condition, a, axis=None):
     places = np.flatnonzero(condition)
-    if axis is None:
+    if axis is None or np.ndim(a) == 0:
         flat = add_at(np.zeros_like(np.ravel(a)), places, y_bar)
         return None, np.reshape(flat, np.shape(a))
     return None, add_at(np.zeros_like(a), at(places, axis), y_bar)

@@ -33,6 +33,10 @@ class NoPartial:
 NO_PARTIAL = NoPartial()
 
 
+class AlwaysRaisesError(Exception):
+    """A rule raises for some arguments, whatever their values."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """One row of the table.
@@ -97,6 +101,11 @@ class Rule:
         """Whether the rule returns its one entry itself, not a tuple of entries."""
         return len(self.active) == 1
 
+    @property
+    def has_rest(self) -> bool:
+        """Whether the rule takes any number of arguments."""
+        return bool(self.parameters) and self.parameters[-1].startswith("*")
+
     def entry(self, place: int | str) -> tuple[int, int | None] | None:
         """Where the derivative for one argument of a call stands in what the rule returns.
 
@@ -115,7 +124,7 @@ class Rule:
         name = place
         if isinstance(place, int):
             last = len(self.parameters) - 1
-            if self.parameters and place >= last and self.parameters[last].startswith("*"):
+            if self.has_rest and place >= last:
                 offset = place - last
             elif place > last:
                 return None

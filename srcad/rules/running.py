@@ -13,7 +13,7 @@ from srcad.runtime import unbroadcast
 def cumsum(y_bar, a, axis=None, dtype=None):
     if np.ndim(a) == 1:
         return np.cumsum(y_bar[::-1])[::-1]
-    if axis is None:
+    if axis is None or np.ndim(a) == 0:
         return np.reshape(np.cumsum(y_bar[::-1])[::-1], np.shape(a))
     return np.flip(np.cumsum(np.flip(y_bar, axis), axis), axis)
 
@@ -106,7 +106,7 @@ def cumprod(y_bar, y, a, axis=None, dtype=None):
     """``y[i] = a[0] .. a[i]``: one sweep from the end, without division, so zeros are right."""
     if np.ndim(a) == 1:
         return before(a) * swept(y_bar, a)
-    if axis is None:
+    if axis is None or np.ndim(a) == 0:
         return np.reshape(before(np.ravel(a)) * swept(y_bar, np.ravel(a)), np.shape(a))
     sums = swept(np.moveaxis(y_bar, axis, 0), np.moveaxis(a, axis, 0))
     return np.moveaxis(before(np.moveaxis(a, axis, -1)), -1, axis) * np.moveaxis(sums, 0, axis)

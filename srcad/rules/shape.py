@@ -87,7 +87,9 @@ def unbroadcast_(y_bar, g, x):
 # ------------------------------------------------------------------------ new order of axes
 @static
 def inverse(axes):
-    """The permutation that undoes `axes`, which may count from the end."""
+    """The permutation that undoes `axes`, which may count from the end; of one axis, a number."""
+    if not isinstance(axes, (tuple, list)):
+        return axes
     order = [axis % len(axes) for axis in axes]
     return tuple(order.index(k) for k in range(len(order)))
 
@@ -184,7 +186,7 @@ def tile(y_bar, A, reps):
 def repeat(y_bar, a, repeats, axis=None):
     if np.ndim(a) == 1:
         return summed_runs(y_bar, a, repeats), None
-    if axis is None:
+    if axis is None or np.ndim(a) == 0:
         return np.reshape(summed_runs(y_bar, np.ravel(a), repeats), np.shape(a)), None
     runs = summed_runs(np.moveaxis(y_bar, axis, 0), np.moveaxis(a, axis, 0), repeats)
     return np.moveaxis(runs, 0, axis), None

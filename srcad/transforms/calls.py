@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.arguments import arguments, differentiable_arguments, has_float, rule_of
+from srcad.analysis.arguments import (
+    arguments,
+    differentiable_arguments,
+    rule_of,
+)
 from srcad.errors import (
     MissingRuleError,
-    NotDifferentiableError,
     SrcadError,
     UnsupportedSyntaxError,
     UnsupportedTypeError,
@@ -20,10 +23,11 @@ from srcad.ir import primitives
 from srcad.ir.builder import atom_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Routine, Value
 from srcad.ir.standins import argument_type
-from srcad.ir.text import target_name
-from srcad.rules.registry import NoPartial, Rule, qualified_name
+from srcad.rules.registry import Rule, qualified_name
+from srcad.rules.row import AlwaysRaisesError
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.masks import cut, guarded_operands, record_mask
+from srcad.transforms.refusals import missing_rule, refuse_no_partial, refuse_what_is_missing
 from srcad.transforms.structure import ADJOINTS, undo_getitem
 from srcad.transforms.sweep import Path
 from srcad.transforms.templates import write_rule
@@ -63,15 +67,7 @@ def _by_rule(scope: Scope, op: Call, bars: dict[Path, Atom]) -> None:
     rule = rule_of(op.target)
     if rule is None:
         raise missing_rule(scope, op)
-    for name, arg in op.kwargs:
-        harmless = isinstance(arg, Const) and arg.value is None
-        if name not in rule.parameters and name not in rule.keywords and not harmless:
-            raise MissingRuleError(
-                f"the rule of {qualified_name(op.target)} says nothing of the keyword {name!r}",
-                where=op.where,
-                help=("leave the keyword out, or write a rule that has it:  @srcad.rules.adjoint",),
-            )
-    _refuse_missing_entries(scope, op, rule)
+    refuse_what_is_missing(scope, op, rule)
     if _joins_collected_rows(scope, op):
         scope.contribute(op.args[0], (), bars[()])
         return
@@ -80,6 +76,13 @@ def _by_rule(scope: Scope, op: Call, bars: dict[Path, Atom]) -> None:
             _undo_elementwise(scope, op, rule, bars[()])
         else:
             _undo_by_cotangents(scope, op, rule, bars)
+    except AlwaysRaisesError:
+        problem = MissingRuleError(
+            f"the rule of {qualified_name(op.target)} raises for these arguments", where=op.where
+        )
+        if not rule.shipped:
+            raise problem from None
+        _leave_to_run_time(scope, op, problem)
     except (UnsupportedSyntaxError, UnsupportedTypeError) as problem:
         if op.half != "derived":
             raise
@@ -89,8 +92,9 @@ def _by_rule(scope: Scope, op: Call, bars: dict[Path, Atom]) -> None:
 def _leave_to_run_time(scope: Scope, op: Call, problem: SrcadError) -> None:
     """Write code that raises, in the place of a derivative that cannot be taken.
 
-    Where the rank of an operand is unknown a rule writes arms for all ranks, and of those that are
-    never taken not all can be differentiated again.
+    It is not reached where the call fails for the same reason as its rule.  And where the rank of
+    an operand is unknown a rule writes arms for all ranks, and of those that are never taken not
+    all can be differentiated again.
     """
     for arg in differentiable_arguments(op).values():
         if isinstance(arg, Value):
@@ -132,7 +136,7 @@ def _undo_elementwise(scope: Scope, op: Call, rule: Rule, y_bar: Atom) -> None:
         array = arrays[place]
         if not isinstance(array, Value) or scope.sweep.facts.of(arg) is False:
             continue
-        _refuse_no_partial(op, place, partial)
+        refuse_no_partial(op, place, partial)
         bar = cut(scope, op, y_bar, partial) or times(scope, y_bar, partial)
         if bar is not None:
             bar = record_mask(scope, y_bar, partial, bar)
@@ -162,9 +166,10 @@ def _entries(
     )
     entries = [found] if rule.single else _sequence(scope, found)
     chosen = []
+    flows = differentiable_arguments(op)
     for place, arg in arguments(op).items():
         where = rule.entry(place)
-        if where is not None:
+        if where is not None and place in flows:
             entry = entries[where[0]]
             if where[1] is not None:
                 entry = _sequence(scope, entry)[where[1]]
@@ -177,35 +182,6 @@ def _sequence(scope: Scope, found: Any) -> list[Any]:
         parts = len(found.type.items) if isinstance(found.type, TupleOf) else 0
         return [scope.child(found.type, found, k) for k in range(parts)]
     return list(found.items if isinstance(found, Display) else found)
-
-
-def _refuse_missing_entries(scope: Scope, op: Call, rule: Rule) -> None:
-    """A rule says of every argument that a derivative may flow through what it is."""
-    for place, arg in arguments(op).items():
-        if rule.entry(place) is not None or scope.sweep.facts.of(arg) is False:
-            continue
-        if has_float(argument_type(arg)):
-            name = repr(place) if isinstance(place, str) else f"{place + 1}"
-            raise MissingRuleError(
-                f"the rule of {qualified_name(op.target)} has no derivative for argument {name}",
-                where=op.where,
-                why="it depends on a differentiated argument.",
-                help=(
-                    "treat it as a constant:  srcad.stop_gradient(...)",
-                    "or write a rule that has it:  @srcad.rules.adjoint(..., override=True)",
-                ),
-            )
-
-
-def _refuse_no_partial(op: Call, place: int | str, partial: Any) -> None:
-    marker = partial.value if isinstance(partial, Const) else partial
-    if isinstance(marker, NoPartial):
-        raise NotDifferentiableError(
-            f"{qualified_name(op.target)} is not differentiable wrt argument {place}",
-            where=op.where,
-            why=marker.reason or "no formula is known for this partial derivative.",
-            help=("treat the argument as a constant:  srcad.stop_gradient(...)",),
-        )
 
 
 def times(scope: Scope, y_bar: Atom, partial: Any) -> Atom | None:
@@ -286,7 +262,7 @@ def _undo_by_cotangents(scope: Scope, op: Call, rule: Rule, bars: dict[Path, Ato
     leading = [y_bar] if rule.kind == "linear" else [y_bar, op.result]
     for place, arg, entry in _entries(scope, op, rule, operands, leading, {}):
         if scope.sweep.facts.of(arg) is not False:
-            _refuse_no_partial(op, place, entry)
+            refuse_no_partial(op, place, entry)
             contribute_structure(scope, arg, entry)
 
 
@@ -338,29 +314,3 @@ def _contribute_sequence(scope: Scope, arg: Arg, entry: tuple[Any, ...] | list[A
         for k, part in enumerate(entry):
             if part is not None:
                 scope.contribute(arg, (k,), part)
-
-
-# ------------------------------------------------------------------------------- refusals
-def missing_rule(scope: Scope, op: Call) -> MissingRuleError:
-    """The error for an active call to a function that has neither a rule nor a source."""
-    name = qualified_name(op.target)
-    active = [a for a in op.operands if scope.sweep.facts.active(a) is not False]
-    through = next((a.hint for a in active if a.hint), None)
-    function = op.where.function if op.where else ""
-    depends = f" through {through!r}" if through else ""
-    result = f"{op.result.hint!r}" if op.result.hint else "its result"
-    short = target_name(op.target)
-    return MissingRuleError(
-        f"no derivative rule for {name}" + (f", called in {function!r}" if function else ""),
-        where=op.where,
-        why=f"{result} depends on a differentiated argument{depends}.",
-        help=(
-            f"write one:  @srcad.rules.adjoint({short})\n"
-            f"            def {_identifier(short)}(y_bar, y, ...): ...",
-            f"or treat it as a constant:  srcad.stop_gradient({short}(...))",
-        ),
-    )
-
-
-def _identifier(name: str) -> str:
-    return name if name.isidentifier() else "rule"

@@ -1,0 +1,266 @@
+"""The forms in which NumPy's functions may be called: as methods, by position, of other ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import srcad
+from srcad import gradient, value_and_grad
+from tests.numeric import assert_gradient
+
+X = np.array([0.3, -1.2, 0.8])
+PLACES = np.array([2, 0, 1, 1])
+GRID = np.arange(12.0).reshape(2, 3, 2) % 3
+
+
+# ------------------------------------------------------------------------ methods that differ
+def compress_by_flags(x):
+    return (x.compress([True, False, True]) * np.array([1.0, 2.0])).sum()
+
+
+def compress_by_comparison(x):
+    return (x.compress(x > 0) ** 2).sum()
+
+
+def compress_rows(x):
+    m = np.outer(x, x)
+    return (m.compress(axis=0, condition=[False, True, True]) * x).sum()
+
+
+def compress_places(x):
+    """Of an array that carries no derivative: the value was wrong, too."""
+    k = PLACES.compress(np.array([True, False, True, True]))
+    return (x[k] * np.arange(3.0)).sum()
+
+
+def clip_below(x):
+    return (x.clip(0.0) ** 2).sum()
+
+
+def clip_mixed(x):
+    return (x.clip(-1.0, max=0.5) ** 2).sum()
+
+
+def clip_above(x):
+    return (x.clip(max=0.5) ** 2).sum()
+
+
+def item_of_matrix(x):
+    m = np.outer(x, x)
+    return m.item(-1) + 2.0 * m.item(3) + m.item((0, 2)) + m.item(1, 1)
+
+
+def item_of_number(x):
+    return x.sum().item(0) * x.item(1)
+
+
+def partitioned_places(x):
+    return x[x.argpartition(1)[0]] ** 2
+
+
+# ------------------------------------------------------------------------ by position
+def sort_stably(x):
+    return np.sort(x, -1, "stable")[0] + x[1] * x[0]
+
+
+def linspace_in_full(x):
+    return (np.linspace(x[0], x[1], 5, True, False) ** 2).sum()
+
+
+def trace_in_full(x):
+    return np.trace(np.outer(x, x), 0, 0, 1, None)
+
+
+def spread_in_full(x):
+    return x.reshape(3, 1).std(0, None, None, 1, True)[0, 0]
+
+
+def take_clipped(x):
+    return np.take(x, [0, 7], 0, None, "clip") @ np.array([1.0, 2.0])
+
+
+def median_as_usual(x):
+    return np.median(x, 0, None, False, True)[0]
+
+
+# ------------------------------------------------------------------------ no axes, one axis
+def sums_without_axes(x):
+    z = np.array(x[0] * x[1])
+    return z.sum(axis=0) + z.max(-1) * x[2] + z.prod(0) + np.sum(z, -1, None, None, True)
+
+
+def running_without_axes(x):
+    z = np.array(x[0] * x[1])
+    return z.cumsum(0)[0] + (z.cumprod(-1) * x).sum()
+
+
+def taken_without_axes(x):
+    z = x.sum()
+    return z.take([0, -1], 0).sum() + z.compress([True], 0)[0] + z.repeat(2, 0).sum()
+
+
+def transposed_vector(x):
+    return (x.transpose(0) * np.arange(3.0)).sum() + (np.transpose(x, (-1,)) ** 2).sum()
+
+
+def number_in_fortran_order(x):
+    return np.asfortranarray(x[0] * x[1]).sum()
+
+
+def angle_of_flags(x):
+    return np.arctan2(x > 0, x[2]).sum()
+
+
+# ------------------------------------------------------------------------ where of one argument
+def where_of_grid(x):
+    i, j, k = np.where(x[:2, None, None] * GRID > 0.4)
+    return x.sum() * (i.sum() + 2 * j.sum() + 3 * k.sum()) + len(np.where(GRID))
+
+
+def where_has_ranks(x):
+    """The entries of the result were taken for those of an array like the mask."""
+    places = np.where(x[:2, None, None] * GRID)
+    return x.sum() * places[0].ndim * len(places)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        compress_by_flags,
+        compress_by_comparison,
+        compress_rows,
+        compress_places,
+        clip_below,
+        clip_mixed,
+        clip_above,
+        item_of_matrix,
+        item_of_number,
+        partitioned_places,
+        sort_stably,
+        linspace_in_full,
+        trace_in_full,
+        spread_in_full,
+        take_clipped,
+        median_as_usual,
+        sums_without_axes,
+        running_without_axes,
+        taken_without_axes,
+        transposed_vector,
+        number_in_fortran_order,
+        angle_of_flags,
+        where_of_grid,
+        where_has_ranks,
+    ],
+)
+def test_every_form_of_a_call_means_what_numpy_means(f: Callable[..., float]) -> None:
+    assert value_and_grad(f)(X)[0] == f(X)
+    assert_gradient(gradient, f, X)
+
+
+# ------------------------------------------------------------------------ floats made integers
+def full_like_integers(x):
+    return np.full_like(np.array([1, 2]), 3.0 * x[2]).sum() * x.sum()
+
+
+def linspace_of_integers(x):
+    return np.linspace(0, 5.3 * x[2], 4, dtype=int).sum() * x.sum()
+
+
+def sum_to_integers(x):
+    return np.sum(3.0 * x, dtype=int) * x.sum()
+
+
+def sum_of_list_to_integers(x):
+    return np.sum([3.0 * x[0], 2], dtype=int) * x.sum()
+
+
+def running_sum_to_integers(x):
+    return np.cumsum(3.0 * x, dtype=int).sum() * x.sum()
+
+
+def pad_integers(x):
+    return np.pad(np.array([1, 2]), 1, constant_values=4.0 * x[2]).sum() * x.sum()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        full_like_integers,
+        linspace_of_integers,
+        sum_to_integers,
+        sum_of_list_to_integers,
+        running_sum_to_integers,
+        pad_integers,
+    ],
+)
+def test_what_cuts_floats_off_is_constant_between_its_steps(f: Callable[..., float]) -> None:
+    """Where the dtype of a result is one of integers, the derivative was that of the floats."""
+    assert value_and_grad(f)(X)[0] == f(X)
+    assert_gradient(gradient, f, X)
+
+
+def test_integers_carry_derivatives_through_sums_of_integers() -> None:
+    def f(n, x):
+        return np.sum(n, dtype=int) * x
+
+    assert np.array_equal(gradient(f, np.array([1, 2]), 3.0)[0], [3.0, 3.0])
+
+
+def test_numbers_that_may_be_either_are_refused_where_floats_are_cut_off() -> None:
+    def f(x, n):
+        items = n if x[0] > 0 else x
+        return np.sum(items, dtype=int) * x[1]
+
+    with pytest.raises(srcad.errors.SrcadError, match="what may be floats or integers"):
+        gradient(f, X, np.array([1, 2, 3]))
+
+
+# ------------------------------------------------------------------------ refusals
+def test_positions_that_a_rule_has_no_word_for_are_named() -> None:
+    def f(x):
+        return np.linspace(x[0], x[1], 5, True, True)[0].sum()
+
+    with pytest.raises(
+        srcad.errors.MissingRuleError, match="says nothing of the keyword 'retstep'"
+    ):
+        gradient(f, X)
+
+
+def test_a_list_that_is_split_along_an_axis_is_refused() -> None:
+    """NumPy counts the items of the list, not the entries along the axis."""
+
+    def f(x):
+        return np.array_split([x, 2 * x], 2, axis=-1)[1].sum()
+
+    with pytest.raises(srcad.errors.UnsupportedSyntaxError, match="of a list along an axis"):
+        gradient(f, X)
+
+
+def test_a_call_that_fails_fails_as_it_does_in_python() -> None:
+    """The rule fails, too: what it would say does not matter."""
+
+    def f(x):
+        return x.mean(axis=(0, 1)).sum()
+
+    with pytest.raises(np.exceptions.AxisError):
+        gradient(f, X)
+
+
+def test_a_rule_that_raises_is_named() -> None:
+    def halved(x, axis=None):
+        return x / 2
+
+    @srcad.rules.adjoint(halved)
+    def _(y_bar, y, x, axis=None):
+        if axis is not None:
+            raise ValueError("no axis")
+        return y_bar / 2
+
+    def f(x):
+        return np.sum(halved(x, axis=1))
+
+    with pytest.raises(srcad.errors.MissingRuleError, match="raises for these arguments"):
+        gradient(f, X)
