@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -110,6 +111,10 @@ def number_in_fortran_order(x):
     return np.asfortranarray(x[0] * x[1]).sum()
 
 
+def padded_number(x):
+    return np.pad(np.array(x[0] * x[1]), 1) * x[2]
+
+
 def angle_of_flags(x):
     return np.arctan2(x > 0, x[2]).sum()
 
@@ -150,6 +155,7 @@ def where_has_ranks(x):
         taken_without_axes,
         transposed_vector,
         number_in_fortran_order,
+        padded_number,
         angle_of_flags,
         where_of_grid,
         where_has_ranks,
@@ -216,6 +222,99 @@ def test_numbers_that_may_be_either_are_refused_where_floats_are_cut_off() -> No
 
     with pytest.raises(srcad.errors.SrcadError, match="what may be floats or integers"):
         gradient(f, X, np.array([1, 2, 3]))
+
+
+# ------------------------------------------------------------------------ views, not copies
+def conjugate_is_the_array(x):
+    y = 1.0 * x
+    y.conj()[0] = 5.0 * x[1]
+    y.conjugate()[2] = 3.0
+    return (y * np.arange(1.0, 4.0)).sum()
+
+
+def conjugate_of_number(x):
+    return x[0].conj() * x.sum().conjugate() + np.array([True, False]).conj().sum() * x[1]
+
+
+def conjugate_by_function_is_new(x):
+    y = 1.0 * x
+    np.conj(y)[0] = 5.0
+    return (y**2).sum()
+
+
+def difference_of_neighbours_is_new(x):
+    y = 1.0 * x
+    z = np.diff(y)
+    z[0] = 9.0
+    w = np.linalg.matrix_power(np.outer(y, y), 2)
+    w[0] = 0.0
+    return (y**2).sum() + z.sum() + w.sum()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        conjugate_is_the_array,
+        conjugate_of_number,
+        conjugate_by_function_is_new,
+        difference_of_neighbours_is_new,
+    ],
+)
+def test_writes_through_what_a_call_returns_are_seen(f: Callable[..., float]) -> None:
+    assert value_and_grad(f)(X)[0] == f(X)
+    assert_gradient(gradient, f, X)
+
+
+def no_difference(x):
+    y = 1.0 * x
+    np.diff(y, n=0)[0] = 6.0
+    return y.sum()
+
+
+def first_power(x):
+    y = np.outer(x, x)
+    np.linalg.matrix_power(y, 1)[0] = 6.0
+    return y.sum()
+
+
+def without_copy(x):
+    y = 1.0 * x
+    np.nan_to_num(y, copy=False)[0] = 6.0
+    return y.sum()
+
+
+def without_copy_of_constants(x):
+    y = np.array([np.nan, 1.0, 2.0])
+    np.nan_to_num(y, False, 3.0)
+    return (y * x).sum()
+
+
+def overwritten(x):
+    y = np.array([3.0, 1.0, 2.0])
+    return np.median(y, overwrite_input=True) * (y * x).sum()
+
+
+def list_written_by_operator(x):
+    items = [3, 1, 2]
+    operator.imul(items, 2)
+    return x.sum() * len(items)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        no_difference,
+        first_power,
+        without_copy,
+        without_copy_of_constants,
+        overwritten,
+        list_written_by_operator,
+    ],
+)
+def test_calls_that_write_or_return_their_argument_are_refused(f: Callable[..., float]) -> None:
+    """They were taken for calls that make something new and change nothing."""
+    with pytest.raises(srcad.errors.MutationError):
+        gradient(f, X)
 
 
 # ------------------------------------------------------------------------ refusals

@@ -377,7 +377,7 @@ def _copies(op: Call) -> bool:
 
 def makes_fresh(op: Call) -> bool:
     """Whether the result of a call is certainly new memory (if it is an array of numbers)."""
-    return makes_new_array(op.target, op.result.type, op.kwargs)
+    return makes_new_array(op.target, op.result.type, op.args, op.kwargs)
 
 
 def block_values(block: Block) -> Iterable[Value]:

@@ -212,7 +212,8 @@ _HEAPS = ("heappush", "heappop", "heapify", "heappushpop", "heapreplace")
 
 @meaning_in("heapq", *_HEAPS)
 @meaning_in("bisect", "insort", "insort_left", "insort_right")
-@meaning(operator.setitem, operator.delitem, operator.iadd, operator.iconcat)
+@meaning(operator.setitem, operator.delitem, operator.iconcat, operator.iadd, operator.imul)
+@meaning(operator.isub, operator.iand, operator.ior, operator.ixor)
 def writes(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """Functions of the library that write into the list they are given."""
     if next((p for a in args for p in mutable_parts(a)), None) is None:

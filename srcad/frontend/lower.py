@@ -88,7 +88,9 @@ lowers_later(loops, ast.For, ast.While)
 lowers_later(managers, ast.With)
 lowers_later(trying, ast.Try)
 means_later(importing, __import__)
-means_later(writing, np.copyto, np.fill_diagonal, np.put, np.put_along_axis, np.place, np.putmask)
+means_later(writing, np.copyto, np.fill_diagonal, np.put, np.put_along_axis, np.place, np.putmask,
+            np.nan_to_num, np.median, np.percentile, np.quantile, np.nanmedian, np.nanpercentile,
+            np.nanquantile)  # fmt: skip
 Transforms = Callable[..., Box]
 
 

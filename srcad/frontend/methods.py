@@ -61,11 +61,10 @@ SAME_SIGNATURE = {
         "round",
         "nonzero",
         "searchsorted",
-        "conj",
         "ravel",
         "choose",
     ]
-} | {"conjugate": np.conj, "ptp": np.ptp}
+} | {"ptp": np.ptp}
 WRITING = frozenset(["partition", "resize", "setfield", "setflags", "itemset", "byteswap"])
 
 
@@ -80,6 +79,21 @@ def _function(function: Any) -> Method:
         return s.box(s.emit(function, receiver, *args, kwargs=kwargs))
 
     return method
+
+
+def _conj(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """``x.conj()`` of real numbers is `x` itself, not a new array as that of ``np.conj(x)``."""
+    kind = receiver.type.kind if isinstance(receiver.type, Numeric) else "?"
+    if args or kwargs or kind == "c":
+        return _function(np.conj)(s, receiver, args, kwargs)
+    if kind not in "biuf":
+        s.refuse(
+            errors.UnsupportedTypeError,
+            "cannot tell whether this is real or complex",
+            why="the method returns a real array itself, and a new one of complex numbers.",
+            help=("write np.conj(x), which always makes a new array",),
+        )
+    return s.emit(primitives.identity, receiver)
 
 
 def _clip(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
@@ -131,7 +145,7 @@ def _astype(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, 
             help=("leave it out, or assert np.can_cast(...) before",),
         )
     copies = known(s, copy, "whether to copy")
-    if order != "K":
+    if order != "K" and receiver.type.form != "numpy":
         make = np.array if copies else np.asarray
         return s.emit(make, receiver, kwargs={"dtype": dtype, "order": Static(order)})
     if copies or is_same is False:
@@ -210,6 +224,8 @@ def _writes(name: str) -> Method:
 ARRAY: dict[str, Method] = {
     **{name: _function(function) for name, function in SAME_SIGNATURE.items()},
     **{name: _writes(name) for name in WRITING},
+    "conj": _conj,
+    "conjugate": _conj,
     "clip": _clip,
     "compress": _compress,
     "reshape": _reshape,

@@ -65,7 +65,7 @@ def note(
     first = args[0] if args else None
     if is_array(first) and _note_view(s, target, args, kwargs, result):
         return
-    if makes_new_array(target, result.type, kwargs) or is_one_of(target, _PURE_PARTS):
+    if makes_new_array(target, result.type, args, kwargs) or is_one_of(target, _PURE_PARTS):
         _note_new(s, target, args, kwargs, result)
         return
     values = [v for arg in (*args, *(a for _, a in kwargs)) for v in values_in(arg)]

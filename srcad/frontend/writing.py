@@ -80,6 +80,29 @@ def shape_of(s: Session, array: Value) -> Value:
     return s.emit(primitives.shape, array)
 
 
+@meaning(np.nan_to_num)
+def in_place_unless_copied(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.nan_to_num(a, copy=False)`` writes into `a` and returns it."""
+    copy = args[1] if len(args) > 1 else kwargs.get("copy", Static(True))
+    if not isinstance(copy, Static) or not copy.value:
+        refuse_form(s, "np.nan_to_num", "only with a copy:  a[...] = np.nan_to_num(a)")
+    return None
+
+
+@meaning(np.median, np.percentile, np.quantile, np.nanmedian, np.nanpercentile, np.nanquantile)
+def may_overwrite(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``np.median(a, overwrite_input=True)`` leaves the entries of `a` in another order."""
+    overwrite = kwargs.get("overwrite_input", Static(False))
+    if isinstance(overwrite, Static) and not overwrite.value:
+        return None
+    return s.refuse(
+        errors.MutationError,
+        "cannot read the option 'overwrite_input'",
+        why="it leaves the entries of the array in an order of which nothing is said.",
+        help=("leave it out",),
+    )
+
+
 @meaning(np.putmask)
 def putmask(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``np.putmask(a, mask, value)`` of one value, or of an array of the same shape."""

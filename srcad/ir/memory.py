@@ -35,6 +35,8 @@ _FRESH_NAMES = (
     "matrix_rank multi_dot pinv qr slogdet solve svd fft ifft rfft irfft fft2 ifft2 fftn ifftn"
 )
 _FRESH = frozenset(_FRESH_NAMES.split(" "))
+# ... but for one number of times, which leaves the array itself.
+_SAME_AFTER = {np.diff: 0, np.linalg.matrix_power: 1}
 # NumPy functions whose result always is a view of their first argument, if that is an array ...
 ALWAYS_VIEWS = frozenset(
     {np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.flip,
@@ -65,7 +67,9 @@ def type_has_storage(type_: Type) -> bool:
     return not isinstance(type_, Fixed)
 
 
-def makes_new_array(target: Any, result: Type, kwargs: Iterable[tuple[str, Arg]] = ()) -> bool:
+def makes_new_array(
+    target: Any, result: Type, args: tuple[Arg, ...], kwargs: Iterable[tuple[str, Arg]] = ()
+) -> bool:
     """Whether the result of a call is certainly new memory (if it is an array of numbers)."""
     if not isinstance(result, Numeric):
         return False
@@ -81,6 +85,9 @@ def makes_new_array(target: Any, result: Type, kwargs: Iterable[tuple[str, Arg]]
         return True
     if target is np.astype:
         return not names
+    if is_one_of(target, frozenset(_SAME_AFTER)):
+        times = dict(kwargs).get("n", args[1] if len(args) > 1 else Const(1 - _SAME_AFTER[target]))
+        return isinstance(times, Const) and times.value != _SAME_AFTER[target]
     if target is np.array:
         return all(name != "copy" or arg == Const(True) for name, arg in kwargs)
     name = getattr(target, "__name__", None)

@@ -215,6 +215,8 @@ def margins(pad_width, ndim):
 
 def inner(y_bar, pad_width, array):
     """The block of a padded array that is the array itself."""
+    if np.ndim(array) == 0:
+        return y_bar
     widths = margins(pad_width, np.ndim(array))
     if np.ndim(array) == 1:
         return y_bar[widths[0][0] : widths[0][0] + np.shape(array)[0]]
