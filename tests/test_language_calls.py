@@ -251,9 +251,24 @@ def difference_of_neighbours_is_new(x):
     return (y**2).sum() + z.sum() + w.sum()
 
 
+def without_copy(x):
+    y = 1.0 * x
+    y[1] = np.inf
+    np.nan_to_num(y, copy=False, posinf=3.0)[0] = 6.0 * x[1]
+    return (y * x).sum()
+
+
+def without_copy_of_constants(x):
+    y = np.array([np.nan, 1.0, 2.0])
+    np.nan_to_num(y, False, 3.0)
+    return (y * x).sum()
+
+
 @pytest.mark.parametrize(
     "f",
     [
+        without_copy,
+        without_copy_of_constants,
         conjugate_is_the_array,
         conjugate_of_number,
         conjugate_by_function_is_new,
@@ -277,16 +292,10 @@ def first_power(x):
     return y.sum()
 
 
-def without_copy(x):
+def copied_or_not(x):
     y = 1.0 * x
-    np.nan_to_num(y, copy=False)[0] = 6.0
+    np.nan_to_num(y, copy=x[0] > 0)[0] = 6.0
     return y.sum()
-
-
-def without_copy_of_constants(x):
-    y = np.array([np.nan, 1.0, 2.0])
-    np.nan_to_num(y, False, 3.0)
-    return (y * x).sum()
 
 
 def overwritten(x):
@@ -305,8 +314,7 @@ def list_written_by_operator(x):
     [
         no_difference,
         first_power,
-        without_copy,
-        without_copy_of_constants,
+        copied_or_not,
         overwritten,
         list_written_by_operator,
     ],

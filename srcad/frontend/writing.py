@@ -83,9 +83,14 @@ def shape_of(s: Session, array: Value) -> Value:
 @meaning(np.nan_to_num)
 def in_place_unless_copied(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``np.nan_to_num(a, copy=False)`` writes into `a` and returns it."""
-    copy = args[1] if len(args) > 1 else kwargs.get("copy", Static(True))
-    if not isinstance(copy, Static) or not copy.value:
-        refuse_form(s, "np.nan_to_num", "only with a copy:  a[...] = np.nan_to_num(a)")
+    given = {**dict(zip(("x", "copy", "nan", "posinf", "neginf"), args, strict=False)), **kwargs}
+    array, copy = given.pop("x"), given.pop("copy", Static(True))
+    if not isinstance(copy, Static):
+        refuse_form(s, "np.nan_to_num", "only where it is known whether it copies")
+    elif not copy.value and is_array(array):
+        assert isinstance(array, Value)
+        value = s.emit(np.nan_to_num, array, kwargs=given)
+        return stores.store(s, array, stores.EVERYTHING, value)
     return None
 
 
