@@ -1,11 +1,14 @@
 """Writing into arrays: every form of store, every way in which two names show the same memory."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import srcad
 from srcad import testing
 from srcad.errors import MutationError
+from tests.numeric import assert_gradient
 
 
 # ------------------------------------------------------------------------------ stores
@@ -724,3 +727,66 @@ def test_a_write_through_a_flipped_view_leaves_the_array_as_it_lies():
 
     assert value == f(args[0].copy(), args[1])
     np.testing.assert_allclose(gradient, differences(lambda x: f(x, 0.3), args[0]), rtol=1e-7)
+
+
+# ------------------------------------------------------------------------ indices without axes
+def index_without_axes_copies(x):
+    y = np.outer(x, x)
+    z = y[np.array(1)]
+    z *= 2.0
+    w = y[:, np.array(0)]
+    w += 1.0
+    return (y * x).sum() + z.sum() + w.sum()
+
+
+def index_without_axes_is_written(x):
+    y = np.outer(x, x)
+    y[np.array(1)] *= x
+    y[np.array(0), 1] += x[0]
+    return (y * x).sum()
+
+
+@pytest.mark.parametrize("f", [index_without_axes_copies, index_without_axes_is_written])
+def test_an_index_that_is_an_array_without_axes_copies(f: Callable[..., float]) -> None:
+    """It was taken for a number, which shows a view: the write was seen by the whole."""
+    x = np.array([0.4, 0.9])
+    assert srcad.value_and_grad(f)(x)[0] == f(x)
+    assert_gradient(srcad.gradient, f, x)
+
+
+def row_with_a_new_axis(x):
+    y = np.arange(4).reshape(2, 2)
+    y[1, None] *= 2.0
+    return (y * x).sum()
+
+
+def places_twice(x):
+    y = np.arange(4)
+    y[np.array([1, 1])] += 2.0
+    return (y[:2] * x).sum()
+
+
+def row_of_a_mask(x):
+    y = np.arange(4).reshape(2, 2)
+    y[np.array([True, True]), 1] += 2.0
+    return (y * x).sum()
+
+
+@pytest.mark.parametrize("f", [row_with_a_new_axis, places_twice, row_of_a_mask])
+def test_arithmetic_in_place_that_numpy_refuses_is_refused(f: Callable[..., float]) -> None:
+    """Integers cannot hold what floats make of them; the entries were cut off instead."""
+    x = np.array([0.4, 0.9])
+    with pytest.raises(TypeError):
+        f(x)
+    with pytest.raises(srcad.errors.MutationError, match="cannot store float64 into an array of"):
+        srcad.gradient(f, x)
+
+
+def test_an_entry_of_integers_is_cut_off_as_in_numpy() -> None:
+    def f(x):
+        y = np.arange(4)
+        y[1] *= 2.6
+        y[np.int64(3)] += 0.5
+        return (y * x).sum()
+
+    assert_gradient(srcad.gradient, f, np.array([0.4, 0.9, 0.1, 0.3]))

@@ -184,7 +184,11 @@ def augment_item(s: Session, array: Value, index: Arg, operation: Any, value: Bo
         added = value if operation is operator.add else negated(s, value)
         return store(s, array, index, added, primitives.add_at)
     old = s.emit(operator.getitem, array, index)
-    return store(s, array, index, operate(s, operation, old, value))
+    new = operate(s, operation, old, value)
+    is_array = isinstance(old.type, Numeric) and old.type.form == "array"
+    if is_array or reads_a_copy(index):  # a number may be cut off
+        check_cast(s, old, new)
+    return store(s, array, index, new)
 
 
 def before_arithmetic(s: Session, array: Value) -> None:

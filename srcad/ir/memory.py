@@ -104,7 +104,7 @@ def _is_advanced(part: Arg) -> bool:
         return part.kind == "list"
     if isinstance(part, Const):
         return isinstance(part.value, list | np.ndarray)
-    return isinstance(part.type, Numeric) and part.type.form == "array" and bool(part.type.shape)
+    return isinstance(part.type, Numeric) and part.type.form == "array"  # without axes, too
 
 
 def reads_a_view(index: Arg) -> bool:
@@ -127,7 +127,9 @@ def _is_basic(part: Arg) -> bool:
         return part.kind == "slice"
     if isinstance(part, Const):
         return not isinstance(part.value, bool | list | np.ndarray | tuple)
-    return isinstance(part.type, Numeric) and part.type.is_scalar and part.type.kind in "iu"
+    if not isinstance(part.type, Numeric) or part.type.form == "array":
+        return False
+    return part.type.is_scalar and part.type.kind in "iu"
 
 
 def index_parts(index: Arg) -> tuple[Arg, ...]:
