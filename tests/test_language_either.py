@@ -323,3 +323,57 @@ def left_inside(x, limit, flag):
 def test_a_view_is_taken_again_only_where_its_array_is_bound(limit, flag):
     """A loop that is left by ``return`` in a branch has no array for the view behind the branch."""
     assert_program(left_inside, np.array([-1.169, -0.774, 0.88]), limit, flag)
+
+
+def half_bound_in_a_try(x, a):
+    try:
+        if a > 0.0:
+            z = np.tanh(a)
+        else:
+            shown = x
+            x = x * 0.9
+            z = 2.0 * x[0]
+    except ValueError:
+        z = 0.0
+    x[1] = a
+    x[0] *= 3.0
+    return np.sum(x) * z + (0.0 if a > 0.0 else shown[1])
+
+
+def half_bound_view_in_a_try(x, a):
+    try:
+        if a > 0.0:
+            z = np.tanh(a)
+        else:
+            shown = x
+            x = x[1:]
+            z = 2.0 * x[0]
+    except ValueError:
+        z = 0.0
+    x[1] = a
+    return np.sum(x) * z + (0.0 if a > 0.0 else shown[2])
+
+
+def read_where_it_is_not_bound(x, a):
+    try:
+        if a > 0.0:
+            z = np.tanh(a)
+        else:
+            shown = x
+            z = np.tanh(2.0 * a)
+    except ValueError:
+        z = 0.0
+    return z * shown[0]
+
+
+@pytest.mark.parametrize("f", [half_bound_in_a_try, half_bound_view_in_a_try])
+@pytest.mark.parametrize("a", [0.7, -0.4])
+def test_a_name_that_one_arm_of_a_try_binds_holds_nothing_in_the_other(f, a):
+    """An arm that may fail was taken for one that surely does: None was written into."""
+    assert_program(f, np.array([0.3, -1.1, 0.8]), a)
+
+
+def test_what_an_arm_of_a_try_did_not_bind_is_not_there():
+    assert_program(read_where_it_is_not_bound, np.array([0.3, -1.1]), -0.4)
+    with pytest.raises(UnboundLocalError):
+        srcad.grad(read_where_it_is_not_bound)(np.array([0.3, -1.1]), 0.7)

@@ -55,6 +55,11 @@ class Path:
     exit: int | Value
     tags: frozenset[int]
 
+    @property
+    def is_left(self) -> bool:
+        """Whether what follows the meeting is certainly not reached from here."""
+        return isinstance(self.exit, int) and self.exit != NONE
+
 
 @dataclass(eq=False)
 class Meeting:
@@ -147,7 +152,7 @@ class Meeting:
         if not isinstance(box, Value):
             return Conflict(box, UNBOUND) if values_of(box) else box
         output = self.atom(box, UNDEF, hint) if left else self.atom(UNDEF, box, hint)
-        if (self.right if left else self.left).exit == NONE:
+        if not (self.right if left else self.left).is_left:
             self.session.unbound_if[output] = (self.test, not left)
             self.session.unsure[output] = None
         else:
@@ -188,7 +193,7 @@ class Meeting:
         form = output.type.form if isinstance(output.type, Numeric) else "array"
         if form == "array" and self._are_alone(a, b):
             note_own(s, output, *values)
-        elif UNDEF in (a, b) and (self.left if a == UNDEF else self.right).exit != NONE:
+        elif UNDEF in (a, b) and (self.left if a == UNDEF else self.right).is_left:
             # where it goes on, it is bound
             s.origins[output] = self._seen_outside(origin(s, values[0]), left=b == UNDEF)
             s.partial.add(output)
