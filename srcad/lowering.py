@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -74,10 +75,10 @@ def lower_callable(
         if not inactive.left:
             raise
         refused = error
-    try:
-        return read(inactive=Inactive(are_read=True))
-    except errors.SrcadError:
-        raise refused from None
+    for one in (Inactive(are_read=True), Inactive(are_asked=True))[: 1 + inactive.is_open]:
+        with suppress(errors.SrcadError):
+            return read(inactive=one)
+    raise refused from None
 
 
 def _lowered(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -259,3 +260,95 @@ class Stateful:
 def test_a_copy_by_way_of_pickling_is_refused() -> None:
     with pytest.raises(srcad.errors.UnsupportedSyntaxError, match="Stateful"):
         srcad.grad(copied_by_its_state)(0.7)
+
+
+# ------------------------------------------------------------------------ whose operator it is
+class Length:
+    """Objects whose classes disagree about what a difference is."""
+
+    def __init__(self, level):
+        self.level = level
+
+    @classmethod
+    def made(cls, value):
+        return cls(np.sin(value))
+
+    def __sub__(self, other):
+        return Length(self.level - 0.5 * getattr(other, "level", other))
+
+    def __rsub__(self, other):
+        return Length(2.0 * getattr(other, "level", other) - self.level)
+
+    def __lt__(self, other):
+        return self.level < other.level
+
+
+class Short(Length):
+    pass
+
+
+class Backward(Length):
+    def __rsub__(self, other):
+        return Length(5.0 * other.level - self.level)
+
+
+def backward(value):
+    return Backward(np.sin(value))
+
+
+def number(value):
+    return float(json.loads("0.5")) * value
+
+
+def made_on_the_left(a, b):
+    return (Length.made(b) - Short(2.0 * a)).level
+
+
+def made_on_the_left_in_a_loop(a, b):
+    left, total = Length.made(b), 0.0
+    for _ in range(3):
+        left = left - Short(a)
+        total = total + left.level
+    return total
+
+
+def refined_on_the_right(a, b):
+    return (Length(2.0 * a) - backward(b)).level
+
+
+def compared_from_the_right(a, b):
+    return 2.0 * a if Length.made(b) < Short(a) else 3.0 * a
+
+
+def number_on_the_left(a, b):
+    return (number(b) - Length(a)).level + (json.loads("1.5") - Length(a)).level
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        made_on_the_left,
+        made_on_the_left_in_a_loop,
+        refined_on_the_right,
+        compared_from_the_right,
+        number_on_the_left,
+    ],
+)
+def test_the_class_of_what_a_call_returned_is_asked_in_its_turn(f: Callable[..., float]) -> None:
+    """What calls without derivative return was taken for a number, which has no class to ask."""
+    for wrt in (0, (0, 1)):
+        value, slopes = srcad.value_and_grad(f, wrt=wrt)(0.3, 0.7)
+        assert value == f(0.3, 0.7)
+        slope = slopes if wrt == 0 else slopes[0]
+        step = (f(0.3 + 1e-6, 0.7) - f(0.3 - 1e-6, 0.7)) / 2e-6
+        assert slope == pytest.approx(step, rel=1e-6)
+    second = srcad.grad(srcad.grad(f, wrt=0), wrt=0)(0.3, 0.7)
+    assert second == pytest.approx(0.0, abs=1e-9)
+
+
+def test_an_object_of_which_nothing_can_be_read_is_refused_in_the_call() -> None:
+    def f(a):
+        return (json.loads("0.5", parse_float=Length) - Short(a)).level
+
+    with pytest.raises(srcad.errors.UnsupportedTypeError, match="operation with a 'Length'"):
+        gradient(f, 0.3)

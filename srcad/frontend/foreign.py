@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srcad import errors, runtime
+from srcad.frontend.boxes import Box, RecordBox
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.rules import registry
@@ -97,6 +98,37 @@ def _check_at_the_call(s: Session, target: Any, arg: Arg) -> None:
     if rule is not None and rule.shipped:
         sparse = {"sparse": Const(True)} if target is operator.matmul else {}
         s.emit(runtime.numeric, arg, kwargs=sparse, effect=True)
+
+
+def ask_the_other(s: Session, left: Box, right: Box, reflected: str) -> None:
+    """Have an operand of which only the call knows what it is be a number or an array.
+
+    Where it is an object, its class may be asked before that of the other operand.  If a call that
+    was left as it stands may have made it, the function is refused, and read once more with it.
+    """
+    if isinstance(right, RecordBox) and hasattr(right.cls, reflected):
+        other = left
+    elif isinstance(left, RecordBox) and _is_overridden(left.cls, reflected):
+        other = right
+    else:
+        return
+    if not isinstance(other, Value) or not isinstance(other.type, Opaque):
+        return
+    if s.inactive.left and not s.inactive.are_read and not s.inactive.are_asked:
+        s.inactive.is_open = True
+        s.refuse(
+            errors.UnsupportedTypeError,
+            "cannot tell whose operator this is",
+            why="the class of an operand that only the call knows may be asked first.",
+            help=("make the object with a call that is read, in the function itself",),
+        )
+    s.emit(runtime.numeric, other, effect=True)
+
+
+def _is_overridden(cls: type, name: str) -> bool:
+    """Whether a class that refines another says anew what a method does."""
+    refined: list[type] = cls.__subclasses__()
+    return any(name in vars(one) or _is_overridden(one, name) for one in refined)
 
 
 def _kind(target: Any, arg: Arg) -> str:

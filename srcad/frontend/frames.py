@@ -91,7 +91,12 @@ DEAD = -1  # the tag of a path that raises
 
 @dataclass(eq=False)
 class Inactive:
-    """Calls through which no derivative flows: whether they are read, and whether one was not."""
+    """Calls through which no derivative flows: whether they are read, and whether one was not.
+
+    What such a call returns is unknown where it matters (`is_open`), or asked there in the call.
+    """
 
     are_read: bool = False
+    are_asked: bool = False
     left: bool = False
+    is_open: bool = False

@@ -19,6 +19,7 @@ from typing import Any
 from srcad import errors
 from srcad.frontend.aliases import write
 from srcad.frontend.boxes import BoundBox, Box, Path, RecordBox, Static
+from srcad.frontend.foreign import ask_the_other
 from srcad.frontend.frames import Kept
 from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_library
@@ -319,6 +320,7 @@ def of_objects(s: Session, target: Any, left: Box, right: Box) -> Box | None:
         return None
     own, reflected = NAMES[target]
     _refuse_entry_by_entry(s, left, right)
+    ask_the_other(s, left, right, reflected)
     if _goes_first(left, right, reflected):
         found = special(s, right, reflected, left)
         found = special(s, left, own, right) if found is None else found
