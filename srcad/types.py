@@ -245,6 +245,11 @@ def type_of_constant(value: object) -> Type:
     return Opaque(type(value))
 
 
+def field_type(type_: Type, value: object) -> Type:
+    """The type of an object's field that holds a constant: which one, if it is code or nothing."""
+    return Fixed(value) if value is None or callable(value) else type_
+
+
 def join(a: Type, b: Type) -> Type:
     """The least that is known of a value that is an `a` on one path and a `b` on another."""
     if a == b:

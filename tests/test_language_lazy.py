@@ -333,7 +333,7 @@ def iterator_of_a_list_that_changes(x):
 def view_across_a_loop(x):
     d = {"a": x[0], "b": x[1]}
     values = d.values()
-    for _ in range(3):
+    for _ in x:
         d["b"] = d["b"] * x[2] + d["a"]
     return sum(values)
 

@@ -16,6 +16,7 @@ from srcad import errors
 from srcad.frontend.boxes import (
     Box,
     FunctionBox,
+    GeneratorBox,
     IterBox,
     Path,
     Stale,
@@ -283,7 +284,11 @@ def _refuse_hidden(s: Session, old: Box) -> None:
 
 def _frames(box: Box) -> list[Frame | None]:
     """The surroundings of the local functions in a box."""
-    own: list[Frame | None] = [box.frame] if isinstance(box, FunctionBox) else []
+    own: list[Frame | None] = []
+    if isinstance(box, FunctionBox) and box.names is None:
+        own = [box.frame]
+    elif isinstance(box, GeneratorBox):
+        own = [box.callee.frame]
     return own + [frame for part in inner_boxes(box) for frame in _frames(part)]
 
 

@@ -23,8 +23,8 @@ from srcad.frontend.boxes import (
     TupleBox,
     values_of,
 )
+from srcad.frontend.choices import choose
 from srcad.frontend.containers import extend, is_container, is_list, set_item, update
-from srcad.frontend.control import choose
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import spread

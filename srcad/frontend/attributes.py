@@ -6,7 +6,7 @@ import inspect
 import operator
 import types
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -14,29 +14,26 @@ from srcad import errors
 from srcad.frontend.boxes import (
     BoundBox,
     Box,
+    Choice,
     Conflict,
     DictBox,
     FunctionBox,
-    GeneratorBox,
-    IterBox,
     ListBox,
     MethodBox,
     Path,
     RecordBox,
-    SliceBox,
     Stale,
     Static,
     Super,
-    Taken,
     TupleBox,
-    Unbound,
 )
+from srcad.frontend.choices import by_case
 from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_plain_class
 from srcad.frontend.noting import flat
 from srcad.frontend.objects import class_path, set_field
 from srcad.frontend.scope import Session
-from srcad.frontend.stale import refuse_stale
+from srcad.frontend.stale import refuse_stale, refuse_to_hold
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import ListOf, Numeric, Opaque
@@ -59,15 +56,6 @@ _CHANGING = frozenset(vars(set)) - frozenset(vars(frozenset))  # ``add``, ``upda
 
 def attribute(s: Session, box: Box, name: str) -> Box:
     """Read an attribute."""
-    if isinstance(box, Stale):
-        refuse_stale(s, box)
-    if isinstance(box, SliceBox | MethodBox | IterBox | GeneratorBox | Conflict | Taken | Unbound):
-        s.refuse(
-            errors.UnsupportedSyntaxError,
-            f"cannot read the attribute {name!r} of this",
-            why="it is not an array, a structure or an object.",
-            help=("read it before the differentiated function",),
-        )
     match box:
         case Static():
             return _of_object(s, box, name)
@@ -83,10 +71,30 @@ def attribute(s: Session, box: Box, name: str) -> Box:
             return _of_value(s, box, name)
         case BoundBox():
             return MethodBox(box, name)
+        case Choice():
+            return by_case(s, box, lambda part: attribute(s, part, name))
+        case _:
+            return _refuse(s, box, name)
+
+
+def _refuse(s: Session, box: Box, name: str) -> NoReturn:
+    """Refuse to read an attribute of what has none, or of what nobody knows."""
+    if isinstance(box, Stale):
+        refuse_stale(s, box)
+    if isinstance(box, Conflict):
+        refuse_to_hold(s, box)
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot read the attribute {name!r} of this",
+        why="it is not an array, a structure or an object.",
+        help=("read it before the differentiated function",),
+    )
 
 
 def read_attribute(s: Session, box: Box, name: str) -> Box:
     """``box.name``, properties called."""
+    if isinstance(box, Choice):
+        return by_case(s, box, lambda part: read_attribute(s, part, name))
     found = attribute(s, box, name)
     if isinstance(found, MethodBox) and found.name == "__property__":
         return s.invoke(s, found.receiver, (), {})

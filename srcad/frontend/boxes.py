@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from srcad.ir.core import Location, Value
-from srcad.records import dataclass, field
+from srcad.records import dataclass, field, replace
 from srcad.types import ListOf
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ class SliceBox:
 class FunctionBox:
     """A ``def`` or ``lambda`` met inside the function; free names are looked up in `frame`.
 
-    `borrowed` are those of a comprehension that it is made in: they end with that.
+    Once that has returned, `names` are those that it has bound of them, `held` what they hold,
+    and `itself` those that are the function's own (`surroundings`).  `borrowed` are those of a
+    comprehension that it is made in: they end with that.
     """
 
     node: ast.FunctionDef | ast.Lambda
@@ -107,6 +109,9 @@ class FunctionBox:
     defaults: tuple[Box, ...] = ()
     kw_defaults: tuple[Box | None, ...] = ()
     borrowed: frozenset[str] = frozenset()
+    names: tuple[str, ...] | None = None
+    held: tuple[Box, ...] = ()
+    itself: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -168,6 +173,15 @@ class Conflict:
 
 
 @dataclass(frozen=True, eq=False)
+class Choice:
+    """What is one thing where a test holds, and another where not: a function (see `choices`)."""
+
+    test: Value
+    left: Box
+    right: Box
+
+
+@dataclass(frozen=True, eq=False)
 class Stale:
     """A name for memory, or an object, that was written through another name: it is not known now.
 
@@ -216,11 +230,13 @@ Box = (
     | IterBox
     | GeneratorBox
     | Conflict
+    | Choice
     | Stale
     | Taken
     | Unbound
 )
 Structure = TupleBox | ListBox | DictBox | RecordBox
+Code = FunctionBox | BoundBox | MethodBox | Choice  # functions, and what may be one
 
 
 def rebuilt(box: Structure, items: tuple[Box, ...]) -> Structure:
@@ -248,6 +264,18 @@ def same_structure(a: Box, b: Box) -> bool:
     return len(a.items) == len(b.items) and keys_a == keys_b
 
 
+def same_parts(a: Box, b: Box) -> bool:
+    """Whether two boxes are made of parts that stand for each other."""
+    if isinstance(a, FunctionBox) and isinstance(b, FunctionBox):
+        alike = a.node is b.node and (a.names, a.itself) == (b.names, b.itself)
+        return alike and len(inner_boxes(a)) == len(inner_boxes(b))
+    if isinstance(a, BoundBox) and isinstance(b, BoundBox):
+        return len(a.args) == len(b.args) and list(a.kwargs) == list(b.kwargs)
+    if isinstance(a, MethodBox) and isinstance(b, MethodBox):
+        return a.name == b.name
+    return (isinstance(a, Choice) and isinstance(b, Choice)) or same_structure(a, b)
+
+
 def values_of(box: Box) -> list[Value]:
     """The values inside a box."""
     match box:
@@ -266,20 +294,18 @@ def inner_boxes(box: Box) -> tuple[Box, ...]:
             return ()
         case TupleBox() | ListBox() | DictBox() | RecordBox():
             return (box.of,) if isinstance(box, ViewBox) else box.items
-        case SliceBox(start, stop, step):
-            return (start, stop, step)
+        case SliceBox(first, second, third) | Choice(first, second, third):
+            return (first, second, third)
         case BoundBox(function, args, kwargs):
             return (function, *args, *kwargs.values())
         case IterBox():
             return box.parts
         case GeneratorBox():
             return tuple(box.bound.values())
-        case MethodBox():
-            return (box.receiver,)
-        case Super():
-            return (box.box,)
+        case MethodBox(receiver=inner) | Super(box=inner):
+            return (inner,)
         case FunctionBox():
-            return (*box.defaults, *(d for d in box.kw_defaults if d is not None))
+            return (*box.defaults, *(d for d in box.kw_defaults if d is not None), *box.held)
         case _:
             return ()
 
@@ -306,10 +332,10 @@ def _mapped(box: Box, change: Callable[[Box], Box | None], done: Done) -> Box:
     items = tuple(mapped(item, change, done) for item in parts)
     if all(a is b for a, b in zip(items, parts, strict=True)):
         return box
-    return _with_parts(box, items)
+    return with_parts(box, items)
 
 
-def _with_parts(box: Box, parts: tuple[Box, ...]) -> Box:
+def with_parts(box: Box, parts: tuple[Box, ...]) -> Box:
     """A box like this one that is made of other boxes, in the order of `inner_boxes`."""
     match box:
         case ViewBox(pairs=pairs):
@@ -319,29 +345,33 @@ def _with_parts(box: Box, parts: tuple[Box, ...]) -> Box:
             return rebuilt(box, parts)
         case SliceBox():
             return SliceBox(*parts)
-        case BoundBox(args=args, kwargs=kwargs):
-            width = 1 + len(args)
-            named = dict(zip(kwargs, parts[width:], strict=True))
-            return BoundBox(parts[0], parts[1:width], named)
+        case FunctionBox() | BoundBox() | MethodBox() | Choice():
+            return _code_with(box, parts)
         case IterBox(kind=kind):
             return IterBox(kind, parts)
         case GeneratorBox(callee, bound, spent):
             return GeneratorBox(callee, dict(zip(bound, parts, strict=True)), spent)
-        case MethodBox(name=name):
-            return MethodBox(parts[0], name)
         case Super(cls):
             return Super(cls, parts[0])
-        case FunctionBox(node, frame, defaults, kw_defaults, borrowed):
-            rest = iter(parts[len(defaults) :])
-            kw = tuple(None if d is None else next(rest) for d in kw_defaults)
-            return FunctionBox(node, frame, parts[: len(defaults)], kw, borrowed)
         case _:
             return box
 
 
-def is_static_number(box: Box) -> bool:
-    """Whether a box is a number (not a flag) that is known now."""
-    return isinstance(box, Static) and isinstance(box.value, int | float | complex)
+def _code_with(box: Code, parts: tuple[Box, ...]) -> Box:
+    if isinstance(box, MethodBox):
+        return MethodBox(parts[0], box.name)
+    if isinstance(box, Choice):
+        test, left, right = parts
+        return Choice(test, left, right) if isinstance(test, Value) else Conflict(left, right)
+    if isinstance(box, BoundBox):
+        width = 1 + len(box.args)
+        return BoundBox(parts[0], parts[1:width], dict(zip(box.kwargs, parts[width:], strict=True)))
+    rest = iter(parts[len(box.defaults) :])
+    kw = tuple(None if d is None else next(rest) for d in box.kw_defaults)
+    new = replace(box, defaults=parts[: len(box.defaults)], kw_defaults=kw, held=tuple(rest))
+    if new.names is None:
+        box.frame.functions.append(new)
+    return new
 
 
 def as_tuple(box: Box) -> Box:

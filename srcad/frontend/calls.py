@@ -18,15 +18,25 @@ from srcad.frontend.attributes import attribute
 from srcad.frontend.boxes import (
     BoundBox,
     Box,
+    Choice,
+    Conflict,
     DictBox,
     FunctionBox,
     MethodBox,
-    Path,
     RecordBox,
     Static,
     mutable_parts,
-    values_of,
 )
+from srcad.frontend.callees import (
+    below,
+    call_value,
+    closure_is_active,
+    makes_functions,
+    only_counts,
+    partial,
+    takes_functions,
+)
+from srcad.frontend.choices import by_argument, by_case
 from srcad.frontend.containers import is_container
 from srcad.frontend.draws import draw_type, is_random
 from srcad.frontend.folding import all_known, called, folded, text_method
@@ -43,7 +53,7 @@ from srcad.frontend.generators import made
 from srcad.frontend.genexps import parts_in_order
 from srcad.frontend.inactive import handed_out, may_write_arrays, put_into_objects
 from srcad.frontend.iterating import gone_through
-from srcad.frontend.known import spread
+from srcad.frontend.known import raises, spread
 from srcad.frontend.listed import as_arrays, asked_at_once
 from srcad.frontend.meanings import meaning_of
 from srcad.frontend.names import box_of_object, is_library
@@ -53,11 +63,13 @@ from srcad.frontend.questions import describe_box, is_hashable, is_nondifferenti
 from srcad.frontend.refusals import unless_refused
 from srcad.frontend.rooms import methods, recursion
 from srcad.frontend.scope import Session
+from srcad.frontend.stale import refuse_to_hold
+from srcad.frontend.surroundings import surrounded
 from srcad.frontend.syntax import is_generator
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.rules import registry
-from srcad.types import Numeric, Opaque
+from srcad.types import Opaque
 
 # Builtins whose every call does, or makes, something of its own.
 MOVING: frozenset[Any] = frozenset({iter, next, open, input, object, setattr, delattr})
@@ -94,23 +106,21 @@ def invoke(s: Session, callee: Box, args: tuple[Box, ...], kwargs: dict[str, Box
         case BoundBox(function, first, named):
             return invoke(s, function, (*first, *args), {**named, **kwargs})
         case FunctionBox():
-            return _inline(s, callee_of_box(callee), args, kwargs)
+            local = callee_of_box(s, callee)
+            with surrounded(s, local.around):
+                return _inline(s, local, args, kwargs)
         case RecordBox():
             return _called_object(s, callee, args, kwargs)
-        case MethodBox(receiver, name):
-            return invoke_method(s, receiver, name, args, kwargs)
+        case MethodBox():
+            return _invoke_method_of_either(s, callee, args, kwargs)
         case Static():
-            return invoke_static(s, callee, args, kwargs)
+            return _invoke_either(s, callee, args, kwargs)
+        case Choice():
+            return by_case(s, callee, lambda part: invoke(s, part, args, kwargs))
+        case Conflict():
+            return refuse_to_hold(s, callee)
         case Value():
-            if isinstance(callee.type, Opaque) and not s.is_active(*args, *kwargs.values()):
-                handed_out(s, callee.type.cls, (*args, *kwargs.values()))
-                return s.box(s.emit(primitives.apply, callee, *args, kwargs=kwargs, effect=True))
-            return s.refuse(
-                errors.MissingRuleError,
-                "cannot tell which function is called",
-                why=("it is chosen at run time, and the derivative needs its source."),
-                help=("pass the function as an argument",),
-            )
+            return call_value(s, callee, args, kwargs)
         case _:
             return s.refuse(
                 errors.UnsupportedSyntaxError,
@@ -135,8 +145,21 @@ def _inline(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Bo
         found = recursion.called(s, callee, bound)
         if found is not None:
             return found
-    with reading(s, callee.key, (*args, *kwargs.values())):
+    with reading(s, callee.key, (*callee.parts, *args, *kwargs.values())):
         return inline(s, callee, args, kwargs)
+
+
+def _invoke_either(
+    s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box:
+    """Call an object that is known now, with things some of which may be one or the other."""
+    if callee.value is None:
+        raises(s, TypeError, "'NoneType' object is not callable")
+    if not takes_functions(callee.value):
+        found = by_argument(s, args, kwargs, lambda *given: _invoke_either(s, callee, *given))
+        if found is not None:
+            return found
+    return invoke_static(s, callee, args, kwargs)
 
 
 def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
@@ -213,20 +236,15 @@ def _wrapped(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str
     """Call what holds another function: a partial, a bound method, a cache."""
     function, path = callee.value, callee.path
     if isinstance(function, functools.partial):
-        return _partial(s, callee, args, kwargs)
+        return partial(s, callee, args, kwargs)
     if isinstance(function, types.MethodType):
-        receiver = box_of_object(s, function.__self__, _below(path, ("attr", "__self__")))
-        inner = box_of_object(s, function.__func__, _below(path, ("attr", "__func__")))
+        receiver = box_of_object(s, function.__self__, below(path, ("attr", "__self__")))
+        inner = box_of_object(s, function.__func__, below(path, ("attr", "__func__")))
         return invoke(s, inner, (receiver, *args), kwargs)
     if not s.is_active(*args, *kwargs.values()):
         return opaque_call(s, callee, args, kwargs)  # what it kept of an earlier call
-    inner = Static(function.__wrapped__, _below(path, ("attr", "__wrapped__")))
+    inner = Static(function.__wrapped__, below(path, ("attr", "__wrapped__")))
     return invoke_static(s, inner, args, kwargs)
-
-
-def _below(path: Path | None, *steps: tuple[Any, ...]) -> Path | None:
-    """The path of a part of what `path` reaches."""
-    return None if path is None else (*path, *steps)
 
 
 def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
@@ -245,16 +263,16 @@ def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, B
 def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
     function = callee.value
     python = isinstance(function, types.FunctionType)
-    active = s.is_active(*args, *kwargs.values()) or _closure_is_active(s, args, kwargs)
+    active = s.is_active(*args, *kwargs.values()) or closure_is_active(s, args, kwargs)
     if s.frame.trusted and python and not is_library(function):
         return _inline(s, callee_of(s, function, callee.path), args, kwargs)
-    if not active and (not python or is_library(function) or not _makes_functions(function)):
+    if not active and (not python or is_library(function) or not makes_functions(function)):
         return _inactive(s, callee, args, kwargs)
     if python and not is_library(function):
         return _inline(s, callee_of(s, function, callee.path), args, kwargs)
     call_method = type(function).__call__
     if isinstance(call_method, types.FunctionType) and not isinstance(function, type):
-        path = _below(callee.path, ("attr", "__call__"), ("attr", "__func__"))
+        path = below(callee.path, ("attr", "__call__"), ("attr", "__func__"))
         if path is not None:
             s.guard(path, "code", call_method)
         return _inline(s, callee_of(s, call_method, path), (callee, *args), kwargs)
@@ -283,18 +301,11 @@ def _inactive(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[st
     return opaque_call(s, callee, args, kwargs)
 
 
-def _closure_is_active(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:
-    """Whether a local function among the arguments may carry a derivative in its closure."""
-    return any(isinstance(b, FunctionBox) for b in (*args, *kwargs.values()))
-
-
-def _makes_functions(function: types.FunctionType) -> bool:
-    """Whether a function holds functions: it may return one that is then called here."""
-    return any(isinstance(c, types.CodeType) for c in function.__code__.co_consts)
-
-
 def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
     """A call through which no derivative flows: it runs as it stands."""
+    found = by_argument(s, args, kwargs, lambda *given: opaque_call(s, callee, *given))
+    if found is not None:
+        return found
     function = callee.value
     module = str(getattr(function, "__module__", None) or "").partition(".")[0]
     pure = module in ("numpy", "math", "_operator", "builtins") and not is_random(function)
@@ -335,29 +346,19 @@ def missing_rule(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[
     )
 
 
-def only_counts(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:
-    """Whether the only active inputs are Python integers: counts, not quantities."""
-    values = [v for b in (*args, *kwargs.values()) for v in values_of(b) if v in s.active]
-    return all(
-        isinstance(v.type, Numeric) and v.type.kind in "iub" and v.type.is_scalar for v in values
-    )
-
-
-def _partial(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    function, path = callee.value, callee.path
-    inner = box_of_object(s, function.func, _below(path, ("attr", "func")))
-    first = [
-        box_of_object(s, a, _below(path, ("attr", "args"), ("item", k)))
-        for k, a in enumerate(function.args)
-    ]
-    named = {
-        k: box_of_object(s, a, _below(path, ("attr", "keywords"), ("item", k)))
-        for k, a in function.keywords.items()
-    }
-    return invoke(s, inner, (*first, *args), {**named, **kwargs})
-
-
 # ---------------------------------------------------------------------- methods
+def _invoke_method_of_either(
+    s: Session, method: MethodBox, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box:
+    receiver, name = method.receiver, method.name
+    if isinstance(receiver, Choice):
+        return by_case(s, receiver, lambda part: invoke(s, MethodBox(part, name), args, kwargs))
+    found = None
+    if isinstance(receiver, Value | Static):
+        found = by_argument(s, args, kwargs, lambda *given: invoke(s, method, *given))
+    return invoke_method(s, receiver, name, args, kwargs) if found is None else found
+
+
 def invoke_method(
     s: Session, receiver: Box, name: str, args: tuple[Box, ...], kwargs: dict[str, Box]
 ) -> Box:

@@ -15,7 +15,15 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from srcad.frontend.boxes import Box, Structure, Taken, inner_boxes, rebuilt
+from srcad.frontend.boxes import (
+    Box,
+    Code,
+    Structure,
+    Taken,
+    inner_boxes,
+    same_parts,
+    with_parts,
+)
 from srcad.frontend.either import Either
 from srcad.frontend.noting import layout
 from srcad.frontend.scope import Env, Session
@@ -45,8 +53,8 @@ def leaves(box: Box) -> Iterator[Leaf]:
     """The carried values and views of a header."""
     if isinstance(box, Value | Taken):
         yield box
-    elif isinstance(box, Structure):
-        for item in box.items:
+    elif isinstance(box, Structure | Code):
+        for item in inner_boxes(box):
             yield from leaves(item)
 
 
@@ -54,10 +62,10 @@ def pairs(header: Box, other: Box) -> Iterator[tuple[Leaf, Box]]:
     """The leaves of a header, each with what stands in its place in another box."""
     if isinstance(header, Value | Taken):
         yield header, other
-    elif isinstance(header, Structure):
-        same = isinstance(other, Structure) and len(other.items) == len(header.items)
-        for k, item in enumerate(header.items):
-            yield from pairs(item, other.items[k] if same else other)  # type: ignore[union-attr]
+    elif isinstance(header, Structure | Code):
+        same = _alike(header, other)
+        for k, item in enumerate(inner_boxes(header)):
+            yield from pairs(item, inner_boxes(other)[k] if same else other)
 
 
 @dataclass(eq=False)
@@ -118,7 +126,7 @@ class Memory:
             self._assume(header, mode, found)
             note_laid_out(self.s, header, start)
             self.known[id(start)] = (start, header)
-        elif isinstance(start, Structure) and isinstance(header, Structure):
+        elif isinstance(start, Structure | Code) and isinstance(header, Structure | Code):
             self.known[id(start)] = (start, header)
 
     def _is_alone(self, objects: frozenset[Value]) -> bool:
@@ -150,9 +158,10 @@ class Memory:
             root = roots.get(header.root, header.root)
             header.now = origin(self.s, root).objects
             return realised(self.s, root, header.steps, header.start.hint)
-        if isinstance(header, Structure) and any(isinstance(x, Taken) for x in leaves(header)):
-            items = tuple(self.opened(item, roots) for item in header.items)
-            return rebuilt(header, items)
+        if isinstance(header, Structure | Code) and any(
+            isinstance(x, Taken) for x in leaves(header)
+        ):
+            return with_parts(header, tuple(self.opened(p, roots) for p in inner_boxes(header)))
         return header
 
     def carried_roots(self, headers: dict[Key, Box]) -> dict[Value, Value]:
@@ -242,13 +251,14 @@ class Memory:
         def change(box: Box, at_end: Box) -> Box:
             if (box, id(at_end)) in made:
                 return made[box, id(at_end)]
-            if isinstance(box, Structure):
+            if isinstance(box, Structure | Code):
+                parts, same = inner_boxes(box), _alike(box, at_end)
                 items = tuple(
-                    change(leaf, at_end.items[k] if _alike(box, at_end) else at_end)  # type: ignore[union-attr]
-                    for k, leaf in enumerate(box.items)
+                    change(part, inner_boxes(at_end)[k] if same else at_end)
+                    for k, part in enumerate(parts)
                 )
-                same = all(a is b for a, b in zip(items, box.items, strict=True))
-                made[box, id(at_end)] = box if same else rebuilt(box, items)
+                same = all(a is b for a, b in zip(items, parts, strict=True))
+                made[box, id(at_end)] = box if same else with_parts(box, items)
                 return made[box, id(at_end)]
             if not isinstance(box, Value | Taken) or box not in wrong:
                 return box
@@ -340,5 +350,7 @@ class Memory:
         return Either(no_trip, slot.init, made)
 
 
-def _alike(a: Structure, b: Box) -> bool:
-    return isinstance(b, Structure) and len(a.items) == len(b.items)
+def _alike(a: Structure | Code, b: Box) -> bool:
+    if isinstance(a, Structure):
+        return isinstance(b, Structure) and len(a.items) == len(b.items)
+    return same_parts(a, b)

@@ -14,6 +14,7 @@ from srcad import errors
 from srcad.frontend.boxes import Box, FunctionBox, Unbound
 from srcad.frontend.names import lookup
 from srcad.frontend.scope import Frame, Session
+from srcad.frontend.surroundings import around
 from srcad.frontend.syntax import bound_names, read_counts
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
@@ -22,7 +23,9 @@ from srcad.types import Opaque
 
 def runtime_function(s: Session, box: FunctionBox) -> Value:
     """The value of a local function that nothing differentiates."""
-    surroundings = {name: read for name in _free_names(box) if (read := _read(s, box, name))}
+    outer = around(s, box)
+    names = _free_names(box, outer)
+    surroundings = {name: read for name in names if (read := _read(s, outer, name))}
     if s.is_active(*surroundings.values(), *box.defaults):
         s.refuse(
             errors.UnsupportedTypeError,
@@ -35,19 +38,18 @@ def runtime_function(s: Session, box: FunctionBox) -> Value:
     return s.emit(primitives.apply, Const(factory), *values, effect=True, type=Opaque())
 
 
-def _free_names(box: FunctionBox) -> list[str]:
+def _free_names(box: FunctionBox, frame: Frame | None) -> list[str]:
     """The names of enclosing functions that a local function reads."""
     own = bound_names(box.node)
-    frame: Frame | None = box.frame
-    around: set[str] = set()
+    bound: set[str] = set()
     while frame is not None:
-        around |= frame.local | set(frame.cells) | set(frame.env)
+        bound |= frame.local | set(frame.cells) | set(frame.env)
         frame = frame.outer
-    return [name for name in read_counts(box.node) if name in around and name not in own]
+    return [name for name in read_counts(box.node) if name in bound and name not in own]
 
 
-def _read(s: Session, box: FunctionBox, name: str) -> Box | None:
-    s.frames.append(box.frame)
+def _read(s: Session, outer: Frame, name: str) -> Box | None:
+    s.frames.append(outer)
     try:
         found = lookup(s, name)
     finally:

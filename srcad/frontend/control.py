@@ -12,7 +12,7 @@ import ast
 import operator
 from collections.abc import Callable
 
-from srcad.frontend.boxes import Box, Static
+from srcad.frontend.choices import assuming, condition
 from srcad.frontend.forms import lower
 from srcad.frontend.known import truth
 from srcad.frontend.rooms import merge
@@ -60,14 +60,18 @@ def lower_if(s: Session, node: ast.If, rest: Statements, read: Reader) -> bool:
     if known is not None:
         read(s, node.body if known else node.orelse)
         return False
-    atom = s.atom(test)
-    left = read_arm(s, lambda: read(s, node.body))
-    right = read_arm(s, lambda: read(s, node.orelse))
+    atom = condition(s, test)
+    with assuming(s, atom, holds=True):
+        left = read_arm(s, lambda: read(s, node.body))
+    with assuming(s, atom, holds=False):
+        right = read_arm(s, lambda: read(s, node.orelse))
     taken = bool(rest) and _leaves(left) != _leaves(right) and NONE in (left.exit, right.exit)
     if taken and left.exit == NONE:
-        left = continued(s, left, lambda: read(s, rest))
+        with assuming(s, atom, holds=True):
+            left = continued(s, left, lambda: read(s, rest))
     elif taken:
-        right = continued(s, right, lambda: read(s, rest))
+        with assuming(s, atom, holds=False):
+            right = continued(s, right, lambda: read(s, rest))
     with s.at(node):
         merge.meet(s, atom, left, right)
     if s.frame.exit == DEAD:
@@ -156,32 +160,3 @@ def after_break(s: Session) -> None:
 def outward_tags(tags: frozenset[int]) -> frozenset[int]:
     """The tags that leave a loop and what is around it."""
     return frozenset(tag for tag in tags if tag >= RETURN)
-
-
-def branch(s: Session, build: Callable[[], Box]) -> tuple[merge.Path, Box]:
-    """Read an arm of an expression into a block of its own."""
-    before = s.snapshot()
-    frame = s.frame
-    exit_, tags = frame.exit, frame.tags
-    with s.block() as builder:
-        try:
-            box = build()
-            ended: int | Value = exit_
-        except Diverges:
-            box, ended = Static(None), DEAD
-    path = merge.Path(builder, s.snapshot(), ended, tags)
-    s.restore(before)
-    frame.exit, frame.tags = exit_, tags
-    return path, box
-
-
-def choose(s: Session, test: Atom, then: Callable[[], Box], orelse: Callable[[], Box]) -> Box:
-    """``then() if test else orelse()``, each read in an arm of its own."""
-    (left, a), (right, b) = branch(s, then), branch(s, orelse)
-    if left.exit == DEAD and right.exit == DEAD:
-        raise Diverges
-    for path, box in ((left, a), (right, b)):
-        if path.exit != DEAD:
-            path.envs[-1]["%choice"] = box
-    merge.meet(s, test, left, right)
-    return s.frame.env.pop("%choice")

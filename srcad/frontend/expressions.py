@@ -200,4 +200,6 @@ def function_box(s: Session, node: ast.FunctionDef | ast.Lambda) -> FunctionBox:
     defaults = tuple(lower(s, d) for d in node.args.defaults)
     kw_defaults = tuple(None if d is None else lower(s, d) for d in node.args.kw_defaults)
     borrowed = s.frame.hidden if s.in_comprehension else frozenset[str]()
-    return FunctionBox(node, s.frame, defaults, kw_defaults, borrowed)
+    made = FunctionBox(node, s.frame, defaults, kw_defaults, borrowed)
+    s.frame.functions.append(made)
+    return made

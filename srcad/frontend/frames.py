@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from srcad import errors
-from srcad.frontend.boxes import UNBOUND, Box, Path
+from srcad.frontend.boxes import UNBOUND, Box, FunctionBox, Path
 from srcad.ir.core import NONE, Location, Value
 from srcad.records import dataclass, field
 
@@ -40,7 +40,7 @@ class Frame:
     `missed` are the names that were read where nothing was bound to them; `site` is the place of
     the call; `hidden` are the names of the comprehensions that are being read, `borrowed` those of
     the one that the function was made in; `unfilled` are the places of the cells that hold
-    nothing.
+    nothing.  `functions` are those that were made in it, and in what it has called.
     """
 
     name: str
@@ -65,6 +65,7 @@ class Frame:
     awaited: int = 0
     missed: set[str] = field(default_factory=set)
     site: Location | None = None
+    functions: list[FunctionBox] = field(default_factory=list)
 
     def ends(self, tag: int) -> None:
         """The statements read so far certainly end with this tag."""

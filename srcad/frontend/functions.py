@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from srcad import errors
 from srcad.frontend.boxes import (
     Box,
+    Code,
     DictBox,
     FunctionBox,
     Path,
@@ -22,6 +23,7 @@ from srcad.frontend.boxes import (
     Structure,
     TupleBox,
     Unbound,
+    inner_boxes,
 )
 from srcad.frontend.control import on_tag
 from srcad.frontend.known import raises
@@ -29,6 +31,7 @@ from srcad.frontend.names import box_of_object
 from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Frame, Session
 from srcad.frontend.source import definition
 from srcad.frontend.statements import lower_statements, set_return
+from srcad.frontend.surroundings import around, returned
 from srcad.frontend.syntax import bound_names, calls_itself
 from srcad.ir.core import NONE, RETURN, Location, Value
 from srcad.paths import is_filled
@@ -39,13 +42,19 @@ TRUSTED_PREFIX = "srcad."
 
 @dataclass(eq=False)
 class Callee:
-    """A function about to be read: its tree, its surroundings, its defaults."""
+    """A function about to be read: its tree, its surroundings, its defaults.
+
+    `around` has the names that a local function holds of functions that have returned, `parts`
+    are all things that it holds.
+    """
 
     node: ast.FunctionDef | ast.Lambda
     frame: Frame
     defaults: tuple[Box, ...] = ()
     kw_defaults: dict[str, Box] = field(default_factory=dict)
     key: Any = None
+    around: Frame | None = None
+    parts: tuple[Box, ...] = ()
 
     @property
     def parameters(self) -> ast.arguments:
@@ -83,7 +92,8 @@ def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
         name: box_of_object(s, value, None if path is None else (*path, ("kwdefault", name)))
         for name, value in (function.__kwdefaults__ or {}).items()
     }
-    return Callee(node, frame, defaults, kw_defaults, id(function.__code__))
+    key = id(function.__code__), id(function.__globals__), *map(id, cells.values())
+    return Callee(node, frame, defaults, kw_defaults, key)
 
 
 def refuse_without_result(name: str, where: Location | None) -> NoReturn:
@@ -118,13 +128,14 @@ def size_around(s: Session, key: Any) -> int | None:
 
 
 def size_of(given: Iterable[Box]) -> int:
-    """How many lists, tuples, dicts and objects of known parts there are, within each other too."""
-    return sum(1 + size_of(box.items) for box in given if isinstance(box, Structure))
+    """How many structures and functions of known parts there are, within each other too."""
+    several = {id(box): box for box in given if isinstance(box, Structure | Code)}
+    return sum(1 + size_of(inner_boxes(box)) for box in several.values())
 
 
-def callee_of_box(box: FunctionBox) -> Callee:
+def callee_of_box(s: Session, box: FunctionBox) -> Callee:
     """A function that was defined inside the one being read."""
-    outer = box.frame
+    outer = around(s, box)
     frame = Frame(
         name=box.name,
         file=outer.file,
@@ -138,7 +149,8 @@ def callee_of_box(box: FunctionBox) -> Callee:
     )
     names = [a.arg for a in box.node.args.kwonlyargs]
     kw_defaults = {n: d for n, d in zip(names, box.kw_defaults, strict=True) if d is not None}
-    return Callee(box.node, frame, box.defaults, kw_defaults, box.node)
+    return Callee(box.node, frame, box.defaults, kw_defaults, box.node,
+                  None if outer is box.frame else outer, inner_boxes(box))  # fmt: skip
 
 
 # ------------------------------------------------------------------------------ binding
@@ -232,6 +244,7 @@ def read_body(s: Session, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> B
         result = frame.env.get(RETURN_NAME, Static(None))
     finally:
         s.frames.pop()
+        returned(s, frame)
         s.builder.where = where
     return Static(None) if isinstance(result, Unbound) else result
 

@@ -29,7 +29,6 @@ from srcad.frontend.boxes import (
     Static,
     TupleBox,
     Unbound,
-    is_static_number,
 )
 from srcad.frontend.control import choice, without_continue
 from srcad.frontend.forms import (
@@ -47,9 +46,11 @@ from srcad.frontend.functions import (
     size_around,
     size_of,
 )
+from srcad.frontend.questions import is_static_number
 from srcad.frontend.rooms import attempts, headers
 from srcad.frontend.scope import DEAD, Diverges, Frame, Session
 from srcad.frontend.statements import lower_statements
+from srcad.frontend.surroundings import returned, surrounded
 from srcad.frontend.syntax import own_nodes, plain_yields, stored_names
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value, walk
 from srcad.records import dataclass, field
@@ -231,16 +232,18 @@ def _refuse_spent(s: Session, node: ast.AST) -> None:
 
 def _run(s: Session, generator: Frame, box: GeneratorBox) -> Any:
     where = s.builder.where
-    s.frames.append(generator)
-    try:
-        with deep_recursion(), reading(s, box.callee.key, box.bound.values()):
-            lower_statements(s, box.callee.node.body)
-        if generator.exit == DEAD:
-            raise Diverges
-        return generator.exit
-    finally:
-        s.frames.remove(generator)
-        s.builder.where = where
+    with surrounded(s, box.callee.around):
+        s.frames.append(generator)
+        try:
+            with deep_recursion(), reading(s, box.callee.key, box.bound.values()):
+                lower_statements(s, box.callee.node.body)
+            if generator.exit == DEAD:
+                raise Diverges
+            return generator.exit
+        finally:
+            s.frames.remove(generator)
+            returned(s, generator)
+            s.builder.where = where
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def generator_expression(s: Session, node: ast.GeneratorExp) -> GeneratorBox:
     for part in ast.walk(function):
         if isinstance(part, ast.expr | ast.stmt) and not hasattr(part, "lineno"):
             ast.copy_location(part, node)
-    return made(s, callee_of_box(function_box(s, function)), (first,), {})
+    return made(s, callee_of_box(s, function_box(s, function)), (first,), {})
 
 
 def consumed(s: Session, node: ast.GeneratorExp) -> Box:

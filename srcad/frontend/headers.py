@@ -9,20 +9,24 @@ from typing import Any
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
+    Code,
     Conflict,
-    FunctionBox,
     ListBox,
     Stale,
     Static,
     Structure,
     Taken,
     Unbound,
+    inner_boxes,
     rebuilt,
+    same_parts,
     same_structure,
+    with_parts,
 )
 from srcad.frontend.carried import Memory
 from srcad.frontend.known import same_constant
 from srcad.frontend.scope import Frame, Session
+from srcad.frontend.surroundings import are_alike
 from srcad.frontend.syntax import (
     holds_functions,
     names_within_a_trip,
@@ -64,6 +68,13 @@ class Slot:
     position: int = -1
 
 
+def _is_code(box: Box) -> bool:
+    """Whether a box is a function, or may be one, of which there is no value."""
+    if isinstance(box, Static):
+        return callable(box.value) and not can_be_atom(box)
+    return isinstance(box, Code)
+
+
 class Loose(Symbol):
     """A length that differs from trip to trip."""
 
@@ -92,7 +103,14 @@ def _header(s: Session, start: Box, hint: str | None, memory: Memory | None) -> 
         return start
     if isinstance(start, Structure):
         return rebuilt(start, tuple(header(s, item, None, memory) for item in start.items))
+    if isinstance(start, Code) and inner_boxes(start):
+        return with_parts(start, tuple(_header_of_part(s, p, memory) for p in inner_boxes(start)))
     return start
+
+
+def _header_of_part(s: Session, part: Box, memory: Memory | None) -> Box:
+    """What a function holds; a number stays what it is until a trip holds another one."""
+    return part if isinstance(part, Static) else header(s, part, None, memory)
 
 
 def _param(s: Session, type_: Type, hint: str | None, active: bool) -> Value:
@@ -116,16 +134,19 @@ def covers(s: Session, known: Box, end: Box) -> bool:
         assert isinstance(known, Structure)
         assert isinstance(end, Structure)
         return all(covers(s, a, b) for a, b in zip(known.items, end.items, strict=True))
-    if isinstance(known, FunctionBox) and isinstance(end, FunctionBox):
-        return known.node is end.node
+    if isinstance(known, Code) and isinstance(end, Code):
+        parts = zip(inner_boxes(known), inner_boxes(end), strict=True)
+        return are_alike(s, known, end) and all(covers(s, a, b) for a, b in parts)
     if isinstance(known, Unbound):
-        return not (can_be_atom(end) or isinstance(end, FunctionBox | Structure))
+        return not (can_be_atom(end) or _is_code(end) or isinstance(end, Structure))
     return isinstance(known, Conflict) or isinstance(end, Unbound)
 
 
 def _value_covers(s: Session, known: Value, end: Box) -> bool:
-    if isinstance(end, Unbound) or (not can_be_atom(end) and not isinstance(end, Structure)):
+    if isinstance(end, Unbound):
         return True
+    if not can_be_atom(end) and not isinstance(end, Structure):
+        return not _is_code(end)
     if any(v in s.active for v in _values(end)) and known not in s.active:
         return False
     return type_covers(known.type, box_type(end))
@@ -134,8 +155,8 @@ def _value_covers(s: Session, known: Value, end: Box) -> bool:
 def _values(box: Box) -> Iterator[Value]:
     if isinstance(box, Value):
         yield box
-    elif isinstance(box, Structure):
-        for item in box.items:
+    elif isinstance(box, Structure | Code):
+        for item in inner_boxes(box):
             yield from _values(item)
 
 
@@ -214,8 +235,6 @@ def _widened(s: Session, known: Box, end: Box, name: str | None, same: Same) -> 
         return known
     if isinstance(end, Stale):
         return end
-    if isinstance(known, FunctionBox) or isinstance(end, FunctionBox):
-        return end if isinstance(end, FunctionBox) else known
     if isinstance(known, Unbound):
         return _first_binding(s, end, name)
     if same_structure(known, end):
@@ -223,6 +242,9 @@ def _widened(s: Session, known: Box, end: Box, name: str | None, same: Same) -> 
         assert isinstance(end, Structure)
         pairs = zip(known.items, end.items, strict=True)
         return rebuilt(known, tuple(widened(s, a, b, None, same) for a, b in pairs))
+    if are_alike(s, known, end):
+        parts = zip(inner_boxes(known), inner_boxes(end), strict=True)
+        return with_parts(known, tuple(widened(s, a, b, None, same) for a, b in parts))
     if not can_be_atom(known) or not can_be_atom(end):
         return Conflict(known, end)
     active = any(v in s.active for box in (known, end) for v in _values(box))
@@ -237,6 +259,10 @@ def _widened(s: Session, known: Box, end: Box, name: str | None, same: Same) -> 
 def _first_binding(s: Session, end: Box, hint: str | None = None) -> Box:
     if isinstance(end, Structure) and not isinstance(end, ListBox):
         return rebuilt(end, tuple(_first_binding(s, item) for item in end.items))
+    if isinstance(end, Code):
+        parts = inner_boxes(end)
+        first = (p if isinstance(p, Static) else _first_binding(s, p) for p in parts)
+        return with_parts(end, tuple(first)) if parts else end
     if not can_be_atom(end):
         return UNBOUND if isinstance(end, Value) else end
     active = any(v in s.active for v in _values(end))
@@ -273,19 +299,21 @@ def slots(s: Session, known: Box, start: Box, end: Box, body: Builder) -> list[S
     """The carried values behind a header, with what enters and what a trip leaves."""
     if isinstance(known, Value):
         return [Slot(known, _entering(s, start), _leaving(s, end, body))]
-    if isinstance(known, Structure):
+    if isinstance(known, Structure | Code):
         result: list[Slot] = []
-        for k, item in enumerate(known.items):
-            parts = [_part(box, k, len(known.items)) for box in (start, end)]
+        for k, item in enumerate(inner_boxes(known)):
+            parts = [_part(box, k, known) for box in (start, end)]
             result += slots(s, item, parts[0], parts[1], body)
         return result
     return []
 
 
-def _part(box: Box, k: int, width: int) -> Box:
-    if isinstance(box, Structure) and len(box.items) == width:
-        return box.items[k]
-    return UNBOUND
+def _part(box: Box, k: int, known: Box) -> Box:
+    if isinstance(known, Structure):
+        alike = isinstance(box, Structure) and len(box.items) == len(known.items)
+    else:
+        alike = same_parts(box, known)
+    return inner_boxes(box)[k] if alike else UNBOUND
 
 
 def _entering(s: Session, box: Box) -> Atom:

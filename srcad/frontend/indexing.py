@@ -9,8 +9,17 @@ from typing import Any, NoReturn
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
-from srcad.frontend.control import choose
+from srcad.frontend.boxes import (
+    Box,
+    Choice,
+    DictBox,
+    ListBox,
+    RecordBox,
+    SliceBox,
+    Static,
+    TupleBox,
+)
+from srcad.frontend.choices import by_case, choose
 from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import known, pinned, raises
 from srcad.frontend.layout import shape_of
@@ -18,10 +27,10 @@ from srcad.frontend.names import box_of_object
 from srcad.frontend.objects import special
 from srcad.frontend.questions import is_asked, is_index
 from srcad.frontend.scope import Diverges, Session
-from srcad.frontend.united import box_type
+from srcad.frontend.united import box_type, can_be_atom
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import INT, Numeric
+from srcad.types import INT, Numeric, Opaque
 
 _FEW_KEYS = 16
 
@@ -44,6 +53,8 @@ def subscript(s: Session, node: ast.Subscript) -> Box:
 
 def getitem(s: Session, box: Box, index: Box) -> Box:
     """Read an item: of what is known, now; of an array or list, at the call."""
+    if isinstance(box, Choice):
+        return by_case(s, box, lambda part: getitem(s, part, index))
     if isinstance(box, Value):
         box = s.box(box)
     if isinstance(box, DictBox):
@@ -153,12 +164,25 @@ def attribute_item(s: Session, box: Static, key: Any) -> Box:
 
 
 def _is_looked_up(box: DictBox, key: Box) -> bool:
-    """Whether the numbers in a dict are read by an integer that only the call knows."""
-    if not isinstance(key, Value) or not isinstance(key.type, Numeric):
-        return False
-    counts = key.type.is_scalar and key.type.form in ("python", "numpy") and key.type.kind in "iu"
+    """Whether numbers, or functions, in a dict are read by a key that only the call knows."""
+    plain = _is_count(key) or (isinstance(key, Value) and key.type == Opaque(str))
     few = 0 < len(box.keys) <= _FEW_KEYS
-    return counts and few and all(isinstance(box_type(item), Numeric) for item in box.items)
+    return plain and few and all(_is_chosen(item) for item in box.items)
+
+
+def _is_count(key: Box) -> bool:
+    """Whether a key or index is an integer, or a flag, that only the call knows."""
+    if not isinstance(key, Value) or not isinstance(key.type, Numeric) or not key.type.is_scalar:
+        return False
+    type_ = key.type
+    return (type_.form in ("python", "numpy") and type_.kind in "iu") or (
+        type_.form == "python" and type_.kind == "b"
+    )
+
+
+def _is_chosen(item: Box) -> bool:
+    """Whether an item can be one of several: a number, or what has no value."""
+    return not can_be_atom(item) or isinstance(box_type(item), Numeric)
 
 
 def _looked_up(s: Session, box: DictBox, key: Box, first: int) -> Box:
@@ -168,6 +192,17 @@ def _looked_up(s: Session, box: DictBox, key: Box, first: int) -> Box:
         raise Diverges
     test = s.emit(operator.eq, key, Const(box.keys[first]))
     return choose(s, test, lambda: box.items[first], lambda: _looked_up(s, box, key, first + 1))
+
+
+def _counted(s: Session, box: TupleBox | ListBox, index: Box, first: int) -> Box:
+    """The item at an index, compared with one place after the other; from the end, too."""
+    width = len(box.items)
+    if first == 2 * width:
+        kind = "tuple" if isinstance(box, TupleBox) else "list"
+        raises(s, IndexError, f"{kind} index out of range")
+    place = first if first < width else width - 1 - first
+    test = s.emit(operator.eq, index, Const(place))
+    return choose(s, test, lambda: box.items[place], lambda: _counted(s, box, index, first + 1))
 
 
 def _dict_item(s: Session, box: DictBox, key: Any) -> Box:
@@ -186,6 +221,8 @@ def _sequence_item(s: Session, box: TupleBox | ListBox, index: Box) -> Box:
             return box.items[index.value]
         kind = "tuple" if isinstance(box, TupleBox) else "list"
         raises(s, IndexError, f"{kind} index out of range")
+    if len(box.items) <= _FEW_KEYS and not all(map(can_be_atom, box.items)) and _is_count(index):
+        return _counted(s, box, index, 0)
     types = [item.type if isinstance(item, Value) else None for item in box.items]
     if box.source is None and (not types or any(t != types[0] for t in types)):
         known(s, index, "an index of a tuple of different things")

@@ -15,6 +15,7 @@ import numpy as np
 from srcad.frontend import entries, prelude
 from srcad.frontend.boxes import (
     Box,
+    Choice,
     FunctionBox,
     GeneratorBox,
     IterBox,
@@ -39,7 +40,7 @@ FEW = 256  # combinations of things that are known one by one
 
 def is_read(s: Session, *boxes: Box) -> bool:
     """Whether an iterator has to be read here: a derivative, or a function, goes through it."""
-    here = (GeneratorBox, IterBox, FunctionBox)
+    here = (GeneratorBox, IterBox, FunctionBox, Choice)
     return s.is_active(*boxes) or any(isinstance(b, here) or is_lazy(b) for b in boxes)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.boxes import (
     Box,
+    Choice,
     Conflict,
     DictBox,
     GeneratorBox,
@@ -47,6 +48,9 @@ def truth(box: Box) -> bool | None:
         return True if plain else None
     if isinstance(box, Structure):
         return len(box.items) > 0
+    if isinstance(box, Choice):
+        first = truth(box.left)
+        return first if first == truth(box.right) else None
     if isinstance(box, Value | Conflict):
         return None
     return True

@@ -13,6 +13,7 @@ from srcad.frontend.attempts import refuse_in_steps
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
+    Conflict,
     GeneratorBox,
     IterBox,
     ListBox,
@@ -78,7 +79,7 @@ def _at_run_time(s: Session, node: ast.For, iterable: Box) -> None:
         _row_by_row(s, node, iterable, start)
         return
     try:
-        dynamic_for(s, node, iterable)
+        is_lost = dynamic_for(s, node, iterable)
     except (NeedsStatic, errors.SrcadError) as problem:
         if isinstance(problem, errors.MutationError) and start.has_written(arrays):
             earlier["written"] = True
@@ -89,6 +90,15 @@ def _at_run_time(s: Session, node: ast.For, iterable: Box) -> None:
         if start.has_written(arrays):
             earlier["written"] = True
             _row_by_row(s, node, iterable, start)
+        elif is_lost and (items := _few_items(s, iterable)) is not None:
+            start.again()
+            unroll(s, node, iterable, items)
+
+
+def _few_items(s: Session, iterable: Box) -> tuple[Box, ...] | None:
+    """The items of a loop of few trips that could be written out."""
+    items = static_items(s, iterable) if isinstance(iterable, IterBox) else None
+    return items if items is not None and len(items) <= UNROLL_LIMIT else None
 
 
 def _trip_by_trip(
@@ -101,9 +111,9 @@ def _trip_by_trip(
     """Write a loop of few trips out, where what it carries has no one type or must be known."""
     if not isinstance(iterable, IterBox) or len(s.frames) != len(start.names):
         raise problem
-    items = static_items(s, iterable)
+    items = _few_items(s, iterable)
     refused = problem.error if isinstance(problem, NeedsStatic) else problem
-    if items is None or len(items) > UNROLL_LIMIT:
+    if items is None:
         raise refused from None
     start.again()
     unroll(s, node, iterable, items)
@@ -196,8 +206,8 @@ def _refuse_written(
         refuse_growing(s, node)
 
 
-def dynamic_for(s: Session, node: ast.For, iterable: Box) -> None:
-    """A loop whose trips are counted at the call."""
+def dynamic_for(s: Session, node: ast.For, iterable: Box) -> bool:
+    """A loop whose trips are counted at the call; whether it leaves functions nobody could tell."""
     seqs = sequences(s, iterable, node.iter)
 
     def read() -> None:
@@ -209,6 +219,7 @@ def dynamic_for(s: Session, node: ast.For, iterable: Box) -> None:
     _refuse_written(s, node, reader, looped_over(iterable), resized)
     outputs = finish(s, reader, reading, seqs)
     after_loop(s, node.orelse, outputs[0], reading.tags, endless=False)
+    return any(isinstance(box, Conflict) for box in reader.headers.values())
 
 
 @lowers_statement(ast.While)

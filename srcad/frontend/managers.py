@@ -17,7 +17,8 @@ from srcad import errors
 from srcad.frontend.assignment import assign
 from srcad.frontend.attempts import attempted, on_exit
 from srcad.frontend.boxes import Box, RecordBox, Static
-from srcad.frontend.control import Statements, choose
+from srcad.frontend.choices import choose
+from srcad.frontend.control import Statements
 from srcad.frontend.forms import lower, lowers_statement
 from srcad.frontend.known import known
 from srcad.frontend.objects import special

@@ -17,7 +17,7 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.attributes import attribute
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, SliceBox, Static, TupleBox
-from srcad.frontend.control import choose
+from srcad.frontend.choices import choose
 from srcad.frontend.forms import Deferred, bind, lower
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import known, spread, truth

@@ -5,10 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from srcad.frontend.aliases import Element, doubtful, element_of, unite
-from srcad.frontend.boxes import Box, Static, is_mutable
+from srcad.frontend.boxes import (
+    UNBOUND,
+    BoundBox,
+    Box,
+    Choice,
+    Done,
+    FunctionBox,
+    MethodBox,
+    Stale,
+    Static,
+    Structure,
+    ViewBox,
+    inner_boxes,
+    is_mutable,
+    mapped,
+    mutable_parts,
+    values_of,
+)
+from srcad.frontend.storage import current, origin
 from srcad.ir.core import Value
+from srcad.ir.memory import has_storage
 
 if TYPE_CHECKING:
+    from srcad.frontend.merge import Meeting, Path
     from srcad.frontend.scope import Session
 
 Became = dict[tuple[int, int], dict[int, Box]]
@@ -90,3 +110,83 @@ def _same_index(a: Box | None, b: Box | None) -> bool:
     if isinstance(a, Static) and isinstance(b, Static):
         return bool(a.value == b.value)
     return a is b and a is not None
+
+
+# ------------------------------------------------------------------- out of the arms
+def carried_out(meeting: Meeting, box: Box, *, left: bool) -> Box | None:
+    """What an arm leaves, as it can be seen where the paths meet; None if it cannot.
+
+    What has no value of its own, but holds values that were made in the arm, holds the results of
+    the conditional instead.
+    """
+    made = _made_in(meeting.left if left else meeting.right)
+    if not _is_plain(box) or _leaks(meeting.session, box, made):
+        return None
+    kept, done = _in_both(meeting), Done()
+
+    def change(part: Box) -> Box | None:
+        if isinstance(part, Stale) or id(part) in kept:
+            return part
+        if not isinstance(part, Value):
+            return None
+        other: Box = UNBOUND
+        if has_storage(part):
+            other = _elsewhere(meeting, part, left=left) or UNBOUND
+        if part is other or (other is UNBOUND and part not in made and not is_mutable(part)):
+            return part
+        return meeting.box(part, other, None) if left else meeting.box(other, part, None)
+
+    found = mapped(box, change, done)
+    for before, after in done.values():
+        if isinstance(before, Structure) and is_mutable(before) and id(before) not in kept:
+            pair = (before, UNBOUND) if left else (UNBOUND, before)
+            meeting.objects.append((pair, after))
+    return found
+
+
+def _elsewhere(meeting: Meeting, part: Value, *, left: bool) -> Value | None:
+    """The version that an array of one path has on the other, if it is there."""
+    found = origin(meeting.session, part)
+    if found.steps != () or not found.is_exact:
+        return None
+    (object_,) = found.objects
+    envs = (meeting.right if left else meeting.left).envs
+    return current(meeting.session, object_, envs)
+
+
+def holds_made(meeting: Meeting, box: Box, *, left: bool) -> bool:
+    """Whether a function holds what was made in an arm, where nobody can replace it."""
+    path = meeting.left if left else meeting.right
+    return _leaks(meeting.session, box, _made_in(path))
+
+
+def _made_in(path: Path) -> set[Value]:
+    return {result for op in path.builder.ops for result in op.results}
+
+
+def _is_plain(box: Box) -> bool:
+    """Whether a box is made of values, constants, functions and structures only."""
+    if isinstance(box, Value | Static | Stale):
+        return True
+    if isinstance(box, Structure | FunctionBox | BoundBox | MethodBox | Choice):
+        return not isinstance(box, ViewBox) and all(map(_is_plain, inner_boxes(box)))
+    return False
+
+
+def _leaks(s: Session, box: Box, made: set[Value]) -> bool:
+    """Whether a function in a box holds values by a frame that has returned."""
+    frame = box.frame if isinstance(box, FunctionBox) and box.names is None else None
+    while frame is not None and not any(frame is other for other in s.frames):
+        if any(v in made for held in frame.env.values() for v in values_of(held)):
+            return True
+        frame = frame.outer
+    return any(_leaks(s, part, made) for part in inner_boxes(box))
+
+
+def _in_both(meeting: Meeting) -> set[int]:
+    """The objects that are there, and the same, on either path."""
+    sides = [
+        {id(part) for pair in meeting.pairs for part in mutable_parts(pair[side])}
+        for side in (0, 1)
+    ]
+    return sides[0] & sides[1]

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from srcad.frontend.boxes import (
     UNBOUND,
+    BoundBox,
     Box,
+    Choice,
     Conflict,
     FunctionBox,
     IterBox,
+    MethodBox,
     Stale,
-    Static,
     Structure,
     Unbound,
+    inner_boxes,
     mutable_parts,
     rebuilt,
     same_structure,
     values_of,
+    with_parts,
 )
 from srcad.frontend.either import Either
-from srcad.frontend.known import same_constant
-from srcad.frontend.meetings import settle_aliases
+from srcad.frontend.meetings import carried_out, holds_made, settle_aliases
 from srcad.frontend.scope import DEAD, RETURN_NAME, Env, Session
 from srcad.frontend.storage import (
     Origin,
@@ -31,6 +34,7 @@ from srcad.frontend.storage import (
     origin,
     realised,
 )
+from srcad.frontend.surroundings import are_alike, is_same
 from srcad.frontend.united import box_type, can_be_atom
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Try, Value, values_in
@@ -73,6 +77,7 @@ class Meeting:
     outputs: list[Value] = field(default_factory=list)
     known: dict[tuple[int, int], Box] = field(default_factory=dict)
     kept: list[tuple[Box, Box]] = field(default_factory=list)
+    objects: list[tuple[tuple[Box, Box], Box]] = field(default_factory=list)
     pairs: list[tuple[Box, Box]] = field(default_factory=list)
     shows: dict[int, dict[Value, set[tuple[int, int]]]] = field(default_factory=dict)
     after: Builder = field(init=False)
@@ -91,19 +96,16 @@ class Meeting:
     def _box(self, a: Box, b: Box, hint: str | None) -> Box:
         if isinstance(b, Stale):
             return b
-        if isinstance(a, Stale) or _is_same(self.session, a, b):
+        if isinstance(a, Stale) or is_same(self.session, a, b):
             return a
-        if same_structure(a, b):
-            assert isinstance(a, Structure)
-            assert isinstance(b, Structure)
-            pairs = zip(a.items, b.items, strict=True)
-            return rebuilt(a, tuple(self.box(x, y, None) for x, y in pairs))
+        if same_structure(a, b) or are_alike(self.session, a, b):
+            return self._by_parts(a, b)
         if isinstance(a, Unbound):
             return self._half_bound(b, hint, left=False)
         if isinstance(b, Unbound):
             return self._half_bound(a, hint, left=True)
         if not can_be_atom(a) or not can_be_atom(b) or self._is_vague(a, b):
-            return Conflict(a, b)
+            return self._choice(a, b)
         if isinstance(a, Value) and isinstance(b, Value):
             view = self._view(a, b, hint)
             if view is not None:
@@ -112,6 +114,24 @@ class Meeting:
         if isinstance(a, Structure) and isinstance(b, Structure):
             note_container(self.session, output)  # one list, longer on one path than on the other
         return output
+
+    def _by_parts(self, a: Box, b: Box) -> Box:
+        """One structure, or function, that holds this on one path and that on the other."""
+        pairs = zip(inner_boxes(a), inner_boxes(b), strict=True)
+        met = tuple(self.box(x, y, None) for x, y in pairs)
+        if not isinstance(a, Structure) and any(isinstance(part, Conflict) for part in met):
+            return Conflict(a, b) if isinstance(a, Choice) else self._choice(a, b)
+        return with_parts(a, met)
+
+    def _choice(self, a: Box, b: Box) -> Box:
+        """What is one thing or the other, and no one value."""
+        left, right = carried_out(self, a, left=True), carried_out(self, b, left=False)
+        if left is None or right is None or not isinstance(self.test, Value):
+            return Conflict(a, b)
+        test = self.test
+        if has_storage(test):  # it may be written into
+            test = self.atom(Const(True), Const(False), None)
+        return Choice(test, left, right)
 
     def _is_vague(self, a: Box, b: Box) -> bool:
         """Whether structures meet that have nothing in common, and carry a derivative."""
@@ -149,6 +169,13 @@ class Meeting:
         if isinstance(box, IterBox):
             parts = tuple(self._half_bound(b, None, left=left) for b in box.parts)
             return IterBox(box.kind, parts)
+        if isinstance(box, FunctionBox | BoundBox | MethodBox | Choice):
+            pairs = ((b, UNBOUND) if left else (UNBOUND, b) for b in inner_boxes(box))
+            parts = tuple(self.box(x, y, None) for x, y in pairs)
+            vague = any(isinstance(part, Conflict) for part in parts) or holds_made(
+                self, box, left=left
+            )
+            return Conflict(box, UNBOUND) if vague else with_parts(box, parts)
         if not isinstance(box, Value):
             return Conflict(box, UNBOUND) if values_of(box) else box
         output = self.atom(box, UNDEF, hint) if left else self.atom(UNDEF, box, hint)
@@ -265,7 +292,7 @@ class Meeting:
 
     def keep_aliases(self) -> None:
         """What is one object on a path and two afterwards may be either: note the doubt."""
-        rows: list[tuple[tuple[Box, ...], Box]] = []
+        rows: list[tuple[tuple[Box, ...], Box]] = [*self.objects]
         for a, b in self.kept:
             if a is b:
                 rows += [((part, part), part) for part in mutable_parts(a)]
@@ -281,12 +308,6 @@ def type_of_atom(atom: Atom) -> Type:
 
 def _hint(a: Atom, b: Atom) -> str | None:
     return next((x.hint for x in (a, b) if isinstance(x, Value) and x.hint), None)
-
-
-def _is_same(s: Session, a: Box, b: Box) -> bool:
-    if isinstance(a, FunctionBox) and isinstance(b, FunctionBox) and a.node is b.node:
-        return True  # its free names are looked up when it is called
-    return a is b or (isinstance(a, Static) and isinstance(b, Static) and same_constant(s, a, b))
 
 
 @dataclass(eq=False)

@@ -14,6 +14,7 @@ from srcad.frontend import prelude
 from srcad.frontend.aliases import repeat
 from srcad.frontend.boxes import (
     Box,
+    Choice,
     DictBox,
     FunctionBox,
     IterBox,
@@ -23,13 +24,13 @@ from srcad.frontend.boxes import (
     TupleBox,
     as_tuple,
     is_mutable,
-    is_static_number,
 )
+from srcad.frontend.choices import asked, by_case, choose, condition, negation
 from srcad.frontend.containers import is_list, joined
-from srcad.frontend.control import choose
 from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import is_settled, pinned, raises, truth
 from srcad.frontend.objects import of_objects, special
+from srcad.frontend.questions import is_static_number
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import note_container
 from srcad.ir import primitives
@@ -87,6 +88,10 @@ def binary(s: Session, node: ast.BinOp) -> Box:
 
 def operate(s: Session, target: Callable[[Any, Any], Any], left: Box, right: Box) -> Box:
     """A binary operation on boxes: folded where both are known, structural on sequences."""
+    if isinstance(left, Choice):
+        return by_case(s, left, lambda part: operate(s, target, part, right))
+    if isinstance(right, Choice):
+        return by_case(s, right, lambda part: operate(s, target, left, part))
     if isinstance(left, Static) and isinstance(right, Static) and _folds(left, right):
         try:
             return Static(target(left.value, right.value))
@@ -189,15 +194,20 @@ def _repeated(s: Session, left: Box, right: Box) -> Box | None:
 @lowers(ast.UnaryOp)
 def unary(s: Session, node: ast.UnaryOp) -> Box:
     """``-x``, ``+x``, ``~x``, ``not x``."""
-    operand = lower(s, node.operand)
-    name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}.get(type(node.op))
+    return _unary(s, node.op, lower(s, node.operand))
+
+
+def _unary(s: Session, op: ast.unaryop, operand: Box) -> Box:
+    if isinstance(operand, Choice):
+        return asked(s, operand, lambda part: _unary(s, op, part))
+    name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}.get(type(op))
     own = special(s, operand, name) if name is not None else None
     if own is not None:
         return own
-    if isinstance(node.op, ast.Not):
+    if isinstance(op, ast.Not):
         known = truth(operand)
-        return Static(not known) if known is not None else s.emit(primitives.not_, operand)
-    target = UNARY[type(node.op)]
+        return Static(not known) if known is not None else negation(s, operand)
+    target = UNARY[type(op)]
     if isinstance(operand, Static) and (
         isinstance(operand.value, int) or is_static_number(operand)
     ):
@@ -215,7 +225,8 @@ def conditional(s: Session, node: ast.IfExp) -> Box:
     known = truth(test)
     if known is not None:
         return lower(s, node.body if known else node.orelse)
-    return choose(s, s.atom(test), lambda: lower(s, node.body), lambda: lower(s, node.orelse))
+    test_ = condition(s, test)
+    return choose(s, test_, lambda: lower(s, node.body), lambda: lower(s, node.orelse))
 
 
 @lowers(ast.BoolOp)
@@ -235,7 +246,7 @@ def _short_circuit(s: Session, is_and: bool, values: list[ast.expr]) -> Box:
     def rest() -> Box:
         return _short_circuit(s, is_and, values[1:])
 
-    test = s.atom(first)
+    test = condition(s, first)
     if is_and:
         return choose(s, test, rest, lambda: first)
     return choose(s, test, lambda: first, rest)
@@ -260,6 +271,10 @@ def _compared(s: Session, left: Box, ops: list[ast.cmpop], others: list[ast.expr
 
 def compare(s: Session, op: ast.cmpop, left: Box, right: Box) -> Box:
     """One comparison."""
+    if isinstance(left, Choice):
+        return asked(s, left, lambda part: compare(s, op, part, right))
+    if isinstance(right, Choice):
+        return asked(s, right, lambda part: compare(s, op, left, part))
     if isinstance(op, ast.Is | ast.IsNot):
         return _identity(s, left, right, negated=isinstance(op, ast.IsNot))
     if isinstance(op, ast.In | ast.NotIn):
@@ -342,7 +357,7 @@ def _identity(s: Session, left: Box, right: Box, *, negated: bool) -> Box:
     if not none and not values and not _may_be_one_object(left, right):
         return Static(negated)
     result = s.emit(primitives.is_, left, right)
-    return s.emit(primitives.not_, result) if negated else result
+    return negation(s, result) if negated else result
 
 
 def _may_be_nothing(s: Session, box: Box) -> bool:
@@ -376,4 +391,4 @@ def _membership(s: Session, item: Box, container: Box, *, negated: bool) -> Box:
             return Static((item.value in container.value) != negated)
     unknown = isinstance(container, Value) and isinstance(container.type, Opaque)
     result = s.emit(primitives.contains, container, item, effect=unknown, type=BOOL)
-    return s.emit(primitives.not_, result) if negated else result
+    return negation(s, result) if negated else result

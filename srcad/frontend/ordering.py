@@ -7,20 +7,18 @@ from typing import Any
 
 from srcad.frontend import prelude
 from srcad.frontend.boxes import (
-    BoundBox,
     Box,
-    FunctionBox,
+    Code,
     GeneratorBox,
     IterBox,
     ListBox,
-    MethodBox,
     Static,
     Structure,
     TupleBox,
     is_mutable,
 )
 from srcad.frontend.builtin import indexed, known_items, read
-from srcad.frontend.control import choose
+from srcad.frontend.choices import choose
 from srcad.frontend.known import truth
 from srcad.frontend.meanings import meaning
 from srcad.frontend.rooms import sequences
@@ -40,7 +38,7 @@ def _none(box: Box | None) -> bool:
 
 def _is_read(s: Session, *boxes: Box) -> bool:
     """Whether a choice has to be read here: by a local function, or among what is active."""
-    here = FunctionBox | MethodBox | BoundBox | GeneratorBox | IterBox
+    here = Code | GeneratorBox | IterBox
     return s.is_active(*boxes) or any(isinstance(b, here) for b in boxes)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from srcad.frontend.boxes import (
     BoundBox,
     Box,
+    Choice,
     DictBox,
     FunctionBox,
     GeneratorBox,
@@ -69,6 +70,11 @@ def is_nondifferentiable(target: Any) -> bool:
     return rule is not None and rule.kind == "nondifferentiable"
 
 
+def is_static_number(box: Box) -> bool:
+    """Whether a box is a number (not a flag) that is known now."""
+    return isinstance(box, Static) and isinstance(box.value, int | float | complex)
+
+
 def describe_box(box: Box) -> str:
     """What a box is, in the user's words."""
     match box:
@@ -89,7 +95,7 @@ def describe_box(box: Box) -> str:
             return "a dict"
         case RecordBox():
             return f"a {box.cls.__name__}"
-        case FunctionBox() | BoundBox() | MethodBox():
+        case FunctionBox() | BoundBox() | MethodBox() | Choice():
             return "a function"
         case IterBox() | GeneratorBox() | Stale():
             return "an array that was written into" if isinstance(box, Stale) else "an iterator"

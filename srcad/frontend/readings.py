@@ -18,15 +18,17 @@ from srcad import errors
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
+    Code,
     Done,
     Stale,
     Structure,
     Taken,
     Unbound,
+    inner_boxes,
     is_mutable,
     mapped,
     mutable_parts,
-    same_structure,
+    same_parts,
     values_of,
 )
 from srcad.frontend.carried import Key, Made, Memory, leaves
@@ -213,7 +215,7 @@ class LoopReader:
         s, (level, name) = self.s, key
         if not isinstance(known, Unbound) or name.startswith("%") or name in s.frames[level].missed:
             return False
-        values = values_of(end) if isinstance(end, Value | Structure) else ()
+        values = values_of(end) if isinstance(end, Value | Structure | Code) else ()
         sure = not any(v in s.partial or is_unsure(s, v) for v in values)
         return sure and not list(mutable_parts(end))
 
@@ -279,13 +281,13 @@ def objects(start: Box, end: Box, known: Box) -> Iterator[tuple[tuple[Box, ...],
     """The objects in a header, each with what it is before the loop and after a trip."""
     if is_mutable(known):
         yield (start, end), known
-    if isinstance(known, Structure):
-        for k, part in enumerate(known.items):
+    if isinstance(known, Structure | Code):
+        for k, part in enumerate(inner_boxes(known)):
             yield from objects(_part(start, known, k), _part(end, known, k), part)
 
 
-def _part(box: Box, known: Structure, k: int) -> Box:
-    return box.items[k] if same_structure(box, known) and isinstance(box, Structure) else UNBOUND
+def _part(box: Box, known: Box, k: int) -> Box:
+    return inner_boxes(box)[k] if same_parts(box, known) else UNBOUND
 
 
 def user_name(name: str) -> str | None:

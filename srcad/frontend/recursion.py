@@ -6,11 +6,12 @@ from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.aliases import doubtful
-from srcad.frontend.boxes import Box, Structure
+from srcad.frontend.boxes import Box, Code, Structure, inner_boxes, mutable_parts
 from srcad.frontend.functions import size_around, size_of
 from srcad.frontend.headers import covers, header, widened
 from srcad.frontend.refusals import unless_refused
 from srcad.frontend.scope import Diverges, Env, Frame, Session
+from srcad.frontend.surroundings import Read, is_same, read_around
 from srcad.frontend.united import box_type
 from srcad.ir.core import (
     NONE,
@@ -30,6 +31,7 @@ from srcad.records import dataclass, field, replace
 from srcad.types import TupleOf
 
 MOST_READINGS = 8
+MOST_RUNNING = 3  # readings within each other, each for other surroundings
 
 
 @dataclass(eq=False)
@@ -44,6 +46,7 @@ class Variant:
 
     headers: dict[str, Box]
     routine: Routine
+    around: Read
     result: Box | None = None
     running: bool = True
     changed: bool = False
@@ -54,6 +57,18 @@ class Variant:
         """What was read, once it was."""
         assert self.routine.function is not None
         return self.routine.function
+
+    def stands(self, s: Session, around: Read) -> bool:
+        """Whether it was read where its surroundings were these."""
+        return len(self.around) == len(around) and all(
+            name == other and (is_same(s, a, b) or self._is_left_alone(a, b))
+            for (name, a), (other, b) in zip(self.around, around, strict=True)
+        )
+
+    def _is_left_alone(self, before: Box, now: Box) -> bool:
+        """Whether a value of the surroundings is not read: it may be another one by now."""
+        values = isinstance(before, Value) and isinstance(now, Value)
+        return values and not self.running and before not in self.extra
 
     def fits(self, s: Session, bound: dict[str, Box]) -> bool:
         """Whether it serves these arguments."""
@@ -68,7 +83,7 @@ def called(s: Session, callee: Any, bound: dict[str, Box]) -> Box | None:
 
     That is where it goes down a structure: every call has a smaller one, or a part of the last.
     """
-    size, around = size_of(bound.values()), size_around(s, callee.key)
+    size, around = size_of((*callee.parts, *bound.values())), size_around(s, callee.key)
     if around is not None and size < around:
         return None
     if not size:
@@ -84,12 +99,16 @@ def called(s: Session, callee: Any, bound: dict[str, Box]) -> Box | None:
 def call_routine(s: Session, callee: Any, bound: dict[str, Box]) -> Box:
     """Call a recursive function by reference."""
     variants: list[Variant] = s.routines.setdefault(callee.key, [])
-    for variant in variants:
+    around = read_around(callee.node, callee.frame.outer)
+    here = [variant for variant in variants if variant.stands(s, around)]
+    for variant in here:
         if variant.fits(s, bound):
             return _call(s, variant, bound)
-    if len(variants) >= MOST_READINGS:
+    if len(variants) >= MOST_READINGS or sum(v.running for v in variants) >= MOST_RUNNING:
         refuse_unsettled(s, callee)
-    running = next((v for v in variants if v.running), None)
+    for variant in variants:
+        _refuse_written(s, callee, variant, around)
+    running = next((v for v in here if v.running), None)
     if running is not None:
         running.headers = {
             name: box if covers(s, box, bound[name]) else widened(s, box, bound[name])
@@ -100,7 +119,7 @@ def call_routine(s: Session, callee: Any, bound: dict[str, Box]) -> Box:
     headers = {name: header(s, box) for name, box in bound.items()}
     for box in headers.values():
         doubtful(s, box)
-    variant = Variant(headers, Routine(callee.frame.name))
+    variant = Variant(headers, Routine(callee.frame.name), around)
     variants.append(variant)
     try:
         _settle(s, callee, variant)
@@ -160,17 +179,30 @@ def _read_once(s: Session, callee: Any, variant: Variant) -> Atom | None:
     return s.atom(result)
 
 
+def _refuse_written(s: Session, callee: Any, variant: Variant, around: Read) -> None:
+    """Refuse a recursion whose further call finds something in its surroundings written into."""
+    for (name, before), (other, now) in zip(variant.around, around, strict=False):
+        changed = variant.running and name == other and before is not now
+        if changed and next(mutable_parts(now), None) is not None:
+            refuse_writes(s, callee, name)
+
+
+def refuse_writes(s: Session, callee: Any, name: str) -> NoReturn:
+    """Refuse a recursion that writes into something that is not its own."""
+    s.refuse(
+        errors.MutationError,
+        f"the recursive {callee.frame.name!r} writes into {name!r}",
+        why="srcad follows what a recursive function returns, not what it writes.",
+        help=("return the new value instead",),
+    )
+
+
 def _refuse_writes(s: Session, callee: Any, before: list[Env]) -> None:
     """Refuse a recursion that writes into an object of its surroundings."""
     for frame, env in zip(s.frames, before, strict=True):
         for name, box in env.items():
             if frame.env.get(name) is not box:
-                s.refuse(
-                    errors.MutationError,
-                    f"the recursive {callee.frame.name!r} writes into {name!r}",
-                    why="srcad follows what a recursive function returns, not what it writes.",
-                    help=("return the new value instead",),
-                )
+                refuse_writes(s, callee, name)
 
 
 def _frame_for(frame: Frame, headers: dict[str, Box]) -> Frame:
@@ -185,6 +217,13 @@ def _close(s: Session, variant: Variant, body: Block, inner: list[Variant]) -> N
     variant.running = False
     params = tuple(v for box in variant.headers.values() for v in _leaves(box))
     free = [v for v in free_values(body) if v not in params]
+    if any(v in s.partial or v in s.unsure for v in free):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot hand what one path only has made to the recursive {variant.routine.name!r}",
+            why="it is handed on at every call, and is not there on the other paths.",
+            help=("pass it as an argument",),
+        )
     through = _that_reach(variant.routine, inner)
     added = {other: _add_parameters(s, other, free) for other in through}
     for other, missing in added.items():
@@ -241,16 +280,16 @@ def _pass_on(body: Block, routine: Routine, extra: list[Value]) -> None:
 def _leaves(box: Box) -> list[Value]:
     if isinstance(box, Value):
         return [box]
-    if isinstance(box, Structure):
-        return [v for part in box.items for v in _leaves(part)]
+    if isinstance(box, Structure | Code):
+        return [v for part in inner_boxes(box) for v in _leaves(part)]
     return []
 
 
 def _arguments(s: Session, known: Box, given: Box) -> list[Atom]:
     if isinstance(known, Value):
         return [s.atom(given)]
-    if isinstance(known, Structure) and isinstance(given, Structure):
-        pairs = zip(known.items, given.items, strict=True)
+    if isinstance(known, Structure | Code):
+        pairs = zip(inner_boxes(known), inner_boxes(given), strict=True)
         return [a for x, y in pairs for a in _arguments(s, x, y)]
     return []
 

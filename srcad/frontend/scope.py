@@ -18,6 +18,7 @@ from srcad.frontend.boxes import (
     UNBOUND,
     BoundBox,
     Box,
+    Choice,
     Conflict,
     DictBox,
     Done,
@@ -68,6 +69,7 @@ from srcad.types import OPAQUE, Facts, Fixed, Numeric, TupleOf, Type
 
 __all__ = ["DEAD", "RETURN_NAME", "Diverges", "Env", "Frame", "Inactive", "Kept", "NeedsStatic",
            "Placed", "Session"]  # fmt: skip
+_WITHOUT_VALUE = Conflict | Choice | MethodBox | BoundBox | GeneratorBox | Super | Taken
 
 
 @dataclass(eq=False)
@@ -116,6 +118,8 @@ class Session:
     returns: dict[Value, Value] = field(default_factory=dict)
     learned: dict[Any, tuple[Any, dict[Any, Any]]] = field(default_factory=dict)
     inactive: Inactive = field(default_factory=Inactive)
+    assumed: dict[Value, bool] = field(default_factory=dict)
+    negated: dict[Value, Value] = field(default_factory=dict)
 
     @property
     def frame(self) -> Frame:
@@ -281,9 +285,7 @@ class Session:
             return self.hold(self, box)
         if isinstance(box, Stale):
             refuse_stale(self, box)
-        if isinstance(box, Conflict | MethodBox | BoundBox | GeneratorBox | Super | Taken) or (
-            isinstance(box, IterBox) and box.kind != "range"
-        ):
+        if isinstance(box, _WITHOUT_VALUE) or (isinstance(box, IterBox) and box.kind != "range"):
             refuse_to_hold(self, box)
         match box:
             case Value() | Const():
@@ -328,9 +330,7 @@ class Session:
         if isinstance(type_, Fixed):
             return Static(type_.value, self.paths.get(value) or found_at(self, type_), atom=value)
         if isinstance(type_, Numeric) and type_.value is not None and type_.is_python:
-            if not type_.value.terms:
-                return Static(type_.value.constant)
-            return value
+            return value if type_.value.terms else Static(type_.value.constant)
         if isinstance(type_, TupleOf):
             return self.unfolded(value, type_)
         return value

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from srcad import errors
-from srcad.frontend.boxes import Box, Conflict, Stale
+from srcad.frontend.boxes import Box, Choice, Conflict, ListBox, Stale, TupleBox, inner_boxes
 from srcad.frontend.questions import describe_box
+from srcad.frontend.united import can_be_atom
 from srcad.ir.core import Value
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def _in_line(box: Stale) -> str:
 
 def refuse_to_hold(s: Session, box: Box) -> NoReturn:
     """No one value can hold this box."""
-    if isinstance(box, Conflict):
+    if isinstance(box, Conflict) and isinstance(box.left, ListBox):
+        _refuse_list(s, box)
+    if isinstance(box, Conflict | Choice):
         s.refuse(
             errors.UnsupportedTypeError,
             f"a value is {describe_box(box.left)} on one path and "
@@ -52,3 +55,16 @@ def refuse_to_hold(s: Session, box: Box) -> NoReturn:
         why="srcad reads it where it is called or iterated over.",
         help=("use it where it is made",),
     )
+
+
+def _refuse_list(s: Session, box: Conflict) -> None:
+    """Refuse a list of things without value whose length is not known, if it is one."""
+    items = [item for side in (box.left, box.right) for item in inner_boxes(side)]
+    without = [item for item in items if not can_be_atom(item)]
+    if isinstance(box.right, ListBox | TupleBox) and without:
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot keep {describe_box(without[0])} in a list whose length is not known",
+            why="srcad reads a function where it is called, and has to know which one it is.",
+            help=("keep what it is called with in the list, and call it in the loop",),
+        )

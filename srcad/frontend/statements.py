@@ -7,8 +7,9 @@ import ast
 from srcad import errors
 from srcad.frontend.assignment import assign, refuse_write
 from srcad.frontend.boxes import UNBOUND, Box, RecordBox, Static
+from srcad.frontend.choices import choose
 from srcad.frontend.containers import delete_item, is_container
-from srcad.frontend.control import Statements, choose, guarded, lower_if
+from srcad.frontend.control import Statements, guarded, lower_if
 from srcad.frontend.expressions import function_box
 from srcad.frontend.forms import (
     Deferred,
@@ -24,6 +25,7 @@ from srcad.frontend.names import global_name
 from srcad.frontend.objects import delete_attribute
 from srcad.frontend.rooms import attempts, matching
 from srcad.frontend.scope import RETURN_NAME, Diverges, Frame, Session
+from srcad.frontend.surroundings import returning
 from srcad.frontend.syntax import binding_of
 from srcad.ir import primitives
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Value
@@ -153,7 +155,7 @@ def expression(s: Session, node: ast.Expr) -> None:
 @lowers_statement(ast.Return)
 def return_(s: Session, node: ast.Return) -> None:
     """``return value``."""
-    set_return(s, Static(None) if node.value is None else lower(s, node.value))
+    set_return(s, Static(None) if node.value is None else returning(s, lower(s, node.value)))
     s.frame.ends(RETURN)
 
 

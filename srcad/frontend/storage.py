@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.boxes import Box, Done, FunctionBox, Stale, inner_boxes, mapped
+from srcad.frontend.boxes import (
+    Box,
+    Done,
+    FunctionBox,
+    GeneratorBox,
+    Stale,
+    inner_boxes,
+    mapped,
+)
 from srcad.frontend.either import chosen_again
 from srcad.frontend.places import Step, are_disjoint
 from srcad.ir import primitives
@@ -338,9 +346,10 @@ def _left_frames(s: Session) -> list[Frame]:
 
 
 def _functions_frames(box: Box) -> list[Any]:
-    if isinstance(box, FunctionBox):
+    if isinstance(box, FunctionBox) and box.names is None:
         return [box.frame]
-    return [frame for part in inner_boxes(box) for frame in _functions_frames(part)]
+    own = [box.callee.frame] if isinstance(box, GeneratorBox) else []
+    return own + [frame for part in inner_boxes(box) for frame in _functions_frames(part)]
 
 
 # ------------------------------------------------------------------------------ structures

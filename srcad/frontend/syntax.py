@@ -178,6 +178,10 @@ def _targets(node: ast.AST) -> Iterator[str]:
                 yield name
             case ast.MatchMapping(rest=str(name)) | ast.ExceptHandler(name=str(name)):
                 yield name
+            case ast.FunctionDef(name=name):
+                yield name
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                yield from (a.asname or a.name.partition(".")[0] for a in names)
     if isinstance(node, ast.For):
         for part in (*node.body, *node.orelse):
             yield from _targets(part)

@@ -20,7 +20,8 @@ from srcad.frontend.attempts import (
     settle_attempt,
 )
 from srcad.frontend.boxes import Box, Static
-from srcad.frontend.control import Statements, choose, lower_if
+from srcad.frontend.choices import choose
+from srcad.frontend.control import Statements, lower_if
 from srcad.frontend.forms import Deferred, DeferredSteps, bind, lower, lowers_statement
 from srcad.frontend.known import known
 from srcad.frontend.learned import learned

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+
+import numpy as np
+
 from srcad.frontend.boxes import (
     Box,
     DictBox,
@@ -13,7 +17,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.ir.builder import atom_type
 from srcad.ir.core import Const, Value
-from srcad.types import ListOf, Numeric, TupleOf, Type, Undefined, join
+from srcad.types import ListOf, Numeric, TupleOf, Type, Undefined, field_type, join
 
 
 def can_be_atom(box: Box) -> bool:
@@ -23,9 +27,22 @@ def can_be_atom(box: Box) -> bool:
         return simple or box.atom is not None or not callable(box.value)
     if isinstance(box, ViewBox):
         return False
+    if isinstance(box, RecordBox) and not issubclass(box.cls, tuple):
+        return all(can_be_atom(item) or _is_function(item) for item in box.items)
     if isinstance(box, TupleBox | ListBox | DictBox | RecordBox):
         return all(can_be_atom(item) for item in box.items)
     return isinstance(box, Value)
+
+
+def _is_function(box: Box) -> bool:
+    """Whether a box is a function that is known now: all objects of a list may have it."""
+    return isinstance(box, Static) and isinstance(box.value, FunctionType | np.ufunc)
+
+
+def _field_type(box: Box) -> Type:
+    if isinstance(box, Static):
+        return field_type(box_type(box), box.value)
+    return box_type(box)
 
 
 def without_value(type_: Type) -> Type:
@@ -48,7 +65,7 @@ def box_type(box: Box) -> Type:
                 result = join(result, box_type(item))
             return ListOf(result)
         case RecordBox(cls, names, items):
-            return TupleOf(tuple(box_type(i) for i in items), names, cls)
+            return TupleOf(tuple(_field_type(i) for i in items), names, cls)
         case TupleBox(items):
             return TupleOf(tuple(box_type(i) for i in items))
         case DictBox(keys, items):

@@ -10,8 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from srcad.frontend.boxes import Box, Static, Unbound, values_of
-from srcad.frontend.control import choose
+from srcad.frontend.boxes import (
+    Box,
+    Choice,
+    FunctionBox,
+    Static,
+    Unbound,
+    inner_boxes,
+    values_of,
+)
+from srcad.frontend.choices import choose
 from srcad.frontend.names import unbound
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
@@ -52,7 +60,7 @@ def _is_unsure_atom(s: Session, atom: Atom) -> bool:
 
 def require_bound(s: Session, name: str, box: Box) -> None:
     """Raise at the call where a name that is being read is not bound."""
-    for value in values_of(box):
+    for value in _of_name(box):
         if value in s.unbound_if:
             test, raises_when = s.unbound_if[value]
             _raise_if(s, name, value, test, raises_when=raises_when)
@@ -64,8 +72,21 @@ def require_bound(s: Session, name: str, box: Box) -> None:
             return
 
 
+def _of_name(box: Box) -> list[Value]:
+    """The values that are there where a name is bound: not those behind a choice or a function."""
+    if isinstance(box, Choice):
+        return [box.test]
+    if isinstance(box, FunctionBox):
+        held = set(map(id, box.held))
+        return [v for part in inner_boxes(box) if id(part) not in held for v in _of_name(part)]
+    if isinstance(box, Value | Static):
+        return values_of(box)
+    return [v for part in inner_boxes(box) for v in _of_name(part)]
+
+
 def _raise_if(s: Session, name: str, value: Value, test: Atom | None, *, raises_when: bool) -> None:
-    if (value, s.builder) in s.bound_in:
+    known = s.assumed.get(test) if isinstance(test, Value) else None
+    if (value, s.builder) in s.bound_in or (known is not None and known != raises_when):
         return
     s.bound_in.add((value, s.builder))
 

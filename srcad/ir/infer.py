@@ -58,6 +58,7 @@ from srcad.types import (
     TupleOf,
     Type,
     Undefined,
+    field_type,
     freshened,
     int_type,
     join,
@@ -254,8 +255,11 @@ def _record_type(args: tuple[Arg, ...]) -> Type | None:
     cls, keys = args[0], args[1]
     assert isinstance(cls, Const)
     assert isinstance(keys, Const)
-    names = None if cls.value is list else tuple(keys.value)
-    return TupleOf(tuple(argument_type(a) for a in args[2:]), names, cls.value)
+    if cls.value is list:
+        return TupleOf(tuple(argument_type(a) for a in args[2:]), None, list)
+    parts = ((argument_type(a), a) for a in args[2:])
+    fields = (field_type(t, a.value) if isinstance(a, Const) else t for t, a in parts)
+    return TupleOf(tuple(fields), tuple(keys.value), cls.value)
 
 
 _SPECIAL: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {

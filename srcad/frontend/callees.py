@@ -1,0 +1,89 @@
+"""Questions about what is called, and calls of what holds a function."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import types
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.boxes import Box, Choice, FunctionBox, Path, Static, values_of
+from srcad.frontend.inactive import handed_out
+from srcad.frontend.known import raises
+from srcad.frontend.names import box_of_object, is_library
+from srcad.frontend.objects import is_readable
+from srcad.frontend.questions import is_hashable
+from srcad.frontend.scope import Session
+from srcad.ir import primitives
+from srcad.ir.core import Value
+from srcad.types import Numeric, Opaque
+
+_READ_WITH_FUNCTIONS = frozenset(
+    {map, filter, functools.partial, functools.reduce, itertools.accumulate, itertools.takewhile,
+     itertools.dropwhile, itertools.filterfalse, itertools.starmap}
+)  # fmt: skip
+
+
+def takes_functions(function: Any) -> bool:
+    """Whether a function is read with what it is given, whatever that is: one of the user's."""
+    if is_hashable(function) and function in _READ_WITH_FUNCTIONS:
+        return True
+    if isinstance(function, type):
+        return is_readable(function)
+    module = str(getattr(function, "__module__", ""))
+    own = module.startswith("srcad.") and not module.startswith("srcad.frontend.")
+    return isinstance(function, types.FunctionType) and not own and not is_library(function)
+
+
+def closure_is_active(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:
+    """Whether a local function among the arguments may carry a derivative in its closure."""
+    return any(isinstance(b, FunctionBox | Choice) for b in (*args, *kwargs.values()))
+
+
+def makes_functions(function: types.FunctionType) -> bool:
+    """Whether a function holds functions: it may return one that is then called here."""
+    return any(isinstance(c, types.CodeType) for c in function.__code__.co_consts)
+
+
+def only_counts(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> bool:
+    """Whether the only active inputs are Python integers: counts, not quantities."""
+    values = [v for b in (*args, *kwargs.values()) for v in values_of(b) if v in s.active]
+    return all(
+        isinstance(v.type, Numeric) and v.type.kind in "iub" and v.type.is_scalar for v in values
+    )
+
+
+def below(path: Path | None, *steps: tuple[Any, ...]) -> Path | None:
+    """The path of a part of what `path` reaches."""
+    return None if path is None else (*path, *steps)
+
+
+def partial(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """Call a `functools.partial` of the user's."""
+    function, path = callee.value, callee.path
+    inner = box_of_object(s, function.func, below(path, ("attr", "func")))
+    first = [
+        box_of_object(s, a, below(path, ("attr", "args"), ("item", k)))
+        for k, a in enumerate(function.args)
+    ]
+    named = {
+        k: box_of_object(s, a, below(path, ("attr", "keywords"), ("item", k)))
+        for k, a in function.keywords.items()
+    }
+    return s.invoke(s, inner, (*first, *args), {**named, **kwargs})
+
+
+def call_value(s: Session, callee: Value, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
+    """Call what is there at the call only."""
+    if isinstance(callee.type, Opaque) and not s.is_active(*args, *kwargs.values()):
+        handed_out(s, callee.type.cls, (*args, *kwargs.values()))
+        return s.box(s.emit(primitives.apply, callee, *args, kwargs=kwargs, effect=True))
+    if isinstance(callee.type, Numeric):
+        raises(s, TypeError, "a number or array is not callable")
+    return s.refuse(
+        errors.MissingRuleError,
+        "cannot tell which function is called",
+        why=("it is chosen at run time, and the derivative needs its source."),
+        help=("pass the function as an argument",),
+    )

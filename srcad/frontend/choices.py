@@ -1,0 +1,134 @@
+"""What is done with something that is one thing where a test holds and another where it does not.
+
+A function that a test has chosen has no value; it is called where the same test holds, and the
+other one where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from srcad.frontend.boxes import Box, Choice, Static
+from srcad.frontend.known import truth
+from srcad.frontend.rooms import merge
+from srcad.frontend.scope import DEAD, Diverges, Session
+from srcad.ir import primitives
+from srcad.ir.core import UNDEF, Atom, Value
+from srcad.types import Numeric
+
+Args = tuple[Box, ...]
+Kwargs = dict[str, Box]
+Use = Callable[[Box], Box]
+Call = Callable[[Args, Kwargs], Box]
+
+
+def branch(s: Session, build: Callable[[], Box]) -> tuple[merge.Path, Box]:
+    """Read an arm of an expression into a block of its own."""
+    before = s.snapshot()
+    frame = s.frame
+    exit_, tags = frame.exit, frame.tags
+    with s.block() as builder:
+        try:
+            box = build()
+            ended: int | Value = exit_
+        except Diverges:
+            box, ended = Static(None), DEAD
+    path = merge.Path(builder, s.snapshot(), ended, tags)
+    s.restore(before)
+    frame.exit, frame.tags = exit_, tags
+    return path, box
+
+
+def choose(s: Session, test: Atom, then: Callable[[], Box], orelse: Callable[[], Box]) -> Box:
+    """``then() if test else orelse()``, each read in an arm of its own."""
+    with assuming(s, test, holds=True):
+        left, a = branch(s, then)
+    with assuming(s, test, holds=False):
+        right, b = branch(s, orelse)
+    if left.exit == DEAD and right.exit == DEAD:
+        raise Diverges
+    for path, box in ((left, a), (right, b)):
+        if path.exit != DEAD:
+            path.envs[-1]["%choice"] = box
+    merge.meet(s, test, left, right)
+    return s.frame.env.pop("%choice")
+
+
+@contextmanager
+def assuming(s: Session, test: Atom, *, holds: bool) -> Iterator[None]:
+    """Read an arm of a conditional: there its test holds, or does not."""
+    before = s.assumed
+    while isinstance(test, Value):
+        s.assumed = {**s.assumed, test: holds}
+        test, holds = s.negated.get(test, UNDEF), not holds
+    try:
+        yield
+    finally:
+        s.assumed = before
+
+
+def by_case(s: Session, box: Choice, use: Use) -> Box:
+    """``use(left) if test else use(right)``."""
+    known = s.assumed.get(box.test)
+    if known is not None:
+        return use(box.left if known else box.right)
+    return choose(s, box.test, lambda: use(box.left), lambda: use(box.right))
+
+
+def asked(s: Session, box: Box, ask: Use) -> Box:
+    """The answer to a question about a box: where the two sides differ it is the test."""
+    if not isinstance(box, Choice):
+        return ask(box)
+    if box.test in s.assumed:
+        return by_case(s, box, lambda part: asked(s, part, ask))
+    with s.block() as builder:
+        answers = [asked(s, part, ask) for part in (box.left, box.right)]
+    flags = [a.value for a in answers if isinstance(a, Static) and isinstance(a.value, bool)]
+    if builder.ops or len(flags) != 2:
+        return by_case(s, box, lambda part: asked(s, part, ask))
+    if flags[0] == flags[1]:
+        return answers[0]
+    type_ = box.test.type
+    flag = isinstance(type_, Numeric) and type_.is_python and type_.kind == "b"
+    if flags[0] and flag:
+        return box.test
+    differs = negation(s, box.test)
+    return negation(s, differs) if flags[0] else differs
+
+
+def by_argument(s: Session, args: Args, kwargs: Kwargs, use: Call) -> Box | None:
+    """What a call makes of the first argument that is one of two things, if there is one."""
+    for k, box in enumerate(args):
+        if isinstance(box, Choice):
+            return by_case(s, box, _at(use, args, kwargs, k))
+    for name, box in kwargs.items():
+        if isinstance(box, Choice):
+            return by_case(s, box, _named(use, args, kwargs, name))
+    return None
+
+
+def _at(use: Call, args: Args, kwargs: Kwargs, k: int) -> Use:
+    return lambda part: use((*args[:k], part, *args[k + 1 :]), kwargs)
+
+
+def _named(use: Call, args: Args, kwargs: Kwargs, name: str) -> Use:
+    return lambda part: use(args, {**kwargs, name: part})
+
+
+def negation(s: Session, operand: Box) -> Value:
+    """``not operand``."""
+    result = s.emit(primitives.not_, operand)
+    if isinstance(operand, Value):
+        s.negated[result] = operand
+    return result
+
+
+def condition(s: Session, box: Box) -> Atom:
+    """A box as the test of a conditional."""
+
+    def true(part: Box) -> Box:
+        known = truth(part)
+        return part if known is None else Static(known)
+
+    return s.atom(asked(s, box, true) if isinstance(box, Choice) else box)
