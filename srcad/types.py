@@ -271,6 +271,20 @@ def join(a: Type, b: Type) -> Type:
     return OPAQUE
 
 
+def is_lost(type_: Type, within: Type) -> bool:
+    """Whether a type that covers this one no longer tells that there is a structure.
+
+    No derivative can be followed into what may be a structure or not.
+    """
+    if isinstance(within, Opaque):
+        return isinstance(type_, ListOf | TupleOf)
+    if isinstance(type_, ListOf) and isinstance(within, ListOf):
+        return is_lost(type_.item, within.item)
+    if isinstance(type_, TupleOf) and isinstance(within, TupleOf):
+        return any(is_lost(a, b) for a, b in zip(type_.items, within.items, strict=False))
+    return False
+
+
 def form_covers(known: Form, form: Form) -> bool:
     """Whether what has a form has the known one too."""
     return known in ("any", form) or (known == "number" and form in ("python", "numpy"))

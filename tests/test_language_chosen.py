@@ -569,3 +569,173 @@ def test_what_is_no_function_raises_as_in_the_plain_call() -> None:
     assert srcad.grad(f)(0.5, 1.0) == pytest.approx(math.cos(0.5))
     with pytest.raises(TypeError, match="not callable"):
         srcad.grad(f)(0.5, -1.0)
+
+
+# ------------------------------------------------------------- structures, and nothing else
+class Weighted:
+    def __init__(self, a, b=2.0):
+        self.a, self.b = a, b
+
+    def value(self):
+        return self.a[0] * self.b
+
+
+class Counted:
+    def __init__(self, a):
+        self.a, self.c = a, a[1]
+
+    def value(self):
+        return self.a.sum() + self.c
+
+
+def of_two_classes(x, k):
+    o = Weighted(x * 2.0) if k > 0 else Counted(x)
+    return o.value() * o.a[1]
+
+
+def an_object_or_none(x, k):
+    o = Weighted(x) if k > 0 else None
+    if o is not None:
+        return o.value()
+    return x[1]
+
+
+def none_after_a_loop(x, k):
+    o = Counted(x * 2.0)
+    for v in x:
+        if v > 0.4 + k:
+            o = None
+    return x[0] if o is None else o.value()
+
+
+def a_tuple_or_a_number(x, k):
+    s = (x[0], x[1]) if k > 0 else x[2]
+    return s[0] * s[1] if k > 0 else s * x[0]
+
+
+def tuples_of_two_lengths(x, k):
+    s = (x[0], x[1]) if k > 0 else (x[2],)
+    return sum(s) * len(s)
+
+
+def dicts_of_two_kinds(x, k):
+    s = {"a": x[0]} if k > 0 else {"a": x[1], "b": x[2]}
+    return s["a"] * (s["b"] if "b" in s else x[1])
+
+
+def a_loop_over_either(x, k):
+    total = x[0]
+    for f in [np.sin, np.cos] if k > 0 else [np.exp]:
+        total = f(total)
+    return total
+
+
+def objects_at_an_index(x, k):
+    objects = [Weighted([x[0], x[1], 3.0]), Weighted(x * 2.0, x[0]), Counted(x)]
+    return objects[int(k > 0)].value() + objects[int(k > -1) - 2].value()
+
+
+def a_list_or_none_at_an_index(x, k):
+    y = x * 3.0
+    some = [[y, x], None, y]
+    g = some[int(k > -1) - 1]
+    return np.sum(g[1]) * 2.0
+
+
+STRUCTURES = [
+    of_two_classes, an_object_or_none, a_tuple_or_a_number, tuples_of_two_lengths,
+    dicts_of_two_kinds, a_loop_over_either, objects_at_an_index, a_list_or_none_at_an_index,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("k", SIDES)
+@pytest.mark.parametrize("f", STRUCTURES, ids=lambda f: f.__name__)
+def test_a_structure_may_be_chosen_by_a_test(f: Callable[..., Any], k: float) -> None:
+    # The derivative of a list that was one of several things was zero.
+    assert_program(f, X, k)
+
+
+def test_what_a_loop_leaves_as_one_of_two_things_is_not_taken_for_something() -> None:
+    # ``o is None`` was said to be false.
+    with pytest.raises(errors.UnsupportedTypeError, match="on one path and"):
+        srcad.grad(none_after_a_loop)(X, 0.5)
+
+
+def tuples_in_place_of_none(x):
+    rows = [None] * len(x)
+    for i, v in enumerate(x):
+        rows[i] = (v, v * v)
+    return rows[0][1] * rows[2][0]
+
+
+def lists_in_place_of_numbers(x):
+    rows = [0] * len(x)
+    for i, v in enumerate(x):
+        rows[i] = [v, v * v]
+    return rows[0][1] * rows[2][0]
+
+
+def lists_and_arrays(x):
+    rows = []
+    for v in x:
+        rows.append([v, v * v])
+    for v in x:
+        rows.append(np.array([v, 2.0 * v]))
+    return rows[0][1] * rows[4][1]
+
+
+@pytest.mark.parametrize(
+    "f", [tuples_in_place_of_none, lists_in_place_of_numbers, lists_and_arrays],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_a_list_of_all_kinds_of_things_is_refused(f: Callable[..., Any]) -> None:
+    # Which items have parts was not known any more: the derivative was wrong, or an error.
+    with pytest.raises(errors.UnsupportedTypeError, match="different kinds of things in a list"):
+        srcad.grad(f)(X)
+
+
+def numbers_in_place_of_none(x):
+    squares = [None] * len(x)
+    for i, v in enumerate(x):
+        squares[i] = x * v
+    return np.sum(np.array(squares)) * squares[0][1]
+
+
+def test_a_list_of_none_may_be_filled_with_arrays() -> None:
+    assert_program(numbers_in_place_of_none, X)
+
+
+# -------------------------------------------------------------------- where either arm raises
+def fails(x):
+    raise ValueError("of the one")
+
+
+def fails_too(x):
+    raise KeyError("of the other")
+
+
+def caught_of_either(x, k):
+    try:
+        r = fails(x) if k > 0 else fails_too(x)
+    except (ValueError, KeyError):
+        r = x[0] * 2.0
+    return r
+
+
+def caught_of_one(x, k):
+    r = x[1]
+    if x[0] > 0.1:
+        try:
+            r = fails(x) if k > 0 else fails_too(x)
+        except KeyError:
+            r = x[0] * 2.0
+    return r
+
+
+def test_an_expression_may_raise_in_either_arm() -> None:
+    # Nothing was raised, and the name kept what it was bound to before.
+    assert_program(caught_of_either, X, 0.5)
+    assert_program(caught_of_either, X, -0.5)
+    assert_program(caught_of_one, X, -0.5)
+    with pytest.raises(ValueError, match="of the one"):
+        srcad.grad(caught_of_one)(X, 0.5)

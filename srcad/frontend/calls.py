@@ -153,6 +153,9 @@ def _invoke_either(
     s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]
 ) -> Box:
     """Call an object that is known now, with things some of which may be one or the other."""
+    for box in (*args, *kwargs.values()):
+        if isinstance(box, Conflict) and not takes_functions(callee.value):
+            refuse_to_hold(s, box)
     if callee.value is None:
         raises(s, TypeError, "'NoneType' object is not callable")
     if not takes_functions(callee.value):

@@ -46,12 +46,12 @@ def choose(s: Session, test: Atom, then: Callable[[], Box], orelse: Callable[[],
         left, a = branch(s, then)
     with assuming(s, test, holds=False):
         right, b = branch(s, orelse)
-    if left.exit == DEAD and right.exit == DEAD:
-        raise Diverges
     for path, box in ((left, a), (right, b)):
         if path.exit != DEAD:
             path.envs[-1]["%choice"] = box
     merge.meet(s, test, left, right)
+    if left.exit == DEAD and right.exit == DEAD:
+        raise Diverges
     return s.frame.env.pop("%choice")
 
 

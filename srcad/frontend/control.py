@@ -12,6 +12,7 @@ import ast
 import operator
 from collections.abc import Callable
 
+from srcad.frontend.boxes import Box, Choice
 from srcad.frontend.choices import assuming, condition
 from srcad.frontend.forms import lower
 from srcad.frontend.known import truth
@@ -77,6 +78,21 @@ def lower_if(s: Session, node: ast.If, rest: Statements, read: Reader) -> bool:
     if s.frame.exit == DEAD:
         raise Diverges
     return taken
+
+
+def either(s: Session, box: Choice, read: Callable[[Box], None]) -> None:
+    """Read statements about what is one thing where a test holds and another where not."""
+    known = s.assumed.get(box.test)
+    if known is not None:
+        read(box.left if known else box.right)
+        return
+    with assuming(s, box.test, holds=True):
+        left = read_arm(s, lambda: read(box.left))
+    with assuming(s, box.test, holds=False):
+        right = read_arm(s, lambda: read(box.right))
+    merge.meet(s, box.test, left, right)
+    if s.frame.exit == DEAD:
+        raise Diverges
 
 
 def _leaves(path: merge.Path) -> bool:

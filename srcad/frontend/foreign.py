@@ -17,9 +17,10 @@ import numpy as np
 from srcad import errors, runtime
 from srcad.frontend.boxes import Box, RecordBox
 from srcad.ir import primitives
-from srcad.ir.core import Arg, Call, Const, Display, Value
+from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
+from srcad.ir.standins import argument_type
 from srcad.rules import registry
-from srcad.types import ARRAY_CLASSES, OPAQUE, Numeric, Opaque, TupleOf
+from srcad.types import ARRAY_CLASSES, OPAQUE, ListOf, Numeric, Opaque, TupleOf, is_lost
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session
@@ -36,6 +37,8 @@ _OPERATIONS = frozenset(
      operator.pow, operator.matmul, operator.neg, operator.pos, operator.invert, operator.and_,
      operator.or_, operator.xor, operator.lshift, operator.rshift}
 )  # fmt: skip
+_STORES_OF_ITEMS = frozenset({primitives.append, primitives.inserted, primitives.replaced})
+_JOINING = frozenset({primitives.extended, operator.add, operator.iadd})
 _KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, dict, range, slice)
 
 
@@ -49,6 +52,8 @@ def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Va
             why="what it holds carries no derivative that NumPy could follow.",
             help=("give it a number type:  dtype=float", "or keep the values in a list"),
         )
+    if isinstance(type_, ListOf):
+        _check_kept(s, target, tuple(arguments), type_)
     if _is_arithmetic(target):
         for arg in arguments:
             _check_at_the_call(s, target, arg)
@@ -67,6 +72,25 @@ def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Va
             why="only its class knows what the operation does.",
             help=_REMEDIES[_kind(target, arg)],
         )
+
+
+def _check_kept(s: Session, target: Any, arguments: tuple[Arg, ...], kept: ListOf) -> None:
+    """Refuse a list of which nobody could tell which of its items are structures."""
+    if target in _STORES_OF_ITEMS:
+        pairs = [(arguments[0], kept), (arguments[-1], kept.item)]
+    elif target is primitives.build_list:
+        pairs = [(arg, kept.item) for arg in arguments]
+    else:
+        pairs = [(arg, kept) for arg in arguments] if target in _JOINING else []
+    for arg, within in pairs:
+        type_ = argument_type(arg)
+        if is_lost(type_, within) and any(v in s.active for v in values_in(arg)):
+            s.refuse(
+                errors.UnsupportedTypeError,
+                "cannot keep different kinds of things in a list whose length is not known",
+                why="a derivative goes through them, and only some have parts.",
+                help=("give all items one kind", "or keep them in a list each"),
+            )
 
 
 def is_of_unknown(s: Session, target: Any, arguments: Iterable[Arg]) -> bool:

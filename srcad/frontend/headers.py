@@ -48,6 +48,7 @@ from srcad.types import (
     Type,
     Undefined,
     form_covers,
+    is_lost,
     join,
     resolved,
     same_dtype,
@@ -147,7 +148,9 @@ def _value_covers(s: Session, known: Value, end: Box) -> bool:
         return True
     if not can_be_atom(end) and not isinstance(end, Structure):
         return not _is_code(end)
-    if any(v in s.active for v in _values(end)) and known not in s.active:
+    if any(v in s.active for v in _values(end)) and (
+        known not in s.active or is_lost(box_type(end), known.type)
+    ):
         return False
     return type_covers(known.type, box_type(end))
 
@@ -251,7 +254,8 @@ def _widened(s: Session, known: Box, end: Box, name: str | None, same: Same) -> 
     hint = name or next((b.hint for b in (known, end) if isinstance(b, Value) and b.hint), None)
     type_ = loosened(box_type(known), box_type(end))
     structured = isinstance(known, Structure) or isinstance(end, Structure)
-    if active and structured and isinstance(type_, Opaque):
+    lost = structured and isinstance(type_, Opaque)
+    if active and (lost or any(is_lost(box_type(box), type_) for box in (known, end))):
         return Conflict(known, end)  # structures that differ: nothing is known of what is inside
     return _param(s, type_, hint, active)
 

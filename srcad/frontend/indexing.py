@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 from typing import Any, NoReturn
 
@@ -30,7 +31,7 @@ from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.united import box_type, can_be_atom
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import INT, Numeric, Opaque
+from srcad.types import INT, Numeric, Opaque, is_lost, join
 
 _FEW_KEYS = 16
 
@@ -180,6 +181,16 @@ def _is_count(key: Box) -> bool:
     )
 
 
+def _has_no_type(s: Session, box: TupleBox | ListBox) -> bool:
+    """Whether no one type has all items of a sequence: functions, objects of several classes."""
+    if not all(map(can_be_atom, box.items)):
+        return True
+    types = [box_type(item) for item in box.items]
+    joined = functools.reduce(join, types)
+    lost = isinstance(joined, Opaque) or any(is_lost(type_, joined) for type_ in types)
+    return lost and s.is_active(box)
+
+
 def _is_chosen(item: Box) -> bool:
     """Whether an item can be one of several: a number, or what has no value."""
     return not can_be_atom(item) or isinstance(box_type(item), Numeric)
@@ -221,7 +232,7 @@ def _sequence_item(s: Session, box: TupleBox | ListBox, index: Box) -> Box:
             return box.items[index.value]
         kind = "tuple" if isinstance(box, TupleBox) else "list"
         raises(s, IndexError, f"{kind} index out of range")
-    if len(box.items) <= _FEW_KEYS and not all(map(can_be_atom, box.items)) and _is_count(index):
+    if len(box.items) <= _FEW_KEYS and _is_count(index) and _has_no_type(s, box):
         return _counted(s, box, index, 0)
     types = [item.type if isinstance(item, Value) else None for item in box.items]
     if box.source is None and (not types or any(t != types[0] for t in types)):

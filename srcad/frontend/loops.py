@@ -13,6 +13,7 @@ from srcad.frontend.attempts import refuse_in_steps
 from srcad.frontend.boxes import (
     UNBOUND,
     Box,
+    Choice,
     Conflict,
     GeneratorBox,
     IterBox,
@@ -24,6 +25,7 @@ from srcad.frontend.containers import is_list
 from srcad.frontend.control import (
     after_break,
     choice,
+    either,
     on_tag,
     outward_tags,
 )
@@ -56,7 +58,14 @@ from srcad.ir.core import (
 @lowers_statement(ast.For)
 def for_(s: Session, node: ast.For) -> None:
     """``for target in iterable: ... else: ...``."""
-    iterable = iterated(s, lower(s, node.iter))
+    _loop_over(s, node, lower(s, node.iter))
+
+
+def _loop_over(s: Session, node: ast.For, iterable: Box) -> None:
+    if isinstance(iterable, Choice):
+        either(s, iterable, lambda part: _loop_over(s, node, part))
+        return
+    iterable = iterated(s, iterable)
     if isinstance(iterable, Value):
         iterable = s.box(iterable)
     generator = one_shot(s, iterable)

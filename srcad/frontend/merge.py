@@ -43,8 +43,8 @@ from srcad.ir.rewrite import substitute_arg
 from srcad.records import dataclass, field, replace
 from srcad.types import (
     Numeric,
-    Opaque,
     Type,
+    is_lost,
     join,
     take_lengths_for_equal,
 )
@@ -134,11 +134,11 @@ class Meeting:
         return Choice(test, left, right)
 
     def _is_vague(self, a: Box, b: Box) -> bool:
-        """Whether structures meet that have nothing in common, and carry a derivative."""
-        if not isinstance(a, Structure) or not isinstance(b, Structure):
-            return False
-        vague = isinstance(join(box_type(a), box_type(b)), Opaque)
-        return vague and self.session.is_active(a, b)
+        """Whether an active structure meets what it has nothing in common with."""
+        types = [box_type(a), box_type(b)]
+        joined = join(*types)
+        lost = any(is_lost(type_, joined) for type_ in types)
+        return lost and self.session.is_active(a, b)
 
     def _view(self, a: Value, b: Value, hint: str | None) -> Box | None:
         """A view of one array on both paths is taken anew of what the array is afterwards."""

@@ -15,6 +15,7 @@ from srcad.frontend.aliases import repeat
 from srcad.frontend.boxes import (
     Box,
     Choice,
+    Conflict,
     DictBox,
     FunctionBox,
     IterBox,
@@ -32,6 +33,7 @@ from srcad.frontend.known import is_settled, pinned, raises, truth
 from srcad.frontend.objects import of_objects, special
 from srcad.frontend.questions import is_static_number
 from srcad.frontend.scope import Session
+from srcad.frontend.stale import refuse_to_hold
 from srcad.frontend.storage import note_container
 from srcad.ir import primitives
 from srcad.ir.core import Value
@@ -271,6 +273,9 @@ def _compared(s: Session, left: Box, ops: list[ast.cmpop], others: list[ast.expr
 
 def compare(s: Session, op: ast.cmpop, left: Box, right: Box) -> Box:
     """One comparison."""
+    for box in (left, right):
+        if isinstance(box, Conflict):
+            refuse_to_hold(s, box)
     if isinstance(left, Choice):
         return asked(s, left, lambda part: compare(s, op, part, right))
     if isinstance(right, Choice):
