@@ -623,6 +623,18 @@ def dicts_of_two_kinds(x, k):
     return s["a"] * (s["b"] if "b" in s else x[1])
 
 
+def a_question_that_one_cannot_answer(x, k):
+    s = 2.0 if k > 0 else {"a": x[0]}
+    r = x[1] if k > 0 else s["a"] * x[0]
+    return r if k > 0 else r + (s["b"] if "b" in s else 1.0)
+
+
+def nothing_to_search(x, k):
+    if k > 3:
+        return x[0] if "b" in 2.0 else x[1]  # type: ignore[operator]
+    return x[1] * x[2]
+
+
 def a_loop_over_either(x, k):
     total = x[0]
     for f in [np.sin, np.cos] if k > 0 else [np.exp]:
@@ -644,7 +656,8 @@ def a_list_or_none_at_an_index(x, k):
 
 STRUCTURES = [
     of_two_classes, an_object_or_none, a_tuple_or_a_number, tuples_of_two_lengths,
-    dicts_of_two_kinds, a_loop_over_either, objects_at_an_index, a_list_or_none_at_an_index,
+    dicts_of_two_kinds, a_question_that_one_cannot_answer, nothing_to_search,
+    a_loop_over_either, objects_at_an_index, a_list_or_none_at_an_index,
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ other one where it does not.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -82,8 +83,10 @@ def asked(s: Session, box: Box, ask: Use) -> Box:
         return ask(box)
     if box.test in s.assumed:
         return by_case(s, box, lambda part: asked(s, part, ask))
-    with s.block() as builder:
+    before, answers = s.snapshot(), list[Box]()
+    with s.block() as builder, contextlib.suppress(Diverges):
         answers = [asked(s, part, ask) for part in (box.left, box.right)]
+    s.restore(before)
     flags = [a.value for a in answers if isinstance(a, Static) and isinstance(a.value, bool)]
     if builder.ops or len(flags) != 2:
         return by_case(s, box, lambda part: asked(s, part, ask))

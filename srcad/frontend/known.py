@@ -122,6 +122,14 @@ def raises(s: Session, error: type[Exception], message: str) -> NoReturn:
     raise Diverges
 
 
+def is_found(s: Session, item: Static, container: Static, *, negated: bool) -> Box:
+    """``item in container``."""
+    try:
+        return Static((item.value in container.value) != negated)
+    except TypeError as error:
+        raises(s, TypeError, str(error))
+
+
 def as_list(s: Session, box: Box) -> Box:
     """``list(items)``."""
     return s.invoke(s, Static(list), (box,), {})

@@ -29,7 +29,7 @@ from srcad.frontend.boxes import (
 from srcad.frontend.choices import asked, by_case, choose, condition, negation
 from srcad.frontend.containers import is_list, joined
 from srcad.frontend.forms import lower, lower_next, lowers
-from srcad.frontend.known import is_settled, pinned, raises, truth
+from srcad.frontend.known import is_found, is_settled, pinned, raises, truth
 from srcad.frontend.objects import of_objects, special
 from srcad.frontend.questions import is_static_number
 from srcad.frontend.scope import Session
@@ -273,9 +273,8 @@ def _compared(s: Session, left: Box, ops: list[ast.cmpop], others: list[ast.expr
 
 def compare(s: Session, op: ast.cmpop, left: Box, right: Box) -> Box:
     """One comparison."""
-    for box in (left, right):
-        if isinstance(box, Conflict):
-            refuse_to_hold(s, box)
+    if isinstance(left, Conflict) or isinstance(right, Conflict):
+        refuse_to_hold(s, left if isinstance(left, Conflict) else right)
     if isinstance(left, Choice):
         return asked(s, left, lambda part: compare(s, op, part, right))
     if isinstance(right, Choice):
@@ -393,7 +392,7 @@ def _membership(s: Session, item: Box, container: Box, *, negated: bool) -> Box:
                 (item.value in [p.value for p in parts if isinstance(p, Static)]) != negated
             )
         if isinstance(container, Static) and container.path is None:
-            return Static((item.value in container.value) != negated)
+            return is_found(s, item, container, negated=negated)
     unknown = isinstance(container, Value) and isinstance(container.type, Opaque)
     result = s.emit(primitives.contains, container, item, effect=unknown, type=BOOL)
     return negation(s, result) if negated else result
