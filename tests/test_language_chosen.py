@@ -373,7 +373,23 @@ def a_recursion_of_what_was_chosen(x, k):
     return again(2.0, x[0])
 
 
+def a_recursion_called_under_the_test_and_elsewhere(x, k):
+    test = k > 0
+    g = np.sin if test else np.cos
+
+    def again(n, z):
+        if n <= 0.0:
+            return z
+        return again(n - 1.0, g(z))
+
+    total = x[2]
+    if test:
+        total = total + again(2.0, x[0])
+    return total + again(2.0, x[1])
+
+
 RECURSIONS = [
+    a_recursion_called_under_the_test_and_elsewhere,
     two_recursions_of_one_text, two_recursions_with_numbers, two_recursions_from_outside,
     two_recursions_from_outside_with_functions, a_recursion_that_reads_what_changes,
     a_recursion_of_what_was_chosen,
