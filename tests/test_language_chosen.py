@@ -768,3 +768,36 @@ def test_an_expression_may_raise_in_either_arm() -> None:
     assert_program(caught_of_one, X, -0.5)
     with pytest.raises(ValueError, match="of the one"):
         srcad.grad(caught_of_one)(X, 0.5)
+
+
+# ------------------------------------------------------------------------- views of dicts
+def a_view_bound_anew_in_a_loop(x):
+    d = {"a": x[0], "b": x[1]}
+    values = d.values()
+    total = 0.0
+    for v in x:
+        total = total + sum(values)
+        values = {"a": v, "b": v}.values()
+    return total
+
+
+def a_view_as_a_default(x):
+    d = {"a": x[0], "b": x[1]}
+
+    def total(values=d.values()):
+        return sum(values)
+
+    result = 0.0
+    for v in x:
+        result = result + total()
+        d["b"] = d["b"] * v
+    return result
+
+
+@pytest.mark.parametrize(
+    "f", [a_view_bound_anew_in_a_loop, a_view_as_a_default], ids=lambda f: f.__name__
+)
+def test_a_view_that_a_loop_changes_is_refused(f: Callable[..., Any]) -> None:
+    # The default of a function did not follow its dict, silently.
+    with pytest.raises(errors.UnsupportedTypeError, match="a tuple of 2 on one path"):
+        srcad.grad(f)(X)

@@ -264,18 +264,6 @@ def same_structure(a: Box, b: Box) -> bool:
     return len(a.items) == len(b.items) and keys_a == keys_b
 
 
-def same_parts(a: Box, b: Box) -> bool:
-    """Whether two boxes are made of parts that stand for each other."""
-    if isinstance(a, FunctionBox) and isinstance(b, FunctionBox):
-        alike = a.node is b.node and (a.names, a.itself) == (b.names, b.itself)
-        return alike and len(inner_boxes(a)) == len(inner_boxes(b))
-    if isinstance(a, BoundBox) and isinstance(b, BoundBox):
-        return len(a.args) == len(b.args) and list(a.kwargs) == list(b.kwargs)
-    if isinstance(a, MethodBox) and isinstance(b, MethodBox):
-        return a.name == b.name
-    return (isinstance(a, Choice) and isinstance(b, Choice)) or same_structure(a, b)
-
-
 def values_of(box: Box) -> list[Value]:
     """The values inside a box."""
     match box:
@@ -388,6 +376,11 @@ def is_mutable(box: Box) -> bool:
     return isinstance(box, ListBox | DictBox) or (
         isinstance(box, Value) and isinstance(box.type, ListOf)
     )
+
+
+def parts_of(box: Box) -> tuple[Box, ...]:
+    """The boxes that a box is made of; of a view of a dict, those that it shows."""
+    return box.items if isinstance(box, Structure) else inner_boxes(box)
 
 
 def mutable_parts(box: Box) -> Iterator[Box]:

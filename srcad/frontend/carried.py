@@ -21,7 +21,7 @@ from srcad.frontend.boxes import (
     Structure,
     Taken,
     inner_boxes,
-    same_parts,
+    parts_of,
     with_parts,
 )
 from srcad.frontend.either import Either
@@ -35,6 +35,7 @@ from srcad.frontend.storage import (
     realised,
     with_beginnings,
 )
+from srcad.frontend.surroundings import same_parts
 from srcad.ir.core import Value
 from srcad.ir.memory import has_storage
 from srcad.records import dataclass, field
@@ -54,7 +55,7 @@ def leaves(box: Box) -> Iterator[Leaf]:
     if isinstance(box, Value | Taken):
         yield box
     elif isinstance(box, Structure | Code):
-        for item in inner_boxes(box):
+        for item in parts_of(box):
             yield from leaves(item)
 
 
@@ -64,8 +65,8 @@ def pairs(header: Box, other: Box) -> Iterator[tuple[Leaf, Box]]:
         yield header, other
     elif isinstance(header, Structure | Code):
         same = _alike(header, other)
-        for k, item in enumerate(inner_boxes(header)):
-            yield from pairs(item, inner_boxes(other)[k] if same else other)
+        for k, item in enumerate(parts_of(header)):
+            yield from pairs(item, parts_of(other)[k] if same else other)
 
 
 @dataclass(eq=False)
@@ -161,7 +162,7 @@ class Memory:
         if isinstance(header, Structure | Code) and any(
             isinstance(x, Taken) for x in leaves(header)
         ):
-            return with_parts(header, tuple(self.opened(p, roots) for p in inner_boxes(header)))
+            return with_parts(header, tuple(self.opened(p, roots) for p in parts_of(header)))
         return header
 
     def carried_roots(self, headers: dict[Key, Box]) -> dict[Value, Value]:
@@ -252,9 +253,9 @@ class Memory:
             if (box, id(at_end)) in made:
                 return made[box, id(at_end)]
             if isinstance(box, Structure | Code):
-                parts, same = inner_boxes(box), _alike(box, at_end)
+                parts, same = parts_of(box), _alike(box, at_end)
                 items = tuple(
-                    change(part, inner_boxes(at_end)[k] if same else at_end)
+                    change(part, parts_of(at_end)[k] if same else at_end)
                     for k, part in enumerate(parts)
                 )
                 same = all(a is b for a, b in zip(items, parts, strict=True))

@@ -17,16 +17,15 @@ from srcad.frontend.boxes import (
     Structure,
     Taken,
     Unbound,
-    inner_boxes,
+    parts_of,
     rebuilt,
-    same_parts,
     same_structure,
     with_parts,
 )
 from srcad.frontend.carried import Memory
 from srcad.frontend.known import same_constant
 from srcad.frontend.scope import Frame, Session
-from srcad.frontend.surroundings import are_alike
+from srcad.frontend.surroundings import are_alike, same_parts
 from srcad.frontend.syntax import (
     holds_functions,
     names_within_a_trip,
@@ -104,8 +103,8 @@ def _header(s: Session, start: Box, hint: str | None, memory: Memory | None) -> 
         return start
     if isinstance(start, Structure):
         return rebuilt(start, tuple(header(s, item, None, memory) for item in start.items))
-    if isinstance(start, Code) and inner_boxes(start):
-        return with_parts(start, tuple(_header_of_part(s, p, memory) for p in inner_boxes(start)))
+    if isinstance(start, Code) and parts_of(start):
+        return with_parts(start, tuple(_header_of_part(s, p, memory) for p in parts_of(start)))
     return start
 
 
@@ -136,7 +135,7 @@ def covers(s: Session, known: Box, end: Box) -> bool:
         assert isinstance(end, Structure)
         return all(covers(s, a, b) for a, b in zip(known.items, end.items, strict=True))
     if isinstance(known, Code) and isinstance(end, Code):
-        parts = zip(inner_boxes(known), inner_boxes(end), strict=True)
+        parts = zip(parts_of(known), parts_of(end), strict=True)
         return are_alike(s, known, end) and all(covers(s, a, b) for a, b in parts)
     if isinstance(known, Unbound):
         return not (can_be_atom(end) or _is_code(end) or isinstance(end, Structure))
@@ -159,7 +158,7 @@ def _values(box: Box) -> Iterator[Value]:
     if isinstance(box, Value):
         yield box
     elif isinstance(box, Structure | Code):
-        for item in inner_boxes(box):
+        for item in parts_of(box):
             yield from _values(item)
 
 
@@ -246,7 +245,7 @@ def _widened(s: Session, known: Box, end: Box, name: str | None, same: Same) -> 
         pairs = zip(known.items, end.items, strict=True)
         return rebuilt(known, tuple(widened(s, a, b, None, same) for a, b in pairs))
     if are_alike(s, known, end):
-        parts = zip(inner_boxes(known), inner_boxes(end), strict=True)
+        parts = zip(parts_of(known), parts_of(end), strict=True)
         return with_parts(known, tuple(widened(s, a, b, None, same) for a, b in parts))
     if not can_be_atom(known) or not can_be_atom(end):
         return Conflict(known, end)
@@ -264,7 +263,7 @@ def _first_binding(s: Session, end: Box, hint: str | None = None) -> Box:
     if isinstance(end, Structure) and not isinstance(end, ListBox):
         return rebuilt(end, tuple(_first_binding(s, item) for item in end.items))
     if isinstance(end, Code):
-        parts = inner_boxes(end)
+        parts = parts_of(end)
         first = (p if isinstance(p, Static) else _first_binding(s, p) for p in parts)
         return with_parts(end, tuple(first)) if parts else end
     if not can_be_atom(end):
@@ -305,7 +304,7 @@ def slots(s: Session, known: Box, start: Box, end: Box, body: Builder) -> list[S
         return [Slot(known, _entering(s, start), _leaving(s, end, body))]
     if isinstance(known, Structure | Code):
         result: list[Slot] = []
-        for k, item in enumerate(inner_boxes(known)):
+        for k, item in enumerate(parts_of(known)):
             parts = [_part(box, k, known) for box in (start, end)]
             result += slots(s, item, parts[0], parts[1], body)
         return result
@@ -317,7 +316,7 @@ def _part(box: Box, k: int, known: Box) -> Box:
         alike = isinstance(box, Structure) and len(box.items) == len(known.items)
     else:
         alike = same_parts(box, known)
-    return inner_boxes(box)[k] if alike else UNBOUND
+    return parts_of(box)[k] if alike else UNBOUND
 
 
 def _entering(s: Session, box: Box) -> Atom:

@@ -16,6 +16,7 @@ from srcad.frontend.boxes import (
     Unbound,
     inner_boxes,
     mutable_parts,
+    parts_of,
     rebuilt,
     same_structure,
     values_of,
@@ -117,7 +118,7 @@ class Meeting:
 
     def _by_parts(self, a: Box, b: Box) -> Box:
         """One structure, or function, that holds this on one path and that on the other."""
-        pairs = zip(inner_boxes(a), inner_boxes(b), strict=True)
+        pairs = zip(parts_of(a), parts_of(b), strict=True)
         met = tuple(self.box(x, y, None) for x, y in pairs)
         if not isinstance(a, Structure) and any(isinstance(part, Conflict) for part in met):
             return Conflict(a, b) if isinstance(a, Choice) else self._choice(a, b)

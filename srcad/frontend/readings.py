@@ -24,11 +24,10 @@ from srcad.frontend.boxes import (
     Structure,
     Taken,
     Unbound,
-    inner_boxes,
     is_mutable,
     mapped,
     mutable_parts,
-    same_parts,
+    parts_of,
     values_of,
 )
 from srcad.frontend.carried import Key, Made, Memory, leaves
@@ -54,6 +53,7 @@ from srcad.frontend.meetings import settle_aliases
 from srcad.frontend.scope import DEAD, Diverges, Env, Session
 from srcad.frontend.sequences import Sequences
 from srcad.frontend.storage import note_laid_out
+from srcad.frontend.surroundings import same_parts
 from srcad.frontend.unsure import is_unsure, note_header, note_outputs
 from srcad.ir.builder import Builder
 from srcad.ir.core import (
@@ -282,12 +282,12 @@ def objects(start: Box, end: Box, known: Box) -> Iterator[tuple[tuple[Box, ...],
     if is_mutable(known):
         yield (start, end), known
     if isinstance(known, Structure | Code):
-        for k, part in enumerate(inner_boxes(known)):
+        for k, part in enumerate(parts_of(known)):
             yield from objects(_part(start, known, k), _part(end, known, k), part)
 
 
 def _part(box: Box, known: Box, k: int) -> Box:
-    return inner_boxes(box)[k] if same_parts(box, known) else UNBOUND
+    return parts_of(box)[k] if same_parts(box, known) else UNBOUND
 
 
 def user_name(name: str) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.aliases import doubtful
-from srcad.frontend.boxes import Box, Code, Structure, inner_boxes, mutable_parts
+from srcad.frontend.boxes import Box, Code, Structure, mutable_parts, parts_of
 from srcad.frontend.functions import size_around, size_of
 from srcad.frontend.headers import covers, header, widened
 from srcad.frontend.refusals import unless_refused
@@ -210,7 +210,7 @@ def _refuse_writes(s: Session, callee: Any, before: list[Env]) -> None:
 
 
 def _frame_for(frame: Frame, headers: dict[str, Box]) -> Frame:
-    return replace(frame, env=dict(headers), exit=NONE, tags=frozenset())
+    return replace(frame, env=dict(headers), exit=NONE, tags=frozenset(), functions=[])
 
 
 def _close(s: Session, variant: Variant, body: Block, inner: list[Variant]) -> None:
@@ -285,7 +285,7 @@ def _leaves(box: Box) -> list[Value]:
     if isinstance(box, Value):
         return [box]
     if isinstance(box, Structure | Code):
-        return [v for part in inner_boxes(box) for v in _leaves(part)]
+        return [v for part in parts_of(box) for v in _leaves(part)]
     return []
 
 
@@ -293,7 +293,7 @@ def _arguments(s: Session, known: Box, given: Box) -> list[Atom]:
     if isinstance(known, Value):
         return [s.atom(given)]
     if isinstance(known, Structure | Code):
-        pairs = zip(inner_boxes(known), inner_boxes(given), strict=True)
+        pairs = zip(parts_of(known), parts_of(given), strict=True)
         return [a for x, y in pairs for a in _arguments(s, x, y)]
     return []
 

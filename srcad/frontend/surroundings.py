@@ -19,11 +19,12 @@ from srcad.frontend.boxes import (
     Code,
     Done,
     FunctionBox,
+    MethodBox,
     Static,
     inner_boxes,
     is_mutable,
     mapped,
-    same_parts,
+    same_structure,
 )
 from srcad.frontend.known import same_constant
 from srcad.frontend.scope import Env, Frame, Session
@@ -161,6 +162,20 @@ def is_same(s: Session, a: Box, b: Box) -> bool:
         return False
     parts = zip(inner_boxes(a), inner_boxes(b), strict=True)
     return all(is_same(s, x, y) for x, y in parts)
+
+
+def same_parts(a: Box, b: Box) -> bool:
+    """Whether two boxes are made of parts that stand for each other."""
+    match a, b:
+        case FunctionBox(), FunctionBox():
+            alike = a.node is b.node and (a.names, a.itself) == (b.names, b.itself)
+            return alike and len(inner_boxes(a)) == len(inner_boxes(b))
+        case BoundBox(), BoundBox():
+            return len(a.args) == len(b.args) and list(a.kwargs) == list(b.kwargs)
+        case MethodBox(), MethodBox():
+            return a.name == b.name
+        case _:
+            return (isinstance(a, Choice) and isinstance(b, Choice)) or same_structure(a, b)
 
 
 def are_alike(s: Session, a: Box, b: Box) -> bool:
