@@ -133,9 +133,15 @@ class Assumption:
 
 @dataclass(eq=False)
 class Facts:
-    """The assumptions of one compilation, in the order in which they were made."""
+    """The assumptions of one compilation, in the order in which they were made.
+
+    With `items_known`, lists from outside are described item by item, as tuples are; `has_lists`
+    says that there is a list which that would tell more about.
+    """
 
     assumptions: list[Assumption] = field(default_factory=list)
+    items_known: bool = False
+    has_lists: bool = False
 
     def assume(self, left: Extent, relation: Relation, right: Extent) -> None:
         """Record an assumption once."""

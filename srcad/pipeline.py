@@ -43,21 +43,25 @@ from srcad.types import Facts, Fixed, Numeric, Opaque, Type, array_type
 
 
 def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> Entry:
-    """Compile what a family of patterns is asked for, for the pattern of these arguments."""
+    """Compile what a family of patterns is asked for, for the pattern of these arguments.
+
+    What is refused is read once more with the items of its lists known one by one.
+    """
     facts = Facts()
     named = dict(zip((p.name for p in family.parameters), arguments, strict=True))
     types = {name: describe(value, (("param", name),), facts) for name, value in named.items()}
     parameters, request = family.parameters, family.request
-    if family.is_full:
+    try:
+        types, made = _compiled_for(family, function, types, facts, named)
+    except SrcadError as error:
+        if not facts.has_lists:
+            raise
+        refused, facts = error, Facts(items_known=True)
+        types = {name: describe(value, (("param", name),), facts) for name, value in named.items()}
         try:
-            loose = {name: generic(type_) for name, type_ in types.items()}
-            made = _compiled(function, parameters, request, loose, facts, named)
-            types = loose
-        except SrcadError:  # a rule that needs to know the ranks: one more pattern after all
-            facts.assumptions.clear()
             made = _compiled(function, parameters, request, types, facts, named)
-    else:
-        made = _compiled(function, parameters, request, types, facts, named)
+        except SrcadError:
+            raise refused from None
     lowered, product, run = made
     written = tuple(k for k, p in enumerate(parameters) if p.name in lowered.written)
     pattern = Pattern(
@@ -70,6 +74,20 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
         overlaps=overlapping(arguments, written),
     )
     return Entry(pattern, run, product, family.parameters, why=_reason(family, function, arguments))
+
+
+def _compiled_for(
+    family: Family, function: Any, types: dict[str, Type], facts: Facts, named: dict[str, Any]
+) -> tuple[dict[str, Type], tuple[Lowered, Product, Callable[..., Any]]]:
+    """The code for arguments of these types, and the types that it serves."""
+    parameters, request = family.parameters, family.request
+    if family.is_full:
+        try:
+            loose = {name: generic(type_) for name, type_ in types.items()}
+            return loose, _compiled(function, parameters, request, loose, facts, named)
+        except SrcadError:  # a rule that needs to know the ranks: one more pattern after all
+            facts.assumptions.clear()
+    return types, _compiled(function, parameters, request, types, facts, named)
 
 
 def _ordered(family: Family, function: Any, arguments: Sequence[Any]) -> tuple[str, ...]:

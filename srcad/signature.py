@@ -43,6 +43,7 @@ _LONGEST_STATIC = 64
 LARGEST_DICT = 256
 _DEEPEST = 16
 _NUMBERS = frozenset("biufc")
+_PLAIN_MODULES = ("builtins", "numpy")  # whose objects are data, not code that may be read
 _SIMPLE = (bool, str, bytes, type(None), type, np.dtype, enum.Enum, type(Ellipsis))
 
 
@@ -126,11 +127,18 @@ class _Describer:
     def _list(self, values: list[Any], source: Path, depth: int) -> Type:
         if not values:
             return ListOf(UNDEFINED)
+        self.facts.has_lists = True
+        if self.facts.items_known and len(values) <= _LONGEST_STATIC:
+            return self._item_by_item(values, source, depth)
         item = self.group(values, (*source, EACH), depth + 1)
         if item is not None:
             return ListOf(item)
         if len(values) > _LONGEST_STATIC:
-            return ListOf(OPAQUE)
+            alike = all(type(v) is type(values[0]) for v in values)
+            return ListOf(Opaque(type(values[0])) if alike else OPAQUE)
+        return self._item_by_item(values, source, depth)
+
+    def _item_by_item(self, values: list[Any], source: Path, depth: int) -> Type:
         items = (self.one(v, (*source, ("item", k)), depth + 1) for k, v in enumerate(values))
         return TupleOf(tuple(items), None, list)
 
@@ -158,7 +166,7 @@ class _Describer:
         if is_fixed(values[0]):
             fixed = Fixed(values[0], tuple(("item", 0) if s == EACH else s for s in source))
             return fixed if all(fixed == Fixed(v) for v in values) else None
-        return Opaque(cls)
+        return Opaque(cls) if cls.__module__ in _PLAIN_MODULES else None
 
     def _mixed(self, values: list[Any]) -> Type | None:
         """Numbers of several kinds: what they have in common."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from srcad.compiled import Gradient
 from srcad.derivatives import derived
+from srcad.errors import SrcadError
 from srcad.finishing import checked
 from srcad.frontend.lower import Lowered
 from srcad.ir.core import Block, Call, For, If, Op, While
@@ -23,8 +24,23 @@ from srcad.types import Facts
 def lowered(
     f: Callable[..., Any], args: tuple[Any, ...], wrt: tuple[int, ...]
 ) -> tuple[Lowered, list[Any]]:
-    """A function as IR for these arguments, and the values of all its parameters."""
-    parameters, facts = parameters_of(f) or (), Facts()
+    """A function as IR for these arguments, and the values of all its parameters.
+
+    As the compiler does, read once more with the items of lists known if it is refused.
+    """
+    facts = Facts()
+    try:
+        return _lowered(f, args, wrt, facts)
+    except SrcadError:
+        if not facts.has_lists:
+            raise
+    return _lowered(f, args, wrt, Facts(items_known=True))
+
+
+def _lowered(
+    f: Callable[..., Any], args: tuple[Any, ...], wrt: tuple[int, ...], facts: Facts
+) -> tuple[Lowered, list[Any]]:
+    parameters = parameters_of(f) or ()
     named = {p.name: a for p, a in zip(parameters, args, strict=True)}
     types = {name: describe(value, (("param", name),), facts) for name, value in named.items()}
     active = tuple(parameters[k].name for k in wrt)

@@ -54,7 +54,7 @@ from srcad.frontend.genexps import parts_in_order
 from srcad.frontend.inactive import handed_out, may_write_arrays, put_into_objects
 from srcad.frontend.iterating import gone_through
 from srcad.frontend.known import raises, spread
-from srcad.frontend.listed import as_arrays, asked_at_once
+from srcad.frontend.listed import as_arrays, asked_at_once, items_of_split
 from srcad.frontend.meanings import meaning_of
 from srcad.frontend.names import box_of_object, is_library
 from srcad.frontend.objects import construct, is_readable, of_call
@@ -260,7 +260,8 @@ def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, B
             return constant
     put_into_objects(s, function, args, kwargs.get("dtype", args[-1]) if args else Static(None))
     args, kwargs = as_arrays(s, function, args, kwargs)
-    return s.box(s.emit(function, *args, kwargs=kwargs))
+    result = s.box(s.emit(function, *args, kwargs=kwargs))
+    return items_of_split(s, function, args, result) if s.facts.items_known else result
 
 
 def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:

@@ -156,6 +156,7 @@ def spread(s: Session, box: Box, node: ast.AST | None = None) -> tuple[Box, ...]
         box = as_list(s, box)
     items = _items(s, s.box(box) if isinstance(box, Value) else box)
     if items is None:
+        s.facts.has_lists = True
         s.refuse(
             errors.UnsupportedSyntaxError,
             "cannot spread a sequence of unknown length",

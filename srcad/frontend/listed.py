@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.boxes import Box, GeneratorBox, ListBox, TupleBox, as_tuple
+from srcad.frontend.boxes import Box, GeneratorBox, ListBox, Static, TupleBox, as_tuple
 from srcad.frontend.known import as_list
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
 from srcad.frontend.source import inert_entries
-from srcad.ir.core import Value
+from srcad.ir.core import Const, Value
 from srcad.rules.registry import lookup
 from srcad.types import ListOf, TupleOf
 
@@ -25,6 +26,7 @@ _OF_LISTS = frozenset(
      np.choose, np.piecewise, np.einsum, np.ix_, np.sum, np.mean}
 )  # fmt: skip
 _BY_LENGTH = frozenset({np.split, np.array_split})
+_SPLITS = _BY_LENGTH | {np.hsplit, np.vsplit, np.dsplit}
 
 
 def asked_at_once(s: Session, function: Any, args: tuple[Box, ...]) -> tuple[Box, ...]:
@@ -69,6 +71,20 @@ def as_arrays(
 
     positional = tuple(as_array(k, box) for k, box in enumerate(args))
     return positional, {name: as_array(name, box) for name, box in kwargs.items()}
+
+
+def items_of_split(s: Session, function: Any, args: tuple[Box, ...], result: Box) -> Box:
+    """The parts of an array that is split in a number of parts that is known, one by one."""
+    if function not in _SPLITS or len(args) < 2 or not isinstance(result, Value):
+        return result
+    parts = args[1]
+    if isinstance(parts, TupleBox | ListBox):
+        count = len(parts.items) + 1
+    elif isinstance(parts, Static) and isinstance(parts.value, int | list | tuple):
+        count = parts.value if isinstance(parts.value, int) else len(parts.value) + 1
+    else:
+        return result
+    return ListBox(tuple(s.box(s.emit(operator.getitem, result, Const(k))) for k in range(count)))
 
 
 def _is_list(box: Box) -> bool:

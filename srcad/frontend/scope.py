@@ -59,7 +59,8 @@ from srcad.frontend.noting import note
 from srcad.frontend.places import Step
 from srcad.frontend.questions import is_nondifferentiable, is_plain
 from srcad.frontend.stale import refuse_stale, refuse_to_hold
-from srcad.frontend.storage import Origin, note_part
+from srcad.frontend.storage import Origin
+from srcad.frontend.unfolding import unfolded
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, Placing
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Op, Value
@@ -332,48 +333,8 @@ class Session:
         if isinstance(type_, Numeric) and type_.value is not None and type_.is_python:
             return value if type_.value.terms else Static(type_.value.constant)
         if isinstance(type_, TupleOf):
-            return self.unfolded(value, type_)
+            return unfolded(self, value, type_)
         return value
-
-    def unfolded(self, value: Value, type_: TupleOf) -> Box:
-        """The parts of a structure."""
-        fields = type_.keys is not None and type_.cls is not dict
-        keys: tuple[Any, ...] = (
-            type_.keys if type_.keys is not None else tuple(range(len(type_.items)))
-        )
-        read = primitives.field if fields else primitives.item
-        parts = tuple(
-            Static(t.value, self._part_path(value, fields, key) or found_at(self, t))
-            if isinstance(t, Fixed)
-            else self._part(value, read, key, t)
-            for key, t in zip(keys, type_.items, strict=True)
-        )
-        if type_.cls is dict:
-            return DictBox(keys, parts, value)
-        if type_.keys is not None:
-            return RecordBox(type_.cls, keys, parts, value)
-        return ListBox(parts, value) if type_.cls is list else TupleBox(parts, value)
-
-    def _part(self, value: Value, read: Any, key: Any, type_: Type) -> Box:
-        part = self.builder.call(
-            read,
-            value,
-            Const(key),
-            type=type_,
-            hint=key if isinstance(key, str) and key.isidentifier() else None,
-        )
-        if value in self.active:
-            self.active.add(part)
-        note_part(self, value, key, part)
-        note_element(self, read, (value, Const(key)), part)
-        path = self._part_path(value, read is primitives.field, key)
-        if path is not None:
-            self.paths[part] = path
-        return self.box(part)
-
-    def _part_path(self, value: Value, fields: bool, key: Any) -> Path | None:
-        path = self.paths.get(value)
-        return None if path is None else (*path, ("attr" if fields else "item", key))
 
     # ------------------------------------------------------------------ the user's objects
     def guard(self, path: Path | None, kind: GuardKind, expected: Any) -> None:
