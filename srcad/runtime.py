@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from srcad.errors import MutationError, NonScalarOutputError, UnsupportedTypeError
+from srcad.errors import MutationError, NonScalarOutputError, RuleError, UnsupportedTypeError
 from srcad.types import ARRAY_CLASSES
 
 
@@ -127,6 +127,47 @@ def like(g: Any, x: Any) -> Any:
     if isinstance(x, np.generic):
         return np.float64(g)
     return complex(g) if isinstance(x, complex) else float(g)
+
+
+def fitting(g: Any, x: Any, name: str, *, partial: bool = False) -> Any:
+    """A cotangent that a rule of the user's made for `x`, if it has the shape and kind of `x`.
+
+    A `partial` derivative may be a mask, and may have to be broadcast.
+
+    Raises
+    ------
+    RuleError
+        It has another shape, is complex where `x` is real, or is no number.
+    """
+    if (
+        type(g) is np.ndarray
+        and type(x) is np.ndarray
+        and g.shape == x.shape
+        and g.dtype is x.dtype
+    ):
+        return g
+    array = np.asarray(g)
+    shape, wanted = array.shape, np.shape(x)
+    problem = ""
+    if array.dtype.kind not in ("biufc" if partial else "iufc") or isinstance(g, list | tuple):
+        problem = f"is a {type(g).__name__} of {array.dtype}"
+    elif shape != wanted and not (partial and _is_broadcast(shape, wanted)):
+        problem = f"has shape {shape} where shape {wanted} is needed"
+    elif array.dtype.kind == "c" and not np.iscomplexobj(x):
+        problem = "is complex, where everything else is real"
+    if problem:
+        kind = "partial derivative" if partial else "cotangent"
+        raise RuleError(
+            f"a rule returns a {kind} for {name} that {problem}",
+            help=f"check it by itself:  srcad.testing.check_rule({name.rpartition(' ')[2]}, ...)",
+        )
+    return array.astype(np.float64)[()] if array.dtype.kind in "iu" else g
+
+
+def _is_broadcast(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether an array of a shape is broadcast to the wanted one."""
+    pairs = zip(reversed(shape), reversed(wanted), strict=False)
+    return len(shape) <= len(wanted) and all(m in (1, n) for m, n in pairs)
 
 
 def owned(x: Any) -> Any:

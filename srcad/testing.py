@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import linecache
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from srcad import rules
 from srcad.api import grad
 from srcad.compiled import plain
 from srcad.errors import OptionError
@@ -82,6 +84,68 @@ def check_grads(
                 where = f"order {level}: argument {names[position]!r}{_spelled(steps)}"
                 check.compare(current, (position, steps), value, _at(gradient, steps), where)
         current = derivative
+
+
+def check_rule(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    *,
+    kwargs: Mapping[str, Any] | None = None,
+    wrt: int | tuple[int, ...] | None = None,
+    order: int = 1,
+    rtol: float = 1e-6,
+    atol: float = 1e-7,
+    eps: float = 1e-4,
+) -> None:
+    """Compare the rule of a function with finite differences.
+
+    The cotangent is never just one; each output has one by itself, and each argument is also
+    differentiated alone.
+
+    Parameters
+    ----------
+    function : callable
+        The function that the rule is for.
+    args : sequence
+        The positional arguments of a call of it.
+    kwargs : mapping from str to object, optional
+        The keywords of that call; they are constants.
+    wrt : int or tuple of int, optional
+        The arguments to check; by default all that contain floats.
+    order, rtol, atol, eps : int, float, float, float
+        As those of `check_grads`; from order 2 on the formula of the rule is differentiated, too.
+
+    Raises
+    ------
+    AssertionError, RuleError
+        A derivative is wrong, as in `check_grads`; there is no rule, or it returns what does not
+        fit the arguments.
+
+    Examples
+    --------
+    >>> from srcad import rules
+    >>> def softsign(x):
+    ...     return x / (1 + abs(x))
+    >>> @rules.derivative(softsign)
+    ... def softsign_rule(x):
+    ...     return 1 / (1 + abs(x)) ** 2
+    >>> check_rule(softsign, [np.array([0.5, -2.0])])
+    """
+    rules.rule_for(function)
+    chosen = _positions(function, args, wrt)
+    if not chosen:
+        raise OptionError(
+            f"no argument of {name_of(function)!r} can be checked",
+            why="none contains a float.",
+            help="check_rule(f, [np.array([0.5, -2.0])])",
+        )
+    call = partial(function, **kwargs) if kwargs else function
+    outputs = list(leaves(call(*_own(args))))
+    groups = [outputs] if len(outputs) < 2 else [*([one] for one in outputs), outputs]
+    together = [chosen] if len(chosen) == 1 else [chosen, *((k,) for k in chosen)]
+    for (k, group), places in itertools.product(enumerate(groups), together):
+        weighted = _weighted_outputs(call, len(args), group, np.random.default_rng(k))
+        check_grads(weighted, args, wrt=places, order=order, rtol=rtol, atol=atol, eps=eps)
 
 
 def _positions(function: Any, args: Sequence[Any], wrt: Any) -> tuple[int, ...]:
@@ -261,12 +325,22 @@ def _weighted(
     found = list(leaves(y))
     if not found or (len(found) == 1 and found[0][0] == () and np.shape(y) == ()):
         return function
+    return _weighted_outputs(function, len(args), found, rng)
+
+
+def _weighted_outputs(
+    function: Callable[..., Any],
+    count: int,
+    found: Sequence[tuple[Steps, Any]],
+    rng: np.random.Generator,
+) -> Callable[..., Any]:
+    """The function ``sum of w * y`` over some outputs, as source text that srcad can read."""
     space: dict[str, Any] = {"np": np, "function": function, "__name__": "srcad_testing"}
     terms = []
     for k, (steps, leaf) in enumerate(found):
-        space[f"w{k}"] = rng.uniform(0.5, 1.5, np.shape(leaf)) if np.shape(leaf) else 1.0 + 0.1 * k
+        space[f"w{k}"] = rng.uniform(0.5, 1.5, np.shape(leaf)) if np.shape(leaf) else 1.1 + 0.1 * k
         terms.append(f"np.sum(w{k} * y{_spelled(steps)})")
-    inputs = ", ".join(f"x{k}" for k in range(len(args)))
+    inputs = ", ".join(f"x{k}" for k in range(count))
     body = "".join(f"    s{k} = {t}\n" for k, t in enumerate(terms))
     total = " + ".join(f"s{k}" for k in range(len(terms)))
     text = f"def weighted({inputs}):\n    y = function({inputs})\n{body}    return {total}\n"

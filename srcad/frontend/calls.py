@@ -66,6 +66,7 @@ from srcad.frontend.scope import Session
 from srcad.frontend.stale import refuse_to_hold
 from srcad.frontend.surroundings import surrounded
 from srcad.frontend.syntax import is_generator
+from srcad.frontend.unruled import refuse_without_rule
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.rules import registry
@@ -336,18 +337,7 @@ def missing_rule(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[
     """Refuse a function without a rule that carries a derivative."""
     if only_counts(s, args, kwargs):
         return opaque_call(s, Static(function), args, kwargs)
-    short = getattr(function, "__name__", type(function).__name__)
-    module = getattr(function, "__module__", None)
-    full = f"{module}.{short}" if module and module != "builtins" else short
-    return s.refuse(
-        errors.MissingRuleError,
-        f"no derivative rule for {full}, called",
-        why="a value that depends on the differentiated arguments flows into it.",
-        help=(
-            f"write one:  @srcad.rules.adjoint({full})",
-            f"or treat it as a constant:  srcad.stop_gradient({short}(...))",
-        ),
-    )
+    return refuse_without_rule(s, function, args, kwargs)
 
 
 # ---------------------------------------------------------------------- methods

@@ -212,7 +212,7 @@ def nondifferentiable(*targets: Any, override: bool = False) -> Any:
     """
     frame = sys._getframe(1)
     file, line = frame.f_code.co_filename, frame.f_lineno
-    shipped = frame.f_globals.get("__name__", "").startswith(_SHIPPED_ROOM)
+    shipped = str(frame.f_globals.get("__name__")).startswith(_SHIPPED_ROOM)
     for target in targets:
         if not isinstance(target, type):
             _refuse_target(target)
@@ -298,7 +298,7 @@ def _row(
         active=chosen,
         wants_result=kind == "adjoint" or "y" in keyword_only,
         safe=safe,
-        shipped=function.__module__.startswith(_SHIPPED_ROOM),
+        shipped=str(function.__module__).startswith(_SHIPPED_ROOM),
         file=code.co_filename,
         line=code.co_firstlineno,
     )

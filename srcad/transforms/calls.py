@@ -26,6 +26,7 @@ from srcad.ir.standins import argument_type
 from srcad.rules.registry import Rule, qualified_name
 from srcad.rules.row import AlwaysRaisesError
 from srcad.transforms.cotangents import Scope
+from srcad.transforms.entries import Check, entries_of, part_of_rest
 from srcad.transforms.masks import cut, guarded_operands, record_mask
 from srcad.transforms.refusals import missing_rule, refuse_no_partial, refuse_what_is_missing
 from srcad.transforms.structure import ADJOINTS, undo_getitem
@@ -137,6 +138,8 @@ def _undo_elementwise(scope: Scope, op: Call, rule: Rule, y_bar: Atom) -> None:
         if not isinstance(array, Value) or scope.sweep.facts.of(arg) is False:
             continue
         refuse_no_partial(op, place, partial)
+        if not rule.shipped:
+            partial = Check(scope, op, rule, place).partial(partial, operands.values())
         bar = cut(scope, op, y_bar, partial) or times(scope, y_bar, partial)
         if bar is not None:
             bar = record_mask(scope, y_bar, partial, bar)
@@ -164,7 +167,7 @@ def _entries(
     found = write_rule(
         scope.sweep.inline, scope.builder, rule, [*leading, *positional], {**known, **keywords}
     )
-    entries = [found] if rule.single else _sequence(scope, found)
+    entries = entries_of(scope, op, rule, found)
     chosen = []
     flows = differentiable_arguments(op)
     for place, arg in arguments(op).items():
@@ -172,16 +175,9 @@ def _entries(
         if where is not None and place in flows:
             entry = entries[where[0]]
             if where[1] is not None:
-                entry = _sequence(scope, entry)[where[1]]
+                entry = part_of_rest(scope, op, rule, entry, where[1])
             chosen.append((place, arg, entry))
     return chosen
-
-
-def _sequence(scope: Scope, found: Any) -> list[Any]:
-    if isinstance(found, Value):
-        parts = len(found.type.items) if isinstance(found.type, TupleOf) else 0
-        return [scope.child(found.type, found, k) for k in range(parts)]
-    return list(found.items if isinstance(found, Display) else found)
 
 
 def times(scope: Scope, y_bar: Atom, partial: Any) -> Atom | None:
@@ -263,6 +259,8 @@ def _undo_by_cotangents(scope: Scope, op: Call, rule: Rule, bars: dict[Path, Ato
     for place, arg, entry in _entries(scope, op, rule, operands, leading, {}):
         if scope.sweep.facts.of(arg) is not False:
             refuse_no_partial(op, place, entry)
+            if not rule.shipped:
+                entry = Check(scope, op, rule, place).entry(arg, entry)
             contribute_structure(scope, arg, entry)
 
 

@@ -16,6 +16,7 @@ from srcad.ir.core import Arg, Call, Const
 from srcad.ir.standins import argument_type
 from srcad.ir.text import target_name
 from srcad.rules.registry import NoPartial, Rule, qualified_name
+from srcad.rules.stubs import stub
 from srcad.transforms.cotangents import Scope
 
 
@@ -107,17 +108,20 @@ def missing_rule(scope: Scope, op: Call) -> MissingRuleError:
     depends = f" through {through!r}" if through else ""
     result = f"{op.result.hint!r}" if op.result.hint else "its result"
     short = target_name(op.target)
+    given = arguments(op).items()
+    quantities = [place for place, arg in given if not is_of_integers(argument_type(arg))]
+    constant = f"or treat it as a constant:  srcad.stop_gradient({short}(...))"
+    own = (
+        ()
+        if isinstance(op.target, type)
+        else (
+            "write one, with a cotangent in the place of each '...':\n"
+            + stub(op.target, len(op.args), [key for key, _ in op.kwargs], quantities),
+        )
+    )
     return MissingRuleError(
         f"no derivative rule for {name}" + (f", called in {function!r}" if function else ""),
         where=op.where,
         why=f"{result} depends on a differentiated argument{depends}.",
-        help=(
-            f"write one:  @srcad.rules.adjoint({short})\n"
-            f"            def {_identifier(short)}(y_bar, y, ...): ...",
-            f"or treat it as a constant:  srcad.stop_gradient({short}(...))",
-        ),
+        help=(*own, constant) if own else constant.removeprefix("or "),
     )
-
-
-def _identifier(name: str) -> str:
-    return name if name.isidentifier() else "rule"

@@ -1,0 +1,42 @@
+"""Functions that have neither a rule nor a source, met on the way of a derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcad.errors import MissingRuleError
+from srcad.frontend.boxes import Box, Static, values_of
+from srcad.frontend.scope import Session
+from srcad.rules.stubs import stub
+from srcad.types import Numeric
+
+
+def refuse_without_rule(
+    s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box:
+    """Refuse a function without a rule that carries a derivative."""
+    short = getattr(function, "__name__", type(function).__name__)
+    module = getattr(function, "__module__", None)
+    full = f"{module}.{short}" if module and module != "builtins" else short
+    quantities: list[int | str] = [k for k, box in enumerate(args) if _may_be_quantity(box)]
+    quantities += [name for name, box in kwargs.items() if _may_be_quantity(box)]
+    return s.refuse(
+        MissingRuleError,
+        f"no derivative rule for {full}, called",
+        why="a value that depends on the differentiated arguments flows into it.",
+        help=(
+            "write one, with a cotangent in the place of each '...':\n"
+            + stub(function, len(args), tuple(kwargs), quantities),
+            f"or treat it as a constant:  srcad.stop_gradient({short}(...))",
+        ),
+    )
+
+
+def _may_be_quantity(box: Box) -> bool:
+    """Whether an argument may be or hold a number with a derivative: no integer, no text."""
+    if isinstance(box, Static):
+        return isinstance(box.value, float | complex | np.ndarray | list | tuple)
+    types = [value.type for value in values_of(box)]
+    return not all(isinstance(t, Numeric) and t.kind in "iub" for t in types) or not types

@@ -1,0 +1,263 @@
+"""Rules of the user's: what they may return, what is refused, and how they are checked."""
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+
+import srcad
+from srcad import rules
+from srcad.errors import MissingRuleError, OptionError, RuleError
+from srcad.testing import check_rule
+
+
+@pytest.fixture(autouse=True)
+def table(monkeypatch):
+    rules.registry.topics()  # what is read meanwhile would be forgotten with the rest
+    monkeypatch.setattr(rules.registry, "_table", dict(rules.registry._table))
+
+
+def square(x):
+    return x * x
+
+
+def product(a, b):
+    return a * b
+
+
+def total(*args):
+    return sum(args)
+
+
+def stacked(rows):
+    return np.stack(rows)
+
+
+POINTS = [1.5, np.array([1.0, 2.0, 3.0]), np.array([[1.0, 2.0]]), np.float32(2.0)]
+
+
+def one_in_a_tuple(y_bar, y, x):
+    return (2 * x * y_bar,)
+
+
+def one_in_a_named_tuple(y_bar, y, x):
+    packed = (2 * x * y_bar,)
+    return packed
+
+
+def one_in_an_arm(y_bar, y, x):
+    if x.ndim if isinstance(x, np.ndarray) else 0:
+        return (2 * x * y_bar,)
+    return (y_bar * 2 * x,)
+
+
+@pytest.mark.parametrize("rule", [one_in_a_tuple, one_in_a_named_tuple, one_in_an_arm])
+@pytest.mark.parametrize("x", POINTS, ids=repr)
+def test_one_cotangent_may_stand_in_a_tuple(rule, x):
+    rules.adjoint(square)(rule)
+
+    check_rule(square, [x])
+
+
+def test_the_second_order_of_a_cotangent_in_a_tuple_is_right():
+    rules.adjoint(square)(one_in_a_tuple)
+
+    check_rule(square, [np.array([1.0, 2.0])], order=2)
+
+
+def test_one_linear_cotangent_may_stand_in_a_tuple():
+    rules.linear(np.positive, override=True)(lambda y_bar, x: (y_bar,))
+
+    check_rule(np.positive, [np.array([1.0, 2.0])])
+
+
+def test_one_partial_derivative_may_stand_in_a_tuple():
+    rules.derivative(square)(lambda x: (2 * x,))
+
+    check_rule(square, [np.array([1.0, 2.0])])
+
+
+@pytest.mark.parametrize("entry", ["bars", "[bars]", "(bars,)", "(tuple(bars),)"])
+def test_the_entry_of_further_arguments_may_stand_in_a_tuple(entry, tmp_path):
+    text = f"def rule(y_bar, y, *args):\n    bars = [y_bar for x in args]\n    return {entry}\n"
+    rule = imported(tmp_path, text).rule
+    rules.adjoint(total)(rule)
+
+    if entry == "[bars]":
+        with pytest.raises(RuleError, match=r"1 cotangents for the 3 arguments '\*args'"):
+            check_rule(total, [1.0, 2.0, 3.0])
+    else:
+        check_rule(total, [1.0, 2.0, 3.0])
+
+
+def test_the_entry_of_a_sequence_of_one_array_is_its_sequence():
+    rules.adjoint(stacked)(lambda y_bar, y, rows: (y_bar[0],))
+
+    check_rule(stacked, [(np.array([1.0, 2.0]),)])
+
+
+def imported(folder, text):
+    path = folder / "written_rule.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("written_rule", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+REFUSED = {
+    "a list": lambda y_bar, y, x: [2 * x * y_bar],
+    "a dict": lambda y_bar, y, x: {"x": 2 * x * y_bar},
+    "text": lambda y_bar, y, x: "2 * x * y_bar",
+    "a set": lambda y_bar, y, x: {1.0},
+    "two entries": lambda y_bar, y, x: (2 * x * y_bar, None),
+    "no entry": lambda y_bar, y, x: (),
+    "more axes": lambda y_bar, y, x: np.ones((3, 2)),
+    "fewer axes": lambda y_bar, y, x: np.sum(2 * x * y_bar),
+    "one number": lambda y_bar, y, x: 1.0,
+    "fewer entries": lambda y_bar, y, x: 2 * x[:2],
+    "a longer axis": lambda y_bar, y, x: np.concatenate([x, x]),
+    "rows": lambda y_bar, y, x: np.array([y_bar, y_bar]),
+    "bools": lambda y_bar, y, x: y_bar > 0,
+    "complex numbers": lambda y_bar, y, x: 2j * x * y_bar,
+    "dots": lambda y_bar, y, x: ...,
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_cotangent_that_does_not_fit_is_refused(what):
+    rules.adjoint(square)(REFUSED[what])
+
+    with pytest.raises(RuleError, match="for '?x'?"):
+        srcad.grad(lambda x: np.sum(square(x)))(np.array([1.0, 2.0, 3.0]))
+
+
+WRONG_FOR_TWO = {
+    "one": lambda y_bar, y, a, b: identity(y_bar * b),
+    "three": lambda y_bar, y, a, b: identity((y_bar * b, y_bar * a, None)),
+    "a dict": lambda y_bar, y, a, b: identity({"a": y_bar * b, "b": y_bar * a}),
+    "an array": lambda y_bar, y, a, b: np.stack([y_bar * b, y_bar * a]),
+    "another shape": lambda y_bar, y, a, b: (y_bar * b, np.ones(7)),
+}
+
+
+def identity(x):
+    return x
+
+
+@pytest.mark.parametrize("what", WRONG_FOR_TWO)
+def test_a_wrong_number_of_cotangents_is_refused(what):
+    rules.adjoint(product)(WRONG_FOR_TWO[what])
+
+    with pytest.raises(RuleError, match="active parameters|that has shape"):
+        srcad.grad(lambda x: np.sum(product(x, np.sin(x))))(np.array([1.0, 2.0, 3.0]))
+
+
+def test_several_cotangents_may_stand_in_a_list():
+    rules.adjoint(product)(lambda y_bar, y, a, b: [y_bar * b, y_bar * a])
+
+    check_rule(product, [np.array([1.0, 2.0]), np.array([3.0, 4.0])])
+
+
+@pytest.mark.parametrize(
+    "partial",
+    [lambda x: [2 * x], lambda x: "2x", lambda x: np.ones(2), lambda x: np.ones((3, 3))],
+)
+def test_a_partial_derivative_that_does_not_fit_the_result_is_refused(partial):
+    rules.derivative(square)(partial)
+
+    with pytest.raises(RuleError, match="for '?x'?"):
+        srcad.grad(lambda x: np.sum(square(x)))(np.array([1.0, 2.0, 3.0]))
+
+
+def test_a_partial_derivative_of_a_fitting_operand_is_not_checked_when_it_runs():
+    rules.derivative(square)(lambda x: 2 * x)
+    gradient = srcad.grad(lambda x: np.sum(square(x)))
+    gradient(np.array([1.0, 2.0]))
+
+    assert "fitting" not in gradient.source
+
+
+def test_a_mask_is_a_partial_derivative():
+    def ramp(x):
+        return np.maximum(x, 0.0)
+
+    rules.derivative(ramp)(lambda x: x > 0)
+
+    check_rule(ramp, [np.array([1.0, -2.0])])
+
+
+def test_zero_and_integers_are_cotangents():
+    rules.adjoint(product)(lambda y_bar, y, a, b: (np.ones(2, int), 0.0))
+    gradient = srcad.gradient(
+        lambda a, b: np.sum(product(a, b)), np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    )
+
+    assert [g.tolist() for g in gradient] == [[1.0, 1.0], [0.0, 0.0]]
+    assert all(g.dtype == np.float64 for g in gradient)
+
+
+# ------------------------------------------------------------------------------- the checker
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda y_bar, y, x: 2 * x,
+        lambda y_bar, y, x: 2 * x * y_bar / abs(y_bar),
+        lambda y_bar, y, x: 3 * x * y_bar,
+        lambda y_bar, y, x: None,
+    ],
+)
+@pytest.mark.parametrize("x", POINTS[:2], ids=repr)
+def test_a_wrong_rule_is_noticed(rule, x):
+    rules.adjoint(square)(rule)
+
+    with pytest.raises(AssertionError, match="the gradient is"):
+        check_rule(square, [x])
+
+
+def test_a_rule_is_checked_under_keywords():
+    def scaled(x, *, twice=False):
+        return 2 * x if twice else x
+
+    rules.linear(scaled)(lambda y_bar, x, *, twice=False: y_bar)
+
+    check_rule(scaled, [1.5])
+    with pytest.raises(AssertionError, match="the gradient is"):
+        check_rule(scaled, [1.5], kwargs={"twice": True})
+
+
+def test_each_of_several_outputs_is_checked():
+    check_rule(np.linalg.slogdet, [np.eye(2) + 0.5])
+    check_rule(np.linalg.eigh, [np.diag([1.0, 2.0, 4.0]) + 0.4])
+
+
+def test_what_has_no_rule_or_no_float_is_not_checked():
+    with pytest.raises(RuleError, match="no derivative rule"):
+        check_rule(np.linalg.qr, [np.eye(2)])
+    with pytest.raises(OptionError, match="no argument of 'sin'"):
+        check_rule(np.sin, [1])
+
+
+# ------------------------------------------------------------------------------- the remedy
+CALLED = [
+    lambda w: np.sum(np.polyfit(np.arange(3.0), w, 1)),
+    lambda w: np.sum(np.polyfit(x=np.arange(3.0), y=w, deg=1)),
+    lambda w: np.sum(np.unwrap(w, axis=0)),
+    lambda w: np.sum(np.histogram(w)[1]),
+    lambda w: np.sum(np.polynomial.polynomial.polyfit(np.arange(3.0), w, 1, full=False)),
+]
+
+
+@pytest.mark.parametrize("f", CALLED)
+def test_the_remedy_for_a_missing_rule_can_be_pasted(f, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    with pytest.raises(MissingRuleError) as caught:
+        srcad.grad(f)(np.array([1.0, 2.0, 3.0]))
+    first, *lines = caught.value.help[0].splitlines()
+
+    imported(tmp_path, "\n".join(lines) + "\n")
+
+    assert "cotangent" in first
+    with pytest.raises(RuleError, match=r"its formula is still to be written"):
+        srcad.grad(f)(np.array([1.0, 2.0, 3.0]))
