@@ -157,11 +157,15 @@ class IterBox:
 
 @dataclass(frozen=True, eq=False)
 class GeneratorBox:
-    """A generator that nothing has run yet: its function, and its parameters."""
+    """A generator that nothing has run yet: its function, and its parameters.
+
+    With `manages`, it is the context manager that `contextlib.contextmanager` makes of it.
+    """
 
     callee: Any
     bound: dict[str, Box]
     spent: bool = False
+    manages: bool = False
 
 
 @dataclass(frozen=True, eq=False)

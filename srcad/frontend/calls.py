@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from srcad import errors
+from srcad.frontend import getters
 from srcad.frontend.attributes import attribute
 from srcad.frontend.boxes import (
     BoundBox,
@@ -174,8 +175,8 @@ def invoke_static(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     args, kwargs = by_name(function, args, kwargs)
     result = _of_holder(s, callee, args, kwargs) if result is None else result
     special = meaning_of(function)
-    if result is None and special is not None:
-        result = special(s, args, kwargs)
+    if result is None:
+        result = special(s, args, kwargs) if special else getters.called(s, callee, args, kwargs)
     if result is not None:
         return result
     args = asked_at_once(s, function, args)

@@ -46,6 +46,7 @@ from srcad.frontend.functions import (
     size_around,
     size_of,
 )
+from srcad.frontend.known import raises
 from srcad.frontend.questions import is_static_number
 from srcad.frontend.rooms import attempts, headers
 from srcad.frontend.scope import DEAD, Diverges, Frame, Session
@@ -68,7 +69,8 @@ REUSABLE: tuple[type, ...] = (
 class Consumer:
     """Who uses a generator's values: his frame, what he does with each, how he may leave.
 
-    `depth` counts the functions that are being read where he stands.
+    `depth` counts the functions that are being read where he stands.  With `managed`, he is the
+    body of a ``with`` statement: however he leaves, the generator goes on to its end.
     """
 
     frame: Frame
@@ -76,6 +78,7 @@ class Consumer:
     left: str
     depth: int
     short: frozenset[str] = frozenset()
+    managed: ast.With | None = None
     tags: set[int] = field(default_factory=set)
 
 
@@ -94,6 +97,8 @@ def prelude_generator(s: Session, function: Any, *args: Box) -> GeneratorBox:
 def one_shot(s: Session, box: Box) -> GeneratorBox | None:
     """The generator behind an iterable that may be run through once only; None for sequences."""
     if isinstance(box, GeneratorBox):
+        if box.manages:
+            raises(s, TypeError, "'_GeneratorContextManager' object is not iterable")
         return box
     if isinstance(box, IterBox) and box.kind == "zip":
         return _zipped(s, box)
@@ -205,6 +210,52 @@ def consume(s: Session, node: ast.For, box: GeneratorBox) -> tuple[Box, frozense
     return left, frozenset(consumer.tags), ends == RETURN and not returns
 
 
+def manage(s: Session, node: ast.With, box: GeneratorBox, each: Callable[[Box], None]) -> None:
+    """Read a context manager that is a generator, with the body of the ``with`` at its yield."""
+    if box.spent or not _yields_once(box.callee.node):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot differentiate through this 'with'",
+            node=node.items[0].context_expr,
+            why=f"{box.callee.frame.name!r} does more than what its one 'yield' needs: a clause "
+            "that may keep an exception to itself, a loop or a branch around the 'yield', or it "
+            "was entered before.",
+            help=("call what it does before and after the block",),
+        )
+    frame, generator = s.frame, _fresh(s, box)
+    s.replace_everywhere(box, GeneratorBox(box.callee, box.bound, spent=True, manages=True))
+    consumer = Consumer(frame, each, f"%left {id(node)}", len(s.inlining), managed=node)
+    frame.env[consumer.left] = Static(NONE)
+    generator.consumer = consumer
+    _run(s, generator, box)
+    left = frame.env.pop(consumer.left)
+    if isinstance(left, Static):
+        frame.ends(left.value)
+    else:
+        assert isinstance(left, Value)
+        frame.exit, frame.tags = left, frozenset(consumer.tags)
+
+
+def _yields_once(node: Any) -> bool:
+    """Whether a generator hands out one value on its only path, and catches no exception there."""
+    inner = own_nodes(node)
+    if any(isinstance(n, ast.Return | ast.YieldFrom) for n in inner):
+        return False
+    body = node.body
+    while True:
+        around = [n for n in body if any(isinstance(i, ast.Yield) for i in ast.walk(n))]
+        if len(around) != 1:
+            return False
+        if isinstance(around[0], ast.Expr):
+            return sum(isinstance(n, ast.Yield) for n in inner) == 1
+        outermost = around[0]
+        if not isinstance(outermost, ast.Try | ast.With):
+            return False
+        if isinstance(outermost, ast.Try) and outermost.handlers:
+            return False
+        body = outermost.body
+
+
 def _fresh(s: Session, box: GeneratorBox) -> Frame:
     frame: Frame = box.callee.frame
     around = size_around(s, box.callee.key)
@@ -261,7 +312,7 @@ def hand_over(s: Session, item: Box) -> Box:
     """A ``yield``: the consumer's turn; afterwards the generator goes on, or is over."""
     generator, consumer = s.frame, s.frame.consumer
     assert isinstance(consumer, Consumer)
-    if generator.attempts or generator.handlers:
+    if (generator.attempts or generator.handlers) and not consumer.managed:
         s.refuse(
             errors.UnsupportedSyntaxError,
             "cannot hand out a value inside a 'try' or 'with'",
@@ -282,6 +333,10 @@ def hand_over(s: Session, item: Box) -> Box:
         user.env.pop(name, None)
     if found == DEAD:
         raise Diverges
+    if consumer.managed:
+        user.env[consumer.left] = Static(found) if isinstance(found, int) else found
+        consumer.tags.update({found} if isinstance(found, int) else possible)
+        return Static(None)
     if isinstance(found, int):
         if found >= BREAK:
             user.env[consumer.left] = Static(found)

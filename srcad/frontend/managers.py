@@ -15,11 +15,12 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.assignment import assign
-from srcad.frontend.attempts import attempted, on_exit
-from srcad.frontend.boxes import Box, RecordBox, Static
+from srcad.frontend.attempts import attempted, on_exit, refuse_in_steps
+from srcad.frontend.boxes import Box, GeneratorBox, RecordBox, Static
 from srcad.frontend.choices import choose
 from srcad.frontend.control import Statements
 from srcad.frontend.forms import lower, lowers_statement
+from srcad.frontend.generators import manage
 from srcad.frontend.known import known
 from srcad.frontend.objects import special
 from srcad.frontend.scope import Session
@@ -111,6 +112,9 @@ def _managed(
     def enter() -> None:
         nonlocal is_read
         manager = lower(s, item.context_expr)
+        if isinstance(manager, GeneratorBox):
+            s.frame.env[name] = manager
+            return
         is_read = isinstance(manager, RecordBox) and _matters(s, manager)
         if is_read:
             s.frame.env[name] = manager
@@ -131,6 +135,13 @@ def _managed(
         return _own_method(s, item, s.frame.env[name], "__exit__", *args)
 
     def run() -> None:
+        manager = s.frame.env[name]
+        if isinstance(manager, GeneratorBox):
+            if s.frame.handlers:
+                refuse_in_steps(s, item.context_expr)
+            manage(s, node, manager, lambda value: _given_to(s, item, value, inside))
+            s.frame.env.pop(name, None)
+            return
         if is_read:
             last: list[ast.stmt] = [ast.Expr(ast.Name(name, ast.Load()))]
             protected(s, node.body, inside, partial(_left, s, item, leave_own), last, told=True)
@@ -140,6 +151,11 @@ def _managed(
         protected(s, node.body, inside, partial(_left, s, item, leave), [], told=True)
 
     _entered_then(s, enter, run)
+
+
+def _given_to(s: Session, item: ast.withitem, value: Box, inside: Callable[[], None]) -> None:
+    _bind_target(s, item, value)
+    inside()
 
 
 def _entered_then(s: Session, enter: Callable[[], None], run: Callable[[], None]) -> None:

@@ -52,6 +52,8 @@ def try_(s: Session, node: ast.Try) -> None:
         lower_statements(s, node.finalbody)
 
     inner = [*node.body, *node.orelse, *(n for h in node.handlers for n in h.body)]
+    if s.frame.consumer is not None and s.frame.consumer.managed:
+        inner += s.frame.consumer.managed.body
     protected(s, inner, body, finish, node.finalbody)
 
 
