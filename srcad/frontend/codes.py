@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dis
+import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from types import CodeType
 from typing import Any
 
@@ -25,6 +28,38 @@ def span(code: CodeType) -> tuple[int, int]:
             if end_line is not None and end_line > last:
                 last = end_line
     return code.co_firstlineno, last
+
+
+_NAMES = (
+    "LOAD_GLOBAL",
+    "LOAD_NAME",
+    "LOAD_FAST",
+    "LOAD_DEREF",
+    "LOAD_CLASSDEREF",
+    "LOAD_FROM_DICT",
+)
+
+
+def called_as_methods(code: CodeType) -> frozenset[str]:
+    """The names of whose objects methods are called, in the code and the codes inside it.
+
+    Of a module that the same unit imports, ``np.sin(x)`` is compiled as an attribute that is
+    called; of any other name as a method: so the code tells what its unit did not import.
+    """
+    found: set[str] = set()
+    for part in (code, *nested_codes(code)):
+        for before, then in pairwise(dis.get_instructions(part)):
+            if before.opname.startswith(_NAMES) and _takes_a_method(then):
+                loaded = before.argval
+                found.add(loaded[-1] if isinstance(loaded, tuple) else loaded)
+    return frozenset(found)
+
+
+def _takes_a_method(instruction: dis.Instruction) -> bool:
+    if instruction.opname == "LOAD_METHOD":
+        return True
+    has_flag = sys.version_info >= (3, 12)
+    return has_flag and instruction.opname == "LOAD_ATTR" and bool((instruction.arg or 0) & 1)
 
 
 def fingerprint(code: CodeType) -> tuple[Any, ...]:

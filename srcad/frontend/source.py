@@ -11,23 +11,25 @@ import __future__
 
 import ast
 import linecache
+import os
 import warnings
 import weakref
 from _thread import RLock
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from srcad.errors import SourceChangedError, SourceUnavailableError, SrcadError
-from srcad.frontend.codes import fingerprint, nested_codes, span
+from srcad.frontend.codes import called_as_methods, fingerprint, nested_codes, span
 from srcad.frontend.texts import (
     Candidate,
     Definition,
     Text,
+    Unit,
+    compiled_below_imports,
     parse,
     spell_private_names,
-    with_imports,
 )
 from srcad.ir.core import Location
 from srcad.records import dataclass
@@ -176,14 +178,10 @@ def _top_level(
     tree = parse(text)
     if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
         return None
-    modules = sorted(
-        n for n in code.co_names if n.isidentifier() and isinstance(space.get(n), ModuleType)
-    )
-    whole = with_imports(modules, first, "".join(lines[first - 1 : last]))
-    if whole is None:
-        return None
-    compiled = compile(whole, code.co_filename, "exec", flags=flags, dont_inherit=True)
-    if code not in compiled.co_consts:
+    modules = {n for n in code.co_names if isinstance(space.get(n), ModuleType)}
+    names = sorted(n for n in modules - called_as_methods(code) if n.isidentifier())
+    compiled = compiled_below_imports(tree.body, names, code.co_filename, flags)
+    if compiled is None or code not in compiled.co_consts:
         return None
     return Source(tree.body[0], code.co_filename, lines)
 
@@ -191,37 +189,35 @@ def _top_level(
 def _exact(code: CodeType, lines: list[str], flags: int, rewritten: bool) -> Source | None:
     """The definition on the very line that compiles to the very code."""
     text = _text(code.co_filename, lines)
+    methods = called_as_methods(code)
     here = [c for c in text.candidates if c.line == code.co_firstlineno and c.name == code.co_name]
-    for group in _by_statement(here):
-        codes = text.codes(group[0].statement, flags, rewritten)
-        if any(made == code for made in codes):
+    for unit in _units(here):
+        if code in text.codes(unit, flags, methods, rewritten):
             chosen = _containing(here, code)
-            return Source(chosen.node, code.co_filename, lines, chosen.class_name)
+            return Source(chosen.node, code.co_filename, lines, chosen.class_in(unit))
     return None
 
 
 def _moved(code: CodeType, lines: list[str], flags: int, rewritten: bool) -> Source | None:
     """The only definition, wherever it is, that compiles to the code up to line numbers."""
     text = _text(code.co_filename, lines)
-    wanted = fingerprint(code)
-    matches: list[tuple[Candidate, CodeType]] = []
+    wanted, methods = fingerprint(code), called_as_methods(code)
+    matches: dict[int, Source] = {}
     named = [c for c in text.candidates if c.name == code.co_name]
-    for group in _by_statement(named):
-        for made in text.codes(group[0].statement, flags, rewritten):
+    for unit in _units(named):
+        group = [c for c in named if unit in c.units]
+        for made in text.codes(unit, flags, methods, rewritten):
             if made.co_name == code.co_name and fingerprint(made) == wanted:
-                on_line = [c for c in group if c.line == made.co_firstlineno]
-                matches.append((_containing(on_line, made), made))
-    if len({id(candidate.node) for candidate, _ in matches}) != 1:
-        return None
-    chosen = matches[0][0]
-    return Source(chosen.node, code.co_filename, lines, chosen.class_name)
+                chosen = _containing([c for c in group if c.line == made.co_firstlineno], made)
+                found = Source(chosen.node, code.co_filename, lines, chosen.class_in(unit))
+                matches.setdefault(id(chosen.node), found)
+    return next(iter(matches.values())) if len(matches) == 1 else None
 
 
-def _by_statement(candidates: list[Candidate]) -> Iterator[list[Candidate]]:
-    groups: dict[int, list[Candidate]] = {}
-    for candidate in candidates:
-        groups.setdefault(candidate.statement, []).append(candidate)
-    yield from groups.values()
+def _units(candidates: list[Candidate]) -> list[Unit]:
+    """What may have been compiled, whole statements first."""
+    found = dict.fromkeys(unit for c in candidates for unit in c.units)
+    return sorted(found, key=lambda unit: unit.part is not None)
 
 
 def _containing(candidates: list[Candidate], code: CodeType) -> Candidate:
@@ -267,9 +263,20 @@ def _no_python(function: Any) -> SourceUnavailableError:
     )
 
 
+_MAGICS = {"<timed exec>": "%%time", "<magic-timeit>": "%%timeit"}
+
+
 def _no_text(code: CodeType) -> SourceUnavailableError:
+    sentence = f"the source of {code.co_name!r} is not available"
+    magic = _MAGICS.get(code.co_filename)
+    if magic is not None:
+        return SourceUnavailableError(
+            sentence,
+            why=f"a cell under {magic} is run without its text.",
+            help=f"define {code.co_name!r} in a cell without {magic}, and time the call of it",
+        )
     return SourceUnavailableError(
-        f"the source of {code.co_name!r} is not available",
+        sentence,
         why=f"there is no text for {code.co_filename!r}; a function made by exec() or typed "
         "into 'python -c' leaves none.",
         help=(
@@ -281,11 +288,23 @@ def _no_text(code: CodeType) -> SourceUnavailableError:
 
 
 def _changed(function: FunctionType, lines: list[str]) -> SourceChangedError:
-    code = function.__code__
+    code, name = function.__code__, function.__name__
     line = min(code.co_firstlineno, len(lines))
+    where = Location(code.co_filename, line, 0, line, len(lines[line - 1].encode()))
+    if not os.path.exists(code.co_filename):  # a cell of a notebook, or a prompt
+        return SourceChangedError(
+            f"the cell of {name!r} does not say what is running",
+            where=where,
+            why=f"no definition of {name!r} in the cell compiles to the code that is running.",
+            help=(
+                f"run the cell that defines {name!r} again",
+                f"or, where an extension rewrites the code of cells, put {name!r} into a file "
+                "and import it",
+            ),
+        )
     return SourceChangedError(
-        f"the file of {function.__name__!r} has changed since it was imported",
-        where=Location(code.co_filename, line, 0, line, len(lines[line - 1].encode())),
+        f"the file of {name!r} has changed since it was imported",
+        where=where,
         why=f"no definition of {code.co_name!r} in the file compiles to the code that is running.",
         help="reload it:  importlib.reload(module), or restart Python",
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from types import CodeType
+from typing import Any
 
 from srcad.frontend.codes import nested_codes
 from srcad.records import dataclass
@@ -16,21 +17,45 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _REWRITER = "_pytest.assertion.rewrite"
 
 
+@dataclass(frozen=True)
+class Unit:
+    """What may have been compiled at once: a statement of the module, or a part of one.
+
+    `part` is a class or function in the statement that was compiled by itself, as tools do that
+    reload a program piece by piece.
+    """
+
+    statement: int
+    part: ast.stmt | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """A definition in a file.
 
     `line` is that of its first decorator, as in a code object; `statement` is the number of the
-    statement of the module that contains it; `start` and `end` enclose its body.
+    statement of the module that contains it; `around` are the classes and functions that do,
+    outermost first, with itself; `start` and `end` enclose its body.
     """
 
     node: Definition
     line: int
     name: str
     statement: int
-    class_name: str | None
+    around: tuple[ast.stmt, ...]
     start: tuple[int, int]
     end: tuple[int, int]
+
+    @property
+    def units(self) -> Iterator[Unit]:
+        """What may have been compiled at once, the most likely first."""
+        yield Unit(self.statement)
+        yield from (Unit(self.statement, part) for part in self.around)
+
+    def class_in(self, unit: Unit) -> str | None:
+        """The class whose name goes into the private names, if this unit was compiled."""
+        inside = self.around if unit.part is None else self.around[self.around.index(unit.part) :]
+        return next((n.name for n in reversed(inside) if isinstance(n, ast.ClassDef)), None)
 
 
 def parse(text: str) -> ast.Module | None:
@@ -41,13 +66,18 @@ def parse(text: str) -> ast.Module | None:
         return None
 
 
-def with_imports(names: list[str], first: int, text: str) -> str | None:
-    """The text on line `first`, below an import of these names; None where there is no room."""
-    if not names:
-        return "\n" * (first - 1) + text
-    if first == 1:
+def compiled_below_imports(
+    body: list[ast.stmt], names: Iterable[str], file: str, flags: int
+) -> CodeType | None:
+    """Compile statements as below an import of these names; None where they do not compile."""
+    imports = ast.Import([ast.alias(name, lineno=1, col_offset=0) for name in names],
+                         lineno=1, col_offset=0)  # fmt: skip
+    module = ast.Module([imports, *body] if imports.names else body, [])
+    try:
+        code: CodeType = compile(module, file, "exec", flags=flags, dont_inherit=True)
+    except (SyntaxError, ValueError):
         return None
-    return f"import {', '.join(names)}" + "\n" * (first - 1) + text
+    return code
 
 
 class Text:
@@ -56,7 +86,7 @@ class Text:
     def __init__(self, file: str, lines: list[str]) -> None:
         self.file = file
         self.lines = lines
-        self._codes: dict[tuple[int, int, bool], list[CodeType]] = {}
+        self._codes: dict[Any, list[CodeType]] = {}
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -68,27 +98,28 @@ class Text:
         """Every function and lambda in the file."""
         return [c for k, node in enumerate(self.tree.body) for c in _definitions(node, k)]
 
-    def codes(self, statement: int, flags: int, rewritten: bool) -> list[CodeType]:
-        """The code objects that a statement of the module compiles to.
+    def codes(
+        self, unit: Unit, flags: int, methods: frozenset[str], rewritten: bool
+    ) -> list[CodeType]:
+        """The code objects in what a unit compiles to.
 
-        `flags` are those of ``from __future__``; `rewritten` says that pytest has rewritten the
-        module's asserts, which is then done here by pytest's own function.
+        `flags` are those of ``from __future__``; `methods` are the names that were not imported
+        in what was compiled; `rewritten` says that pytest has rewritten the module's asserts,
+        which is then done here by pytest's own function.
         """
-        key = (-1 if rewritten else statement, flags, rewritten)
+        names = tuple(name for name in self.imports if name not in methods)
+        as_pytest_has_it = rewritten and unit.part is None
+        key = (flags, rewritten) if as_pytest_has_it else (unit, flags, names)
         if key not in self._codes:
-            what = self._as_pytest_has_it() if rewritten else self._statement(statement)
-            module = compile(what, self.file, "exec", flags=flags, dont_inherit=True)
-            self._codes[key] = list(nested_codes(module))
+            module: CodeType | None
+            if as_pytest_has_it:
+                tree = self._as_pytest_has_it()
+                module = compile(tree, self.file, "exec", flags=flags, dont_inherit=True)
+            else:
+                body = [unit.part or self.tree.body[unit.statement]]
+                module = compiled_below_imports(body, names, self.file, flags)
+            self._codes[key] = [] if module is None else list(nested_codes(module))
         return self._codes[key]
-
-    def _statement(self, statement: int) -> str:
-        node = self.tree.body[statement]
-        first = _first_line(node)
-        lines = self.lines[first - 1 : node.end_lineno]
-        column = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
-        if column or (first > 1 and self._continues(statement, first)):
-            return "".join(self.lines)
-        return with_imports(self.imports, first, "".join(lines)) or "".join(self.lines)
 
     @cached_property
     def imports(self) -> list[str]:
@@ -106,10 +137,6 @@ class Text:
                 pending.extend(ast.iter_child_nodes(node))
         return sorted(name for name in names if name != "*")
 
-    def _continues(self, statement: int, first: int) -> bool:
-        """Whether an earlier statement ends on the line where this one begins."""
-        return statement > 0 and (self.tree.body[statement - 1].end_lineno or 0) >= first
-
     def _as_pytest_has_it(self) -> ast.Module:
         text = "".join(self.lines)
         tree = ast.parse(text)
@@ -124,18 +151,17 @@ def _first_line(node: ast.stmt) -> int:
 
 
 def _definitions(statement: ast.stmt, number: int) -> Iterator[Candidate]:
-    pending: list[tuple[ast.AST, str | None]] = [(statement, None)]
+    pending: list[tuple[ast.AST, tuple[ast.stmt, ...]]] = [(statement, ())]
     while pending:
-        node, class_name = pending.pop()
-        inner = class_name
+        node, around = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            around = (*around, node)
         if isinstance(node, Definition):
-            yield _candidate(node, number, class_name)
-        elif isinstance(node, ast.ClassDef):
-            inner = node.name
-        pending.extend((child, inner) for child in ast.iter_child_nodes(node))
+            yield _candidate(node, number, around)
+        pending.extend((child, around) for child in ast.iter_child_nodes(node))
 
 
-def _candidate(node: Definition, statement: int, class_name: str | None) -> Candidate:
+def _candidate(node: Definition, statement: int, around: tuple[ast.stmt, ...]) -> Candidate:
     if isinstance(node, ast.Lambda):
         line, name, first, last = node.lineno, "<lambda>", node.body, node.body
         start = (first.lineno, first.col_offset)
@@ -143,7 +169,7 @@ def _candidate(node: Definition, statement: int, class_name: str | None) -> Cand
         line, name = _first_line(node), node.name
         start, last = (node.lineno, node.col_offset), node.body[-1]  # type: ignore[assignment]
     end = (last.end_lineno or 0, last.end_col_offset or 0)
-    return Candidate(node, line, name, statement, class_name, start, end)
+    return Candidate(node, line, name, statement, around, start, end)
 
 
 def spell_private_names(tree: ast.AST, class_name: str) -> None:
