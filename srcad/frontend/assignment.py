@@ -19,6 +19,7 @@ from srcad.frontend.boxes import (
     ListBox,
     RecordBox,
     SliceBox,
+    Stale,
     Static,
     TupleBox,
     values_of,
@@ -33,7 +34,7 @@ from srcad.frontend.operators import BINARY, operate
 from srcad.frontend.questions import is_of_users
 from srcad.frontend.rooms import each, stores
 from srcad.frontend.scope import Diverges, Session
-from srcad.frontend.storage import is_array, is_number
+from srcad.frontend.storage import is_array
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import ListOf, Numeric, Opaque
@@ -235,6 +236,14 @@ def _augmented_item(s: Session, target: ast.Subscript, operation: Any, node: ast
     container, old = spread(s, both)
     with s.kept(container) as kept:  # an item that may be an array, or a number, leaves it in doubt
         new = augment(s, operation, old, value)
+    if isinstance(kept.box, Stale):
+        s.refuse(
+            errors.MutationError,
+            "cannot write in place into what may be an array that a list holds",
+            node=target,
+            why="it is not known whether other items, or names, are the same array.",
+            help=("make a new item:  items[i] = items[i] + value",),
+        )
     if new is not None:
         store_item(s, kept.box, index, new, target)
 
@@ -249,7 +258,7 @@ def augment(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
         write(s, old, operate(s, operation, old, value), keeps_places=False)
     elif isinstance(old, Value) and each.is_either(s, old):
         return each.in_each(s, old, lambda one: augment(s, operation, one, value) or one)
-    elif is_array(old) and not is_number(old):
+    elif is_array(old):
         assert isinstance(old, Value)
         return stores.augment_name(s, old, operation, value)
     else:

@@ -15,7 +15,7 @@ from srcad import errors
 from srcad.frontend.boxes import Box, Static, inner_boxes, mutable_parts
 from srcad.frontend.scope import Session
 from srcad.frontend.source import definition
-from srcad.frontend.storage import inner_values, is_array, is_number
+from srcad.frontend.storage import inner_values, is_array
 from srcad.frontend.syntax import may_write
 from srcad.ir.core import Value
 
@@ -26,7 +26,7 @@ _COPYING = frozenset({"builtins", "numpy", "fractions", "decimal", "array"})
 def may_write_arrays(function: FunctionType, given: Iterable[Box]) -> bool:
     """Whether a function may write into an array among its arguments, as far as its text tells."""
     values = (v for box in given for v in inner_values(box))
-    if not any(is_array(v) and not is_number(v) for v in values):
+    if not any(map(is_array, values)):
         return False
     try:
         node = definition(function).tree
@@ -59,7 +59,7 @@ def put_into_objects(s: Session, function: Any, args: Iterable[Box], dtype: Box)
 
 def _objects(box: Box) -> list[Box]:
     """The containers and arrays that a box is or holds."""
-    arrays = [v for v in inner_values(box) if is_array(v) and not is_number(v)]
+    arrays = filter(is_array, inner_values(box))
     return [*mutable_parts(box), *arrays]
 
 

@@ -89,11 +89,6 @@ def is_array(value: Any) -> bool:
     )  # fmt: skip
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value that may be an array of no axes is taken for the number in it."""
-    return isinstance(value.type, Numeric) and value.type.form == "any" and value.type.shape == ()
-
-
 # ------------------------------------------------------------------------------ noting
 def note_meeting(s: Session, a: Atom, b: Atom, output: Value) -> None:
     """Note whose memory a value may be that is `a` on one path and `b` on the other."""

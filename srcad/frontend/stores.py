@@ -14,6 +14,7 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.boxes import Box, RecordBox, Static
+from srcad.frontend.known import raises
 from srcad.frontend.layout import in_order, shape_of
 from srcad.frontend.noting import layout
 from srcad.frontend.operators import operate
@@ -65,6 +66,8 @@ def _written(s: Session, array: Value, index: Arg | None, value: Box, target: An
         new = each.in_each(s, array, lambda one: _written(s, one, index, value, target))
         assert isinstance(new, Value)
         return new
+    if isinstance(array.type, Numeric) and array.type.form in ("python", "numpy", "number"):
+        raises(s, TypeError, "a number does not support item assignment")
     where = origin(s, array)
     root = None
     if where.is_exact:
@@ -178,17 +181,25 @@ def augment_item(s: Session, array: Value, index: Arg, operation: Any, value: Bo
     """``array[index] op= value``."""
     _check_operand(s, value)
     before_arithmetic(s, array)
-    adds = operation in (operator.add, operator.sub)
-    floating = isinstance(array.type, Numeric) and array.type.kind in "fc"
-    if adds and floating and not reads_a_copy(index):
-        added = value if operation is operator.add else negated(s, value)
-        return store(s, array, index, added, primitives.add_at)
+    if _is_sum(array, operation) and not reads_a_copy(index):
+        return _add(s, array, index, operation, value)
     old = s.emit(operator.getitem, array, index)
     new = operate(s, operation, old, value)
     is_array = isinstance(old.type, Numeric) and old.type.form == "array"
     if is_array or reads_a_copy(index):  # a number may be cut off
         check_cast(s, old, new)
     return store(s, array, index, new)
+
+
+def _is_sum(array: Value, operation: Any) -> bool:
+    """Whether ``array op= value`` adds a float, or takes one away."""
+    floating = isinstance(array.type, Numeric) and array.type.kind in "fc"
+    return floating and operation in (operator.add, operator.sub)
+
+
+def _add(s: Session, array: Value, index: Arg, operation: Any, value: Box) -> Value:
+    added = value if operation is operator.add else negated(s, value)
+    return store(s, array, index, added, primitives.add_at)
 
 
 def before_arithmetic(s: Session, array: Value) -> None:
@@ -209,10 +220,16 @@ def augment_name(s: Session, array: Value, operation: Any, value: Box) -> Value:
     """``array op= value`` of an array: dtype and shape stay, every name of it sees the change."""
     _check_operand(s, value)
     before_arithmetic(s, array)
-    new = operate(s, operation, array, value)
     assert isinstance(array.type, Numeric)
+    is_point = array.type.form == "array" and array.type.is_scalar
+    if is_point and _is_sum(array, operation):
+        return _add(s, array, EVERYTHING, operation, value)
+    new = operate(s, operation, array, value)
     if array.type.form != "array":  # a number perhaps, which others keep as it was
         return _rebound(s, array, new)
+    if is_point:  # arithmetic makes a number of it, which the array takes in
+        check_cast(s, array, new)
+        return store(s, array, EVERYTHING, new)
     if not isinstance(new, Value) or not isinstance(new.type, Numeric):
         return store(s, array, EVERYTHING, new)
     if array.type.dtype is None or not have_same_shape(array.type, new.type):

@@ -12,13 +12,13 @@ from srcad import runtime
 from srcad.analysis.activity import candidates, position
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, atom_type
-from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value, values_in
+from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
 from srcad.ir.standins import argument_type
 from srcad.transforms.cotangents import Scope
+from srcad.transforms.stored import Bars, may_repeat, narrowed, undo_add_at, undo_updated
 from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type
-from srcad.types import INT, ListOf, Numeric, TupleOf, Type, is_one, same
+from srcad.types import INT, ListOf, Numeric, TupleOf, Type
 
-Bars = dict[Path, Atom]
 Undo = Callable[[Scope, Call, Bars], None]
 
 
@@ -241,22 +241,6 @@ def _bar_name(value: Value) -> str | None:
     return f"{value.hint}_bar" if value.hint else None
 
 
-def may_repeat(index: Arg) -> bool:
-    """Whether an index may name a place twice: integer arrays and lists do, masks do not."""
-    if isinstance(index, Display):
-        if index.kind == "slice":
-            return False
-        return index.kind == "list" or any(may_repeat(item) for item in index.items)
-    type_ = argument_type(index)
-    if isinstance(type_, Numeric):
-        return type_.kind not in "b" and type_.shape != ()
-    if isinstance(type_, TupleOf):
-        return any(isinstance(t, Numeric) and t.kind != "b" and t.shape != () for t in type_.items)
-    if isinstance(index, Const):
-        return not (index.value in (None, Ellipsis) or isinstance(index.value, slice))
-    return True
-
-
 def _undo_tuple_read(scope: Scope, container: Value, index: Arg, op: Call, bars: Bars) -> None:
     assert isinstance(container.type, TupleOf)
     known = position(container.type, index.value) if isinstance(index, Const) else None
@@ -299,53 +283,6 @@ def _contribute_if(
         scope.contribute(target, here, outputs[0])
 
 
-# ------------------------------------------------------------------------------- stores
-def _undo_updated(scope: Scope, op: Call, bars: Bars) -> None:
-    array, index, value = op.args
-    bar = bars[()]
-    assert isinstance(value, Value) or not _is_any_active(scope, value)
-    single = is_scalar(op.result.type)
-    whole = single and not values_in(index)  # x[...], x[()] and x[None] are all there is
-    if single and not (whole and isinstance(value, Value) and is_scalar(value.type)):
-        bar = scope.call(np.asarray, bar)  # arithmetic makes a number of an array without axes
-    if isinstance(value, Value) and scope.is_active((value, ())):
-        read = bar if whole and is_scalar(value.type) else scope.call(operator.getitem, bar, index)
-        if may_repeat(index):
-            read = scope.call(operator.mul, read, scope.call(runtime.stays, bar, index))
-        scope.contribute(value, (), narrowed(scope, read, value))
-    if not whole:
-        scope.contribute(array, (), scope.call(primitives.updated, bar, index, Const(0.0)))
-
-
-def _undo_add_at(scope: Scope, op: Call, bars: Bars) -> None:
-    array, index, value = op.args
-    bar = bars[()]
-    assert isinstance(value, Value) or not _is_any_active(scope, value)
-    if isinstance(value, Value) and scope.is_active((value, ())):
-        read = scope.call(operator.getitem, bar, index)
-        scope.contribute(value, (), narrowed(scope, read, value))
-    scope.contribute(array, (), bar)
-
-
-def _is_any_active(scope: Scope, arg: Arg) -> bool:
-    return any(scope.is_active((value, ())) for value in values_in(arg))
-
-
-def narrowed(scope: Scope, bar: Atom, value: Value) -> Atom:
-    """A cotangent of what was stored, summed to the shape of the value that was broadcast."""
-    wide, narrow = bar.type, value.type
-    if isinstance(wide, Numeric) and isinstance(narrow, Numeric):
-        if wide.shape is not None and wide.shape == narrow.shape:
-            return bar
-        if wide.shape is not None and narrow.shape is not None:
-            pairs = zip(wide.shape, narrow.shape, strict=False)
-            if len(wide.shape) == len(narrow.shape) and all(same(m, n) for m, n in pairs):
-                return bar
-            if not narrow.shape or all(is_one(n) for n in wide.shape):
-                return scope.call(np.sum, bar) if not narrow.shape else bar
-    return scope.call(runtime.unbroadcast, bar, value)
-
-
 # ------------------------------------------------------------------------------- helpers
 def _undo_unbroadcast(scope: Scope, op: Call, bars: Bars) -> None:
     wide = op.args[0]
@@ -384,9 +321,9 @@ ADJOINTS: dict[Any, Undo] = {
     primitives.inserted: _undo_inserted,
     primitives.without: _undo_without,
     primitives.replaced: _undo_replaced,
-    primitives.updated: _undo_updated,
-    primitives.add_at: _undo_add_at,
-    primitives.add_at_repeated: _undo_add_at,
+    primitives.updated: undo_updated,
+    primitives.add_at: undo_add_at,
+    primitives.add_at_repeated: undo_add_at,
     runtime.unbroadcast: _undo_unbroadcast,
     runtime.like: _undo_passing,
     runtime.or_zeros: _undo_passing,

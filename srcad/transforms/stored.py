@@ -1,0 +1,100 @@
+"""The adjoints of what is stored into arrays: ``y[i] = v``, ``y[i] += v``."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from srcad import runtime
+from srcad.ir import primitives
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Value, values_in
+from srcad.ir.standins import argument_type
+from srcad.transforms.cotangents import Scope
+from srcad.transforms.sweep import Path, is_scalar
+from srcad.types import Numeric, TupleOf, is_one, same
+
+Bars = dict[Path, Atom]
+
+
+def undo_updated(scope: Scope, op: Call, bars: Bars) -> None:
+    """``y[i] = v``: the cotangent of what was stored is read there, and nothing is left there."""
+    array, index, value = op.args
+    bar = bars[()]
+    assert isinstance(value, Value) or not _is_any_active(scope, value)
+    whole = is_scalar(op.result.type) and _is_all_of_a_point(index)
+    if not (whole and is_scalar(argument_type(value))):
+        bar = _with_places(scope, op, bar)
+    if isinstance(value, Value) and scope.is_active((value, ())):
+        read = _read_where_stored(scope, op, bar)
+        if may_repeat(index):
+            read = scope.call(operator.mul, read, scope.call(runtime.stays, bar, index))
+        scope.contribute(value, (), narrowed(scope, read, value))
+    if not whole:
+        scope.contribute(array, (), scope.call(primitives.updated, bar, index, Const(0.0)))
+
+
+def undo_add_at(scope: Scope, op: Call, bars: Bars) -> None:
+    """``y[i] += v``: the cotangent of what was added is read there."""
+    array, _, value = op.args
+    bar = bars[()]
+    assert isinstance(value, Value) or not _is_any_active(scope, value)
+    if isinstance(value, Value) and scope.is_active((value, ())):
+        read = _read_where_stored(scope, op, bar)
+        scope.contribute(value, (), narrowed(scope, read, value))
+    scope.contribute(array, (), bar)
+
+
+def _read_where_stored(scope: Scope, op: Call, bar: Atom) -> Atom:
+    """The part of the cotangent of an array that belongs to what was stored."""
+    _, index, value = op.args
+    single = is_scalar(op.result.type) and is_scalar(argument_type(value))
+    if single and _is_all_of_a_point(index):
+        return bar
+    return scope.call(operator.getitem, _with_places(scope, op, bar), index)
+
+
+def _with_places(scope: Scope, op: Call, bar: Atom) -> Atom:
+    """The cotangent of an array as an array: arithmetic makes a number of one without axes."""
+    return scope.call(np.asarray, bar) if is_scalar(op.result.type) else bar
+
+
+def _is_all_of_a_point(index: Arg) -> bool:
+    """Whether an index names all that an array without axes has: ``...``, ``()``, ``None``."""
+    parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
+    return all(part in (Const(None), Const(...), Const(())) for part in parts)
+
+
+def _is_any_active(scope: Scope, arg: Arg) -> bool:
+    return any(scope.is_active((value, ())) for value in values_in(arg))
+
+
+def narrowed(scope: Scope, bar: Atom, value: Value) -> Atom:
+    """A cotangent of what was stored, summed to the shape of the value that was broadcast."""
+    wide, narrow = bar.type, value.type
+    if isinstance(wide, Numeric) and isinstance(narrow, Numeric):
+        if wide.shape is not None and wide.shape == narrow.shape:
+            return bar
+        if wide.shape is not None and narrow.shape is not None:
+            pairs = zip(wide.shape, narrow.shape, strict=False)
+            if len(wide.shape) == len(narrow.shape) and all(same(m, n) for m, n in pairs):
+                return bar
+            if not narrow.shape or all(is_one(n) for n in wide.shape):
+                return scope.call(np.sum, bar) if not narrow.shape else bar
+    return scope.call(runtime.unbroadcast, bar, value)
+
+
+def may_repeat(index: Arg) -> bool:
+    """Whether an index may name a place twice: integer arrays and lists do, masks do not."""
+    if isinstance(index, Display):
+        if index.kind == "slice":
+            return False
+        return index.kind == "list" or any(may_repeat(item) for item in index.items)
+    type_ = argument_type(index)
+    if isinstance(type_, Numeric):
+        return type_.kind not in "b" and type_.shape != ()
+    if isinstance(type_, TupleOf):
+        return any(isinstance(t, Numeric) and t.kind != "b" and t.shape != () for t in type_.items)
+    if isinstance(index, Const):
+        return not (index.value in (None, Ellipsis) or isinstance(index.value, slice))
+    return True
