@@ -33,6 +33,11 @@ def count(a, axis, keepdims, where):
     return entries
 
 
+def taking_part(numbers, where):
+    """The entries that are numbers and not left out."""
+    return numbers if where is None else numbers & where
+
+
 def selected(bar, where):
     """The cotangent of the entries that took part; exactly 0 for the others."""
     return bar if where is None else np.where(where, bar, 0.0)
@@ -48,7 +53,8 @@ def sum(y_bar, a, axis=None, dtype=None, *, keepdims=False, initial=None, where=
 @linear(np.nansum)
 def nansum(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
     """At nan: 0."""
-    return selected(spread(y_bar, a, axis, keepdims), where) * np.logical_not(np.isnan(a))
+    numbers = np.logical_not(np.isnan(a))
+    return np.where(taking_part(numbers, where), kept(y_bar, a, axis, keepdims), 0.0)
 
 
 @linear(np.mean)
@@ -58,11 +64,11 @@ def mean(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
 
 
 @linear(np.nanmean)
-def nanmean(y_bar, a, axis=None, dtype=None, *, keepdims=False):
+def nanmean(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
     """At nan: 0."""
-    numbers = np.logical_not(np.isnan(a))
-    share = y_bar / np.sum(np.ones_like(a), axis=axis, keepdims=keepdims, where=numbers)
-    return spread(share, a, axis, keepdims) * numbers
+    numbers = taking_part(np.logical_not(np.isnan(a)), where)
+    share = y_bar / count(a, axis, keepdims, numbers)
+    return np.where(numbers, kept(share, a, axis, keepdims), 0.0)
 
 
 # ------------------------------------------------------------------------ spreads
@@ -75,6 +81,24 @@ def var(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=Non
 def std(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
     """Of equal numbers: 0."""
     return deviation(y_bar / (y + (y == 0)), a, axis, ddof, keepdims, where)
+
+
+@adjoint(np.nanvar)
+def nanvar(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
+    """At nan: 0."""
+    return deviation_of_numbers(2 * y_bar, a, axis, ddof, keepdims, where)
+
+
+@adjoint(np.nanstd)
+def nanstd(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
+    """At nan: 0; of equal numbers: 0."""
+    return deviation_of_numbers(y_bar / (y + (y == 0)), a, axis, ddof, keepdims, where)
+
+
+def deviation_of_numbers(y_bar, a, axis, ddof, keepdims, where):
+    """The distances from the mean of the numbers, weighted; exactly 0 at nan."""
+    numbers = taking_part(np.logical_not(np.isnan(a)), where)
+    return deviation(y_bar, a, axis, ddof, keepdims, numbers)
 
 
 def deviation(y_bar, a, axis, ddof, keepdims, where):
@@ -100,7 +124,10 @@ def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
 @adjoint(np.nanmax, np.nanmin, active=("a", "initial"))
 def nanmax(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; at nan: 0."""
-    return owned(y_bar, a, a == kept(y, a, axis, keepdims), axis, keepdims, initial, where)
+    bar, initial_bar = owned(
+        y_bar, a, a == kept(y, a, axis, keepdims), axis, keepdims, initial, where
+    )
+    return np.where(np.isnan(a), 0.0, bar), initial_bar
 
 
 def owned(y_bar, a, owners, axis, keepdims, initial, where):

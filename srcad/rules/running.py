@@ -21,7 +21,7 @@ def cumsum(y_bar, a, axis=None, dtype=None):
 @linear(np.nancumsum)
 def nancumsum(y_bar, a, axis=None, dtype=None):
     """At nan: 0."""
-    return cumsum(y_bar, a, axis) * np.logical_not(np.isnan(a))
+    return np.where(np.isnan(a), 0.0, cumsum(y_bar, a, axis))
 
 
 # ------------------------------------------------------------------------ differences

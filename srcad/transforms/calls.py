@@ -28,6 +28,7 @@ from srcad.rules.row import AlwaysRaisesError
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.entries import Check, entries_of, part_of_rest
 from srcad.transforms.masks import cut, guarded_operands, record_mask
+from srcad.transforms.missing import rows_taking_part, zeros_stay
 from srcad.transforms.refusals import missing_rule, refuse_no_partial, refuse_what_is_missing
 from srcad.transforms.structure import ADJOINTS, undo_getitem
 from srcad.transforms.sweep import Path
@@ -142,6 +143,7 @@ def _undo_elementwise(scope: Scope, op: Call, rule: Rule, y_bar: Atom) -> None:
             partial = Check(scope, op, rule, place).partial(partial, operands.values())
         bar = cut(scope, op, y_bar, partial) or times(scope, y_bar, partial)
         if bar is not None:
+            bar = zeros_stay(scope, op, y_bar, partial, bar)
             bar = record_mask(scope, y_bar, partial, bar)
             contribute_structure(scope, arg, unbroadcast(scope, op, bar, array))
 
@@ -255,6 +257,7 @@ def _undo_by_cotangents(scope: Scope, op: Call, rule: Rule, bars: dict[Path, Ato
     lifted = differentiable_arguments(op)
     operands = {k: _lifted(scope, a) if k in lifted else a for k, a in arguments(op).items()}
     y_bar = _seed(op.result, bars)
+    operands = rows_taking_part(scope, op, y_bar, operands)
     leading = [y_bar] if rule.kind == "linear" else [y_bar, op.result]
     for place, arg, entry in _entries(scope, op, rule, operands, leading, {}):
         if scope.sweep.facts.of(arg) is not False:

@@ -60,7 +60,7 @@ def cut(scope: Scope, op: Call, y_bar: Atom, partial: Any) -> Atom | None:
 
 def _meets_singularity(sweep: Sweep, value: Value) -> bool:
     """Whether a singular function is taken of a value, or of what is made of it entry by entry."""
-    return _arrives(sweep, value, _towards_singularity)
+    return arrives(sweep, value, _towards_singularity)
 
 
 def _towards_singularity(sweep: Sweep, value: Value) -> list[Value] | None:
@@ -107,7 +107,7 @@ def _is_cut(sweep: Sweep, value: Value) -> bool:
     """Whether entries of an array are overwritten later, or outside of a triangle that is kept."""
     if not isinstance(value.type, Numeric) or not value.type.shape:
         return False
-    return _arrives(sweep, value, _towards_cut)
+    return arrives(sweep, value, _towards_cut)
 
 
 def _towards_cut(sweep: Sweep, value: Value) -> list[Value] | None:
@@ -139,7 +139,7 @@ def _is_tame(op: Call) -> bool:
 
 def _is_suspect(sweep: Sweep, value: Value) -> bool:
     """Whether a value may be inf or nan because a singular function was taken on the way to it."""
-    return _arrives(sweep, value, _back_to_singularity)
+    return arrives(sweep, value, _back_to_singularity)
 
 
 def _back_to_singularity(sweep: Sweep, value: Value) -> list[Value] | None:
@@ -149,9 +149,7 @@ def _back_to_singularity(sweep: Sweep, value: Value) -> list[Value] | None:
     return None if _is_singular(call) else list(call.operands)
 
 
-def _arrives(
-    sweep: Sweep, start: Value, step: Callable[[Sweep, Value], list[Value] | None]
-) -> bool:
+def arrives(sweep: Sweep, start: Value, step: Callable[[Sweep, Value], list[Value] | None]) -> bool:
     """Whether a walk over the calls of the primal arrives; what was found is remembered.
 
     `step` tells where to go on from a value, and gives None where the walk has arrived.

@@ -1,0 +1,121 @@
+"""Where data are missing: what leaves nan out gets the gradient of what it leaves in."""
+
+import numpy as np
+import pytest
+
+import srcad
+
+nan = np.nan
+t = np.array([1.0, nan, 3.0, 4.0])
+y = np.array([2.0, 1.0, nan, 8.0])
+A = np.array([[1.0, 2.0], [nan, 1.0], [3.0, 1.5], [0.5, 2.0]])
+Y = np.array([[1.0, 2.0, nan], [nan, 1.0, 4.0]])
+T = np.array([[1.0, nan, 3.0], [2.0, 1.0, 0.5]])
+
+PROGRAMS = {
+    "nansum": lambda p: np.nansum((y - p * t) ** 2),
+    "nansum rr": lambda p: (lambda r: np.nansum(r * r))(y - p * t),
+    "nanmean": lambda p: np.nanmean((y - p * t) ** 2),
+    "nanmean ax": lambda p: np.sum(np.nanmean((Y - p * T) ** 2, axis=0)),
+    "nanmean kd": lambda p: np.sum(np.nanmean((Y - p * T) ** 2, axis=1, keepdims=True)),
+    "nanmax": lambda p: np.nanmax((y - p * t) ** 2),
+    "nanmin": lambda p: np.nanmin(y * p * t),
+    "nanstd": lambda p: np.nanstd(y - p * t),
+    "nanvar": lambda p: np.nanvar(y - p * t),
+    "nancumsum": lambda p: np.sum(np.nancumsum(y * np.exp(p * t))),
+    "nan_to_num": lambda p: np.sum(np.nan_to_num((y - p * t) ** 2)),
+    "where isnan": lambda p: np.sum(np.where(np.isnan(y * t), 0.0, (y - p * t) ** 2)),
+    "where isfinite": lambda p: np.sum(
+        np.where(np.isfinite(y) & np.isfinite(t), (y - p * t) ** 2, 0.0)
+    ),
+    "where ~isnan": lambda p: np.sum(np.where(~np.isnan(y) & ~np.isnan(t), np.sin(y - p * t), 0.0)),
+    "where x==x": lambda p: np.sum(np.where(t == t, p * t, 0.0)),
+    "sum where": lambda p: np.sum((y - p * t) ** 2, where=~np.isnan(y - t)),
+    "mean where": lambda p: np.mean((y - p * t) ** 2, where=np.isfinite(y - t)),
+    "fmax": lambda p: np.sum(np.fmax(p * t, -1.0)),
+    "index": lambda p: np.sum((y - p * t)[~np.isnan(y - t)] ** 2),
+    "matmul": lambda p: np.nansum((y - A @ np.array([p, 2 * p])) ** 2),
+    "reshape": lambda p: np.nansum(((y - p * t) ** 2).reshape(2, 2)),
+    "getitem": lambda p: np.nansum((y - p * t)[1:] ** 2),
+    "slices": lambda p: np.nansum((y * p)[1:] * (p * t)[:-1]),
+    "sqrt": lambda p: np.nansum(np.sqrt((y - p * t) ** 2)),
+    "log": lambda p: np.nansum(np.log(p * t)),
+    "div": lambda p: np.nansum(y / (p * t)),
+    "pow": lambda p: np.nansum((p * t) ** y),
+    "exp": lambda p: np.nansum(np.exp(-p * t) * y),
+    "hypot": lambda p: np.nansum(np.hypot(y, p * t)),
+    "tanh stack": lambda p: np.nansum(np.stack([np.tanh(p * t), y * p])),
+    "both": lambda p: np.nanmean((y - p * t) ** 2) + np.nansum(p * t),
+    "where zero": lambda p: np.nansum(np.where(t > 2, p * t, y * p * p)),
+    "nansum where kw": lambda p: np.nansum(
+        (y - p * t) ** 2, where=np.array([True, True, True, False])
+    ),
+    "loop": lambda p: sum([np.nansum((Y[k] - p * T[k]) ** 2) for k in range(2)]),
+    "abs": lambda p: np.nanmean(np.abs(y - p * t)),
+    "maximum": lambda p: np.nansum(np.maximum(p * t, y)),
+    "clip": lambda p: np.nansum(np.clip(p * t, 0, 2.5) * y),
+    "matrix": lambda p: np.nansum((A @ np.array([[p, 1.0], [1.0, p]])) ** 2),
+    "active matrix": lambda p: np.nansum((A * p) @ np.array([p, 1.0])),
+    "dot": lambda p: np.nanmean(np.tanh(np.dot(A, np.array([p, 2.0])))),
+    "product of two": lambda p: np.nansum((p * t) * (p * y)),
+}
+
+
+def differences(f, p, step=1e-4):
+    return (8 * (f(p + step) - f(p - step)) - (f(p + 2 * step) - f(p - 2 * step))) / (12 * step)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_entries_that_are_left_out_do_not_count(name):
+    f = PROGRAMS[name]
+    value, gradient = srcad.value_and_grad(f)(0.7)
+
+    assert value == f(0.7)
+    np.testing.assert_allclose(gradient, differences(f, 0.7), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "name", ["nansum", "nansum rr", "nanmean ax", "nanvar", "nan_to_num", "where isnan", "index",
+             "sqrt", "exp", "matmul"],
+)  # fmt: skip
+def test_so_it_is_in_second_derivatives(name):
+    gradient = srcad.grad(PROGRAMS[name])
+
+    np.testing.assert_allclose(srcad.grad(gradient)(0.7), differences(gradient, 0.7), rtol=1e-6)
+
+
+def test_what_is_also_summed_with_its_nan_is_nan():
+    assert np.isnan(srcad.grad(lambda p: np.nansum(p * t) + np.sum(p * t))(0.7))
+
+
+@pytest.mark.parametrize("reduce", [np.nansum, np.nanmean, np.nanmax, np.nanmin, np.nanstd])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_gradient_of_missing_entries_is_zero(reduce, dtype):
+    x = np.array([1.0, nan, 3.0, 5.5], dtype)
+
+    gradient = srcad.grad(lambda x: reduce(x))(x)
+
+    assert gradient.dtype == dtype
+    assert gradient[1] == 0.0
+    assert np.all(np.isfinite(gradient))
+
+
+def test_an_infinite_cotangent_does_not_reach_missing_entries():
+    x = np.array([0.0, nan])
+
+    with np.errstate(divide="ignore"):
+        gradient = srcad.grad(lambda x: np.sqrt(np.nansum(x)))(x)
+
+    assert gradient.tolist() == [np.inf, 0.0]
+
+
+def test_code_that_leaves_nothing_out_pays_nothing():
+    def loss(p):
+        return np.sum(np.where(p > 0, p * p, 0.0)) + np.mean(np.exp(p) * p)
+
+    gradient = srcad.grad(loss)
+    gradient(np.array([1.0, -1.0]))
+
+    assert "!= 0" not in gradient.source
