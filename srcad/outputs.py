@@ -155,7 +155,7 @@ def refuse_complex(function: Function, active: Container[Value]) -> None:
                 raise UnsupportedTypeError(
                     f"a complex number depends on the arguments of {function.name!r}",
                     where=op.where or function.where,
-                    why="complex derivatives are not supported yet.",
+                    why="complex derivatives are planned, and not supported yet.",
                     help="compute with the real and the imaginary part as two real numbers",
                 )
     for param in function.params:
@@ -163,7 +163,7 @@ def refuse_complex(function: Function, active: Container[Value]) -> None:
             raise UnsupportedTypeError(
                 f"argument {param.hint!r} of {function.name!r} is complex",
                 where=function.where,
-                why="complex derivatives are not supported yet.",
+                why="complex derivatives are planned, and not supported yet.",
                 help="pass the real and the imaginary part as two arguments",
             )
 

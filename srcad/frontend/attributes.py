@@ -12,6 +12,7 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.boxes import (
+    UNBOUND,
     BoundBox,
     Box,
     Choice,
@@ -26,6 +27,7 @@ from srcad.frontend.boxes import (
     Static,
     Super,
     TupleBox,
+    ViewBox,
 )
 from srcad.frontend.choices import by_case
 from srcad.frontend.known import raises
@@ -66,7 +68,7 @@ def attribute(s: Session, box: Box, name: str) -> Box:
         case Super():
             return _of_bases(s, box, name)
         case Value(type=ListOf()) | TupleBox() | ListBox() | DictBox() | FunctionBox():
-            return _of_sequence(box, name)
+            return _of_sequence(s, box, name)
         case Value():
             return _of_value(s, box, name)
         case BoundBox():
@@ -101,11 +103,14 @@ def read_attribute(s: Session, box: Box, name: str) -> Box:
     return found
 
 
-def _of_sequence(box: Box, name: str) -> Box:
+def _of_sequence(s: Session, box: Box, name: str) -> Box:
     """A field of a decomposition that came back as a tuple; else a method."""
     place = _FIELDS.get(name)
     if isinstance(box, TupleBox) and place is not None and place < len(box.items):
         return box.items[place]
+    cls = dict if isinstance(box, DictBox) else tuple if type(box) is TupleBox else list
+    if not isinstance(box, FunctionBox | ViewBox) and not hasattr(cls, name):
+        raises(s, AttributeError, f"{cls.__name__!r} object has no attribute {name!r}")
     return MethodBox(box, name)
 
 
@@ -157,10 +162,26 @@ def _check_attribute(s: Session, type_: Numeric, name: str) -> None:
             why="it shows the memory of the array, not its value.",
             help=(REFUSED_ATTRIBUTES[name] or "compute it outside the function",),
         )
-    is_known = hasattr(float, name) or hasattr(int, name)
-    if type_.is_python and not is_known and not s.frame.trusted:
-        own = {"i": "int", "b": "bool"}.get(type_.kind, "float")
-        raises(s, AttributeError, f"{own!r} object has no attribute {name!r}")
+    if s.frame.trusted:
+        return
+    classes = _classes_of(type_)
+    if not any(hasattr(cls, name) for cls in classes):
+        if not s.arguments:  # read without example: it may be an object of any class
+            _refuse(s, UNBOUND, name)
+        own = classes[0]
+        full = own.__name__ if own.__module__ == "builtins" else f"numpy.{own.__name__}"
+        raises(s, AttributeError, f"{full!r} object has no attribute {name!r}")
+
+
+def _classes_of(type_: Numeric) -> tuple[type, ...]:
+    """The classes that a number or array may be of."""
+    python = {"i": int, "b": bool, "c": complex}.get(type_.kind, float)
+    scalar = np.generic if type_.dtype is None else type_.dtype.type
+    return {
+        "python": (python, int) if type_.kind == "?" else (python,),
+        "numpy": (scalar,),
+        "array": (np.ndarray,),
+    }.get(type_.form, (np.ndarray, scalar, python))
 
 
 def _bytes_of(s: Session, box: Value, name: str) -> Box:

@@ -81,9 +81,11 @@ def call_value(s: Session, callee: Value, args: tuple[Box, ...], kwargs: dict[st
         return s.box(s.emit(primitives.apply, callee, *args, kwargs=kwargs, effect=True))
     if isinstance(callee.type, Numeric):
         raises(s, TypeError, "a number or array is not callable")
+    what = f", an object of class {str(callee.type)!r}," if isinstance(callee.type, Opaque) else ""
+    name = f" {callee.hint!r}" if callee.hint else ""
     return s.refuse(
         errors.MissingRuleError,
-        "cannot tell which function is called",
-        why=("it is chosen at run time, and the derivative needs its source."),
-        help=("pass the function as an argument",),
+        f"cannot tell which function{name} is, called",
+        why=f"what is called{what} is known at the call only, and the derivative needs its source.",
+        help=("pass the function as an argument of its own", "or name it:  f = np.sin"),
     )

@@ -30,8 +30,15 @@ def runtime_function(s: Session, box: FunctionBox) -> Value:
         s.refuse(
             errors.UnsupportedTypeError,
             f"cannot hand the local function {box.name!r} to code that srcad does not read",
-            why="it depends on the differentiated arguments.",
-            help=("call it where srcad can read the call",),
+            why="it depends on the differentiated arguments, and what calls it (a solver, an "
+            "integrator) has no rule yet.",
+            help=(
+                "give the whole step a rule: put it into a function of its own,\n"
+                "    def solve(p): ...   # calls the solver\n"
+                "    @srcad.rules.adjoint(solve)\n"
+                "    def solve_rule(y_bar, y, p): ...   # returns the cotangent of p",
+                "or write the steps of the solver out, as a loop in Python",
+            ),
         )
     factory = _factory(box, tuple(surroundings))
     values = [s.atom(b) for b in surroundings.values()]

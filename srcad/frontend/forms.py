@@ -152,15 +152,28 @@ REMEDIES = {
 }
 
 
+# What people call the forms that are refused.
+_WORDS = {
+    ast.AsyncFunctionDef: "'async def'",
+    ast.AsyncFor: "'async for'",
+    ast.AsyncWith: "'async with'",
+    ast.ClassDef: "'class'",
+    ast.SetComp: "a set comprehension",
+    ast.TryStar: "'except*'",
+    ast.Yield: "this 'yield'",
+    ast.YieldFrom: "this 'yield from'",
+}
+
+
 def refuse_form(s: Session, node: ast.AST) -> NoReturn:
     """Refuse a form that has no handler."""
     why, help_ = REMEDIES.get(
         type(node), ("this form of Python is not supported yet.", "write it with plain statements")
     )
-    name = type(node).__name__
+    name = _WORDS.get(type(node), f"'{type(node).__name__.lower()}'")
     s.refuse(
         errors.UnsupportedSyntaxError,
-        f"cannot differentiate through {name!r}",
+        f"cannot differentiate through {name}",
         why=why,
         help=(help_,),
         node=node,

@@ -58,6 +58,7 @@ from srcad.frontend.layout import Layout
 from srcad.frontend.noting import note
 from srcad.frontend.places import Step
 from srcad.frontend.questions import is_nondifferentiable, is_plain
+from srcad.frontend.sites import own_frame
 from srcad.frontend.stale import refuse_stale, refuse_to_hold
 from srcad.frontend.storage import Origin
 from srcad.frontend.unfolding import unfolded
@@ -162,9 +163,19 @@ class Session:
         help: Iterable[str] = (),
         node: ast.AST | None = None,
     ) -> NoReturn:
-        """Raise a located error about the construct being read."""
+        """Raise a located error about the construct being read.
+
+        What a library does is shown where the user calls it, and there as the second place.
+        """
         where = self.location(node) if node is not None else self.builder.where
-        raise kind(f"{message} in {self.user_frame.name!r}", where=where, why=why, help=tuple(help))
+        if where is None and self.user_frame.node is not None:
+            where = self.location(self.user_frame.node)
+        own, site = own_frame(self.frames)
+        if own is None or site is None:
+            name = self.user_frame.name
+            raise kind(f"{message} in {name!r}", where=where, why=why, help=tuple(help))
+        message = f"{message} in {self.user_frame.name!r}, called in {own.name!r}"
+        raise kind(message, where=site, second=where, why=why, help=tuple(help))
 
     @property
     def user_frame(self) -> Frame:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from srcad import errors
-from srcad.frontend.boxes import Box, Choice, Conflict, ListBox, Stale, TupleBox, inner_boxes
+from srcad.frontend.boxes import (
+    Box,
+    Choice,
+    Conflict,
+    ListBox,
+    MethodBox,
+    Stale,
+    TupleBox,
+    inner_boxes,
+)
 from srcad.frontend.questions import describe_box
 from srcad.frontend.united import can_be_atom
 from srcad.ir.core import Value
@@ -48,6 +57,13 @@ def refuse_to_hold(s: Session, box: Box) -> NoReturn:
             f"{describe_box(box.right)} on another",
             why="the two cannot be held by one name in the derivative.",
             help=("give the two paths names of their own",),
+        )
+    if isinstance(box, MethodBox):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot keep the method {box.name!r} of {describe_box(box.receiver)} as a value",
+            why="it is not called here.",
+            help=(f"call it:  .{box.name}()",),
         )
     s.refuse(
         errors.UnsupportedTypeError,

@@ -9,7 +9,8 @@ import numpy as np
 from srcad.errors import MissingRuleError
 from srcad.frontend.boxes import Box, Static, values_of
 from srcad.frontend.scope import Session
-from srcad.rules.stubs import stub
+from srcad.frontend.sites import called_name, method_of_object
+from srcad.rules.stubs import stub, written
 from srcad.types import Numeric
 
 
@@ -17,21 +18,29 @@ def refuse_without_rule(
     s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]
 ) -> Box:
     """Refuse a function without a rule that carries a derivative."""
-    short = getattr(function, "__name__", type(function).__name__)
-    module = getattr(function, "__module__", None)
-    full = f"{module}.{short}" if module and module != "builtins" else short
+    full = called_name(s, function)
     quantities: list[int | str] = [k for k, box in enumerate(args) if _may_be_quantity(box)]
     quantities += [name for name, box in kwargs.items() if _may_be_quantity(box)]
     return s.refuse(
         MissingRuleError,
         f"no derivative rule for {full}, called",
-        why="a value that depends on the differentiated arguments flows into it.",
+        why="a value that depends on the differentiated arguments flows into it, and "
+        + _reason(function),
         help=(
             "write one, with a cotangent in the place of each '...':\n"
-            + stub(function, len(args), tuple(kwargs), quantities),
-            f"or treat it as a constant:  srcad.stop_gradient({short}(...))",
+            + stub(function, len(args), tuple(kwargs), quantities, method_of_object(s, function)),
+            "or, if no derivative is to flow through it, treat it as a constant:  "
+            f"srcad.stop_gradient({full}(...))",
         ),
     )
+
+
+def _reason(function: Any) -> str:
+    """Why there is no rule: it is yet to be written, or the function cannot be read."""
+    module = str(getattr(function, "__module__", None) or written(function))
+    if module.partition(".")[0] in ("numpy", "scipy"):
+        return "the table has no rule for it yet: more of NumPy and SciPy is planned."
+    return "srcad can read Python only: this is compiled, or belongs to a library."
 
 
 def _may_be_quantity(box: Box) -> bool:

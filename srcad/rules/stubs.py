@@ -7,10 +7,18 @@ import sys
 from collections.abc import Collection
 from typing import Any
 
+import numpy as np
+
 _LITERALS = (int, float, complex, str, bool, type(None))
 
 
-def stub(target: Any, count: int, keywords: Collection[str], active: Collection[int | str]) -> str:
+def stub(
+    target: Any,
+    count: int,
+    keywords: Collection[str],
+    active: Collection[int | str],
+    name_of_method: str | None = None,
+) -> str:
     """A rule for `target` as it is called, with ``...`` for each cotangent that is to be written.
 
     Parameters
@@ -23,6 +31,8 @@ def stub(target: Any, count: int, keywords: Collection[str], active: Collection[
         The keywords of the call.
     active : collection of int or str
         The positions and keywords of the arguments that a derivative may flow through.
+    name_of_method : str, optional
+        How the function is written if it is found in no module.
 
     Examples
     --------
@@ -34,6 +44,7 @@ def stub(target: Any, count: int, keywords: Collection[str], active: Collection[
         return ..., ..., None
     """
     module, spelled = _address(target)
+    spelled = spelled if module or name_of_method is None else name_of_method
     required, optional = _parameters(target, count, keywords)
     chosen = [name for k, name in enumerate(required) if k in active or name in active]
     leading = "out_bar, out" if {"y", "y_bar"} & {*required, *optional} else "y_bar, y"
@@ -79,6 +90,10 @@ def _address(target: Any) -> tuple[list[str], str]:
     module = str(getattr(target, "__module__", None) or "")
     if module in ("builtins", "__main__"):
         return [], name
+    holder = _holder(target, module)
+    if holder is not None:
+        imported, spelled = _address(holder)
+        return imported, f"{spelled}.{name}"
     homes = [
         path
         for path, loaded in list(sys.modules.items())
@@ -90,3 +105,23 @@ def _address(target: Any) -> tuple[list[str], str]:
         return [], name
     home = min(homes, key=lambda path: (path.count("."), len(path)))
     return [home], f"{home}.{name}"
+
+
+def _holder(target: Any, module: str) -> Any:
+    """The class or the ufunc that a function is a method of, if it is one."""
+    if isinstance(getattr(target, "__self__", None), np.ufunc):
+        return target.__self__
+    owner, _, _ = str(getattr(target, "__qualname__", "")).rpartition(".")
+    found = vars(sys.modules[module]).get(owner) if module in sys.modules else None
+    is_held = isinstance(found, type) and vars(found).get(target.__name__) is target
+    return found if is_held else None
+
+
+def written(target: Any) -> str:
+    """How a function is written after an import of its module.
+
+    >>> import collections
+    >>> written(collections.Counter.most_common)
+    'collections.Counter.most_common'
+    """
+    return _address(target)[1]

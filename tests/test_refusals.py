@@ -1,0 +1,150 @@
+"""What a refusal says: the user's words, his place, a reason and a remedy that can be followed."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import string
+import textwrap
+
+import numpy as np
+import pytest
+
+import srcad
+from srcad import errors
+
+X = np.array([0.3, 0.7])
+
+
+def refusal(f, *args):
+    """The text of the refusal of a gradient."""
+    with pytest.raises(errors.SrcadError) as caught:
+        srcad.grad(f)(*(args or (X,)))
+    return str(caught.value)
+
+
+def test_a_function_of_a_library_is_named_as_it_is_written():
+    scipy = pytest.importorskip("scipy")
+    pytest.importorskip("scipy.stats")
+
+    said = refusal(lambda x: np.sum(scipy.stats.norm.logpdf(x)))
+
+    assert "no derivative rule for scipy.stats.norm.logpdf, called" in said
+    assert "_distn_infrastructure" not in said
+    assert "planned" in said
+
+
+def test_a_method_of_an_object_of_a_library_is_named_as_it_is_written():
+    norm = pytest.importorskip("scipy.stats").norm
+
+    said = refusal(lambda x: np.sum(norm.logpdf(x)))
+
+    assert "@srcad.rules.adjoint(scipy.stats.rv_continuous.logpdf)" in said
+
+
+def test_a_method_of_a_ufunc_is_named_with_it():
+    assert "numpy.logaddexp.reduce" in refusal(lambda x: np.logaddexp.reduce(x))
+
+
+def test_the_remedy_of_a_method_of_a_ufunc_runs_when_pasted(tmp_path):
+    def f(x):
+        return np.logaddexp2.reduce(x)
+
+    said = refusal(f)
+    start = said.index("import numpy, srcad")
+    stub = textwrap.dedent("        " + said[start : said.index("help: or")])
+    file = tmp_path / "rule.py"
+    file.write_text("import numpy as np\n" + stub.replace("...", "y_bar * np.exp2(array - y)"))
+    exec(compile(file.read_text(), str(file), "exec"), {})
+
+    assert srcad.grad(f)(X) == pytest.approx(np.exp2(X - np.logaddexp2(*X)))
+
+
+def test_treating_as_a_constant_comes_last_with_its_condition():
+    said = refusal(lambda x: np.sum(np.polyfit(x, x, 1)))
+
+    assert "if no derivative is to flow" in said.splitlines()[-1]
+    assert "srcad.stop_gradient(numpy.polyfit(...))" in said.splitlines()[-1]
+
+
+MISSPELT = [
+    (lambda x: np.sum(x.Tt), "'numpy.ndarray' object has no attribute 'Tt'"),
+    (lambda x: x.summ(), "'numpy.ndarray' object has no attribute 'summ'"),
+    (lambda x: (x @ x).itme(), "'numpy.float64' object has no attribute 'itme'"),
+    (lambda x: [x].add(x), "'list' object has no attribute 'add'"),
+    (lambda x: (x, x).append(x), "'tuple' object has no attribute 'append'"),
+    (lambda x: {"a": x}.add(x), "'dict' object has no attribute 'add'"),
+    (lambda x: np.summ(x), "module 'numpy' has no attribute 'summ'"),
+]
+
+
+@pytest.mark.parametrize(("f", "message"), MISSPELT)
+def test_a_misspelt_attribute_raises_what_python_raises(f, message):
+    with pytest.raises(AttributeError, match=re.escape(message)):
+        f(X)
+    with pytest.raises(AttributeError, match=re.escape(message)):
+        srcad.grad(f)(X)
+
+
+def test_a_missing_attribute_can_be_caught():
+    def f(x):
+        try:
+            return np.sum(x.Tt)
+        except AttributeError:
+            return np.sum(x.T**2)
+
+    assert srcad.grad(f)(X) == pytest.approx(2 * X)
+
+
+def test_a_method_without_brackets_says_so():
+    def f(x):
+        return np.sum(x.sum)
+
+    said = refusal(f)
+
+    assert "the method 'sum'" in said
+    assert "call it:  .sum()" in said
+
+
+FORMS = [
+    ("async def g():\n    return x", "'async def'"),
+    ("try:\n    y = x\nexcept* ValueError:\n    y = 0.0", "'except*'"),
+    ("class A:\n    pass", "'class'"),
+]
+
+
+@pytest.mark.parametrize(("body", "word"), FORMS)
+def test_forms_are_named_in_pythons_words(body, word, tmp_path):
+    file = tmp_path / "model.py"
+    file.write_text(f"def f(x):\n{textwrap.indent(body, '    ')}\n    return x\n")
+    names = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+
+    assert f"through {word} in 'f'" in refusal(names["f"], 1.0)
+
+
+def test_what_is_called_is_named_with_its_class():
+    said = refusal(lambda x, t: np.sum(t[0](x)), X, np.array([np.sin, np.cos], dtype=object))
+
+    assert "cannot tell which function" in said
+
+
+def test_a_refusal_inside_the_standard_library_stands_at_the_users_call():
+    def f(x):
+        return statistics.NormalDist(x, 1.0).pdf(0.3) + len(string.capwords("a b"))
+
+    said = refusal(f, 0.5)
+
+    assert "test_refusals.py" in said.splitlines()[1]
+    assert "statistics.py" not in said.splitlines()[1]
+
+
+def test_a_closure_for_a_solver_gets_a_remedy_that_can_be_followed():
+    integrate = pytest.importorskip("scipy.integrate")
+
+    def f(x):
+        return integrate.quad(lambda t: t * x[0], 0, 1)[0]
+
+    said = refusal(f)
+
+    assert "@srcad.rules.adjoint(solve)" in said
