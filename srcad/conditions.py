@@ -274,7 +274,9 @@ class Conditions:
         columns = ", ".join(self.expression(self.source(s)) for s in repeated)
         self.constants[self._own("columns")] = columns_of
         names = ", ".join([*items.values(), ""])
-        self.add(f"[1 for {names} in {self._own('columns')}({columns}) if not {test}] == []")
+        rows = self.fresh("c")  # named outside: what is gone through must not name anything
+        self.add(f"({rows} := {self._own('columns')}({columns})) is not None")
+        self.add(f"[1 for {names} in {rows} if not {test}] == []")
 
     def source(self, symbol: Symbol) -> Path:
         """Where a symbol is read."""
