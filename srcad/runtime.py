@@ -262,3 +262,13 @@ def numeric(value: Any, *, sparse: bool = False) -> None:
             "or make the object in the differentiated function itself",
         ),
     )
+
+
+def no_array(value: Any) -> None:
+    """Refuse to change an array in place of which nobody knows who else holds it."""
+    if isinstance(value, np.ndarray):
+        raise MutationError(
+            "cannot tell whose array is changed in place",
+            why="it comes from a call that srcad does not read, and may go by other names, too.",
+            help=("take a copy of it first:  y = np.array(y)", "or write it out:  y = y + other"),
+        )

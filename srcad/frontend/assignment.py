@@ -22,16 +22,16 @@ from srcad.frontend.boxes import (
     Stale,
     Static,
     TupleBox,
-    values_of,
 )
 from srcad.frontend.choices import choose
 from srcad.frontend.containers import extend, is_container, is_list, set_item, update
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import spread
+from srcad.frontend.meanings import Special, meaning
 from srcad.frontend.objects import of_augmented, set_attribute
 from srcad.frontend.operators import BINARY, operate
-from srcad.frontend.questions import is_of_users
+from srcad.frontend.outside import changed
 from srcad.frontend.rooms import each, stores
 from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.storage import is_array
@@ -263,43 +263,23 @@ def augment(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
         return stores.augment_name(s, old, operation, value)
     else:
         own = of_augmented(s, operation, old, value)
-        own = _of_unknown(s, operation, old, value) if own is None else own
+        own = changed(s, operation, old, value) if own is None else own
         return operate(s, operation, old, value) if own is None else own
     return None
 
 
-def _of_unknown(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
-    """``old op= value`` of what only the call knows: it may be a number, or an array of many names.
+def _in_place(operation: Any) -> Special:
+    """What ``operator.iadd(a, b)`` means: ``a += b``, and it returns `a`."""
 
-    None where that makes no difference.
-    """
-    in_place = getattr(operator, f"i{operation.__name__.strip('_')}")
-    if isinstance(old, Static) and isinstance(old.value, frozenset | set):
-        if sum(held is old for _, held in s.reachable()) > 1:
-            _refuse_unknown(s, "a set that goes by another name, too, would change under it.")
-        return None
-    if isinstance(old, Static) and is_of_users(old):
-        if hasattr(type(old.value), f"__{in_place.__name__}__"):
-            _refuse_unknown(s, "an object from outside may change.")
-        return None
-    if not isinstance(old, Value) or not isinstance(old.type, Opaque) or s.is_active(old):
-        return None
-    if not s.is_active(value):
-        return s.box(s.emit(in_place, old, value, effect=True))
-    others = [b for _, b in s.reachable() if any(map(_is_unknown, values_of(b)))]
-    if len(others) > 1:
-        _refuse_unknown(s, "it may be an array that goes by another name, too.")
-    return None
+    def special(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box | None:
+        if len(args) != 2:
+            return None
+        with s.kept(args[0]) as kept:
+            new = augment(s, operation, args[0], args[1])
+            return kept.box if new is None else new
+
+    return special
 
 
-def _is_unknown(value: Value) -> bool:
-    return isinstance(value.type, Opaque) and value.type.cls is None
-
-
-def _refuse_unknown(s: Session, why: str) -> NoReturn:
-    s.refuse(
-        errors.MutationError,
-        "cannot tell what is changed in place here",
-        why=why,
-        help=("write it out:  y = y + other",),
-    )
+for _operation in BINARY.values():
+    meaning(getattr(operator, f"i{_operation.__name__.strip('_')}"))(_in_place(_operation))

@@ -13,6 +13,7 @@ from srcad.frontend.inactive import handed_out
 from srcad.frontend.known import raises
 from srcad.frontend.names import box_of_object, is_library
 from srcad.frontend.objects import is_readable
+from srcad.frontend.outside import before_method
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
@@ -78,6 +79,7 @@ def call_value(s: Session, callee: Value, args: tuple[Box, ...], kwargs: dict[st
     """Call what is there at the call only."""
     if isinstance(callee.type, Opaque) and not s.is_active(*args, *kwargs.values()):
         handed_out(s, callee.type.cls, (*args, *kwargs.values()))
+        before_method(s, callee)
         return s.box(s.emit(primitives.apply, callee, *args, kwargs=kwargs, effect=True))
     if isinstance(callee.type, Numeric):
         raises(s, TypeError, "a number or array is not callable")

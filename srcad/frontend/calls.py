@@ -52,7 +52,13 @@ from srcad.frontend.functions import (
 )
 from srcad.frontend.generators import made
 from srcad.frontend.genexps import parts_in_order
-from srcad.frontend.inactive import handed_out, may_write_arrays, put_into_objects
+from srcad.frontend.inactive import (
+    MOVING,
+    call_method_of,
+    handed_out,
+    may_write_arrays,
+    put_into_objects,
+)
 from srcad.frontend.iterating import gone_through
 from srcad.frontend.known import raises, spread
 from srcad.frontend.listed import as_arrays, asked_at_once, items_of_split
@@ -72,9 +78,6 @@ from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.rules import registry
 from srcad.types import Opaque
-
-# Builtins whose every call does, or makes, something of its own.
-MOVING: frozenset[Any] = frozenset({iter, next, open, input, object, setattr, delattr})
 
 
 @lowers(ast.Call)
@@ -112,7 +115,7 @@ def invoke(s: Session, callee: Box, args: tuple[Box, ...], kwargs: dict[str, Box
             with surrounded(s, local.around):
                 return _inline(s, local, args, kwargs)
         case RecordBox():
-            return _called_object(s, callee, args, kwargs)
+            return invoke(s, attribute(s, callee, "__call__"), args, kwargs)
         case MethodBox():
             return _invoke_method_of_either(s, callee, args, kwargs)
         case Static():
@@ -130,13 +133,6 @@ def invoke(s: Session, callee: Box, args: tuple[Box, ...], kwargs: dict[str, Box
                 why="it is not a function.",
                 help=("call a function",),
             )
-
-
-def _called_object(
-    s: Session, callee: RecordBox, args: tuple[Box, ...], kwargs: dict[str, Box]
-) -> Box:
-    bound = attribute(s, callee, "__call__")
-    return invoke(s, bound, args, kwargs)
 
 
 def _inline(s: Session, callee: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
@@ -272,12 +268,14 @@ def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     active = s.is_active(*args, *kwargs.values()) or closure_is_active(s, args, kwargs)
     if s.frame.trusted and python and not is_library(function):
         return _inline(s, callee_of(s, function, callee.path), args, kwargs)
-    if not active and (not python or is_library(function) or not makes_functions(function)):
+    call_method = call_method_of(function)
+    writes = call_method and may_write_arrays(call_method, (*args, *kwargs.values()))
+    left = not python or is_library(function) or not makes_functions(function)
+    if not active and left and not writes:
         return _inactive(s, callee, args, kwargs)
     if python and not is_library(function):
         return _inline(s, callee_of(s, function, callee.path), args, kwargs)
-    call_method = type(function).__call__
-    if isinstance(call_method, types.FunctionType) and not isinstance(function, type):
+    if call_method is not None:
         path = below(callee.path, ("attr", "__call__"), ("attr", "__func__"))
         if path is not None:
             s.guard(path, "code", call_method)
@@ -331,7 +329,10 @@ def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[
     elif isinstance(function, type) and (not pure or function is types.MappingProxyType):
         handed_out(s, function, (*args, *kwargs.values()))
         type_ = Opaque(function)
-    return s.box(s.emit(function, *args, kwargs=kwargs, effect=not pure, type=type_))
+    result = s.emit(function, *args, kwargs=kwargs, effect=not pure, type=type_)
+    if is_library(function):
+        s.inactive.unknown.discard(result)
+    return s.box(result)
 
 
 def missing_rule(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:

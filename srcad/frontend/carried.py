@@ -26,6 +26,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.either import Either
 from srcad.frontend.noting import layout
+from srcad.frontend.owners import with_beginnings
 from srcad.frontend.scope import Env, Session
 from srcad.frontend.storage import (
     Origin,
@@ -33,7 +34,6 @@ from srcad.frontend.storage import (
     note_laid_out,
     origin,
     realised,
-    with_beginnings,
 )
 from srcad.frontend.surroundings import same_parts
 from srcad.ir.core import Value

@@ -138,7 +138,7 @@ def ask_the_other(s: Session, left: Box, right: Box, reflected: str) -> None:
         return
     if not isinstance(other, Value) or not isinstance(other.type, Opaque):
         return
-    if s.inactive.left and not s.inactive.are_read and not s.inactive.are_asked:
+    if s.inactive.may_open:
         s.inactive.is_open = True
         s.refuse(
             errors.UnsupportedTypeError,

@@ -7,6 +7,7 @@ from typing import Any
 
 from srcad import errors
 from srcad.frontend.boxes import UNBOUND, Box, FunctionBox, Path
+from srcad.ir.builder import Builder
 from srcad.ir.core import NONE, Location, Value
 from srcad.records import dataclass, field
 
@@ -95,9 +96,22 @@ class Inactive:
     """Calls through which no derivative flows: whether they are read, and whether one was not.
 
     What such a call returns is unknown where it matters (`is_open`), or asked there in the call.
+    `unknown` are results that others may hold, `used` what was computed with, `items` what was read
+    out of something unknown, `handed` what was given to calls that may keep it; `outermost` is the
+    block that runs once a call.
     """
 
     are_read: bool = False
     are_asked: bool = False
     left: bool = False
     is_open: bool = False
+    unknown: set[Value] = field(default_factory=set)
+    used: set[Value] = field(default_factory=set)
+    items: set[Value] = field(default_factory=set)
+    handed: set[Value] = field(default_factory=set)
+    outermost: Builder | None = None
+
+    @property
+    def may_open(self) -> bool:
+        """Whether reading the calls that were left may tell more."""
+        return self.left and not self.are_read and not self.are_asked

@@ -23,6 +23,16 @@ _READERS = (operator.itemgetter, operator.attrgetter, Counter)
 _COPYING = frozenset({"builtins", "numpy", "fractions", "decimal", "array"})
 
 
+# Builtins whose every call does, or makes, something of its own.
+MOVING: frozenset[Any] = frozenset({iter, next, open, input, object, setattr, delattr})
+
+
+def call_method_of(function: Any) -> FunctionType | None:
+    """What the class of an object, if it is one of the user's, does when the object is called."""
+    found = None if isinstance(function, type) else type(function).__call__
+    return found if isinstance(found, FunctionType) else None
+
+
 def may_write_arrays(function: FunctionType, given: Iterable[Box]) -> bool:
     """Whether a function may write into an array among its arguments, as far as its text tells."""
     values = (v for box in given for v in inner_values(box))

@@ -212,8 +212,7 @@ _HEAPS = ("heappush", "heappop", "heapify", "heappushpop", "heapreplace")
 
 @meaning_in("heapq", *_HEAPS)
 @meaning_in("bisect", "insort", "insort_left", "insort_right")
-@meaning(operator.setitem, operator.delitem, operator.iconcat, operator.iadd, operator.imul)
-@meaning(operator.isub, operator.iand, operator.ior, operator.ixor)
+@meaning(operator.setitem, operator.delitem, operator.iconcat)
 def writes(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """Functions of the library that write into the list they are given."""
     if next((p for a in args for p in mutable_parts(a)), None) is None:

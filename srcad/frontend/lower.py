@@ -113,7 +113,7 @@ class Lowered:
 
 def session_for(facts: Facts, **given: Any) -> Session:
     """A session with all the forms of the language."""
-    return Session(
+    made = Session(
         facts,
         invoke=calls.invoke,
         read_body=read_body,
@@ -123,6 +123,8 @@ def session_for(facts: Facts, **given: Any) -> Session:
         shuffle=lambda *given: writing.shuffle(*given),
         **given,
     )
+    made.inactive.outermost = made.builder
+    return made
 
 
 def lower(

@@ -23,11 +23,13 @@ from srcad.frontend.places import Step, is_number_index
 from srcad.frontend.storage import BUILDERS, LIST_STORES, READ_ONLY, Origin, is_array, origin
 from srcad.ir import primitives
 from srcad.ir.apart import parts_of
-from srcad.ir.core import Arg, Atom, Const, Display, Value, values_in
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value, values_in
 from srcad.ir.infer import is_elementwise
 from srcad.ir.memory import (
     ALWAYS_VIEWS,
+    IN_PLACE,
     LAYOUT_VIEWS,
+    OPERATORS,
     has_storage,
     is_one_of,
     keeps_an_axis,
@@ -35,7 +37,7 @@ from srcad.ir.memory import (
     reads_a_copy,
     reads_a_view,
 )
-from srcad.types import Numeric, Shape, resolved
+from srcad.types import OPAQUE, Numeric, Opaque, Shape, resolved
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session
@@ -45,6 +47,7 @@ _LAID_OUT_ALIKE = frozenset(
     {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.array, np.astype}
 )
 _C_ORDER, _F_ORDER = Const("C"), Const("F")
+_PARTS = (operator.getitem, primitives.field)
 _PURE_PARTS = frozenset({len, primitives.shape, primitives.is_, primitives.contains})
 _COMPACT: frozenset[Any] = frozenset(
     {np.zeros, np.ones, np.empty, np.full, np.arange, np.linspace, np.eye, np.identity, np.outer,
@@ -60,15 +63,24 @@ def note(
     result: Value,
 ) -> None:
     """Note whose memory the result of a call is."""
+    _note_use(s, target, args, s.builder.ops[-1])
     if not has_storage(result):
         return
     first = args[0] if args else None
     if is_array(first) and _note_view(s, target, args, kwargs, result):
         return
-    if makes_new_array(target, result.type, args, kwargs) or is_one_of(target, _PURE_PARTS):
+    drawn = target is primitives.apply and is_array(result)  # the only such results of a known type
+    if (
+        drawn
+        or makes_new_array(target, result.type, args, kwargs)
+        or is_one_of(target, _PURE_PARTS)
+    ):
         _note_new(s, target, args, kwargs, result)
         return
-    values = [v for arg in (*args, *(a for _, a in kwargs)) for v in values_in(arg)]
+    if isinstance(result.type, Opaque) and is_one_of(target, OPERATORS):
+        return
+    shown = args[:1] if is_one_of(target, IN_PLACE) else (*args, *(a for _, a in kwargs))
+    values = [v for arg in shown for v in values_in(arg)]
     held = frozenset().union(*(origin(s, v).everything for v in values))
     if is_one_of(target, LIST_STORES) and isinstance(first, Value):
         parent = origin(s, first)
@@ -78,6 +90,26 @@ def note(
         s.origins[result] = Origin(frozenset({result}), (), held)
     elif held:
         s.origins[result] = Origin(held | {result}, None)
+
+
+def _note_use(s: Session, target: Any, args: tuple[Arg, ...], op: Op) -> None:
+    """Note what is computed with, and what is given to a call that may keep it."""
+    if target in _PARTS and _is_object(args[0]):
+        s.inactive.unknown.add(op.results[0])
+    if isinstance(op, Call) and op.effect:
+        s.inactive.handed.update(v for v in op.operands if has_storage(v))
+        if op.result.type == OPAQUE and not is_one_of(target, IN_PLACE):
+            s.inactive.unknown.add(op.result)
+    elif target is operator.getitem and not is_array(args[0]):
+        if not (isinstance(args[1], Const) and isinstance(args[1].value, str)):
+            s.inactive.items.add(op.results[0])  # it may be a number that is read again
+    elif target is not primitives.field:
+        s.inactive.used.update(v for v in op.operands if has_storage(v))
+
+
+def _is_object(arg: Arg) -> bool:
+    """Whether an argument is an object of a known class, which may hold what was put into it."""
+    return isinstance(arg, Value) and isinstance(arg.type, Opaque) and arg.type.cls is not None
 
 
 def _note_new(

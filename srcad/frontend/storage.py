@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from srcad import errors
+from srcad import errors, runtime
 from srcad.frontend.boxes import (
     Box,
     Done,
@@ -26,6 +26,13 @@ from srcad.frontend.boxes import (
     mapped,
 )
 from srcad.frontend.either import chosen_again
+from srcad.frontend.owners import (
+    ask_whose,
+    check_owner,
+    is_captured,
+    is_unowned,
+    with_beginnings,
+)
 from srcad.frontend.places import Step, are_disjoint
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Value
@@ -174,7 +181,7 @@ def realised(s: Session, root: Value, steps: Sequence[Step], hint: str | None = 
 
 def overwritten(s: Session, old: Value, new: Value) -> None:
     """An array of which nothing is known beyond its value got a new version: others are stale."""
-    _check_owner(s, origin(s, old).objects)
+    check_owner(s, origin(s, old).objects)
     s.origins[new] = Origin(frozenset({new}))
     s.laid_as[new] = Step(primitives.identity), (old,)
     _follow(s, origin(s, old).objects, {old: new}, None, ())
@@ -189,14 +196,18 @@ def written_in_part(s: Session, value: Value) -> None:
 def perhaps_written(s: Session, value: Value) -> None:
     """What may be a number, which stays as it is, or an array, which has changed, is stale."""
     objects = origin(s, value).objects
-    _check_owner(s, objects)
+    if is_doubtful(s, value):
+        ask_whose(s)
+        s.emit(runtime.no_array, value, effect=True)
+        return
+    check_owner(s, objects)
     _follow(s, objects, {}, None, ())
 
 
 def rewritten(s: Session, old: Value, new: Value, place: tuple[Step, ...]) -> None:
     """An array (`old`, by itself) got a new version: everything that shows it follows."""
     found = origin(s, old)
-    _check_owner(s, found.objects)
+    check_owner(s, found.objects)
     s.origins[new] = found
     s.laid_as[new] = Step(primitives.identity), (old,)
     _follow(s, found.objects, {old: new}, new, place)
@@ -227,29 +238,17 @@ def bases(s: Session, value: Value) -> Iterator[tuple[Value, tuple[Step, ...]]]:
         yield value, steps
 
 
-def _check_owner(s: Session, objects: frozenset[Value]) -> None:
-    captured = {c.value: c for c in s.captures}
-    for object_ in with_beginnings(s, objects):
-        if object_ in captured or _is_captured(s, object_):
-            s.refuse(
-                errors.MutationError,
-                "cannot write into an array from outside the function",
-                why="a global or enclosing array would change with every gradient.",
-                help=("write into a copy:  y = y.copy()", "or pass the array as an argument"),
-            )
-        s.written_objects.append(object_)
-    for object_ in objects:
-        s.note_write(object_)
+def is_doubtful(s: Session, value: Value) -> bool:
+    """Whether names that are not known here may show the memory of a value."""
+    return any(is_unowned(s, one) for one in with_beginnings(s, origin(s, value).everything))
 
 
-def with_beginnings(s: Session, objects: frozenset[Value]) -> frozenset[Value]:
-    """The arrays, and those that they may have been before a loop or a choice."""
-    return objects.union(*(s.began.get(one, frozenset()) for one in objects))
-
-
-def _is_captured(s: Session, object_: Value) -> bool:
-    path = s.paths.get(object_)
-    return path is not None and path[0][0] != "param"
+def is_outside(s: Session, value: Value) -> bool:
+    """Whether calls that are not read may know the memory of a value."""
+    everything = with_beginnings(s, origin(s, value).everything)
+    if any(is_unowned(s, one) or is_captured(s, one) for one in everything):
+        return True
+    return any(not origin(s, one).everything.isdisjoint(everything) for one in s.inactive.handed)
 
 
 def _follow(

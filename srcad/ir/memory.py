@@ -14,13 +14,18 @@ from srcad import runtime
 from srcad.ir.core import Arg, Atom, Const, Display, Routine
 from srcad.types import Fixed, Numeric, TupleOf, Type
 
-_OPERATORS = frozenset(
+OPERATORS = frozenset(
     {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
      operator.pow, operator.neg, operator.invert, operator.abs, operator.matmul, operator.and_,
      operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le,
      operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len, builtins.float,
      builtins.int, builtins.bool, builtins.round, builtins.range, runtime.like, runtime.laid_out,
      runtime.stays, runtime.rounded}
+)  # fmt: skip
+IN_PLACE = frozenset(
+    {operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv,
+     operator.imod, operator.ipow, operator.imatmul, operator.iand, operator.ior, operator.ixor,
+     operator.ilshift, operator.irshift}
 )  # fmt: skip
 # NumPy functions whose result is always new memory.
 _FRESH_NAMES = (
@@ -78,7 +83,7 @@ def makes_new_array(
         return "out" not in names
     if isinstance(target, Routine):
         return False
-    if is_one_of(target, _OPERATORS):
+    if is_one_of(target, OPERATORS):
         return True
     module = module_of(target)
     if module == "math":

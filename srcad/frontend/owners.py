@@ -1,0 +1,64 @@
+"""Whose an array is that is written into: the function's own, or one that others hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from srcad import errors
+from srcad.ir.core import Value
+
+if TYPE_CHECKING:
+    from srcad.frontend.scope import Session
+
+
+def check_owner(s: Session, objects: frozenset[Value]) -> None:
+    """Refuse to write into arrays that others hold; note which are written into."""
+    for object_ in with_beginnings(s, objects):
+        if is_unowned(s, object_):
+            ask_whose(s)
+            refuse_shared(s)
+        if is_captured(s, object_):
+            s.refuse(
+                errors.MutationError,
+                "cannot write into an array from outside the function",
+                why="a global or enclosing array would change with every gradient.",
+                help=("write into a copy:  y = y.copy()", "or pass the array as an argument"),
+            )
+        s.written_objects.append(object_)
+    for object_ in objects:
+        s.note_write(object_)
+
+
+def with_beginnings(s: Session, objects: frozenset[Value]) -> frozenset[Value]:
+    """The arrays, and those that they may have been before a loop or a choice."""
+    return objects.union(*(s.began.get(one, frozenset()) for one in objects))
+
+
+def is_captured(s: Session, object_: Value) -> bool:
+    """Whether an object is one from outside the function, and no argument."""
+    path = s.paths.get(object_)
+    return (path is not None and path[0][0] != "param") or any(
+        c.value is object_ for c in s.captures
+    )
+
+
+def is_unowned(s: Session, object_: Value) -> bool:
+    """Whether only the call knows what an object is, and who else holds it."""
+    return object_ in s.inactive.unknown
+
+
+def ask_whose(s: Session) -> None:
+    """Have the calls that were left as they stand read, once, since it matters what they return."""
+    if s.inactive.may_open:
+        s.inactive.is_open = True
+        refuse_shared(s)
+
+
+def refuse_shared(s: Session) -> NoReturn:
+    """Refuse to write into what others may hold."""
+    s.refuse(
+        errors.MutationError,
+        "cannot tell whose array is changed in place here",
+        why="it comes from a call that srcad does not read, and may go by other names, too.",
+        help=("take a copy of it first:  y = np.array(y)", "or write it out:  y = y + other"),
+    )
