@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from srcad.identifiers import member, plain, quoted
 from srcad.overlaps import backward_axes
 from srcad.paths import EACH, Path, follow, is_filled, read
 from srcad.request import code_of
@@ -22,7 +23,7 @@ from srcad.types import (
 _NOTHING = object()
 _BOUND: dict[str, Any] = {
     "type": type, "len": len, "tuple": tuple, "list": list, "dict": dict, "float": float,
-    "int": int, "ndarray": np.ndarray, "memmap": np.memmap, "follow": follow,
+    "int": int, "ndarray": np.ndarray, "memmap": np.memmap, "follow": follow, "getattr": getattr,
     "code_of": code_of, "errors": (AttributeError, LookupError, TypeError, ValueError),
 }  # fmt: skip
 
@@ -37,10 +38,14 @@ class Conditions:
     """
 
     def __init__(
-        self, parameters: list[str], function: Any, by_code: Mapping[Path, CodeType | None]
+        self,
+        parameters: list[str],
+        function: Any,
+        by_code: Mapping[Path, CodeType | None],
+        name: str = "",
     ) -> None:
         self.prefix = "_"
-        while any(name.startswith(self.prefix) for name in parameters):
+        while any(taken.startswith(self.prefix) for taken in (*parameters, name)):
             self.prefix += "_"
         self.function = function
         self.by_code = by_code
@@ -72,6 +77,10 @@ class Conditions:
             self.constants[name] = value
         return name
 
+    def attribute(self, holder: str, name: str) -> str:
+        """How an attribute is read, whatever its name."""
+        return member(holder, name, self._own("getattr"))
+
     def _own(self, name: str) -> str:
         return self.prefix + name
 
@@ -88,7 +97,7 @@ class Conditions:
         inner = self._named(tuple(before)) if before else self._own("function")
         match kind:
             case "attr":
-                return f"{inner}.{key}"
+                return self.attribute(inner, key)
             case "item":
                 return f"{inner}[{self.constant(key)}]"
             case "shape":
@@ -124,25 +133,26 @@ class Conditions:
         at_root = code is None
         match kind:
             case "global":
-                builtin = getattr(builtins, key, _NOTHING)
+                builtin = getattr(builtins, plain(key), _NOTHING)
                 space = f"{holder}.__globals__"
                 if at_root:
                     space = self._prepared("space", f"{holder}.__globals__")
                 if builtin is _NOTHING:
-                    return f"{space}[{key!r}]"
-                return f"{space}.get({key!r}, {self.constant(builtin)})"
+                    return f"{space}[{quoted(key)}]"
+                return f"{space}.get({quoted(key)}, {self.constant(builtin)})"
             case "module":
-                return f"{self.constant(sys.modules)}[{key!r}]"
+                return f"{self.constant(sys.modules)}[{quoted(key)}]"
             case "cell":
                 names = (code or self.function.__code__).co_freevars
-                cell = f"{holder}.__closure__[{names.index(key)}]"
+                number = names.index(key)
+                cell = f"{holder}.__closure__[{number}]"
                 if at_root:
-                    cell = self._prepared(f"cell_{key}", cell)
+                    cell = self._prepared(f"cell{number}", cell)
                 return f"{cell}.cell_contents"
             case "default":
                 return f"{holder}.__defaults__[{key}]"
             case "kwdefault":
-                return f"{holder}.__kwdefaults__[{key!r}]"
+                return f"{holder}.__kwdefaults__[{quoted(key)}]"
         raise KeyError(kind)
 
     def _prepared(self, stem: str, expression: str) -> str:
@@ -175,7 +185,7 @@ class Conditions:
 
     def class_name(self, cls: type) -> str:
         """The name by which the text calls a class."""
-        own = self._own(cls.__name__)
+        own = self._own(plain(cls.__name__))
         return own if self.constants.get(own) is cls else self.constant(cls)
 
     def inner(self) -> Conditions:
@@ -214,11 +224,11 @@ class Conditions:
         """Whether something still is there, or still is not."""
         match kind:
             case "has":
-                return f"{self.constant(hasattr)}({first}, {expected!r})"
+                return f"{self.constant(hasattr)}({first}, {quoted(expected)})"
             case "lacks":
-                return f"not {self.constant(hasattr)}({first}, {expected!r})"
+                return f"not {self.constant(hasattr)}({first}, {quoted(expected)})"
             case "unset":
-                return f"{expected!r} not in {first}"
+                return f"{quoted(expected)} not in {first}"
             case "empty":
                 return f"not {self.constant(is_filled)}({first})"
         raise KeyError(kind)

@@ -27,7 +27,6 @@ so that one frame stands between the user and an error, and errors of generated 
 from __future__ import annotations
 
 import inspect
-import keyword
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import CodeType
@@ -35,6 +34,7 @@ from typing import Any
 
 from srcad.conditions import Conditions, guarded_code
 from srcad.frontend.guards import Guard
+from srcad.identifiers import is_name, quoted
 from srcad.ir.memory import type_has_storage
 from srcad.kinds import check
 from srcad.notes import add_note
@@ -115,30 +115,33 @@ def binder(
         result; the others what is to be called.
     """
     names = [p.name for p in parameters]
-    c = _conditions(pattern, names, function, rules)
+    name = _name_of(function)
+    c = _conditions(pattern, names, function, name, rules)
     inputs = ", ".join([*names, *(c.names[path] for path, _ in pattern.captures)])
-    text = _text(c, parameters, inputs, _name_of(function), head=head)
+    text = _text(c, parameters, inputs, name, head=head)
     own = {f"{c.prefix}{key}": value for key, value in _BOUND.items()}
     space: dict[str, Any] = {**c.constants, **own, "__name__": "srcad"}
-    exec(compile(text, f"<srcad dispatch {_name_of(function)}>", "exec"), space)
+    exec(compile(text, f"<srcad dispatch {name}>", "exec"), space)
     bind: Bind = space["bind"]
     return bind
 
 
-def _conditions(pattern: Pattern, names: list[str], function: Any, rules: int | None) -> Conditions:
+def _conditions(
+    pattern: Pattern, names: list[str], function: Any, name: str, rules: int | None
+) -> Conditions:
     """Everything that a pattern takes for granted, the quickest to fail first."""
     codes = {
         g.path: None if g.expected is None else guarded_code(g.expected)
         for g in pattern.guards
         if g.kind == "code"
     }
-    c = Conditions(names, function, codes)
+    c = Conditions(names, function, codes, name)
     c.assumptions = list(pattern.assumptions)
     c.ordered = frozenset(("param", name) for name in pattern.ordered)
     if len(pattern.assumptions) > 1:
         c.quick = []
-    for name, type_ in zip(names, pattern.types, strict=True):
-        check(c, type_, name, (("param", name),))
+    for parameter, type_ in zip(names, pattern.types, strict=True):
+        check(c, type_, parameter, (("param", parameter),))
     if pattern.written and len(names) > 1:
         found = f"{c.constant(overlapping)}(({', '.join(names)}), {c.constant(pattern.written)})"
         c.add(f"{found} == {c.constant(pattern.overlaps)}")
@@ -204,7 +207,7 @@ def _text(
         *(f"    {line}" for line in c.setup),
         f"    def {name}({header}):",
         *(f"        {line}" for line in body),
-        f"    {name}.__qualname__ = {name!r}",
+        f"    {name}.__qualname__ = {quoted(name)}",
         f"    return {name}",
     ]
     return "\n".join(lines)
@@ -247,8 +250,8 @@ def _defaults(parameters: Iterable[inspect.Parameter], prefix: str) -> list[str]
     for parameter in parameters:
         if parameter.default is not parameter.empty:
             name = parameter.name
-            lines += [f"if {name} is {prefix}missing:",
-                      f"    {name} = {prefix}default({prefix}function, {name!r})"]  # fmt: skip
+            default = f"{prefix}default({prefix}function, {quoted(name)})"
+            lines += [f"if {name} is {prefix}missing:", f"    {name} = {default}"]
     return lines
 
 
@@ -267,8 +270,8 @@ def default_now(function: Any, name: str) -> Any:
 
 def _name_of(function: Any) -> str:
     name = getattr(function, "__name__", "")
-    usable = type(name) is str and name.isidentifier() and name.isascii()
-    return name if usable and not keyword.iskeyword(name) and not name.startswith("__") else "f"
+    usable = is_name(name) and name.isascii() and not name.startswith("__")
+    return str(name) if usable else "f"
 
 
 _BOUND: dict[str, Any] = {

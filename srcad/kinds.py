@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from srcad.conditions import Conditions
+from srcad.identifiers import quoted
 from srcad.paths import EACH, Path
 from srcad.signature import is_number
 from srcad.types import Fixed, ListOf, Numeric, Opaque, TupleOf, Type, Undefined
@@ -87,9 +88,9 @@ def _structure(c: Conditions, type_: Any, first: str, name: str, path: Path) -> 
     for position, (key, item) in enumerate(zip(keys, type_.items, strict=True)):
         if fields and not issubclass(cls, tuple):
             c.risky = True
-            expression = f"{name}.{key}"
+            expression = c.attribute(name, key)
         else:
-            index = repr(key) if type(key) in (int, str) else c.constant(key)
+            index = quoted(key) if type(key) is str else c.constant(key)
             expression = f"{name}[{position if fields else index}]"
         check(c, item, expression, (*path, ("attr" if fields else "item", key)))
 

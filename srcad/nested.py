@@ -26,6 +26,7 @@ from srcad.frontend.boxes import (
 from srcad.frontend.names import box_of_object
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import Origin, origin
+from srcad.identifiers import printable
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Call, Function, Op, Value, free_values
 from srcad.passes.substitute import substituted_block
@@ -294,7 +295,7 @@ def _name(function: Box) -> str:
         case FunctionBox():
             return function.name
         case Static(value=value):
-            return str(getattr(value, "__name__", "f"))
+            return printable(getattr(value, "__name__", "f"))
         case BoundBox(function=inner):
             return _name(inner)
         case _:

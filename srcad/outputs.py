@@ -9,6 +9,7 @@ import numpy as np
 
 from srcad import runtime
 from srcad.errors import NonScalarOutputError, UnsupportedTypeError
+from srcad.identifiers import is_name
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Atom, Block, Call, Const, Function, Value, walk
@@ -72,7 +73,7 @@ def describe_result(type_: Type, y: Atom) -> str:
 def not_scalar(function: Function, result: str) -> NonScalarOutputError:
     """The refusal of a result that is not one real number."""
     name = function.name
-    called = name if name.isidentifier() else "f"
+    called = name if is_name(name) else "f"
     return NonScalarOutputError(
         f"the gradient needs one real number, and {name!r} returns {result}",
         where=function.where,

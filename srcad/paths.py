@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from srcad.identifiers import printable, shown
+
 Step = tuple[Any, ...]
 Path = tuple[Step, ...]
 
@@ -86,15 +88,15 @@ def spelled(path: Path) -> str:
     for kind, *key in path:
         match kind:
             case "attr":
-                text = f"{text}.{key[0]}" if text else str(key[0])
+                text = f"{text}.{printable(key[0])}" if text else printable(key[0])
             case "item":
-                text = f"{text}[{key[0]!r}]"
+                text = f"{text}[{shown(key[0])}]"
             case "each":
                 text = f"{text}[...]"
             case "default" | "kwdefault":
                 text = f"a default of {text}"
             case _:
-                text = str(key[0])
+                text = printable(key[0])
     return text
 
 

@@ -27,6 +27,7 @@ from srcad.frontend.guards import Guard
 from srcad.frontend.lower import Lowered
 from srcad.frontend.source import definition
 from srcad.guesses import guessed
+from srcad.identifiers import is_name, label, shown
 from srcad.ir.core import Function, Value
 from srcad.lowering import lower_callable
 from srcad.nested import transforms
@@ -185,7 +186,7 @@ def refuse_inert(
                 help="join entries in arrays, or in dicts inside the dict",
             )
         if isinstance(type_, Opaque):
-            kind = type_.cls.__name__ if type_.cls else "object"
+            kind = label(type_.cls) if type_.cls else "object"
             raise UnsupportedTypeError(
                 f"argument {name!r} of {made.name!r} is a {kind}, which has no derivative",
                 where=made.where,
@@ -193,7 +194,7 @@ def refuse_inert(
                 help="pass its numbers as an array:  np.asarray(x, float)",
             )
         if isinstance(type_, Fixed):
-            why = f"it is {type_.value!r}, which is no number."
+            why = f"it is {shown(type_.value)}, which is no number."
         elif isinstance(type_, Numeric) and type_.kind in "iu":
             why = "it is an integer that is used only as a count, an index or in comparisons."
         else:
@@ -227,7 +228,7 @@ def _joined(product: Product, made: Function, request: Request) -> Callable[...,
 
 def _name(product: Product, request: Request) -> str:
     kind = "elementwise_grad" if request.summed else request.mode
-    name = product.name if product.name.isidentifier() else "f"
+    name = product.name if is_name(product.name) else "f"
     return f"{kind}_{name}"
 
 
@@ -246,7 +247,7 @@ def _pullback(
     """A function of the arguments that returns the value and the pullback."""
     halves = split(made)
     primal, adjoint = halves.primal, halves.adjoint
-    name = product.name if product.name.isidentifier() else "f"
+    name = product.name if is_name(product.name) else "f"
     first = emit(finished(primal, own=(0,)), name=f"{name}_primal")
     second = emit(finished(adjoint, own=range(len(wrt))), name=f"{name}_adjoint")
     product.adjoint = adjoint

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Literal
 
-from srcad.errors import WrtError
+from srcad.errors import SourceUnavailableError, WrtError
+from srcad.identifiers import is_name, plain, quoted, shown
 from srcad.records import dataclass
 
 Mode = Literal["grad", "value_and_grad", "pullback"]
@@ -83,10 +84,10 @@ def _place(function: Any, parameters: Sequence[Parameter], entry: int | str) -> 
         return Place(names.index(entry))
     if type(entry) is int and -len(names) <= entry < len(names):
         return Place(entry % len(names))
-    shown = ", ".join(f"{k}: {name!r}" for k, name in enumerate(names))
+    given = ", ".join(f"{k}: {name!r}" for k, name in enumerate(names))
     raise WrtError(
-        f"wrt={entry!r} is no parameter of {name_of(function)!r}",
-        why=f"its parameters are {shown}." if names else "it has no parameters.",
+        f"wrt={shown(entry)} is no parameter of {name_of(function)!r}",
+        why=f"its parameters are {given}." if names else "it has no parameters.",
         help="name a parameter, or count from 0 (from the end with negative numbers)",
     )
 
@@ -96,15 +97,15 @@ def name_of(function: Any) -> str:
     """What a callable is called in messages and in generated code."""
     name = getattr(function, "__name__", None)
     if isinstance(name, str):
-        return name
+        return plain(name)
     inner = getattr(function, "func", None)
-    return name_of(inner) if inner is not None else type(function).__name__
+    return name_of(inner) if inner is not None else plain(type(function).__name__)
 
 
 def module_of(function: Any) -> str:
     """The module that a callable belongs to, or ''."""
     found = getattr(function, "__module__", None)
-    return found if isinstance(found, str) else ""
+    return plain(found) if isinstance(found, str) else ""
 
 
 def parameters_of(function: Any) -> tuple[Parameter, ...] | None:
@@ -118,6 +119,7 @@ def parameters_of(function: Any) -> tuple[Parameter, ...] | None:
         known = _PARAMETERS.get(key)
         if known is not None and known[0]() is function.__code__:
             return known[1]
+        _check_names(function.__code__)
         found = _without_values(inspect.signature(function, follow_wrapped=False))
         if len(_PARAMETERS) >= _MOST_SIGNATURES:
             _PARAMETERS.clear()
@@ -129,6 +131,17 @@ def parameters_of(function: Any) -> tuple[Parameter, ...] | None:
         return _without_values(inspect.signature(function, follow_wrapped=False))
     except (TypeError, ValueError):
         return None
+
+
+def _check_names(code: CodeType) -> None:
+    count = code.co_argcount + code.co_kwonlyargcount
+    for name in code.co_varnames[:count]:
+        if not is_name(name) and not name.startswith("."):  # the implicit one of a generator
+            raise SourceUnavailableError(
+                f"{quoted(code.co_name)} has a parameter that no 'def' can have: {quoted(name)}",
+                why="its code object was made by a program, not by the compiler of Python.",
+                help="write the function as a 'def'",
+            )
 
 
 _MOST_SIGNATURES = 4096

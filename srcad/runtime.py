@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from srcad.errors import MutationError, NonScalarOutputError, RuleError, UnsupportedTypeError
+from srcad.identifiers import dotted, label
 from srcad.types import ARRAY_CLASSES
 
 
@@ -230,7 +231,7 @@ def shuffled(generator: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
 def real_scalar(y: Any, name: str) -> None:
     """Refuse a result that is not one real number."""
     if isinstance(y, bool | np.bool_) or not isinstance(y, int | float | np.generic | np.ndarray):
-        kind = "None" if y is None else f"a {type(y).__name__}"
+        kind = "None" if y is None else f"a {label(type(y))}"
     elif isinstance(y, np.ndarray) and y.shape != ():
         kind = f"an array of shape {y.shape}"
     elif isinstance(y, np.generic | np.ndarray) and y.dtype.kind not in "fiu":
@@ -242,7 +243,8 @@ def real_scalar(y: Any, name: str) -> None:
         why="a gradient belongs to one number; several outputs have a jacobian.",
         help=(
             "reduce it to one number:  return np.sum(...)",
-            f"or seed the outputs yourself:  y, back = srcad.pullback({name}, ...);  back(y_bar)",
+            "or seed the outputs yourself:  "
+            f"y, back = srcad.pullback({dotted(name)}, ...);  back(y_bar)",
         ),
     )
 
@@ -255,7 +257,7 @@ def numeric(value: Any, *, sparse: bool = False) -> None:
     if sparse and cls.__module__.startswith("scipy.sparse"):
         return
     raise UnsupportedTypeError(
-        f"cannot differentiate through an operation with a {cls.__name__!r}",
+        f"cannot differentiate through an operation with a {label(cls)!r}",
         why="only its class knows what the operation does.",
         help=(
             "make it an array first:  np.asarray(...)",

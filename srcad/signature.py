@@ -13,10 +13,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from types import FunctionType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
+from srcad.identifiers import plain, word
 from srcad.paths import EACH, Path
 from srcad.records import dataclass, is_record, record_fields
 from srcad.types import (
@@ -214,10 +215,10 @@ def _loose(value: Any) -> Type:
 
 
 def _symbol_name(source: Path) -> str:
-    words = [str(step[-1]) for step in source if step != EACH]
+    words = [word(step[-1]) for step in source if step != EACH]
     name = words[0]
-    for word, step in zip(words[1:], [s for s in source[1:] if s != EACH], strict=True):
-        name += f"_{word}" if step[0] == "shape" else word
+    for part, step in zip(words[1:], [s for s in source[1:] if s != EACH], strict=True):
+        name += f"_{part}" if step[0] == "shape" else part
     return name
 
 
@@ -265,11 +266,12 @@ def fields_of(cls: type) -> tuple[str, ...] | None:
     if issubclass(cls, tuple):
         fields = getattr(cls, "_fields", None)
         if isinstance(fields, tuple) and all(isinstance(name, str) for name in fields):
-            return cast("tuple[str, ...]", fields)
+            names = tuple(plain(name) for name in fields)
+            return names if all(hasattr(cls, name) for name in names) else None
         return None
     if issubclass(cls, np.ndarray | dict | list) or not is_record(cls):
         return None
-    return record_fields(cls)
+    return tuple(plain(name) for name in record_fields(cls))
 
 
 def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:

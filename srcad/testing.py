@@ -14,6 +14,7 @@ from srcad import rules
 from srcad.api import grad
 from srcad.compiled import plain
 from srcad.errors import OptionError
+from srcad.identifiers import member, shown
 from srcad.ir.primitives import build_dict, build_record
 from srcad.records import dataclass
 from srcad.request import Request, name_of, parameters_of, parameters_of_call
@@ -197,7 +198,21 @@ def _at(value: Any, steps: Steps) -> Any:
 
 
 def _spelled(steps: Steps) -> str:
-    return "".join(f".{key}" if step == "attr" else f"[{key!r}]" for step, key in steps)
+    """Where a leaf is, in a message."""
+    return "".join(f".{key}" if step == "attr" else f"[{shown(key)}]" for step, key in steps)
+
+
+def _read(whole: str, steps: Steps, space: dict[str, Any]) -> str:
+    """The expression of a leaf; `space` holds the keys that are no plain texts or numbers."""
+    for step, key in steps:
+        if step == "attr":
+            whole = member(whole, key)
+        elif type(key) in (int, str):
+            whole = f"{whole}[{shown(key)}]"
+        else:
+            space[f"key{len(space)}"] = key
+            whole = f"{whole}[key{len(space) - 1}]"
+    return whole
 
 
 def _replaced(value: Any, steps: Steps, leaf: Any) -> Any:
@@ -339,7 +354,7 @@ def _weighted_outputs(
     terms = []
     for k, (steps, leaf) in enumerate(found):
         space[f"w{k}"] = rng.uniform(0.5, 1.5, np.shape(leaf)) if np.shape(leaf) else 1.1 + 0.1 * k
-        terms.append(f"np.sum(w{k} * y{_spelled(steps)})")
+        terms.append(f"np.sum(w{k} * {_read('y', steps, space)})")
     inputs = ", ".join(f"x{k}" for k in range(count))
     body = "".join(f"    s{k} = {t}\n" for k, t in enumerate(terms))
     total = " + ".join(f"s{k}" for k in range(len(terms)))

@@ -46,6 +46,7 @@ from srcad.extents import (
 from srcad.extents import (
     symbol_extent as symbol_extent,
 )
+from srcad.identifiers import label, word
 from srcad.paths import Path
 from srcad.records import dataclass
 
@@ -126,7 +127,7 @@ class TupleOf:
         if self.keys is None:
             return f"({', '.join(map(str, self.items))})"
         pairs = zip(self.keys, self.items, strict=True)
-        return f"{self.cls.__name__}({', '.join(f'{k}: {t}' for k, t in pairs)})"
+        return f"{label(self.cls)}({', '.join(f'{word(k)}: {t}' for k, t in pairs)})"
 
     def of(self, items: tuple[Type, ...]) -> TupleOf:
         """The same structure around other parts."""
@@ -144,7 +145,9 @@ class Fixed:
     path: Path | None = None
 
     def __str__(self) -> str:
-        return f"={getattr(self.value, '__name__', self.value)!s}"
+        if isinstance(self.value, np.dtype):
+            return f"={self.value}"
+        return f"={label(self.value) if callable(self.value) else word(self.value)}"
 
     def __hash__(self) -> int:
         return hash(type(self.value))
@@ -175,7 +178,7 @@ class Opaque:
     cls: type | None = None
 
     def __str__(self) -> str:
-        return self.cls.__name__ if self.cls else "object"
+        return label(self.cls) if self.cls else "object"
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class Odd(np.ndarray):
         (None, "=None"),
         ("sum", "=sum"),
         (np.tanh, "=tanh"),
-        (Mode.FAST, "=1"),
+        (Mode.FAST, "=Mode.FAST"),
         ((1.0, np.ones(2)), "(float, float64[p1_0])"),
         ({"W": np.ones(2), "b": 0.5}, "dict(W: float64[pW_0], b: float)"),
         (Point(1.0, None), "Point(x: float, y: =None)"),

@@ -13,8 +13,9 @@ from srcad.backends.expressions import Nesting
 from srcad.backends.facts import Facts, collected_atom
 from srcad.backends.hints import derived_name
 from srcad.backends.liveness import is_nested, live_segments, visible_lists
-from srcad.backends.names import fresh, identifier, parameter_name
+from srcad.backends.names import fresh, parameter_name
 from srcad.backends.statements import Attempt, Copy, Do, Loop, Statement
+from srcad.identifiers import identifier
 from srcad.ir.core import Call, Op, Value
 from srcad.later import Later
 from srcad.records import dataclass, field

@@ -6,6 +6,7 @@ from srcad.backends.coalesce import Webs
 from srcad.backends.expressions import Nesting
 from srcad.backends.liveness import is_nested
 from srcad.backends.statements import Do, Statement
+from srcad.identifiers import shown
 from srcad.ir.core import Const, Value
 from srcad.ir.primitives import item
 from srcad.types import TupleOf
@@ -50,8 +51,8 @@ def _part_width(statement: Statement, container: str, webs: Webs) -> int:
     assert isinstance(statement, Do)
     assert statement.result is not None
     key = statement.op.args[1]
-    shown = repr(key.value) if isinstance(key, Const) else ""
-    return len(webs.names[statement.result]) + len(container) + len(shown) + 6
+    written = shown(key.value) if isinstance(key, Const) else ""
+    return len(webs.names[statement.result]) + len(container) + len(written) + 6
 
 
 def whole_container(calls: list[Do]) -> Value | None:

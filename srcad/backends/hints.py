@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 
 from srcad.backends.expressions import Nesting
+from srcad.identifiers import is_name
 from srcad.ir.core import Call, Value
 from srcad.ir.primitives import append, build_dict, build_list, build_tuple, field, item, shape
 from srcad.types import ListOf, Numeric, TupleOf
@@ -61,7 +62,7 @@ def derived_name(op: Call, nesting: Nesting) -> str:
     if op.half != "primal" and not isinstance(op.result.type, ListOf | TupleOf):
         return "g"
     name = getattr(op.target, "__name__", None)
-    if type(name) is not str or not name.isidentifier():
+    if not is_name(name):
         return "value"
     if len(op.args) == 1 and isinstance(op.args[0], Value):
         argument = nesting.resolve(op.args[0])

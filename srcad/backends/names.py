@@ -1,60 +1,28 @@
-"""The one door for identifiers, and the objects that generated code refers to by name."""
+"""The names of variables, and the objects that generated code refers to by name."""
 
 from __future__ import annotations
 
 import ast
 import builtins
-import keyword
 import math
-import re
 from collections.abc import Container
 from typing import Any
 
 import numpy as np
 
+from srcad.identifiers import identifier, is_name
 from srcad.ir.core import Routine
-from srcad.later import Later
 from srcad.records import dataclass, field
 
-unicodedata = Later("unicodedata")
-_NOT_WORD = re.compile(r"\W+")
 _NUMPY_ROOMS = ("linalg", "fft", "random")
 _SHORTER = {"absolute": "abs", "conjugate": "conj"}
-_SOFT = frozenset({"_", "match", "case", "type"})
-
-
-def identifier(wanted: object) -> str:
-    """A legal identifier that looks like `wanted`.
-
-    Exactly `str`, in NFKC, no keyword, no dunder: whatever reaches generated code as a name has
-    passed here.
-
-    >>> identifier("x y"), identifier("lambda"), identifier("__import__"), identifier("3d")
-    ('x_y', 'lambda_', 'import_', 'x_3d')
-    """
-    text = wanted if type(wanted) is str else type(wanted).__name__
-    if text.startswith("%"):  # a name of ours, which nobody else has
-        text = text[1:].partition(" ")[0]
-    text = _NOT_WORD.sub("_", _normal(text)).strip("_") or "value"
-    if not text.isidentifier():
-        text = f"x_{text}"
-    if not text.isidentifier() or not text.isprintable():
-        text = "value"
-    return f"{text}_" if keyword.iskeyword(text) or text in _SOFT else text
-
-
-def _normal(text: str) -> str:
-    """The text in the form in which Python compares names."""
-    return text if text.isascii() else str(unicodedata.normalize("NFKC", text))
 
 
 def parameter_name(wanted: str | None) -> str:
     """A parameter keeps the user's own spelling where that is a plain identifier."""
-    if wanted is not None and type(wanted) is str and wanted.isidentifier():
-        normal = _normal(wanted)
-        dunder = normal.startswith("__") and normal.endswith("__")
-        if normal == wanted and not keyword.iskeyword(wanted) and not dunder and wanted != "_":
-            return wanted
+    if wanted is not None and is_name(wanted) and wanted != "_":
+        dunder = wanted.startswith("__") and wanted.endswith("__")
+        return identifier(wanted) if dunder else wanted
     return identifier(wanted if wanted is not None else "x")
 
 
@@ -110,7 +78,7 @@ class Globals:
             if found is not None:
                 return found
         name = getattr(value, "__name__", None)
-        if type(name) is str and name.isidentifier():
+        if is_name(name):
             found = self._by_name(value, name)
             if found is not None:
                 return found
@@ -142,7 +110,7 @@ class Globals:
         """``np.pi`` as the user wrote it, if it is a path into a module that names this object."""
         root, *path = spelling.split(".")
         module = {"np": np, "numpy": np, "math": math}.get(root)
-        if module is None or not path or not all(part.isidentifier() for part in path):
+        if module is None or not path or not all(is_name(part) for part in path):
             return None
         found: Any = module
         for part in path:

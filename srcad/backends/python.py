@@ -36,6 +36,7 @@ from srcad.backends.structure import Structured, structure
 from srcad.backends.text import Comment, render
 from srcad.backends.weak import moving_copies, weakly_read
 from srcad.backends.writer import Writer
+from srcad.identifiers import printable
 from srcad.ir.core import Call, Function, Location, Routine, Value, walk
 from srcad.records import dataclass
 
@@ -235,7 +236,7 @@ def load(emitted: Emitted, label: str | None = None) -> Callable[..., Any]:
         The function of that name.
     """
     checksum = zlib.crc32(emitted.text.encode())
-    filename = f"<srcad {label or emitted.name} {checksum:08x}>"
+    filename = f"<srcad {printable(label or emitted.name)} {checksum:08x}>"
     code = compile(emitted.tree, filename, "exec", dont_inherit=True)
     namespace = dict(emitted.namespace)
     namespace["__name__"] = "srcad.generated"

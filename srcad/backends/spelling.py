@@ -14,6 +14,7 @@ import numpy as np
 
 from srcad.backends.constants import constant, is_dtype
 from srcad.backends.names import Globals, attribute
+from srcad.identifiers import is_name, plain
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.primitives import (
     append,
@@ -89,8 +90,15 @@ def call_expression(scope: Scope, op: Call) -> ast.expr:
         if found is not None:
             return found
     args = [scope.expr(arg) for arg in op.args]
-    keywords = [ast.keyword(name, _keyword(scope, name, arg)) for name, arg in op.kwargs]
+    keywords = [keyword(name, _keyword(scope, name, arg)) for name, arg in op.kwargs]
     return ast.Call(scope.space.expression(op.target), args, keywords)
+
+
+def keyword(name: str, value: ast.expr) -> ast.keyword:
+    """``name=value``; a name that cannot be written so goes into a dict: ``**{"a b": value}``."""
+    if is_name(name):
+        return ast.keyword(name, value)
+    return ast.keyword(None, ast.Dict([ast.Constant(plain(name))], [value]))
 
 
 def _lookup(target: Any) -> Spelling | None:
@@ -132,7 +140,7 @@ def _contains(scope: Scope, op: Call) -> ast.expr | None:
 
 def _apply(scope: Scope, op: Call) -> ast.expr | None:
     function, *args = op.args
-    keywords = [ast.keyword(name, scope.expr(arg)) for name, arg in op.kwargs]
+    keywords = [keyword(name, scope.expr(arg)) for name, arg in op.kwargs]
     return ast.Call(scope.expr(function), [scope.expr(a) for a in args], keywords)
 
 
@@ -187,7 +195,7 @@ def _item(scope: Scope, op: Call) -> ast.expr | None:
 def _field(scope: Scope, op: Call) -> ast.expr | None:
     name = op.args[1]
     key = name.value if isinstance(name, Const) else None
-    if type(key) is str and key.isidentifier() and not key.startswith("__"):
+    if is_name(key) and not key.startswith("__"):
         return attribute(scope.expr(op.args[0]), key)
     return ast.Call(scope.space.expression(getattr), [scope.expr(a) for a in op.args], [])
 
@@ -233,7 +241,7 @@ def _astype(scope: Scope, op: Call) -> ast.expr | None:
     if len(op.args) != 2 or not _is_array(op.args[0]):
         return None
     dtype = _keyword(scope, "dtype", op.args[1])
-    keywords = [ast.keyword(name, scope.expr(arg)) for name, arg in op.kwargs]
+    keywords = [keyword(name, scope.expr(arg)) for name, arg in op.kwargs]
     return ast.Call(attribute(scope.expr(op.args[0]), "astype"), [dtype], keywords)
 
 

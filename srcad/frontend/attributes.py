@@ -36,6 +36,7 @@ from srcad.frontend.noting import flat
 from srcad.frontend.objects import class_path, set_field
 from srcad.frontend.scope import Session
 from srcad.frontend.stale import refuse_stale, refuse_to_hold
+from srcad.identifiers import label
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import ListOf, Numeric, Opaque
@@ -221,7 +222,7 @@ def _of_record(s: Session, box: RecordBox, name: str) -> Box:
     path, missing = class_path(s, box), object()
     found = inspect.getattr_static(box.cls, name, missing)
     if found is missing:
-        raises(s, AttributeError, f"{box.cls.__name__!r} object has no attribute {name!r}")
+        raises(s, AttributeError, f"{label(box.cls)!r} object has no attribute {name!r}")
     return member(s, box, found, None if path is None else (*path, ("attr", name)))
 
 

@@ -16,6 +16,7 @@ from srcad.frontend.objects import is_readable
 from srcad.frontend.outside import before_method
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
+from srcad.identifiers import module_of
 from srcad.ir import primitives
 from srcad.ir.core import Value
 from srcad.types import Numeric, Opaque
@@ -32,7 +33,7 @@ def takes_functions(function: Any) -> bool:
         return True
     if isinstance(function, type):
         return is_readable(function)
-    module = str(getattr(function, "__module__", ""))
+    module = module_of(function)
     own = module.startswith("srcad.") and not module.startswith("srcad.frontend.")
     return isinstance(function, types.FunctionType) and not own and not is_library(function)
 

@@ -21,7 +21,6 @@ from srcad.frontend.boxes import (
     Box,
     Choice,
     Conflict,
-    DictBox,
     FunctionBox,
     MethodBox,
     RecordBox,
@@ -60,7 +59,7 @@ from srcad.frontend.inactive import (
     put_into_objects,
 )
 from srcad.frontend.iterating import gone_through
-from srcad.frontend.known import raises, spread
+from srcad.frontend.known import raises, spread, spread_mapping
 from srcad.frontend.listed import as_arrays, asked_at_once, items_of_split
 from srcad.frontend.meanings import meaning_of
 from srcad.frontend.names import box_of_object, is_library
@@ -74,6 +73,7 @@ from srcad.frontend.stale import refuse_to_hold
 from srcad.frontend.surroundings import surrounded
 from srcad.frontend.syntax import is_generator
 from srcad.frontend.unruled import refuse_without_rule
+from srcad.identifiers import module_of
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.rules import registry
@@ -92,15 +92,7 @@ def call(s: Session, node: ast.Call) -> Box:
         if keyword.arg is not None:
             kwargs[keyword.arg] = box
             continue
-        if not isinstance(box, DictBox):
-            s.refuse(
-                errors.UnsupportedSyntaxError,
-                "cannot spread this mapping",
-                node=keyword.value,
-                why="its keys are not known before the call.",
-                help=("name the keywords",),
-            )
-        kwargs.update({str(k): v for k, v in zip(box.keys, box.items, strict=True)})
+        kwargs.update(spread_mapping(s, box, keyword.value))
     with s.at(node):
         return invoke(s, callee, tuple(args), kwargs)
 
@@ -311,7 +303,7 @@ def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[
     if found is not None:
         return found
     function = callee.value
-    module = str(getattr(function, "__module__", None) or "").partition(".")[0]
+    module = module_of(function).partition(".")[0]
     pure = module in ("numpy", "math", "_operator", "builtins") and not is_random(function)
     pure = pure and not (is_hashable(function) and function in MOVING)
     if isinstance(function, types.FunctionType) and not function.__closure__:

@@ -76,5 +76,6 @@ def _factory(box: FunctionBox, names: tuple[str, ...]) -> Any:
         setattr(made, "type_params", [])  # noqa: B010 - a field since Python 3.12
     tree = ast.fix_missing_locations(ast.Module([made], []))
     space: dict[str, Any] = {}
-    exec(compile(tree, box.frame.file or "<srcad>", "exec"), box.frame.globals, space)
+    file = (box.frame.file or "<srcad>").replace("\0", " ")
+    exec(compile(tree, file, "exec"), box.frame.globals, space)
     return space["factory"]

@@ -26,7 +26,7 @@ from srcad.frontend.boxes import (
     TupleBox,
 )
 from srcad.frontend.folding import all_known, called
-from srcad.frontend.known import known, raises, truth
+from srcad.frontend.known import attribute_name, known, raises, truth
 from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.names import is_stable
 from srcad.frontend.objects import class_path
@@ -178,7 +178,7 @@ def callable_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 @meaning(getattr)
 def getattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``getattr(x, name, default)``."""
-    name = known(s, args[1], "the name of an attribute")
+    name = attribute_name(s, args[1])
     if len(args) > 2:
         found = hasattr_(s, args[:2], kwargs)
         if not isinstance(found, Static):
@@ -191,7 +191,7 @@ def getattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 @meaning(hasattr)
 def hasattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``hasattr(x, name)``."""
-    name = known(s, args[1], "the name of an attribute")
+    name = attribute_name(s, args[1])
     box = args[0]
     if isinstance(box, Static):
         found = hasattr(box.value, name)

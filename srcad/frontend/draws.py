@@ -9,6 +9,7 @@ import numpy as np
 from srcad.frontend.boxes import Box
 from srcad.frontend.conversions import class_of
 from srcad.frontend.scope import Session
+from srcad.identifiers import module_of
 from srcad.ir.standins import by_running
 from srcad.types import Type
 
@@ -16,7 +17,7 @@ from srcad.types import Type
 def is_random(function: Any) -> bool:
     """Whether a function draws random numbers."""
     holder = getattr(function, "__self__", None)
-    return "random" in str(getattr(function, "__module__", "")) or (
+    return "random" in module_of(function) or (
         "random" in type(holder).__module__ if holder is not None else False
     )
 

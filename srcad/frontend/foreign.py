@@ -16,6 +16,7 @@ import numpy as np
 
 from srcad import errors, runtime
 from srcad.frontend.boxes import Box, RecordBox
+from srcad.identifiers import label, module_of
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
 from srcad.ir.standins import argument_type
@@ -68,7 +69,7 @@ def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Va
             return  # a rule of the user's knows its operands
         s.refuse(
             errors.UnsupportedTypeError,
-            f"cannot differentiate through an operation with a {cls.__name__!r}",
+            f"cannot differentiate through an operation with a {label(cls)!r}",
             why="only its class knows what the operation does.",
             help=_REMEDIES[_kind(target, arg)],
         )
@@ -183,7 +184,7 @@ def _is_unknown(target: Any, arg: Arg) -> bool:
     type_ = arg.type if isinstance(arg, Value) else None
     if not isinstance(type_, TupleOf) or issubclass(type_.cls, tuple | dict):
         return False
-    module = str(getattr(target, "__module__", "") or "").partition(".")[0]
+    module = module_of(target).partition(".")[0]
     counts = module in ("numpy", "math", "_operator") or isinstance(target, np.ufunc)
     return counts or target in (primitives.updated, primitives.add_at)
 

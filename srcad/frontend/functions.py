@@ -33,6 +33,7 @@ from srcad.frontend.source import definition
 from srcad.frontend.statements import lower_statements, set_return
 from srcad.frontend.surroundings import around, returned
 from srcad.frontend.syntax import bound_names, calls_itself
+from srcad.identifiers import module_of, plain
 from srcad.ir.core import NONE, RETURN, Location, Value
 from srcad.paths import is_filled
 from srcad.records import dataclass, field
@@ -66,15 +67,15 @@ def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
     """A function object of the user, found in its file; another code at its place is seen."""
     if path:
         s.guard(path, "code", function)
-    trusted = str(function.__module__).startswith(TRUSTED_PREFIX) and path is None
+    trusted = module_of(function).startswith(TRUSTED_PREFIX) and path is None
     source = definition(function)
     node = source.tree
     if not isinstance(node, ast.FunctionDef | ast.Lambda):
-        refuse_without_result(function.__name__, source.location(node))
+        refuse_without_result(plain(function.__name__), source.location(node))
     names = function.__code__.co_freevars
     cells = dict(zip(names, function.__closure__ or (), strict=True))
     frame = Frame(
-        name=function.__name__,
+        name=plain(function.__name__),
         file=source.file,
         globals=function.__globals__,
         cells={name: cell.cell_contents for name, cell in cells.items() if is_filled(cell)},

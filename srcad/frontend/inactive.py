@@ -17,6 +17,7 @@ from srcad.frontend.scope import Session
 from srcad.frontend.source import definition
 from srcad.frontend.storage import inner_values, is_array
 from srcad.frontend.syntax import may_write
+from srcad.identifiers import label
 from srcad.ir.core import Value
 
 _READERS = (operator.itemgetter, operator.attrgetter, Counter)
@@ -54,7 +55,7 @@ def handed_out(s: Session, callee: type | None, args: Iterable[Box]) -> None:
     if callee in _READERS or (module in _COPYING and callee is not MappingProxyType):
         return
     given = [p for box in args for p in mutable_parts(box) if not isinstance(p, Value)]
-    what = "what srcad does not read" if callee is None else f"a {callee.__name__!r}"
+    what = "what srcad does not read" if callee is None else f"a {label(callee)!r}"
     _refuse_named(s, given, what)
 
 

@@ -23,13 +23,14 @@ from srcad.frontend.boxes import (
     rebuilt,
 )
 from srcad.frontend.containers import as_copy
-from srcad.frontend.known import known
+from srcad.frontend.known import attribute_name
 from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.names import lookup
 from srcad.frontend.objects import delete_attribute, replace, set_attribute, special
 from srcad.frontend.questions import is_asked
 from srcad.frontend.rooms import sequences
 from srcad.frontend.scope import Session
+from srcad.identifiers import dotted, label
 from srcad.ir.core import Value
 from srcad.types import ListOf, Numeric, Opaque
 
@@ -44,7 +45,7 @@ def setattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``setattr(box, name, value)``."""
     if not isinstance(args[0], RecordBox):
         return None
-    set_attribute(s, args[0], known(s, args[1], "the name of an attribute"), args[2])
+    set_attribute(s, args[0], attribute_name(s, args[1]), args[2])
     return Static(None)
 
 
@@ -53,7 +54,7 @@ def set_frozen(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``object.__setattr__(self, name, value)``, as frozen classes do it in ``__post_init__``."""
     if not isinstance(args[0], RecordBox):
         return None
-    name = known(s, args[1], "the name of an attribute")
+    name = attribute_name(s, args[1])
     set_attribute(s, args[0], name, args[2], frozen=False)
     return Static(None)
 
@@ -63,7 +64,7 @@ def delattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``delattr(box, name)``."""
     if not isinstance(args[0], RecordBox):
         return None
-    delete_attribute(s, args[0], known(s, args[1], "the name of an attribute"))
+    delete_attribute(s, args[0], attribute_name(s, args[1]))
     return Static(None)
 
 
@@ -175,9 +176,9 @@ def _own_copy(s: Session, box: Box, name: str, *args: Box) -> Box | None:
     if own is None and any(_has_own(box.cls, state) for state in _STATE):
         return s.refuse(
             errors.UnsupportedSyntaxError,
-            f"cannot copy a {box.cls.__name__!r}",
+            f"cannot copy a {label(box.cls)!r}",
             why="its class says how it is pickled, and so how it is copied.",
-            help=(f"write '{box.cls.__name__}.{name}'",),
+            help=(f"write '{dotted(f'{label(box.cls)}.{name}')}'",),
         )
     return own
 

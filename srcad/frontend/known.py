@@ -27,6 +27,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.questions import is_of_users, is_plain
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
+from srcad.identifiers import plain
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import Numeric, static_value
@@ -114,6 +115,29 @@ def known(s: Session, box: Box, what: str, node: ast.AST | None = None) -> Any:
         help=("pass it as an argument of its own",),
     )
     raise NeedsStatic(error)
+
+
+def spread_mapping(s: Session, box: Box, node: ast.AST) -> dict[str, Box]:
+    """The keywords of ``**box``."""
+    if not isinstance(box, DictBox):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot spread this mapping",
+            node=node,
+            why="its keys are not known before the call.",
+            help=("name the keywords",),
+        )
+    if not all(isinstance(key, str) for key in box.keys):
+        raises(s, TypeError, "keywords must be strings")
+    return {plain(key): item for key, item in zip(box.keys, box.items, strict=True)}
+
+
+def attribute_name(s: Session, box: Box) -> str:
+    """The constant that names an attribute, as exactly a `str`."""
+    name = known(s, box, "the name of an attribute")
+    if not isinstance(name, str):
+        raises(s, TypeError, f"attribute name must be string, not {type(name).__name__!r}")
+    return plain(name)
 
 
 def raises(s: Session, error: type[Exception], message: str) -> NoReturn:

@@ -14,6 +14,7 @@ from srcad.frontend.known import as_list
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
 from srcad.frontend.source import inert_entries
+from srcad.identifiers import module_of
 from srcad.ir.core import Const, Value
 from srcad.rules.registry import lookup
 from srcad.types import ListOf, TupleOf
@@ -44,7 +45,7 @@ def as_arrays(
 
     ``2 * x`` and ``x[1:] + x[:-1]`` mean something else of a list.
     """
-    module = str(getattr(function, "__module__", ""))
+    module = module_of(function)
     if not (isinstance(function, np.ufunc) or module.startswith("numpy")):
         return args, kwargs
     if not s.is_active(*args, *kwargs.values()):

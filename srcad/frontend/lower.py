@@ -62,6 +62,7 @@ from srcad.frontend.rooms import (
 from srcad.frontend.scope import Diverges, Inactive, NeedsStatic, Session
 from srcad.frontend.syntax import is_generator
 from srcad.frontend.written import matrices, overlaid, written_parameters
+from srcad.identifiers import plain
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Op, Value
 from srcad.records import dataclass
@@ -184,8 +185,8 @@ def lower(
     session.compact.update(matrices(boxes[name] for name in ordered))
     boxes.update(overlaid(session, [[params[name] for name in group] for group in overlaps]))
     result = _result(session, callee, boxes)
-    where = Location(callee.frame.file, callee.node.lineno, function=function.__name__)
-    return lowered(session, function.__name__, tuple(params.values()), result, where)
+    where = Location(callee.frame.file, callee.node.lineno, function=plain(function.__name__))
+    return lowered(session, plain(function.__name__), tuple(params.values()), result, where)
 
 
 def lowered(
@@ -205,7 +206,7 @@ def _callee(s: Session, function: FunctionType, path: Path) -> Callee:
     callee = callee_of(s, function, path)
     if is_generator(callee.node):
         where = Location(callee.frame.file, callee.node.lineno, callee.node.col_offset)
-        refuse_without_result(function.__name__, where)
+        refuse_without_result(plain(function.__name__), where)
     return callee
 
 
@@ -293,7 +294,7 @@ def lower_inline(
         raise problem.error from None
     except Diverges:
         del builder.ops[start:]
-        raise AlwaysRaisesError(function.__name__) from None
+        raise AlwaysRaisesError(plain(function.__name__)) from None
     finally:
         builder.where = where
     return unboxed(session, result)

@@ -26,6 +26,7 @@ from srcad.frontend.objects import special
 from srcad.frontend.scope import Session
 from srcad.frontend.statements import lower_statements
 from srcad.frontend.trying import protected
+from srcad.identifiers import label
 from srcad.ir import primitives
 from srcad.ir.core import NONE, Const, Location
 from srcad.records import replace
@@ -182,7 +183,7 @@ def _own_method(s: Session, item: ast.withitem, manager: Box, name: str, *args: 
             errors.UnsupportedSyntaxError,
             "cannot differentiate through this 'with'",
             node=item.context_expr,
-            why=f"the class {manager.cls.__name__!r} has no method {name!r} written in Python.",
+            why=f"the class {label(manager.cls)!r} has no method {name!r} written in Python.",
             help=("call what it does before and after the block",),
         )
     return found

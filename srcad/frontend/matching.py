@@ -24,6 +24,7 @@ from srcad.frontend.known import known, spread, truth
 from srcad.frontend.operators import compare
 from srcad.frontend.scope import Session
 from srcad.frontend.sequences import length
+from srcad.identifiers import label
 from srcad.ir.core import Value
 from srcad.records import dataclass, field
 from srcad.types import BOOL, ListOf, Numeric, Opaque
@@ -225,7 +226,7 @@ def _instance(s: Session, found: Reading, pattern: ast.MatchClass, part: Part) -
     if len(names) != len(positional) + len(pattern.kwd_attrs):
         s.refuse(
             errors.UnsupportedSyntaxError,
-            f"cannot match {cls.__name__!r} with {len(pattern.patterns)} positions",
+            f"cannot match {label(cls)!r} with {len(pattern.patterns)} positions",
             node=pattern,
             why="its __match_args__ names fewer; the plain call raises here.",
             help=("match by name:  Class(name=pattern)",),

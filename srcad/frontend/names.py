@@ -16,6 +16,7 @@ from srcad.frontend.boxes import UNBOUND, Box, Path, Stale, Static, Unbound
 from srcad.frontend.known import raises
 from srcad.frontend.scope import Diverges, Frame, Session
 from srcad.frontend.stale import refuse_stale
+from srcad.identifiers import module_of
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.records import is_record
@@ -120,7 +121,7 @@ def box_of_object(s: Session, value: Any, path: Path | None) -> Box:
 
 def is_stable(value: Any) -> bool:
     """Whether an object belongs to a module whose attributes are taken as constant."""
-    return str(getattr(value, "__module__", "")).partition(".")[0] in STABLE_MODULES
+    return module_of(value).partition(".")[0] in STABLE_MODULES
 
 
 def is_plain_class(value: Any) -> bool:
@@ -130,7 +131,7 @@ def is_plain_class(value: Any) -> bool:
 
 def is_library(value: Any) -> bool:
     """Whether a function belongs to a library: it is never read, only called."""
-    root = str(getattr(value, "__module__", "")).partition(".")[0]
+    root = module_of(value).partition(".")[0]
     return root in STABLE_MODULES and root != "srcad"
 
 

@@ -25,6 +25,7 @@ from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_library
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
+from srcad.identifiers import label, module_of
 from srcad.ir.core import Value
 from srcad.later import Later
 from srcad.records import is_record
@@ -67,7 +68,7 @@ def _is_descriptor(member: Any) -> bool:
 
 
 def _module(cls: type) -> str:
-    return str(cls.__module__).partition(".")[0]
+    return module_of(cls).partition(".")[0]
 
 
 def _found(cls: type, name: str) -> Any:
@@ -97,7 +98,7 @@ def construct(s: Session, cls: type, path: Path | None, args: Args, kwargs: Kwar
         elif isinstance(init, types.FunctionType):
             s.invoke(s, BoundBox(method(s, cls, "__init__", init), (made,)), args, kwargs)
         elif args or kwargs:
-            raises(s, TypeError, f"{cls.__name__}() takes no arguments")
+            raises(s, TypeError, f"{label(cls)}() takes no arguments")
         return kept.box
 
 
@@ -115,7 +116,7 @@ def _bound(
     missing = [n for n in names if n not in entries and n not in defaults]
     if wrong or missing or len(args) > len(names):
         about = wrong or missing or ["too many"]
-        raises(s, TypeError, f"{cls.__name__}() got wrong or missing arguments: {about[0]!r}")
+        raises(s, TypeError, f"{label(cls)}() got wrong or missing arguments: {about[0]!r}")
     return {n: entries[n] if n in entries else Static(defaults[n]) for n in names}
 
 
@@ -126,7 +127,7 @@ def _fill(s: Session, cls: Any, path: Path | None, kept: Kept, args: Args, kwarg
     names = [f.name for f in given if not f.kw_only] + [f.name for f in given if f.kw_only]
     plain = sum(not f.kw_only for f in given)
     if len(args) > plain:
-        raises(s, TypeError, f"{cls.__name__}() takes {plain} positional arguments")
+        raises(s, TypeError, f"{label(cls)}() takes {plain} positional arguments")
     optional = {f.name: None for f in given if _has_default(f)}
     entries = _bound(s, cls, tuple(names), args, kwargs, optional)
     explicit = {*names[: len(args)], *kwargs}
@@ -354,7 +355,7 @@ def _refuse_entry_by_entry(s: Session, left: Box, right: Box) -> None:
         return
     s.refuse(
         errors.UnsupportedTypeError,
-        f"NumPy applies this operator to a {cls.__name__!r} entry by entry",
+        f"NumPy applies this operator to a {label(cls)!r} entry by entry",
         why="an array on the left is asked first, and takes the object for one of many.",
         help=(
             "say in the class that it does arithmetic of its own:  __array_ufunc__ = None",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from srcad.frontend.boxes import Box, Static
+from srcad.identifiers import module_of
 from srcad.rules import registry
 
 Args = tuple[Box, ...]
@@ -32,7 +33,7 @@ def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
 
     An ``out`` that is None asks for nothing.
     """
-    if len(args) < 2 or str(getattr(function, "__module__", None)).partition(".")[0] != "numpy":
+    if len(args) < 2 or module_of(function).partition(".")[0] != "numpy":
         return args, kwargs
     if isinstance(function, np.ufunc):
         more = args[function.nin :]

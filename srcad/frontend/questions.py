@@ -23,6 +23,7 @@ from srcad.frontend.boxes import (
     Static,
     TupleBox,
 )
+from srcad.identifiers import label, module_of
 from srcad.ir import primitives
 from srcad.ir.core import Value
 from srcad.rules import registry
@@ -45,10 +46,10 @@ def is_plain(value: Any) -> bool:
         return True
     if isinstance(value, type(Ellipsis) | type(NotImplemented)):
         return True
-    module = getattr(value, "__module__", None) or type(value).__module__
+    module = module_of(value) or module_of(type(value))
     stable = {"numpy", "math", "builtins", "_operator", "operator"}
     described = callable(value) or type(value).__name__.endswith("DType")
-    return str(module).partition(".")[0] in stable and described
+    return module.partition(".")[0] in stable and described
 
 
 def is_hashable(value: Any) -> bool:
@@ -94,7 +95,7 @@ def describe_box(box: Box) -> str:
         case DictBox():
             return "a dict"
         case RecordBox():
-            return f"a {box.cls.__name__}"
+            return f"a {label(box.cls)}"
         case FunctionBox() | BoundBox() | MethodBox() | Choice():
             return "a function"
         case IterBox() | GeneratorBox() | Stale():

@@ -10,6 +10,7 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from srcad.identifiers import label
 from srcad.ir.core import Location
 from srcad.rules.stubs import written
 
@@ -41,14 +42,14 @@ def own_frame(frames: Sequence[Frame]) -> tuple[Frame | None, Location | None]:
 
 def called_name(s: Session, function: Any) -> str:
     """The name of a function as the user wrote it, its module spelled out."""
-    short = getattr(function, "__name__", type(function).__name__)
+    short = label(function)
     text = _text_of_callee(s.builder.where)
     if text is None or text.rpartition(".")[2] != short:
         return written(function)
     root, dot, rest = text.partition(".")
     found = s.user_frame.globals.get(root)
     if isinstance(found, types.ModuleType):
-        return f"{found.__name__}{dot}{rest}"
+        return f"{label(found)}{dot}{rest}"
     home = _home(found, root)
     if not dot:
         return written(function)

@@ -31,6 +31,7 @@ from srcad.frontend.texts import (
     parse,
     spell_private_names,
 )
+from srcad.identifiers import dotted, plain, printable, quoted
 from srcad.ir.core import Location
 from srcad.records import dataclass
 
@@ -255,11 +256,12 @@ def _text(file: str, lines: list[str]) -> Text:
 
 # -------------------------------------------------------------------------------- refusals
 def _no_python(function: Any) -> SourceUnavailableError:
-    name = getattr(function, "__qualname__", None) or type(function).__name__
+    name = plain(getattr(function, "__qualname__", None) or type(function).__name__)
+    kind = printable(type(function).__name__)
     return SourceUnavailableError(
         f"{name!r} has no Python source",
-        why=f"it is a {type(function).__name__}, not a function written in Python.",
-        help=f"give it a rule:  @srcad.rules.adjoint({name})",
+        why=f"it is a {kind}, not a function written in Python.",
+        help=f"give it a rule:  @srcad.rules.adjoint({dotted(name)})",
     )
 
 
@@ -267,17 +269,18 @@ _MAGICS = {"<timed exec>": "%%time", "<magic-timeit>": "%%timeit"}
 
 
 def _no_text(code: CodeType) -> SourceUnavailableError:
-    sentence = f"the source of {code.co_name!r} is not available"
+    sentence = f"the source of {quoted(code.co_name)} is not available"
     magic = _MAGICS.get(code.co_filename)
     if magic is not None:
         return SourceUnavailableError(
             sentence,
             why=f"a cell under {magic} is run without its text.",
-            help=f"define {code.co_name!r} in a cell without {magic}, and time the call of it",
+            help=f"define {quoted(code.co_name)} in a cell without {magic}, "
+            "and time the call of it",
         )
     return SourceUnavailableError(
         sentence,
-        why=f"there is no text for {code.co_filename!r}; a function made by exec() or typed "
+        why=f"there is no text for {quoted(code.co_filename)}; a function made by exec() or typed "
         "into 'python -c' leaves none.",
         help=(
             "put the function into a file (or a notebook cell) and import it",
@@ -288,7 +291,7 @@ def _no_text(code: CodeType) -> SourceUnavailableError:
 
 
 def _changed(function: FunctionType, lines: list[str]) -> SourceChangedError:
-    code, name = function.__code__, function.__name__
+    code, name = function.__code__, plain(function.__name__)
     line = min(code.co_firstlineno, len(lines))
     where = Location(code.co_filename, line, 0, line, len(lines[line - 1].encode()))
     if not os.path.exists(code.co_filename):  # a cell of a notebook, or a prompt
@@ -305,7 +308,8 @@ def _changed(function: FunctionType, lines: list[str]) -> SourceChangedError:
     return SourceChangedError(
         f"the file of {name!r} has changed since it was imported",
         where=where,
-        why=f"no definition of {code.co_name!r} in the file compiles to the code that is running.",
+        why=f"no definition of {quoted(code.co_name)} in the file compiles to the code that is "
+        "running.",
         help="reload it:  importlib.reload(module), or restart Python",
     )
 

@@ -33,6 +33,7 @@ from srcad.frontend.storage import (
     seen_from,
     written_in_part,
 )
+from srcad.identifiers import label
 from srcad.ir import primitives
 from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Display, Value
@@ -248,7 +249,7 @@ def _check_operand(s: Session, value: Box) -> None:
     if isinstance(value, RecordBox) and not issubclass(value.cls, tuple):
         s.refuse(
             errors.UnsupportedTypeError,
-            f"cannot write a {value.cls.__name__!r} into an array in place",
+            f"cannot write a {label(value.cls)!r} into an array in place",
             why="NumPy, which is asked first, takes the object for an entry.",
             help=("write it out:  y = y + other",),
         )
@@ -277,7 +278,7 @@ def _check_writable(s: Session, steps: Sequence[Step]) -> None:
             s.refuse(
                 errors.MutationError,
                 "cannot write into this array",
-                why=f"what {step.target.__name__!r} returns is read-only.",
+                why=f"what {label(step.target)!r} returns is read-only.",
                 help=("write into a copy:  y = y.copy()",),
             )
 

@@ -66,6 +66,14 @@ def parse(text: str) -> ast.Module | None:
         return None
 
 
+def compiled(module: ast.Module, file: str, flags: int) -> CodeType:
+    """Compile a module with these flags only."""
+    code: CodeType = compile(
+        module, file.replace("\0", " "), "exec", flags=flags, dont_inherit=True
+    )
+    return code
+
+
 def compiled_below_imports(
     body: list[ast.stmt], names: Iterable[str], file: str, flags: int
 ) -> CodeType | None:
@@ -74,7 +82,7 @@ def compiled_below_imports(
                          lineno=1, col_offset=0)  # fmt: skip
     module = ast.Module([imports, *body] if imports.names else body, [])
     try:
-        code: CodeType = compile(module, file, "exec", flags=flags, dont_inherit=True)
+        code = compiled(module, file, flags)
     except (SyntaxError, ValueError):
         return None
     return code
@@ -114,7 +122,7 @@ class Text:
             module: CodeType | None
             if as_pytest_has_it:
                 tree = self._as_pytest_has_it()
-                module = compile(tree, self.file, "exec", flags=flags, dont_inherit=True)
+                module = compiled(tree, self.file, flags)
             else:
                 body = [unit.part or self.tree.body[unit.statement]]
                 module = compiled_below_imports(body, names, self.file, flags)

@@ -10,6 +10,7 @@ from srcad.errors import MissingRuleError
 from srcad.frontend.boxes import Box, Static, values_of
 from srcad.frontend.scope import Session
 from srcad.frontend.sites import called_name, method_of_object
+from srcad.identifiers import dotted
 from srcad.rules.stubs import stub, written
 from srcad.types import Numeric
 
@@ -30,7 +31,7 @@ def refuse_without_rule(
             "write one, with a cotangent in the place of each '...':\n"
             + stub(function, len(args), tuple(kwargs), quantities, method_of_object(s, function)),
             "or, if no derivative is to flow through it, treat it as a constant:  "
-            f"srcad.stop_gradient({full}(...))",
+            f"srcad.stop_gradient({dotted(full)}(...))",
         ),
     )
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
+from srcad.identifiers import plain
+from srcad.ir.constants import same_constant
 from srcad.records import dataclass, field, once
 from srcad.types import Type, type_of_constant
 
@@ -50,7 +52,7 @@ class Value:
 
     def __init__(self, type: Type, hint: str | None = None) -> None:
         self.type = type
-        self.hint = hint
+        self.hint = hint if hint is None else plain(hint)
 
     def __repr__(self) -> str:
         return f"<{self.hint or '_'}: {self.type}>"
@@ -75,9 +77,7 @@ class Const:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Const):
             return NotImplemented
-        if self.value is other.value:
-            return True
-        return type(self.value) is type(other.value) and repr(self.value) == repr(other.value)
+        return same_constant(self.value, other.value)
 
 
 class _Undef:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
+from srcad.identifiers import module_of
 from srcad.ir.choices import of_any_lengths
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.elementwise import broadcast, elementwise_type
@@ -127,7 +128,7 @@ def may_run(target: Any) -> bool:
     """Whether running a function on stand-ins has no effect: nothing of the user's ever runs."""
     if isinstance(target, np.ufunc):
         return getattr(np, target.__name__, None) is target
-    module = str(getattr(target, "__module__", None) or "")
+    module = module_of(target)
     if (
         module.startswith("numpy.random")
         or "random" in type(getattr(target, "__self__", 0)).__module__

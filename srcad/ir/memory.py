@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad import runtime
+from srcad import identifiers, runtime
 from srcad.ir.core import Arg, Atom, Const, Display, Routine
 from srcad.types import Fixed, Numeric, TupleOf, Type
 
@@ -144,9 +144,10 @@ def index_parts(index: Arg) -> tuple[Arg, ...]:
 
 def module_of(target: Any) -> str:
     """The module that a function belongs to."""
-    if getattr(math, str(getattr(target, "__name__", "")), None) is target:
+    name = getattr(target, "__name__", None)
+    if type(name) is str and getattr(math, name, None) is target:
         return "math"
-    return str(getattr(target, "__module__", None) or "")
+    return identifiers.module_of(target)
 
 
 def is_one_of(target: Any, targets: frozenset[Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from srcad.identifiers import label, printable, shown
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -38,7 +39,7 @@ class Printer:
     def name(self, value: Value) -> str:
         """The value's name: its hint, numbered when taken, or ``t1``, ``t2``, ..."""
         if value not in self.names:
-            self.names[value] = self._fresh(value.hint)
+            self.names[value] = self._fresh(value.hint and printable(value.hint))
         return self.names[value]
 
     def _fresh(self, hint: str | None) -> str:
@@ -55,7 +56,7 @@ class Printer:
     def function(self, function: Function) -> str:
         """A whole function."""
         params = ", ".join(self.name(p) for p in function.params)
-        lines = [f"{function.name}({params}):", *self.block(function.block, "return")]
+        lines = [f"{printable(function.name)}({params}):", *self.block(function.block, "return")]
         return "\n".join(lines)
 
     def block(self, block: Block, ending: str) -> list[str]:
@@ -72,7 +73,7 @@ class Printer:
         match op:
             case Call():
                 inputs = [self.arg(a) for a in op.args]
-                inputs += [f"{name}={self.arg(a)}" for name, a in op.kwargs]
+                inputs += [f"{printable(name)}={self.arg(a)}" for name, a in op.kwargs]
                 place = "!" if op.in_place else ""
                 called = f"{target_name(op.target)}{place}({', '.join(inputs)})"
                 return [f"{outputs} = {called}{note}"]
@@ -137,12 +138,19 @@ def target_name(target: Any) -> str:
     """The short name of a callee."""
     if isinstance(target, Routine):
         return target.name
-    return str(getattr(target, "__name__", None) or type(target).__name__)
+    return label(target)
 
 
 def constant_name(value: Any) -> str:
     """A constant, in one short line."""
     if callable(value):
         return target_name(value)
-    shown = " ".join(repr(value).split())
-    return shown if len(shown) <= 40 else f"<{type(value).__name__}>"
+    line = " ".join(_literal(value).split())
+    return line if len(line) <= 40 else f"<{printable(type(value).__name__)}>"
+
+
+def _literal(value: Any) -> str:
+    """A constant as its class shows it, unless that is the user's own class."""
+    kind = type(value)
+    plain = kind.__module__ in ("builtins", "numpy") and kind not in (tuple, int)
+    return repr(value) if plain else shown(value)

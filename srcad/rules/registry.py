@@ -34,6 +34,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from srcad.errors import RuleError
+from srcad.identifiers import label, module_of, printable
 from srcad.records import replace
 from srcad.rules.formulas import Place, check_arity
 from srcad.rules.row import NO_PARTIAL, Kind, NoPartial, Rule
@@ -97,7 +98,7 @@ def _topic(name: str) -> types.ModuleType:
 def _is_of_libraries(target: Any) -> bool:
     """Whether a row that came with srcad may be for it."""
     module = getattr(target, "__module__", None)
-    return module is None or str(module).partition(".")[0] in _LIBRARIES
+    return module is None or module_of(target).partition(".")[0] in _LIBRARIES
 
 
 def _from_topics(target: Any) -> Rule | None:
@@ -224,10 +225,10 @@ def nondifferentiable(*targets: Any, override: bool = False) -> Any:
 def qualified_name(target: Any) -> str:
     """The name of a callable with its module, as in ``numpy.linalg.solve``."""
     module = "numpy" if isinstance(target, np.ufunc) else getattr(target, "__module__", None)
-    name = getattr(target, "__qualname__", None) or getattr(target, "__name__", repr(target))
-    if module in (None, "builtins"):
-        return str(name)
-    return f"{'operator' if module == '_operator' else module}.{name}"
+    name = printable(getattr(target, "__qualname__", None) or label(target))
+    if not isinstance(module, str) or module == "builtins":
+        return name
+    return f"{'operator' if module == '_operator' else printable(module)}.{name}"
 
 
 # ------------------------------------------------------------------------ registration

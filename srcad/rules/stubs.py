@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from srcad.identifiers import dotted, identifier, is_name, label, module_of, plain
+
 _LITERALS = (int, float, complex, str, bool, type(None))
 
 
@@ -50,7 +52,7 @@ def stub(
     leading = "out_bar, out" if {"y", "y_bar"} & {*required, *optional} else "y_bar, y"
     defaults = [f"{name}={default}" for name, default in optional.items()]
     bare = spelled.rpartition(".")[2]
-    name = f"{bare}_rule" if bare.isidentifier() else "rule"
+    name = f"{bare}_rule" if is_name(bare) else "rule"
     entries = ["..." if p in chosen else "None" for p in required] or ["..."]
     return "\n".join(
         [
@@ -70,15 +72,15 @@ def _parameters(
         found = list(inspect.signature(target).parameters.values())
     except (TypeError, ValueError):
         found = []
-    plain = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    names = [p.name for p in plain]
-    if len(names) < count or not all(name.isidentifier() for name in names):
-        return [*(f"x{k + 1}" for k in range(count)), *keywords], {}
-    used = [k for k, p in enumerate(plain) if k < count or p.name in keywords
+    positional = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names = [p.name for p in positional]
+    if len(names) < count or not all(is_name(name) for name in names):
+        return [*(f"x{k + 1}" for k in range(count)), *map(identifier, keywords)], {}
+    used = [k for k, p in enumerate(positional) if k < count or p.name in keywords
             or p.default is p.empty]  # fmt: skip
     last = max(used, default=-1)
     required = names[: next((k for k in range(last + 1) if k not in used), last + 1)]
-    rest = {p.name: p.default for p in plain[len(required) : last + 1]}
+    rest = {p.name: p.default for p in positional[len(required) : last + 1]}
     others = {p.name: p.default for p in found if p.kind is p.KEYWORD_ONLY and p.name in keywords}
     optional = {n: repr(d) if type(d) in _LITERALS else "None" for n, d in (rest | others).items()}
     return required, optional
@@ -86,34 +88,36 @@ def _parameters(
 
 def _address(target: Any) -> tuple[list[str], str]:
     """The module to import, if any, and how the function is written then."""
-    name = getattr(target, "__name__", None) or type(target).__name__
-    module = str(getattr(target, "__module__", None) or "")
+    name, module = label(target), module_of(target)
     if module in ("builtins", "__main__"):
-        return [], name
+        return [], dotted(name)
     holder = _holder(target, module)
     if holder is not None:
         imported, spelled = _address(holder)
-        return imported, f"{spelled}.{name}"
+        return imported, dotted(f"{spelled}.{name}")
     homes = [
         path
         for path, loaded in list(sys.modules.items())
-        if not any(part.startswith("_") for part in path.split("."))
+        if is_name(path.replace(".", "_"))
+        and not path.startswith("_")
+        and "._" not in path
         and (not module or path.partition(".")[0] == module.partition(".")[0])
-        and vars(loaded).get(name) is target
+        and getattr(loaded, "__dict__", {}).get(name) is target
     ]
     if not homes:
-        return [], name
+        return [], dotted(name)
     home = min(homes, key=lambda path: (path.count("."), len(path)))
-    return [home], f"{home}.{name}"
+    return [home], dotted(f"{home}.{name}")
 
 
 def _holder(target: Any, module: str) -> Any:
     """The class or the ufunc that a function is a method of, if it is one."""
     if isinstance(getattr(target, "__self__", None), np.ufunc):
         return target.__self__
-    owner, _, _ = str(getattr(target, "__qualname__", "")).rpartition(".")
-    found = vars(sys.modules[module]).get(owner) if module in sys.modules else None
-    is_held = isinstance(found, type) and vars(found).get(target.__name__) is target
+    path = getattr(target, "__qualname__", None)
+    owner = plain(path).rpartition(".")[0] if isinstance(path, str) else ""
+    found = getattr(sys.modules.get(module), "__dict__", {}).get(owner)
+    is_held = isinstance(found, type) and vars(found).get(label(target)) is target
     return found if is_held else None
 
 
@@ -124,4 +128,5 @@ def written(target: Any) -> str:
     >>> written(collections.Counter.most_common)
     'collections.Counter.most_common'
     """
-    return _address(target)[1]
+    spelled = _address(target)[1]
+    return label(target) if spelled == "..." else spelled

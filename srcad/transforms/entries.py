@@ -12,6 +12,7 @@ from typing import Any
 from srcad import runtime
 from srcad.analysis.arguments import arguments
 from srcad.errors import RuleError
+from srcad.identifiers import label
 from srcad.ir.builder import atom_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.standins import argument_type
@@ -263,11 +264,11 @@ def _spelled(entry: Any) -> str:
     if isinstance(entry, Value):
         match entry.type:
             case TupleOf(keys=keys, cls=cls):
-                return "a tuple" if keys is None else f"a {cls.__name__ if cls else 'dict'}"
+                return "a tuple" if keys is None else f"a {label(cls) if cls else 'dict'}"
             case ListOf():
                 return "a list"
             case Opaque(cls):
-                return f"a {cls.__name__}" if cls else "an object"
+                return f"a {label(cls)}" if cls else "an object"
         return "one number or array"
     if isinstance(entry, Display):
         return f"a {entry.kind}"
@@ -276,8 +277,8 @@ def _spelled(entry: Any) -> str:
         return "None" if value is None else "'...': its formula is still to be written"
     if isinstance(value, int | float | complex):
         return "one number"
-    article = "an" if type(value).__name__[0] in "aeiou" else "a"
-    return f"{article} {type(value).__name__}"
+    kind = label(type(value))
+    return f"{'an' if kind[:1] in tuple('aeiou') else 'a'} {kind}"
 
 
 def _refused(

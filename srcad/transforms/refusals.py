@@ -12,6 +12,7 @@ from srcad.analysis.arguments import (
     is_of_integers,
 )
 from srcad.errors import MissingRuleError, NotDifferentiableError, UnsupportedTypeError
+from srcad.identifiers import dotted
 from srcad.ir.core import Arg, Call, Const
 from srcad.ir.standins import argument_type
 from srcad.ir.text import target_name
@@ -110,7 +111,7 @@ def missing_rule(scope: Scope, op: Call) -> MissingRuleError:
     short = target_name(op.target)
     given = arguments(op).items()
     quantities = [place for place, arg in given if not is_of_integers(argument_type(arg))]
-    constant = f"or treat it as a constant:  srcad.stop_gradient({short}(...))"
+    constant = f"or treat it as a constant:  srcad.stop_gradient({dotted(short)}(...))"
     own = (
         ()
         if isinstance(op.target, type)

@@ -1,0 +1,23 @@
+"""When two constants are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def same_constant(a: Any, b: Any) -> bool:
+    """Whether two values are the same constant; objects of other classes only by identity."""
+    kind = type(a)
+    if a is b or kind is not type(b):
+        return a is b
+    if kind in (str, bytes, int) or isinstance(a, np.dtype):
+        return bool(a == b)
+    if kind in (float, complex) or isinstance(a, np.number | np.bool):
+        return repr(a) == repr(b)  # 0.0 is not -0.0, and nan is nan
+    if kind is tuple:
+        return len(a) == len(b) and all(map(same_constant, a, b))
+    if kind in (slice, range):
+        return same_constant((a.start, a.stop, a.step), (b.start, b.stop, b.step))
+    return False
