@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from srcad.identifiers import member, plain, quoted
-from srcad.overlaps import backward_axes
+from srcad.overlaps import backward_axes, memory_of
 from srcad.paths import EACH, Path, follow, is_filled, read
 from srcad.request import code_of
 from srcad.types import (
@@ -215,6 +215,8 @@ class Conditions:
                 self.add(f"{first}.flags.c_contiguous")
             case "backward":
                 self.add(f"{self.constant(backward_axes)}({first}) == {expected}")
+            case "memory":
+                self.add(f"{self.constant(memory_of)}({first}) == {expected!r}")
             case "equals":
                 self.equals(first, self.names.get(path, first), expected)
             case _:

@@ -8,7 +8,7 @@ for granted; where some do, the function is read with all of them as views of on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from srcad.errors import MutationError
 from srcad.records import is_record, record_fields
 
 Pairs = tuple[tuple[int, int], ...]
+Memory = Literal["own", "read-only", "repeated"]
 _MOST_WORK: Any = (
     10_000  # of deciding whether two arrays whose bounds overlap have an entry in common
 )
+_MOST_ENTRIES = 100_000  # of an array whose entries are compared place by place
 
 
 def overlapping(arguments: Sequence[Any], written: Sequence[int]) -> Pairs:
@@ -96,13 +98,16 @@ def refuse_shared(name: str, argument: str, other: str) -> NoReturn:
     )
 
 
-def groups(pairs: Pairs, arguments: Sequence[Any], name: str) -> tuple[tuple[int, ...], ...]:
+def groups(
+    pairs: Pairs, arguments: Sequence[Any], written: Iterable[int], name: str
+) -> tuple[tuple[int, ...], ...]:
     """The sets of arguments that are read as views of one copy.
 
     Raises
     ------
     MutationError
-        Arrays inside containers, or of different dtypes, share memory.
+        Arrays inside containers, or of different dtypes, share memory, or one that is written into
+        is read-only or has entries that do.
     """
     found: list[set[int]] = []
     for pair in pairs:
@@ -111,23 +116,59 @@ def groups(pairs: Pairs, arguments: Sequence[Any], name: str) -> tuple[tuple[int
     for pair in pairs:
         arrays = [arguments[k] for k in pair]
         plain = all(isinstance(a, np.ndarray) for a in arrays) and pair[0] != pair[1]
-        if not plain or len({a.dtype for a in arrays}) > 1:
+        odd = any(k in written and memory_of(arguments[k]) != "own" for k in pair)
+        if not plain or odd or len({a.dtype for a in arrays}) > 1:
             raise MutationError(
                 f"{name!r} writes into an argument that shares memory with another array",
-                why="srcad cannot tell how the two overlap inside a container.",
+                why="one of them is read-only, or has entries that share memory."
+                if plain and odd
+                else "srcad cannot tell how the two overlap inside a container.",
                 help="pass a copy of one of them",
             )
     return tuple(tuple(sorted(group)) for group in found)
 
 
+def memory_of(argument: Any) -> Memory:
+    """Whether the arrays in an argument may be written into, and each entry has a place of its own.
+
+    Of several arrays, what is true of one that is not so.
+    """
+    arrays = list(_arrays(argument))
+    if not all(array.flags.writeable for array in arrays):
+        return "read-only"
+    return "repeated" if any(map(_repeats, arrays)) else "own"
+
+
+def _repeats(array: np.ndarray) -> bool:
+    """Whether two entries of an array share memory (``as_strided``, a sliding window)."""
+    if array.flags.forc or array.size < 2:
+        return False
+    reach = array.itemsize
+    for stride, length in sorted(zip(map(abs, array.strides), array.shape, strict=True)):
+        if length > 1 and stride < reach:
+            break
+        reach += stride * (length - 1)
+    else:
+        return False
+    if array.size > _MOST_ENTRIES:
+        return True
+    first = np.lib.array_utils.byte_bounds(array)[0]
+    return bool(np.any(np.diff(np.sort(_bytes(first, array), axis=None)) < array.itemsize))
+
+
 def _places(base: int, array: np.ndarray) -> np.ndarray:
     """The place of every entry of an array in memory, counted in items from an address."""
+    return _bytes(base, array) // array.itemsize
+
+
+def _bytes(base: int, array: np.ndarray) -> np.ndarray:
+    """The place of every entry of an array in memory, counted in bytes from an address."""
     place = np.full(array.shape, array.__array_interface__["data"][0] - base)
     for axis, (length, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
         shape = [1] * array.ndim
         shape[axis] = length
         place = place + np.reshape(np.arange(length) * stride, shape)
-    return place // array.itemsize
+    return place
 
 
 def places(*arrays: np.ndarray) -> tuple[Any, ...]:

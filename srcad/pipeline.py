@@ -165,7 +165,7 @@ def _lowered(
     pairs = overlapping(values, written)
     if not pairs:
         return lowered
-    together = names_of(groups(pairs, values, name_of(function)), names)
+    together = names_of(groups(pairs, values, written, name_of(function)), names)
     return replace(lower(overlaps=together), written=lowered.written)
 
 

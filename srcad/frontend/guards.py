@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from srcad.frontend.scope import Session
 
 GuardKind = Literal[
-    "is", "code", "equals", "class", "contiguous", "backward", "has", "lacks", "unset", "empty"
-]
+    "is", "code", "equals", "class", "contiguous", "backward", "memory", "has", "lacks", "unset",
+    "empty",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,8 @@ class Guard:
     ``"is"``: the same object; ``"code"``: a function with the same code object; ``"equals"``: the
     same constant (type and value); ``"class"``: an instance of exactly the same class;
     ``"contiguous"``: an array whose entries lie next to each other; ``"backward"``: an array that
-    runs backwards along these axes; ``"has"`` and ``"lacks"``: an object with, or without, this
+    runs backwards along these axes; ``"memory"``: arrays that may be written into, or not;
+    ``"has"`` and ``"lacks"``: an object with, or without, this
     attribute; ``"unset"``: a dict without this key; ``"empty"``: a cell that holds nothing.
     """
 

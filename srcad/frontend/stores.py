@@ -33,6 +33,7 @@ from srcad.frontend.storage import (
     seen_from,
     written_in_part,
 )
+from srcad.frontend.written import before_write
 from srcad.identifiers import label
 from srcad.ir import primitives
 from srcad.ir.apart import parts_of
@@ -69,6 +70,7 @@ def _written(s: Session, array: Value, index: Arg | None, value: Box, target: An
         return new
     if isinstance(array.type, Numeric) and array.type.form in ("python", "numpy", "number"):
         raises(s, TypeError, "a number does not support item assignment")
+    before_write(s, array)
     where = origin(s, array)
     root = None
     if where.is_exact:
@@ -258,6 +260,7 @@ def _check_operand(s: Session, value: Box) -> None:
 def _rebound(s: Session, array: Value, new: Box) -> Value:
     value = s.atom(new)
     assert isinstance(value, Value)
+    before_write(s, array)
     perhaps_written(s, array)
     return value
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NoReturn
 
 import numpy as np
 
+from srcad import errors
 from srcad.frontend.boxes import Box
+from srcad.frontend.known import raises
+from srcad.frontend.owners import with_beginnings
 from srcad.frontend.places import Step
 from srcad.frontend.scope import Session
-from srcad.frontend.storage import Origin, inner_values, note_laid_out
+from srcad.frontend.storage import Origin, inner_values, note_laid_out, origin
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.overlaps import backward_axes, places
+from srcad.overlaps import Memory, backward_axes, memory_of, places
+from srcad.paths import Path, read, spelled
 from srcad.types import INT, Numeric, TupleOf
 
 
@@ -23,6 +28,44 @@ def written_parameters(s: Session) -> Iterator[str]:
         path = s.paths.get(value)
         if path is not None and path[0][0] == "param":
             yield path[0][1]
+
+
+def before_write(s: Session, array: Value) -> None:
+    """Raise where the plain call does, since an argument is read-only; refuse repeated entries."""
+    where = origin(s, array)
+    for object_ in with_beginnings(s, where.everything):
+        path = s.paths.get(object_)
+        memory = None if path is None else _memory(s, path)
+        if memory == "read-only":
+            s.written_objects.append(object_)
+        if memory == "read-only" and where.is_exact and isinstance(object_.type, Numeric):
+            raises(s, ValueError, "assignment destination is read-only")
+        if path is not None and memory not in (None, "own"):
+            _refuse(s, path, memory)
+
+
+def _memory(s: Session, path: Path) -> Memory | None:
+    """How an argument's arrays lie, which is taken for granted; None without an example."""
+    given = s.arguments.get(path[0][1]) if path[0][0] == "param" else None
+    if given is None:
+        return None
+    found = memory_of(read(path, s.root, s.arguments))
+    s.guard(path, "memory", found)
+    return found
+
+
+def _refuse(s: Session, path: Path, memory: Memory | None) -> NoReturn:
+    name = spelled(path)
+    repeated = memory == "repeated"
+    s.refuse(
+        errors.MutationError,
+        f"cannot write into {name!r}, which is read-only, or holds an array that is"
+        if not repeated
+        else f"cannot write into {name!r}, several entries of which share memory",
+        why="a write into one entry would be seen in others." if repeated
+        else "NumPy raises where the array that is written into is that one.",
+        help=(f"pass a copy:  {name}.copy()",) if len(path) == 1 else ("pass a copy of it",),
+    )  # fmt: skip
 
 
 def matrices(boxes: Iterable[Box]) -> Iterator[Value]:
@@ -42,6 +85,8 @@ def overlaid(s: Session, groups: Sequence[Sequence[Value]]) -> dict[str, Box]:
 
 
 def _overlaid(s: Session, group: Sequence[Value], name: str) -> dict[str, Box]:
+    for value in group:
+        _memory(s, s.paths[value])
     types = [value.type for value in group]
     kinds = [Numeric(np.dtype(int), t.shape, "array") for t in types if isinstance(t, Numeric)]
     where = s.emit(places, *group, effect=True, type=TupleOf((INT, *kinds)))
