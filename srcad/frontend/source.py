@@ -170,7 +170,8 @@ def _top_level(
 ) -> Source | None:
     """The short way: a ``def`` at the margin is parsed and proved without the rest of the file."""
     first = code.co_firstlineno
-    if first > len(lines) or not lines[first - 1].startswith(("def ", "@")):
+    starts = first <= len(lines) and lines[first - 1].startswith(("def ", "@"))
+    if not starts or code.co_name == "<lambda>":  # one among the defaults or decorators
         return None
     last = max(span(code)[1], first)
     while last < len(lines) and (lines[last].isspace() or lines[last][0] in " \t)]}"):
