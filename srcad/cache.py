@@ -132,27 +132,53 @@ class Family:
         """Whether further patterns are compiled for lengths of any kind."""
         return len(self.entries) >= MOST_PATTERNS
 
-    def dispatcher(self, function: Any, rebind: Callable[[], None]) -> Run:
-        """A function that is called as `function` is, and finds or compiles the pattern."""
+    def dispatcher(
+        self, function: Any, now: Callable[[], Family], rebind: Callable[[], None]
+    ) -> Run:
+        """A function that is called as `function` is, and finds or compiles the pattern.
+
+        `now` tells the family of the code that the function has now: it may have been replaced.
+        """
         entries, seen = self.entries, self.version
 
         def missed(*arguments: Any) -> Run | Failure:
-            found = self.found(function, arguments, seen)
+            family = now()
+            if family is not self:
+                args, kwargs = self._as_given(arguments)
+                arguments = tuple(family.bound(function, args, kwargs))
+            found = family.found(function, arguments, seen if family is self else -1)
             rebind()
             return found
 
         if not entries:
-            return self._first(function, missed)
+            return self._first(function, now, rebind)
         next_: Run = missed
         for entry in reversed(entries[1:]):
             next_ = entry.bind(function, entry.run, next_, head=False)
         return entries[0].bind(function, entries[0].run, next_, head=True)
 
-    def _first(self, function: Any, missed: Run) -> Run:
+    def _as_given(self, arguments: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a call, one per parameter, as they would be given again."""
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for parameter, value in zip(self.parameters, arguments, strict=True):
+            if parameter.kind is Parameter.VAR_POSITIONAL:
+                args += value
+            elif parameter.kind is Parameter.VAR_KEYWORD:
+                kwargs.update(value)
+            elif parameter.kind is Parameter.KEYWORD_ONLY:
+                kwargs[parameter.name] = value
+            else:
+                args.append(value)
+        return tuple(args), kwargs
+
+    def _first(self, function: Any, now: Callable[[], Family], rebind: Callable[[], None]) -> Run:
         """Before there is any pattern, `inspect` binds the arguments."""
 
         def first(*args: Any, **kwargs: Any) -> Any:
-            found = missed(*self.bound(function, args, kwargs))
+            family = now()
+            found = family.found(function, family.bound(function, args, kwargs))
+            rebind()
             if isinstance(found, Failure):
                 raise found.error from None
             try:

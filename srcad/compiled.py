@@ -64,14 +64,17 @@ class Gradient:
 
     def _connect(self, family: Family) -> None:
         """Let calls go to the patterns that the family has now."""
-        alive = weakref.ref(self)
+        alive, function, request = weakref.ref(self), self.function, self.request
+
+        def now() -> Family:
+            return family_of(function, request, parameters_of(function) or family.parameters)
 
         def rebind() -> None:
             me = alive()
             if me is not None:
-                me._connect(family)
+                me._connect(now())
 
-        self.__call__ = family.dispatcher(self.function, rebind)
+        self.__call__ = family.dispatcher(function, now, rebind)
 
     def _by_count(self) -> Callable[..., Any]:
         """The dispatcher of a callable that has a rule and no signature."""

@@ -237,9 +237,11 @@ class Conditions:
 
     def _code(self, code: CodeType | None) -> str:
         """A code object; None is that of the function itself, which must not be held."""
-        if code is None:
-            return self._prepared("code", f"{self._own('code_of')}({self._own('function')})")
-        return self.constant(code)
+        return self.own_code() if code is None else self.constant(code)
+
+    def own_code(self) -> str:
+        """The code that the function had when it was bound."""
+        return self._prepared("code", f"{self._own('code_of')}({self._own('function')})")
 
     def equals(self, first: str, name: str, expected: Any) -> None:
         """A constant has the same type and value."""

@@ -29,7 +29,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from srcad.conditions import Conditions, guarded_code
@@ -148,6 +148,8 @@ def _conditions(
     if rules is not None:
         c.constants[f"{c.prefix}rules"] = registry
         c.add(f"{c.prefix}rules._version == {rules}")
+    if isinstance(function, FunctionType):
+        c.add(f"{c.prefix}function.__code__ is {c.own_code()}")
     for path, type_ in pattern.captures:
         check(c, type_, c.expression(path), path)
     held = [
