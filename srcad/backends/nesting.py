@@ -31,8 +31,11 @@ from srcad.backends.statements import (
     Return,
     Statement,
     errstate_of,
+    half_of,
+    has_effect,
     inner_lists,
-    place_of,
+    line_of,
+    value_of,
 )
 from srcad.backends.structure import Structured
 from srcad.ir.core import UNDEF, Atom, Value
@@ -44,6 +47,7 @@ from srcad.ir.primitives import (
     item,
     shape,
 )
+from srcad.passes.purity import fails_for_values
 from srcad.records import dataclass, field
 from srcad.types import Numeric
 
@@ -83,6 +87,7 @@ class Nester:
     tested_twice: set[Value] = field(default_factory=set)
     repeated: set[Value] = field(default_factory=set)
     carried: set[Value] = field(default_factory=set)
+    failing: set[Value] = field(default_factory=set)
     attempts: int = 0
     sealed: bool = False
 
@@ -129,6 +134,7 @@ class Nester:
             consumed = self._consume(statement, waiting, moves)
             self._settle(statement, waiting, consumed)
             value = self._nestable(statement)
+            self._keep_failures_in_order(statement, waiting, consumed, value)
             if value is None or value in self.nesting.nested:
                 continue
             assert isinstance(statement, Do | Branch)
@@ -214,7 +220,7 @@ class Nester:
             if value not in waiting or (repeated and not self._is_shape(waiting[value], value)):
                 continue  # what is written again and again reads a name, not an expression
             inner_depth, inner_ops = self.size[value]
-            limit = _MAX_OPS["primal" if _half(reader) == "primal" else "reverse"]
+            limit = _MAX_OPS["primal" if half_of(reader) == "primal" else "reverse"]
             fits = inner_depth < _MAX_DEPTH and ops + inner_ops < limit
             if fits and self._may_move(value, waiting, reader, moves):
                 self.nesting.nested[value] = waiting[value]
@@ -245,13 +251,13 @@ class Nester:
         if isinstance(reader, Do) and _writes_into(reader, value, self.nesting):
             return False
         origin = waiting[value]
-        if value.hint is None or _half(origin) == "primal":
+        if value.hint is None or half_of(origin) == "primal":
             return True
         if isinstance(reader, Return):
             return len(reader.values) == 1 or _only_converts(origin, value)
         if isinstance(reader, Do) and is_one_of(reader.op.target, _STRUCTURES):
             return _only_converts(origin, value)
-        if _line(origin) == _line(reader):
+        if line_of(origin) == line_of(reader):
             return True
         is_next = next(reversed(waiting)) is value
         return is_next and self.size[value][1] <= _MAX_OPS_ACROSS_LINES
@@ -269,13 +275,29 @@ class Nester:
             waiting.clear()
             return
         last = next(reversed(waiting), None)
-        if last is not None and _has_effect(waiting[last]):
+        if last is not None and has_effect(waiting[last]):
             del waiting[last]
 
     def _stop(self, waiting: dict[Value, Do | Branch], touched: Callable[[Value], bool]) -> None:
         for value in list(waiting):
             if any(touched(leaf) for leaf in self.nesting.leaves_of(waiting[value])):
                 del waiting[value]
+
+    def _keep_failures_in_order(
+        self,
+        statement: Statement,
+        waiting: dict[Value, Do | Branch],
+        consumed: set[Value],
+        value: Value | None,
+    ) -> None:
+        """What the primal raises for a value comes before what raises later, in either half."""
+        fails = isinstance(statement, Do) and fails_for_values(statement.op)
+        primal = half_of(statement) == "primal"
+        if fails and (value is None if primal else _divides(statement)):
+            for one in self.failing.intersection(waiting):
+                del waiting[one]
+        if (fails and primal) or not self.failing.isdisjoint(consumed):
+            self.failing.update(() if value is None else (value,))
 
     # ----------------------------------------------------------------------- candidates
     def _nestable(self, statement: Statement) -> Value | None:
@@ -317,17 +339,7 @@ class Nester:
         )  # fmt: skip
 
     def _is_reduced(self, arm: list[Statement]) -> bool:
-        return all(_value_of(s) in self.nesting.nested for s in arm[:-1])
-
-
-def _value_of(statement: Statement) -> Value | None:
-    match statement:
-        case Do(result=result):
-            return result
-        case Branch(choice=choice):
-            return choice
-        case _:
-            return None
+        return all(value_of(s) in self.nesting.nested for s in arm[:-1])
 
 
 def _only_converts(origin: Do | Branch, value: Value) -> bool:
@@ -343,21 +355,6 @@ def _is_users(hint: str | None) -> bool:
     return hint is not None and hint not in _OURS and not hint.endswith("_saved")
 
 
-def _half(statement: Statement) -> str:
-    match statement:
-        case Do(op=op) | Loop(op=op) | Attempt(op=op):
-            return op.half
-        case Branch(half=half):
-            return half
-        case _:
-            return "primal"
-
-
-def _line(statement: Statement) -> object:
-    where = place_of(statement)
-    return (where.file, where.line) if where is not None else None
-
-
 def _is_one_line(branch: Branch) -> bool:
     return branch.where is not None and branch.where.line == branch.where.end_line
 
@@ -370,11 +367,8 @@ def _writes_into(do: Do, value: Value, nesting: Nesting) -> bool:
     return isinstance(first, Value) and nesting.resolve(first) is value
 
 
-def _has_effect(statement: Do | Branch) -> bool:
-    if isinstance(statement, Do):
-        return statement.op.effect
-    arms = (*statement.then, *statement.orelse)
-    return any(_has_effect(s) for s in arms if isinstance(s, Do | Branch))
+def _divides(statement: Statement) -> bool:
+    return isinstance(statement, Do) and statement.op.target is operator.truediv
 
 
 def _is_transparent(statement: Statement) -> bool:
@@ -383,7 +377,7 @@ def _is_transparent(statement: Statement) -> bool:
         case Do(op=op):
             return not op.effect and not op.in_place
         case Branch(choice=choice):
-            return choice is not None and not _has_effect(statement)
+            return choice is not None and not has_effect(statement)
         case Copy() | Append() | Increment():
             return True
         case _:

@@ -232,3 +232,39 @@ def defined(statement: Statement) -> Iterator[Value]:
                 yield from pattern_values(pattern)
         case _:
             return
+
+
+def half_of(statement: Statement) -> str:
+    """The half that a statement belongs to."""
+    match statement:
+        case Do(op=op) | Loop(op=op) | Attempt(op=op):
+            return op.half
+        case Branch(half=half):
+            return half
+        case _:
+            return "primal"
+
+
+def line_of(statement: Statement) -> object:
+    """The line of the user's text that a statement stands for."""
+    where = place_of(statement)
+    return (where.file, where.line) if where is not None else None
+
+
+def has_effect(statement: Do | Branch) -> bool:
+    """Whether a statement, or one inside it, must run where it stands."""
+    if isinstance(statement, Do):
+        return statement.op.effect
+    arms = (*statement.then, *statement.orelse)
+    return any(has_effect(s) for s in arms if isinstance(s, Do | Branch))
+
+
+def value_of(statement: Statement) -> Value | None:
+    """The value that a statement makes."""
+    match statement:
+        case Do(result=result):
+            return result
+        case Branch(choice=choice):
+            return choice
+        case _:
+            return None

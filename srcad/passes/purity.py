@@ -21,7 +21,7 @@ _PURE: frozenset[Any] = frozenset(
                  "updated", "add_at", "add_at_repeated", "identity", "is_", "not_")
     if hasattr(primitives, name)
 ) | {len, float, operator.not_, operator.is_, operator.is_not, runtime.unbroadcast,
-     runtime.zeros_like, runtime.like, runtime.or_zeros, runtime.plus}  # fmt: skip
+     runtime.zeros_like, runtime.like, runtime.or_zeros, runtime.plus, runtime.sign}  # fmt: skip
 
 _FRESH: frozenset[Any] = frozenset(
     {
@@ -71,6 +71,13 @@ def may_raise(op: Call) -> bool:
     if is_in(target, _DIVISIONS):
         return _divides_python(op)
     return lookup(target) is None
+
+
+def fails_for_values(op: Call) -> bool:
+    """Whether a call raises for some numbers: Python's divisions, and the functions of `math`."""
+    if getattr(op.target, "__module__", None) == math.__name__:
+        return True
+    return is_in(op.target, _DIVISIONS) and _divides_python(op)
 
 
 def _divides_python(op: Call) -> bool:
