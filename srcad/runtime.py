@@ -56,6 +56,13 @@ def or_zeros(g: Any, x: Any) -> Any:
     return g
 
 
+def sign(x: float) -> float:
+    """The sign of a Python number: 1.0, -1.0, 0.0 at 0, and nan at nan."""
+    if x > 0.0:
+        return 1.0
+    return -1.0 if x < 0.0 else x - x
+
+
 def ascending(keys: Any, reverse: Any = False) -> list[int]:
     """The positions of keys in the order that ``sorted`` gives them."""
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)

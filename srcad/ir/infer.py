@@ -275,6 +275,7 @@ _SPECIAL: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
     build_record: _record_type,
     operator.getitem: _getitem_type,
     runtime.stays: _stays_type,
+    runtime.sign: lambda args: Numeric(np.dtype(float), (), "python"),
     runtime.unbroadcast: _unbroadcast_type,
     build_tuple: lambda args: TupleOf(tuple(argument_type(a) for a in args)),
     build_list: lambda args: argument_type(Display("list", args)),

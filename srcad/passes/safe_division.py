@@ -18,7 +18,7 @@ from srcad.passes.retype import retype
 from srcad.records import dataclass, field, replace
 from srcad.types import Numeric
 
-_DIVIDING = (operator.truediv, operator.floordiv, operator.mod)
+_DIVIDING = (operator.truediv, operator.floordiv, operator.mod, math.fmod, math.remainder)
 _LOGARITHMS = (math.log, math.log2, math.log10)
 
 

@@ -6,7 +6,7 @@ import operator
 import numpy as np
 
 from srcad.rules.registry import NO_PARTIAL, adjoint, derivative
-from srcad.runtime import unbroadcast
+from srcad.runtime import sign, unbroadcast
 
 
 @derivative(operator.add, np.add)
@@ -42,9 +42,9 @@ def positive(a):
 
 @derivative(operator.abs)
 def absolute(x):
-    """At 0: 0."""
+    """At 0: 0; at nan: nan."""
     if isinstance(x, (int, float)) and not isinstance(x, np.generic):
-        return (x > 0) - (x < 0)
+        return sign(x)
     return np.sign(x)
 
 
@@ -74,8 +74,9 @@ def remainder(a, b):
 
 
 @derivative(np.fmod)
-def fmod(a, b):
-    return 1, -np.trunc(a / b)
+def fmod(a, b, *, y):
+    """``a = n b + y`` tells the n of `y`; ``a / b`` is rounded, near a multiple past it."""
+    return 1, -np.rint((a - y) / b)
 
 
 @adjoint(divmod, np.divmod)

@@ -10,7 +10,7 @@ import numpy as np
 
 from srcad.ir import primitives
 from srcad.rules.registry import linear, nondifferentiable
-from srcad.runtime import ascending, unbroadcast, zeros_like
+from srcad.runtime import ascending, sign, unbroadcast, zeros_like
 
 # ------------------------------------------------------------------------ comparisons and logic
 nondifferentiable(operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
@@ -27,7 +27,7 @@ nondifferentiable(np.any, np.all, np.isreal, np.iscomplex, np.isrealobj, np.isco
 nondifferentiable(np.isscalar, any, all, isinstance, issubclass, callable, hasattr, id, hash, type)
 
 # ------------------------------------------------------------------------ roundings
-nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, np.round, np.around, np.sign)
+nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, np.round, np.around, np.sign, sign)
 nondifferentiable(operator.floordiv, np.floor_divide, round, np.spacing)
 nondifferentiable(math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite)
 nondifferentiable(math.isclose, math.gcd, math.lcm, math.comb, math.perm, math.factorial)

@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from srcad.rules.registry import NO_PARTIAL, NoPartial, adjoint, derivative, linear
+from srcad.runtime import sign
 
 DIGAMMA = NoPartial("its derivative, digamma, needs scipy.special")
 
@@ -141,9 +142,9 @@ def degrees(x):
 
 @derivative(math.fabs)
 def fabs(x):
-    """At 0: 0."""
+    """At 0: 0; at nan: nan."""
     if isinstance(x, (int, float)) and not isinstance(x, np.generic):
-        return (x > 0) - (x < 0)
+        return sign(x)
     return np.sign(x)
 
 
@@ -171,8 +172,9 @@ def power(a, b, *, y):
 
 
 @derivative(math.fmod)
-def fmod(a, b):
-    return 1, -math.trunc(a / b)
+def fmod(a, b, *, y):
+    """``a = n b + y`` tells the n of `y`; ``a / b`` is rounded, near a multiple past it."""
+    return 1, (y - a) / b
 
 
 @derivative(math.remainder)
@@ -183,7 +185,7 @@ def remainder(a, b, *, y):
 @derivative(math.copysign)
 def copysign(a, b, *, y):
     """At a = 0: 0."""
-    return (1.0 * (a > 0) - (a < 0)) * (1.0 * (y > 0) - (y < 0)), None
+    return sign(a) * sign(y), None
 
 
 @derivative(math.ldexp)
