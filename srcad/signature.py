@@ -135,7 +135,7 @@ class _Describer:
         if item is not None:
             return ListOf(item)
         if len(values) > _LONGEST_STATIC:
-            alike = all(type(v) is type(values[0]) for v in values)
+            alike = all(type(v) is type(values[0]) for v in values) and not is_fixed(values[0])
             return ListOf(Opaque(type(values[0])) if alike else OPAQUE)
         return self._item_by_item(values, source, depth)
 

@@ -201,12 +201,6 @@ def shuffled_by_python(x):
     return x[0] * items[0]
 
 
-def written_by_what_is_chosen(x):
-    items = [1.0, 2.0]
-    operator.methodcaller("append", 3.0)(items)
-    return x[0] * len(items)
-
-
 def kept_in_a_queue(x):
     row = [1.0, 2.0]
     queue = collections.deque([row])
@@ -264,7 +258,6 @@ def kept_in_an_object(x):
     [
         shuffled,
         shuffled_by_python,
-        written_by_what_is_chosen,
         kept_in_a_queue,
         put_into_a_queue,
         kept_in_an_object,

@@ -281,6 +281,12 @@ def method_of_object(x):
     return np.sum(CUBED(Point(x)))
 
 
+def method_that_writes(x):
+    items = [1.0, 2.0]
+    operator.methodcaller("append", 3.0)(items)
+    return np.sum(x) * len(items)
+
+
 def method_with_argument(x):
     return operator.methodcaller("dot", x)(x)
 
@@ -296,6 +302,7 @@ GETTERS = [
     (method, X),
     (method_of_object, X),
     (method_with_argument, X),
+    (method_that_writes, X),
 ]
 
 

@@ -103,7 +103,7 @@ _AXES = [
 REDUCTIONS = [
     *[(f, (T, *axis), {"keepdims": keep})
       for f in (np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.var, np.std,
-                np.nansum, np.nanmean, np.nanmax, np.nanmin)
+                np.nansum, np.nanmean, np.nanvar, np.nanstd, np.nanmax, np.nanmin)
       for axis, keep in [((), False), ((0,), False), ((-1,), True), ((None,), True)]
       if f is not np.prod or axis != (None,)],
     *[(f, (T,), {"axis": axis, "keepdims": keep})
