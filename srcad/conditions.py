@@ -219,8 +219,15 @@ class Conditions:
                 self.add(f"{self.constant(memory_of)}({first}) == {expected!r}")
             case "equals":
                 self.equals(first, self.names.get(path, first), expected)
+            case "same" | "apart":
+                self.add(self._identities((first, *map(self._named, expected)), kind))
             case _:
                 self.add(self._presence(first, kind, expected))
+
+    def _identities(self, objects: tuple[str, ...], kind: str) -> str:
+        """Whether some objects still are one, or all different ones."""
+        found = ", ".join(f"{self.constant(id)}({one})" for one in objects)
+        return f"{self._own('len')}({{{found}}}) == {1 if kind == 'same' else len(objects)}"
 
     def _presence(self, first: str, kind: str, expected: Any) -> str:
         """Whether something still is there, or still is not."""

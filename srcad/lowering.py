@@ -11,8 +11,9 @@ from typing import Any
 from srcad import errors
 from srcad.frontend import calls
 from srcad.frontend.boxes import Box, Static
+from srcad.frontend.elsewhere import Outside
 from srcad.frontend.known import spread
-from srcad.frontend.lower import Lowered, lower, lowered, session_for
+from srcad.frontend.lower import Lowered, begin_places, lower, lowered, session_for, until_settled
 from srcad.frontend.scope import Diverges, Frame, Inactive, NeedsStatic, Session
 from srcad.frontend.written import matrices, overlaid
 from srcad.ir.core import Atom, Value
@@ -96,23 +97,28 @@ def _lowered(
     if isinstance(function, FunctionType) and registry.lookup(function) is None:
         return lower(function, types, facts, active=active, arguments=arguments,
                      overlaps=overlaps, ordered=ordered, **given)  # fmt: skip
-    session = session_for(facts, root=function, **given)
-    name = name_of(function)
-    frame = Frame(name=name, file="", globals={}, path=())
-    session.frames.append(frame)
-    session.arguments = dict(arguments)
-    values = {key: Value(type_, key) for key, type_ in types.items()}
-    boxes: dict[str, Box] = {}
-    for key, value in values.items():
-        if key in active:
-            session.active.add(value)
-        session.paths[value] = (("param", key),)
-        boxes[key] = _argument(session, value, arguments.get(key))
-    session.compact.update(matrices(boxes[key] for key in ordered))
-    boxes.update(overlaid(session, [[values[name] for name in group] for group in overlaps]))
-    frame.env.update({key: box for key, box in boxes.items() if key not in values})
-    result = _result(session, function, parameters, boxes)
-    return lowered(session, name, tuple(values.values()), result, None)
+
+    def read(outside: Outside) -> Lowered:
+        session = session_for(facts, root=function, outside=outside, **given)
+        name = name_of(function)
+        frame = Frame(name=name, file="", globals={}, path=())
+        session.frames.append(frame)
+        session.arguments = dict(arguments)
+        values = {key: Value(type_, key) for key, type_ in types.items()}
+        boxes: dict[str, Box] = {}
+        for key, value in values.items():
+            if key in active:
+                session.active.add(value)
+            session.paths[value] = (("param", key),)
+            boxes[key] = _argument(session, value, arguments.get(key))
+        session.compact.update(matrices(boxes[key] for key in ordered))
+        boxes.update(overlaid(session, [[values[name] for name in group] for group in overlaps]))
+        frame.env.update({key: box for key, box in boxes.items() if key not in values})
+        begin_places(session)
+        result = _result(session, function, parameters, boxes)
+        return lowered(session, name, tuple(values.values()), result, None)
+
+    return until_settled(read, facts)
 
 
 def _result(

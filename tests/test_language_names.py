@@ -189,13 +189,26 @@ def runs_text(a):
     return eval("a * a")
 
 
-@pytest.mark.parametrize("f", [writes_global, writes_nonlocal, holds_class, runs_text])
+@pytest.mark.parametrize("f", [holds_class, runs_text])
 def test_what_has_no_one_meaning_is_refused_where_it_stands(f: Any) -> None:
     with pytest.raises((errors.UnsupportedSyntaxError, errors.MutationError)) as caught:
         grad(f)(0.7)
 
     assert re.search(r"test_language_names\.py:\d+:\d+", str(caught.value))
     assert SCALE == 2.0
+
+
+def test_a_global_is_bound() -> None:
+    global SCALE
+    try:
+        assert grad(writes_global)(0.7) == pytest.approx(1.4)
+        assert SCALE == 0.7
+    finally:
+        SCALE = 2.0
+
+
+def test_a_name_of_the_function_around_is_bound() -> None:
+    assert_program(writes_nonlocal, 0.7)
 
 
 def test_a_deleted_name_raises_what_python_raises() -> None:

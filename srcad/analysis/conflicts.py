@@ -33,7 +33,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.failing import Classes, may_fail
-from srcad.ir.memory import has_storage, is_one_of
+from srcad.ir.memory import has_storage, is_one_of, kept_outside, replaced_outside
 from srcad.ir.primitives import add_at_repeated
 from srcad.records import dataclass, field
 from srcad.runtime import owned
@@ -90,10 +90,12 @@ class Conflicts:
     stores: frozenset[Call]
     alive: dict[Call, list[Value]] = field(default_factory=dict)
     definition: dict[Value, tuple[Op, Loop | None]] = field(default_factory=dict)
+    replaced: dict[Call, set[Value]] = field(default_factory=dict)
     attempts: list[tuple[Classes, set[Value]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._walk(self.function.block, set(), None)
+        self.replaced = replaced_outside(self.function)
+        self._walk(self.function.block, kept_outside(self.function), None)
 
     def is_free(self, op: Call) -> bool:
         """Whether nothing speaks against writing in place."""
@@ -136,6 +138,7 @@ class Conflicts:
                 case Call():
                     if op in self.stores:
                         self._store(op, live)
+                    live.difference_update(self.replaced.get(op, ()))
                 case Try():
                     handled = self._walk(op.orelse, live, loop)
                     self.attempts.append((op.catches, handled))

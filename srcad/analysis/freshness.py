@@ -37,7 +37,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.memory import has_storage, is_one_of
+from srcad.ir.memory import has_storage, is_one_of, kept_outside
 from srcad.ir.primitives import extended
 from srcad.records import dataclass, field, replace
 from srcad.runtime import owned
@@ -69,7 +69,7 @@ def fresh_results(function: Function, own: Iterable[int], *, writable: bool = Tr
     builders = {
         op.result: op for op in function.block.ops if isinstance(op, Call) and op.target in BUILDERS
     }
-    seen: list[Value] = []
+    seen: list[Value] = list(kept_outside(function))
     for k, atom in enumerate(function.block.results):
         if k not in positions:
             seen += [v for v in values_in(atom) if has_storage(v)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import operator
 from typing import Protocol
 
 from srcad.backends.coalesce import Webs
 from srcad.backends.expressions import Nesting
 from srcad.backends.names import Globals, attribute
 from srcad.backends.spelling import BINARY, index_expression
+from srcad.identifiers import is_name
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.primitives import (
     add_at,
@@ -96,6 +98,20 @@ def _store(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:
     if target in BINARY:
         return ast.AugAssign(writer.name(result), BINARY[target](), writer.expr(args[1]))
     raise TypeError(f"no way to write {target!r} in place")
+
+
+def kept(writer: StoreWriter, op: Call) -> ast.stmt:
+    """What puts a value where somebody outside keeps it: ``net.h = h``, ``history.append(y)``."""
+    owner, *where = (writer.expr(arg) for arg in op.args)
+    name = op.args[1].value if isinstance(op.args[1], Const) else None
+    if op.target is list.append:
+        return _call(attribute(owner, "append"), *where)
+    if op.target is operator.setitem:
+        index = index_expression(writer, op.args[1])
+        return ast.Assign([ast.Subscript(owner, index, ast.Store())], where[1])
+    if is_name(name) and not str(name).startswith("__"):
+        return ast.Assign([ast.Attribute(owner, name, ast.Store())], where[1])
+    return _call(writer.space.expression(setattr), owner, *where)
 
 
 def _without_sign(node: ast.expr) -> ast.expr | None:

@@ -16,7 +16,7 @@ from srcad.backends.expressions import Nesting, arm_source, is_certain_scalar, w
 from srcad.backends.facts import Facts
 from srcad.backends.grouping import grouped, whole_container
 from srcad.backends.heads import for_statement
-from srcad.backends.mutation import mutation
+from srcad.backends.mutation import kept, mutation
 from srcad.backends.names import Globals, name_node
 from srcad.backends.spelling import (
     BINARY,
@@ -40,6 +40,7 @@ from srcad.backends.statements import (
 )
 from srcad.backends.text import Comment
 from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, For, Location, Value, values_in
+from srcad.ir.memory import KEEPING, is_one_of
 from srcad.ir.primitives import build_dict, build_list, build_record, build_tuple, identity, raise_
 from srcad.records import dataclass, field
 from srcad.runtime import like
@@ -268,7 +269,8 @@ class Writer:
             parts = [self.expr(arg) for arg in op.args]
             return [ast.Raise(parts[0], parts[1] if len(parts) > 1 else None)]
         if do.result is None:
-            return [ast.Expr(call_expression(self, op))]
+            is_kept = is_one_of(op.target, KEEPING)
+            return [kept(self, op) if is_kept else ast.Expr(call_expression(self, op))]
         if do.parts:
             return [ast.Assign([self.store(do.parts)], call_expression(self, op))]
         if writes_in_place(do):

@@ -17,7 +17,6 @@ from srcad.frontend.boxes import (
     Box,
     DictBox,
     ListBox,
-    RecordBox,
     SliceBox,
     Stale,
     Static,
@@ -25,11 +24,12 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.choices import choose
 from srcad.frontend.containers import extend, is_container, is_list, set_item, update
+from srcad.frontend.fields import has_attributes, set_attribute
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import spread
 from srcad.frontend.meanings import Special, meaning
-from srcad.frontend.objects import of_augmented, set_attribute
+from srcad.frontend.objects import of_augmented
 from srcad.frontend.operators import BINARY, operate
 from srcad.frontend.outside import changed
 from srcad.frontend.rooms import each, stores
@@ -77,7 +77,7 @@ def assign(s: Session, target: ast.expr, box: Box) -> None:
 def _assign_attribute(s: Session, target: ast.Attribute, box: Box) -> None:
     """``object.name = value`` of an object that was made in the function, or is an argument."""
     box, owner = lower_next(s, box, target.value)
-    if not isinstance(owner, RecordBox):
+    if not has_attributes(owner):
         refuse_write(s, target, "write to an attribute")
     set_attribute(s, owner, target.attr, box)
 
@@ -85,7 +85,7 @@ def _assign_attribute(s: Session, target: ast.Attribute, box: Box) -> None:
 def _augment_attribute(s: Session, target: ast.Attribute, operation: Any, node: ast.expr) -> None:
     """``object.name op= value``."""
     owner = lower(s, target.value)
-    if not isinstance(owner, RecordBox):
+    if not has_attributes(owner):
         refuse_write(s, target, "write to an attribute")
     with s.kept(owner) as kept:
         old, value = lower_next(s, read_attribute(s, owner, target.attr), node)

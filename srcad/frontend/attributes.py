@@ -30,10 +30,10 @@ from srcad.frontend.boxes import (
     ViewBox,
 )
 from srcad.frontend.choices import by_case
+from srcad.frontend.fields import class_path, set_field, written_attribute
 from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_plain_class
 from srcad.frontend.noting import flat
-from srcad.frontend.objects import class_path, set_field
 from srcad.frontend.scope import Session
 from srcad.frontend.stale import refuse_stale, refuse_to_hold
 from srcad.identifiers import label
@@ -298,8 +298,12 @@ def _of_class_object(s: Session, box: Static, name: str) -> Box:
 def _of_object(s: Session, box: Static, name: str) -> Box:
     value = box.value
     if box.path is not None and is_plain_class(value):
-        return _of_class_object(s, box, name)
+        written = written_attribute(s, box, name)
+        return _of_class_object(s, box, name) if written is None else written
     if isinstance(value, types.ModuleType):
+        written = written_attribute(s, box, name)
+        if written is not None:
+            return written
         found = _held(s, box, name)
         if value.__name__.partition(".")[0] in STABLE_MODULES:
             if isinstance(found, int | float | complex) and not isinstance(found, bool):
@@ -308,6 +312,9 @@ def _of_object(s: Session, box: Static, name: str) -> Box:
         return box_of_object(s, found, None if box.path is None else (*box.path, ("attr", name)))
     if box.path is None and box.atom is None:
         return _of_plain(s, value, name)
+    written = written_attribute(s, box, name)
+    if written is not None:
+        return written
     of_class = _of_class(s, box, name)
     if of_class is not None:
         return of_class

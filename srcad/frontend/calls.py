@@ -39,6 +39,7 @@ from srcad.frontend.callees import (
 from srcad.frontend.choices import by_argument, by_case
 from srcad.frontend.containers import is_container
 from srcad.frontend.draws import draw_type, is_random
+from srcad.frontend.elsewhere import is_active
 from srcad.frontend.folding import all_known, called, folded, text_method
 from srcad.frontend.forms import lower_each, lowers
 from srcad.frontend.functions import (
@@ -54,6 +55,7 @@ from srcad.frontend.genexps import parts_in_order
 from srcad.frontend.inactive import (
     MOVING,
     call_method_of,
+    changes_outside,
     handed_out,
     may_write_arrays,
     put_into_objects,
@@ -261,7 +263,9 @@ def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     if s.frame.trusted and python and not is_library(function):
         return _inline(s, callee_of(s, function, callee.path), args, kwargs)
     call_method = call_method_of(function)
-    writes = call_method and may_write_arrays(call_method, (*args, *kwargs.values()))
+    writes = call_method and (
+        may_write_arrays(call_method, (*args, *kwargs.values())) or changes_outside(s, call_method)
+    )
     left = not python or is_library(function) or not makes_functions(function)
     if not active and left and not writes:
         return _inactive(s, callee, args, kwargs)
@@ -286,13 +290,14 @@ def _inactive(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[st
     if is_library(function) or not isinstance(function, types.FunctionType):
         return opaque_call(s, callee, args, kwargs)
     written = may_write_arrays(function, (*args, *kwargs.values()))
-    if not objects and not written and not s.inactive.are_read:
+    outside = changes_outside(s, function)
+    if not objects and not written and not outside and not s.inactive.are_read:
         s.inactive.left = True
         return opaque_call(s, callee, args, kwargs)
     found = unless_refused(s, lambda: _inline(s, callee_of(s, function, callee.path), args, kwargs))
     if not isinstance(found, errors.SrcadError):
         return found
-    if local or written:
+    if local or written or (outside and is_active(s)):
         raise found
     return opaque_call(s, callee, args, kwargs)
 

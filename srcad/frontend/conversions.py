@@ -25,11 +25,11 @@ from srcad.frontend.boxes import (
     Static,
     TupleBox,
 )
+from srcad.frontend.fields import class_path, has_written
 from srcad.frontend.folding import all_known, called
 from srcad.frontend.known import attribute_name, known, raises, truth
 from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.names import is_stable
-from srcad.frontend.objects import class_path
 from srcad.frontend.operators import operate
 from srcad.frontend.questions import has_dtype, is_asked, is_of_users
 from srcad.frontend.scope import Session
@@ -194,6 +194,8 @@ def hasattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     name = attribute_name(s, args[1])
     box = args[0]
     if isinstance(box, Static):
+        if s.outside.written and has_written(s, box, name):
+            return Static(True)
         found = hasattr(box.value, name)
         s.guard(box.path, "has" if found else "lacks", name)
         return Static(found)

@@ -14,6 +14,9 @@ from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.boxes import Box, TupleBox, mutable_parts, values_of
+from srcad.frontend.elsewhere import put
+from srcad.frontend.frames import Frame
+from srcad.frontend.names import cell_place, global_place
 from srcad.frontend.scope import Session
 from srcad.frontend.syntax import nodes_of
 from srcad.ir.core import Value
@@ -217,5 +220,29 @@ def bind(s: Session, name_: str, box: Box) -> None:
     """Bind a name; a new value takes it as its hint."""
     if isinstance(box, Value) and box.hint is None and not s.frame.trusted:
         box.hint = name_
+    if name_ in s.frame.declared:
+        _bind_outside(s, name_, box)
+        return
     s.frame.env[name_] = box
     s.note_binding(name_)
+
+
+def _bind_outside(s: Session, name: str, box: Box) -> None:
+    """Bind a ``global`` or ``nonlocal`` name: that of a function being read, or a place."""
+    frame: Frame | None = s.frame
+    place = global_place(s.frame, name) if s.frame.declared[name] == "global" else None
+    while place is None and frame is not None:
+        if name in frame.local and any(frame is one for one in s.frames):
+            frame.env[name] = box
+            return
+        if name in frame.closure:
+            place = cell_place(frame, name)
+        frame = None if name in frame.local else frame.outer
+    if place is None:
+        s.refuse(
+            errors.MutationError,
+            f"cannot bind {name!r}",
+            why="the function that it belongs to has returned.",
+            help=("hold the value in a list or an object",),
+        )
+    put(s, place, box)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Any
 
 from srcad import errors
@@ -41,7 +42,8 @@ class Frame:
     `missed` are the names that were read where nothing was bound to them; `site` is the place of
     the call; `hidden` are the names of the comprehensions that are being read, `borrowed` those of
     the one that the function was made in; `unfilled` are the places of the cells that hold
-    nothing.  `functions` are those that were made in it, and in what it has called.
+    nothing, `closure` the cells; `declared` says which names are ``global`` or ``nonlocal``.
+    `functions` are those that were made in it, and in what it has called.
     """
 
     name: str
@@ -50,6 +52,8 @@ class Frame:
     env: Env = field(default_factory=dict)
     cells: dict[str, Any] = field(default_factory=dict)
     unfilled: dict[str, int] = field(default_factory=dict)
+    closure: dict[str, Any] = field(default_factory=dict)
+    declared: Mapping[str, str] = field(default_factory=dict)
     local: frozenset[str] = frozenset()
     path: Path | None = None
     outer: Frame | None = None

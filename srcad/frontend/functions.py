@@ -32,7 +32,7 @@ from srcad.frontend.scope import DEAD, RETURN_NAME, Diverges, Frame, Session
 from srcad.frontend.source import definition
 from srcad.frontend.statements import lower_statements, set_return
 from srcad.frontend.surroundings import around, returned
-from srcad.frontend.syntax import bound_names, calls_itself
+from srcad.frontend.syntax import bound_names, calls_itself, declared_names
 from srcad.identifiers import module_of, plain
 from srcad.ir.core import NONE, RETURN, Location, Value
 from srcad.paths import is_filled
@@ -80,7 +80,9 @@ def callee_of(s: Session, function: FunctionType, path: Path | None) -> Callee:
         globals=function.__globals__,
         cells={name: cell.cell_contents for name, cell in cells.items() if is_filled(cell)},
         unfilled={name: k for k, name in enumerate(names) if not is_filled(cells[name])},
+        closure=cells,
         local=bound_names(node),
+        declared=declared_names(node),
         path=path,
         trusted=trusted,
         node=node,
@@ -144,6 +146,7 @@ def callee_of_box(s: Session, box: FunctionBox) -> Callee:
         outer=outer,
         path=outer.path,
         local=bound_names(box.node),
+        declared=declared_names(box.node),
         trusted=outer.trusted,
         node=box.node,
         borrowed=box.borrowed,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 GuardKind = Literal[
     "is", "code", "equals", "class", "contiguous", "backward", "memory", "has", "lacks", "unset",
-    "empty",
+    "empty", "same", "apart",
 ]  # fmt: skip
 
 
@@ -27,8 +27,9 @@ class Guard:
     same constant (type and value); ``"class"``: an instance of exactly the same class;
     ``"contiguous"``: an array whose entries lie next to each other; ``"backward"``: an array that
     runs backwards along these axes; ``"memory"``: arrays that may be written into, or not;
-    ``"has"`` and ``"lacks"``: an object with, or without, this
-    attribute; ``"unset"``: a dict without this key; ``"empty"``: a cell that holds nothing.
+    ``"has"`` and ``"lacks"``: an object with, or without, this attribute; ``"unset"``: a dict
+    without this key; ``"empty"``: a cell that holds nothing; ``"same"`` and ``"apart"``: one object
+    with those at these other paths, or all different ones.
     """
 
     path: Path
@@ -37,7 +38,8 @@ class Guard:
 
     def says(self, path: Path, kind: GuardKind, expected: Any) -> bool:
         """Whether it says this already; of attributes it speaks of one each."""
-        alike = self.expected == expected if kind in ("has", "lacks", "unset") else True
+        of_one = kind in ("has", "lacks", "unset", "same", "apart")
+        alike = self.expected == expected if of_one else True
         return alike and self.kind == kind and self.path == path
 
 

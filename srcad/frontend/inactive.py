@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import ast
 import operator
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from types import FunctionType, MappingProxyType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from srcad import errors
 from srcad.frontend.boxes import Box, Static, inner_boxes, mutable_parts
+from srcad.frontend.elsewhere import is_active
 from srcad.frontend.scope import Session
 from srcad.frontend.source import definition
 from srcad.frontend.storage import inner_values, is_array
-from srcad.frontend.syntax import may_write
-from srcad.identifiers import label
+from srcad.frontend.syntax import may_write, writes_outside
+from srcad.identifiers import label, module_of
 from srcad.ir.core import Value
 
 _READERS = (operator.itemgetter, operator.attrgetter, Counter)
+_NEVER_READ = sys.stdlib_module_names | {"numpy", "scipy", "srcad"}
+_MOST_CALLEES = 40
 _COPYING = frozenset({"builtins", "numpy", "fractions", "decimal", "array"})
 
 
@@ -44,6 +48,33 @@ def may_write_arrays(function: FunctionType, given: Iterable[Box]) -> bool:
     except errors.SrcadError:
         return False
     return isinstance(node, ast.FunctionDef | ast.Lambda) and may_write(node)
+
+
+def changes_outside(s: Session, function: FunctionType) -> bool:
+    """Whether a call may write an object outside, or read one that carries a derivative by now."""
+    if module_of(function).partition(".")[0] in _NEVER_READ:
+        return False
+    return is_active(s) or _may_write_outside(function, set())
+
+
+def _may_write_outside(function: FunctionType, seen: set[CodeType]) -> bool:
+    """Whether a function, or one that it calls by name, writes more than names of its own."""
+    code = function.__code__
+    if code in seen or len(seen) > _MOST_CALLEES:
+        return False
+    seen.add(code)
+    if module_of(function).partition(".")[0] in _NEVER_READ:
+        return False
+    try:
+        node = definition(function).tree
+    except errors.SrcadError:
+        return False
+    if not isinstance(node, ast.FunctionDef | ast.Lambda):
+        return False
+    if writes_outside(node):
+        return True
+    called = (function.__globals__.get(name) for name in code.co_names)
+    return any(isinstance(one, FunctionType) and _may_write_outside(one, seen) for one in called)
 
 
 def handed_out(s: Session, callee: type | None, args: Iterable[Box]) -> None:

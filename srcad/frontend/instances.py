@@ -23,10 +23,11 @@ from srcad.frontend.boxes import (
     rebuilt,
 )
 from srcad.frontend.containers import as_copy
+from srcad.frontend.fields import delete_attribute, has_attributes, set_attribute
 from srcad.frontend.known import attribute_name
 from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.names import lookup
-from srcad.frontend.objects import delete_attribute, replace, set_attribute, special
+from srcad.frontend.objects import replace, special
 from srcad.frontend.questions import is_asked
 from srcad.frontend.rooms import sequences
 from srcad.frontend.scope import Session
@@ -43,7 +44,7 @@ _STATE = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what
 @meaning(setattr)
 def setattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``setattr(box, name, value)``."""
-    if not isinstance(args[0], RecordBox):
+    if not has_attributes(args[0]):
         return None
     set_attribute(s, args[0], attribute_name(s, args[1]), args[2])
     return Static(None)
@@ -52,7 +53,7 @@ def setattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 @meaning(object.__setattr__)
 def set_frozen(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``object.__setattr__(self, name, value)``, as frozen classes do it in ``__post_init__``."""
-    if not isinstance(args[0], RecordBox):
+    if not has_attributes(args[0]):
         return None
     name = attribute_name(s, args[1])
     set_attribute(s, args[0], name, args[2], frozen=False)
@@ -62,7 +63,7 @@ def set_frozen(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 @meaning(delattr)
 def delattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``delattr(box, name)``."""
-    if not isinstance(args[0], RecordBox):
+    if not has_attributes(args[0]):
         return None
     delete_attribute(s, args[0], attribute_name(s, args[1]))
     return Static(None)

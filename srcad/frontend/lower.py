@@ -38,6 +38,7 @@ from srcad.frontend.boxes import (
     mutable_parts,
 )
 from srcad.frontend.closures import runtime_function
+from srcad.frontend.elsewhere import Again, Outside, begin, surroundings, take_for_granted
 from srcad.frontend.forms import lowers_later
 from srcad.frontend.functions import (
     Callee,
@@ -50,6 +51,7 @@ from srcad.frontend.functions import (
 )
 from srcad.frontend.guards import Capture, Guard
 from srcad.frontend.meanings import means_later
+from srcad.frontend.names import first_content
 from srcad.frontend.rooms import (
     comprehensions,
     importing,
@@ -124,6 +126,7 @@ def session_for(facts: Facts, **given: Any) -> Session:
         shuffle=lambda *given: writing.shuffle(*given),
         **given,
     )
+    made.frames.append(surroundings(made))
     made.inactive.outermost = made.builder
     return made
 
@@ -174,31 +177,68 @@ def lower(
     SrcadError
         Something in the function cannot be read or differentiated.
     """
-    known = inactive or Inactive()
-    session = session_for(facts, transforms=transforms, root=function, inactive=known)
-    callee = _callee(session, function, path)
-    params = {name: Value(type_, name) for name, type_ in types.items()}
-    session.active.update(value for name, value in params.items() if name in active)
-    session.paths.update((value, (("param", name),)) for name, value in params.items())
-    session.arguments = given = dict(arguments or {})
-    boxes = {name: _argument(session, value, given.get(name)) for name, value in params.items()}
-    session.compact.update(matrices(boxes[name] for name in ordered))
-    boxes.update(overlaid(session, [[params[name] for name in group] for group in overlaps]))
-    result = _result(session, callee, boxes)
-    where = Location(callee.frame.file, callee.node.lineno, function=plain(function.__name__))
-    return lowered(session, plain(function.__name__), tuple(params.values()), result, where)
+    known, given = inactive or Inactive(), dict(arguments or {})
+
+    def read(outside: Outside) -> Lowered:
+        session = session_for(facts, transforms=transforms, root=function, inactive=known,
+                              outside=outside, arguments=given)  # fmt: skip
+        callee = _callee(session, function, path)
+        params = {name: Value(type_, name) for name, type_ in types.items()}
+        boxes = _arguments(session, params, active, ordered, overlaps)
+        begin_places(session)
+        result = _result(session, callee, boxes)
+        where = Location(callee.frame.file, callee.node.lineno, function=plain(function.__name__))
+        return lowered(session, plain(function.__name__), tuple(params.values()), result, where)
+
+    return until_settled(read, facts)
+
+
+def until_settled(read: Callable[[Outside], Lowered], facts: Facts) -> Lowered:
+    """Read a function, and again while more is found of what it writes outside."""
+    outside, count = Outside(), len(facts.assumptions)
+    while True:
+        try:
+            return read(outside)
+        except Again:
+            outside = outside.next()
+            del facts.assumptions[count:]
+
+
+def _arguments(
+    s: Session,
+    params: dict[str, Value],
+    active: Collection[str],
+    ordered: Collection[str],
+    overlaps: Sequence[Sequence[str]],
+) -> dict[str, Box]:
+    """The boxes of the parameters; those that overlap are views of one copy."""
+    s.active.update(value for name, value in params.items() if name in active)
+    s.paths.update((value, (("param", name),)) for name, value in params.items())
+    boxes = {name: _argument(s, value, s.arguments.get(name)) for name, value in params.items()}
+    s.compact.update(matrices(boxes[name] for name in ordered))
+    boxes.update(overlaid(s, [[params[name] for name in group] for group in overlaps]))
+    return boxes
 
 
 def lowered(
     s: Session, name: str, params: tuple[Value, ...], result: Atom | None, where: Location | None
 ) -> Lowered:
     """What was read, with what it takes for granted; without a result every path raises."""
+    take_for_granted(s)
     atom = Const(None) if result is None else result
     block = Block((), tuple(s.builder.ops), (atom,))
     made = Function(name, (*params, *(c.value for c in s.captures)), block, where)
     written = frozenset(written_parameters(s))
     return Lowered(made, tuple(s.captures), tuple(s.guards), frozenset(s.active), result is None,
                    written)  # fmt: skip
+
+
+def begin_places(s: Session) -> None:
+    """Read what places hold first of which one path only will be seen to write them."""
+    for place in s.outside.first.values():
+        box = first_content(s, place)
+        if box is not None:
+            begin(s, place, box)
 
 
 def _callee(s: Session, function: FunctionType, path: Path) -> Callee:

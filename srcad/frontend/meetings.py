@@ -28,7 +28,8 @@ from srcad.ir.core import Value
 from srcad.ir.memory import has_storage
 
 if TYPE_CHECKING:
-    from srcad.frontend.merge import Meeting, Path
+    from srcad.frontend.joining import Meeting
+    from srcad.frontend.merge import Path
     from srcad.frontend.scope import Session
 
 Became = dict[tuple[int, int], dict[int, Box]]

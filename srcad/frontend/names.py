@@ -12,7 +12,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from srcad import errors
+from srcad.frontend import elsewhere
 from srcad.frontend.boxes import UNBOUND, Box, Path, Stale, Static, Unbound
+from srcad.frontend.elsewhere import Place
 from srcad.frontend.known import raises
 from srcad.frontend.scope import Diverges, Frame, Session
 from srcad.frontend.stale import refuse_stale
@@ -38,12 +40,10 @@ def lookup(s: Session, name: str) -> Box:
         if name in frame.local:
             frame.missed.add(name)
             unbound(s, name, local=frame is s.frame)
-        if name in frame.cells:
-            step = ("cell", name)
-            path = None if frame.path is None else (*frame.path, step)
-            return box_of_object(s, frame.cells[name], path)
-        if name in frame.unfilled:
-            _unfilled(s, frame, name)
+        if frame.declared.get(name) == "global":
+            break
+        if name in frame.closure:
+            return _of_cell(s, frame, name)
         if frame.outer is None:
             break
         if name in frame.borrowed and name not in frame.outer.hidden:
@@ -51,6 +51,56 @@ def lookup(s: Session, name: str) -> Box:
         frame = frame.outer
     assert frame is not None
     return global_name(s, frame, name)
+
+
+def _of_cell(s: Session, frame: Frame, name: str) -> Box:
+    """A name of a function around that one which has returned."""
+    written = _written(s, cell_place(frame, name))
+    if written is not None:
+        return written
+    if name in frame.unfilled:
+        _unfilled(s, frame, name)
+    path = None if frame.path is None else (*frame.path, ("cell", name))
+    return box_of_object(s, frame.cells[name], path)
+
+
+def global_place(frame: Frame, name: str) -> Place | None:
+    """A name of the module, as a place that may be written."""
+    path = frame.path
+    if path is None:
+        return None
+    return Place(frame.globals, "global", name, (*path, ("attr", "__globals__")),
+                 (*path, ("global", name)), frame.globals)  # fmt: skip
+
+
+def cell_place(frame: Frame, name: str) -> Place | None:
+    """A name of a function around this one that has returned, as a place that may be written."""
+    path = frame.path
+    if path is None:
+        return None
+    holder = (*path, ("attr", "__closure__"), ("item", list(frame.closure).index(name)))
+    cell = frame.closure[name]
+    return Place(cell, "cell", name, holder, (*path, ("cell", name)), cell)
+
+
+def first_content(s: Session, place: Place) -> Box | None:
+    """What a place holds when the call starts; None where there is nothing."""
+    held = vars(place.by) if place.kind == "global" and place.by is not place.owner else place.by
+    if isinstance(held, dict) and place.kind == "global":
+        if place.name in held:
+            return box_of_object(s, held[place.name], place.content)
+        s.guard(place.holder, "unset" if held is place.by else "lacks", place.name)
+        return None
+    if place.kind == "cell":
+        return box_of_object(s, place.by.cell_contents, place.content)
+    if hasattr(place.by, place.name):
+        return box_of_object(s, getattr(place.by, place.name), place.content)
+    s.guard(place.holder, "lacks", place.name)
+    return None
+
+
+def _written(s: Session, place: Place | None) -> Box | None:
+    return None if place is None else elsewhere.found(s, place)
 
 
 def _unfilled(s: Session, frame: Frame, name: str) -> NoReturn:
@@ -78,6 +128,9 @@ def _refuse_ended(s: Session, name: str) -> NoReturn:
 def global_name(s: Session, frame: Frame, name: str) -> Box:
     """A name of the module, or a builtin."""
     path = None if frame.path is None else (*frame.path, ("global", name))
+    written = _written(s, global_place(frame, name))
+    if written is not None:
+        return written
     if name in frame.globals:
         return box_of_object(s, frame.globals[name], path)
     if hasattr(builtins, name):

@@ -17,15 +17,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from srcad import errors
-from srcad.frontend.aliases import write
 from srcad.frontend.boxes import BoundBox, Box, Path, RecordBox, Static
+from srcad.frontend.fields import (
+    class_path,
+    is_descriptor,
+    is_generated,
+    method,
+    package_of,
+    set_field,
+)
 from srcad.frontend.foreign import ask_the_other
 from srcad.frontend.frames import Kept
 from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_library
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
-from srcad.identifiers import label, module_of
+from srcad.identifiers import label
 from srcad.ir.core import Value
 from srcad.later import Later
 from srcad.records import is_record
@@ -40,11 +47,14 @@ Kwargs = dict[str, Box]
 # ------------------------------------------------------------------------------ making
 def is_readable(cls: type) -> bool:
     """Whether the objects of a class are their attributes, and no more."""
-    if type(cls) not in (type, ABCMeta) or _module(cls) in STABLE_MODULES | sys.stdlib_module_names:
+    if (
+        type(cls) not in (type, ABCMeta)
+        or package_of(cls) in STABLE_MODULES | sys.stdlib_module_names
+    ):
         return False
     if "_fields" in vars(cls) or _fields_of_tuple(cls) is not None:
         return _fields_of_tuple(cls) is not None
-    if any(map(_is_descriptor, _members(cls))):
+    if any(map(is_descriptor, _members(cls))):
         return False
     plain = all(_found(cls, name) is vars(object)[name] for name in _PLAIN)
     frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
@@ -56,19 +66,8 @@ def is_readable(cls: type) -> bool:
 def _members(cls: type) -> Iterator[Any]:
     """What the classes behind a class hold, but for those of Python itself."""
     for base in cls.__mro__:
-        if _module(base) not in sys.stdlib_module_names:
+        if package_of(base) not in sys.stdlib_module_names:
             yield from vars(base).values()
-
-
-def _is_descriptor(member: Any) -> bool:
-    """Whether reading or writing an attribute would run code of a class of the user's."""
-    kind = type(member)
-    own = _module(kind) not in STABLE_MODULES | sys.stdlib_module_names
-    return own and (hasattr(kind, "__get__") or hasattr(kind, "__set__"))
-
-
-def _module(cls: type) -> str:
-    return module_of(cls).partition(".")[0]
 
 
 def _found(cls: type, name: str) -> Any:
@@ -93,17 +92,13 @@ def construct(s: Session, cls: type, path: Path | None, args: Args, kwargs: Kwar
     init = _found(cls, "__init__")
     made = RecordBox(cls, (), ())
     with s.kept(made) as kept:
-        if is_record(cls) and _is_generated(init):
+        if is_record(cls) and is_generated(init):
             _fill(s, cls, path, kept, args, kwargs)
         elif isinstance(init, types.FunctionType):
             s.invoke(s, BoundBox(method(s, cls, "__init__", init), (made,)), args, kwargs)
         elif args or kwargs:
             raises(s, TypeError, f"{label(cls)}() takes no arguments")
         return kept.box
-
-
-def _is_generated(init: Any) -> bool:
-    return isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
 
 
 def _bound(
@@ -174,66 +169,6 @@ def replace(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     return construct(s, box.cls, class_path(s, box), (), kwargs)
 
 
-# ------------------------------------------------------------------------------ attributes
-def class_path(s: Session, box: Box) -> Path | None:
-    """How the class of an object is reached at the call."""
-    if isinstance(box, Static) and box.path is not None:
-        return (*box.path, ("attr", "__class__"))
-    if not isinstance(box, RecordBox):
-        return None
-    path = s.paths.get(box.source) if box.source is not None else None
-    return (*path, ("attr", "__class__")) if path is not None else s.objects.classes.get(box.cls)
-
-
-def method(s: Session, cls: type, name: str, function: Any, path: Path | None = None) -> Box:
-    """A function of a class, which may be another one at the next call."""
-    path = s.objects.classes.get(cls) if path is None else path
-    return box_of_object(s, function, None if path is None else (*path, ("attr", name)))
-
-
-def set_attribute(s: Session, box: Box, name: str, value: Box, *, frozen: bool = True) -> None:
-    """``box.name = value``."""
-    assert isinstance(box, RecordBox)
-    found = inspect.getattr_static(box.cls, name, None)
-    parameters = getattr(box.cls, "__dataclass_params__", None)
-    if issubclass(box.cls, tuple) or (isinstance(found, property) and found.fset is None):
-        raises(s, AttributeError, "can't set attribute")
-    if frozen and parameters is not None and parameters.frozen:
-        raises(s, dataclasses.FrozenInstanceError, f"cannot assign to field {name!r}")
-    if isinstance(found, property):
-        s.invoke(s, _accessor(s, box, name, "fset", found.fset), (box, value), {})
-        return
-    set_field(s, box, name, value)
-
-
-def set_field(s: Session, box: Box, name: str, value: Box) -> None:
-    """The attribute itself, without asking the class."""
-    assert isinstance(box, RecordBox)
-    entries = {**dict(zip(box.keys, box.items, strict=True)), name: value}
-    write(s, box, RecordBox(box.cls, tuple(entries), tuple(entries.values())), resizes=False)
-
-
-def _accessor(s: Session, box: RecordBox, name: str, kind: str, function: Any) -> Box:
-    """What a property calls, which may be another function at the next call."""
-    path = class_path(s, box)
-    return box_of_object(
-        s, function, None if path is None else (*path, ("attr", name), ("attr", kind))
-    )
-
-
-def delete_attribute(s: Session, box: RecordBox, name: str) -> None:
-    """``del box.name``."""
-    found = inspect.getattr_static(box.cls, name, None)
-    if isinstance(found, property) and found.fdel is not None:
-        s.invoke(s, _accessor(s, box, name, "fdel", found.fdel), (box,), {})
-        return
-    entries = dict(zip(box.keys, box.items, strict=True))
-    if name not in entries:
-        raises(s, AttributeError, name)
-    del entries[name]
-    write(s, box, RecordBox(box.cls, tuple(entries), tuple(entries.values())))
-
-
 # ------------------------------------------------------------------------------ operators
 def special(s: Session, box: Box, name: str, *args: Box) -> Box | None:
     """``box.__name__(*args)`` where the class of an object defines it in Python.
@@ -245,7 +180,7 @@ def special(s: Session, box: Box, name: str, *args: Box) -> Box | None:
     if not isinstance(box, RecordBox):
         return None
     found = inspect.getattr_static(box.cls, name, None)
-    if not isinstance(found, types.FunctionType) or _is_generated(found):
+    if not isinstance(found, types.FunctionType) or is_generated(found):
         return None
     own = BoundBox(method(s, box.cls, name, found, class_path(s, box)), (box,))
     return _unless_declined(s.invoke(s, own, args, {}))

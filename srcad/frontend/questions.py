@@ -26,12 +26,14 @@ from srcad.frontend.boxes import (
 from srcad.identifiers import label, module_of
 from srcad.ir import primitives
 from srcad.ir.core import Value
+from srcad.ir.memory import KEEPING
 from srcad.rules import registry
 from srcad.types import ListOf, Numeric, Opaque, Undefined
 
 CUTS = frozenset(
-    {primitives.shape, primitives.is_, primitives.not_, primitives.contains, len, slice, range}
-)
+    {primitives.shape, primitives.is_, primitives.not_, primitives.contains, len, slice, range,
+     *KEEPING}
+)  # fmt: skip
 
 # Code and plain data: what an object that is reached anew at every call may not be, to be asked.
 _PLAIN = (

@@ -35,6 +35,7 @@ from srcad.frontend.control import (
     settle_continue,
 )
 from srcad.frontend.either import bound_if
+from srcad.frontend.elsewhere import begins_empty, is_place, refuse_in_test
 from srcad.frontend.forms import lower
 from srcad.frontend.headers import (
     Same,
@@ -145,6 +146,9 @@ class LoopReader:
         """Make a name one that is carried: its header is what it is before the loop."""
         level, name = key
         start = self.before[level].get(name, UNBOUND)
+        if isinstance(start, Unbound) and is_place(name) and not begins_empty(self.s, name):
+            self.headers[key] = Stale(start, self.s.builder.where)
+            return
         self.headers[key] = header(self.s, start, user_name(name), self.memory)
 
     def _open(self) -> None:
@@ -178,9 +182,12 @@ class LoopReader:
 
     def _test(self) -> Block:
         assert self.test is not None
+        count = self.s.outside.count
         with self.s.block() as builder, self.s.at(self.test):
             self._open()
             condition = self.s.atom(lower(self.s, self.test))
+            if self.s.outside.count != count:
+                refuse_in_test(self.s)
         return builder.finish(condition)
 
     def _stable(self, reading: Reading, names: list[str]) -> bool:

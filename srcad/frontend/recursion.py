@@ -145,6 +145,7 @@ def _settle(s: Session, callee: Any, variant: Variant) -> None:
     Functions that were read meanwhile relied on what was known then: they are forgotten whenever
     it has to be read again.
     """
+    written = s.outside.count
     for _ in range(MOST_READINGS):
         variant.changed = False
         earlier = {key: list(known) for key, known in s.routines.items()}
@@ -155,6 +156,8 @@ def _settle(s: Session, callee: Any, variant: Variant) -> None:
                 atom = _read_once(s, callee, variant)
         finally:
             s.assumed = assumed
+        if s.outside.count != written:
+            refuse_writes(s, callee, "an object outside")
         _refuse_writes(s, callee, before)
         s.restore(before)
         if not variant.changed:
@@ -188,14 +191,14 @@ def _refuse_written(s: Session, callee: Any, variant: Variant, around: Read) -> 
     for (name, before), (other, now) in zip(variant.around, around, strict=False):
         changed = variant.running and name == other and before is not now
         if changed and next(mutable_parts(now), None) is not None:
-            refuse_writes(s, callee, name)
+            refuse_writes(s, callee, repr(name))
 
 
-def refuse_writes(s: Session, callee: Any, name: str) -> NoReturn:
+def refuse_writes(s: Session, callee: Any, what: str) -> NoReturn:
     """Refuse a recursion that writes into something that is not its own."""
     s.refuse(
         errors.MutationError,
-        f"the recursive {callee.frame.name!r} writes into {name!r}",
+        f"the recursive {callee.frame.name!r} writes into {what}",
         why="srcad follows what a recursive function returns, not what it writes.",
         help=("return the new value instead",),
     )
@@ -206,7 +209,7 @@ def _refuse_writes(s: Session, callee: Any, before: list[Env]) -> None:
     for frame, env in zip(s.frames, before, strict=True):
         for name, box in env.items():
             if frame.env.get(name) is not box:
-                refuse_writes(s, callee, name)
+                refuse_writes(s, callee, repr(name))
 
 
 def _frame_for(frame: Frame, headers: dict[str, Box]) -> Frame:

@@ -41,6 +41,7 @@ from srcad.frontend.boxes import (
     values_of,
 )
 from srcad.frontend.either import Either
+from srcad.frontend.elsewhere import Outside
 from srcad.frontend.foreign import check_operands, is_of_unknown
 from srcad.frontend.frames import (
     DEAD,
@@ -122,6 +123,7 @@ class Session:
     inactive: Inactive = field(default_factory=Inactive)
     assumed: dict[Value, bool] = field(default_factory=dict)
     negated: dict[Value, Value] = field(default_factory=dict)
+    outside: Outside = field(default_factory=Outside)
 
     @property
     def frame(self) -> Frame:
@@ -353,15 +355,15 @@ class Session:
         if path is not None and not any(g.says(path, kind, expected) for g in self.guards):
             self.guards.append(Guard(path, kind, expected))
 
-    def captured(self, path: Path, value: Any, name: str | None = None) -> Value:
+    def captured(self, path: Path, value: Any, type_: Type | None = None) -> Value:
         """A further parameter that is read at `path` when the compiled function is called."""
         for capture in self.captures:
             if capture.path == path:
                 return capture.value
         if path[0][0] == "param" and len(path) == 1:  # an argument that is known now
             return next(held for held, known in self.paths.items() if known == path)
-        type_ = describe(value, path, self.facts)
-        hint = name or next((s[-1] for s in reversed(path) if isinstance(s[-1], str)), None)
+        type_ = describe(value, path, self.facts) if type_ is None else type_
+        hint = next((s[-1] for s in reversed(path) if isinstance(s[-1], str)), None)
         capture = Capture(Value(type_, hint), path)
         self.captures.append(capture)
         self.paths[capture.value] = path

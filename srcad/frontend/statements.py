@@ -6,11 +6,12 @@ import ast
 
 from srcad import errors
 from srcad.frontend.assignment import assign, refuse_write
-from srcad.frontend.boxes import UNBOUND, Box, RecordBox, Static
+from srcad.frontend.boxes import UNBOUND, Box, Static
 from srcad.frontend.choices import choose
 from srcad.frontend.containers import delete_item, is_container
 from srcad.frontend.control import Statements, guarded, lower_if
 from srcad.frontend.expressions import function_box
+from srcad.frontend.fields import delete_attribute, has_attributes
 from srcad.frontend.forms import (
     Deferred,
     DeferredSteps,
@@ -21,10 +22,8 @@ from srcad.frontend.forms import (
     refuse_form,
 )
 from srcad.frontend.known import spread, truth
-from srcad.frontend.names import global_name
-from srcad.frontend.objects import delete_attribute
 from srcad.frontend.rooms import attempts, matching
-from srcad.frontend.scope import RETURN_NAME, Diverges, Frame, Session
+from srcad.frontend.scope import RETURN_NAME, Diverges, Session
 from srcad.frontend.surroundings import returning
 from srcad.frontend.syntax import binding_of
 from srcad.ir import primitives
@@ -193,7 +192,7 @@ def delete(s: Session, node: ast.Delete) -> None:
                 continue
         if isinstance(target, ast.Attribute):
             owner = lower(s, target.value)
-            if isinstance(owner, RecordBox):
+            if has_attributes(owner):
                 delete_attribute(s, owner, target.attr)
                 continue
         if not isinstance(target, ast.Name):
@@ -206,31 +205,17 @@ def delete(s: Session, node: ast.Delete) -> None:
 
 @lowers_statement(ast.Global, ast.Nonlocal)
 def outside_names(s: Session, node: ast.Global | ast.Nonlocal) -> None:
-    """``global`` and ``nonlocal``: names outside may be read, not bound."""
+    """``global`` and ``nonlocal``: names outside are bound by assignments only."""
     tree = s.frame.node
     bound = binding_of(tree, node.names) if tree is not None else None
     if bound is not None:
         s.refuse(
             errors.MutationError,
-            f"cannot bind {bound[0]!r}",
+            f"cannot bind {bound[0]!r} here",
             node=bound[1],
-            why="a name outside the function would change while its derivative is taken.",
-            help=("return the new value instead",),
+            why="a name outside the function is bound by assignments only.",
+            help=("bind a name of its own, and assign that",),
         )
-    if isinstance(node, ast.Global):
-        for name in node.names:
-            if _is_local_outside(s.frame, name):
-                s.frame.env[name] = global_name(s, s.frame, name)
-
-
-def _is_local_outside(frame: Frame, name: str) -> bool:
-    """Whether a function around this one has a name of its own of the same spelling."""
-    outer = frame.outer
-    while outer is not None:
-        if name in outer.local or name in outer.cells:
-            return True
-        outer = outer.outer
-    return False
 
 
 @lowers_statement(ast.Raise)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srcad import errors, runtime
+from srcad.frontend import elsewhere
 from srcad.frontend.boxes import (
     Box,
     Done,
@@ -277,10 +278,20 @@ def _follow(
         return taken[box]
 
     done: Done = {}
+    before = dict(s.frames[0].env) if s.outside.written else {}
     for frame in s.frames:
         for name, box in list(frame.env.items()):
             frame.env[name] = mapped(box, change, done)
     _refuse_hidden(s, with_beginnings(s, objects))
+    if before:
+        elsewhere.changed(s, before, lambda box: _may_show(s, box, objects))
+
+
+def _may_show(s: Session, box: Box, objects: frozenset[Value]) -> bool:
+    """Whether a box may show some of these arrays; of what is not bound nobody knows."""
+    values = list(inner_values(box))
+    shown = any(not origin(s, value).everything.isdisjoint(objects) for value in values)
+    return shown or not values
 
 
 def _shown(

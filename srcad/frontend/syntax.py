@@ -114,11 +114,22 @@ def bound_names(node: ast.AST) -> frozenset[str]:
     return frozenset(names - outside)
 
 
+@per_node
+def declared_names(node: ast.AST) -> dict[str, str]:
+    """The names that a function declares ``global`` or ``nonlocal``."""
+    found: dict[str, str] = {}
+    for inner in own_nodes(node):
+        if isinstance(inner, ast.Global | ast.Nonlocal):
+            kind = "global" if isinstance(inner, ast.Global) else "nonlocal"
+            found.update(dict.fromkeys(inner.names, kind))
+    return found
+
+
 def binding_of(node: ast.AST, names: list[str]) -> tuple[str, ast.AST] | None:
-    """The first place in a function's own body that binds one of these names."""
+    """The first place that binds one of these names otherwise than by an assignment."""
     for inner in own_nodes(node):
         found = [inner.name] if isinstance(inner, ast.FunctionDef | ast.ClassDef) else []
-        if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Del):
             found = [inner.id]
         elif isinstance(inner, ast.alias):
             found = [(inner.asname or inner.name).partition(".")[0]]
@@ -257,6 +268,33 @@ def may_write(node: ast.FunctionDef | ast.Lambda) -> bool:
     more = [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
     given = {a.arg for a in (*named, *more)}
     return any(_may_write(inner, given) for inner in nodes_of(node))
+
+
+_CHANGING = frozenset(
+    ["append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "sort",
+     "reverse", "popitem", "add", "discard", "appendleft", "popleft"]
+)  # fmt: skip
+
+
+@per_node
+def writes_outside(node: ast.AST) -> bool:
+    """Whether a function writes into something that it has not made: an object, a global."""
+    own = bound_names(node) - {a.arg for a in _parameters(node.args)}  # type: ignore[attr-defined]
+    declared = declared_names(node)
+    return any(_writes_outside(inner, own, declared) for inner in own_nodes(node))
+
+
+def _writes_outside(node: ast.AST, own: frozenset[str], declared: dict[str, str]) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id in declared and not isinstance(node.ctx, ast.Load)
+    target: ast.AST | None = None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        target = node.func.value if node.func.attr in _CHANGING else None
+    elif isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        target = node.value
+    while isinstance(target, ast.Attribute | ast.Subscript):
+        target = target.value
+    return isinstance(target, ast.Name) and target.id not in own
 
 
 def _may_write(node: ast.AST, given: set[str]) -> bool:

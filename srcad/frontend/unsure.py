@@ -7,7 +7,7 @@ assumption; else the value is looked at, once, where it is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from srcad.frontend.boxes import (
@@ -58,17 +58,24 @@ def _is_unsure_atom(s: Session, atom: Atom) -> bool:
     return atom == UNDEF if isinstance(atom, Const) else atom in s.unsure
 
 
-def require_bound(s: Session, name: str, box: Box) -> None:
+def require_bound(
+    s: Session, name: str, box: Box, missing: Callable[[], Box] | None = None
+) -> None:
     """Raise at the call where a name that is being read is not bound."""
+
+    def unbound_name() -> Box:
+        return unbound(s, name, local=True)
+
+    fails = missing or unbound_name
     for value in _of_name(box):
         if value in s.unbound_if:
             test, raises_when = s.unbound_if[value]
-            _raise_if(s, name, value, test, raises_when=raises_when)
+            _raise_if(s, fails, value, test, raises_when=raises_when)
             return
         if value in s.unsure:
             args = s.unsure[value]
             if args is None or not all(_has_items(arg) for arg in args):
-                _raise_if(s, name, value, None, raises_when=True)
+                _raise_if(s, fails, value, None, raises_when=True)
             return
 
 
@@ -84,15 +91,18 @@ def _of_name(box: Box) -> list[Value]:
     return [v for part in inner_boxes(box) for v in _of_name(part)]
 
 
-def _raise_if(s: Session, name: str, value: Value, test: Atom | None, *, raises_when: bool) -> None:
+def _raise_if(
+    s: Session,
+    fails: Callable[[], Box],
+    value: Value,
+    test: Atom | None,
+    *,
+    raises_when: bool,
+) -> None:
     known = s.assumed.get(test) if isinstance(test, Value) else None
     if (value, s.builder) in s.bound_in or (known is not None and known != raises_when):
         return
     s.bound_in.add((value, s.builder))
-
-    def fails() -> Box:
-        unbound(s, name, local=True)
-        return Static(None)
 
     def passes() -> Box:
         return Static(None)

@@ -5,13 +5,25 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from srcad import identifiers, runtime
-from srcad.ir.core import Arg, Atom, Const, Display, Routine
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Call,
+    Const,
+    Display,
+    Function,
+    Routine,
+    Value,
+    values_in,
+    walk,
+)
 from srcad.types import Fixed, Numeric, TupleOf, Type
 
 OPERATORS = frozenset(
@@ -27,6 +39,8 @@ IN_PLACE = frozenset(
      operator.imod, operator.ipow, operator.imatmul, operator.iand, operator.ior, operator.ixor,
      operator.ilshift, operator.irshift}
 )  # fmt: skip
+# What puts a value where somebody outside keeps it: the last argument.
+KEEPING = frozenset({setattr, operator.setitem, list.append})
 # NumPy functions whose result is always new memory.
 _FRESH_NAMES = (
     "all any argmax argmin argsort array_equal bincount clip concatenate copy convolve "
@@ -97,6 +111,37 @@ def makes_new_array(
         return all(name != "copy" or arg == Const(True) for name, arg in kwargs)
     name = getattr(target, "__name__", None)
     return module.startswith("numpy") and name in _FRESH
+
+
+def kept_outside(function: Function) -> set[Value]:
+    """The values that somebody outside keeps: they are alive when the function has returned."""
+    return {
+        value
+        for op in walk(function.block)
+        if isinstance(op, Call) and is_one_of(op.target, KEEPING)
+        for value in values_in(op.args[-1])
+        if has_storage(value)
+    }
+
+
+def replaced_outside(function: Function) -> dict[Call, set[Value]]:
+    """What nobody outside keeps any more when a place is written: what only that place has held."""
+    places: dict[tuple[Value, Const], list[Call]] = {}
+    elsewhere: set[Value] = set()
+    for op in walk(function.block):
+        if isinstance(op, Call) and is_one_of(op.target, KEEPING):
+            owner, *names, kept = op.args
+            if names and isinstance(owner, Value) and isinstance(names[0], Const):
+                places.setdefault((owner, names[0]), []).append(op)
+            else:
+                elsewhere.update(values_in(kept))
+    held = [(ops, {v for op in ops for v in values_in(op.args[-1])}) for ops in places.values()]
+    times = Counter(value for _, values in held for value in values)
+    found: dict[Call, set[Value]] = {}
+    for ops, values in held:
+        only = {value for value in values if times[value] == 1} - elsewhere
+        found.update(dict.fromkeys(ops, only))
+    return found
 
 
 def reads_a_copy(index: Arg) -> bool:

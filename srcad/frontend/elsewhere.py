@@ -1,0 +1,241 @@
+"""Places outside a function that it writes into: attributes of the user's objects, globals, cells.
+
+A write happens where it stands, once, with the plain value: it is an op with an effect.  What the
+place holds from then on is a name of the frame at the bottom (`surroundings`): so paths meet in it,
+loops carry it and failures undo it as they do any name.  A place that was not written holds what it
+held when the call started, and that carries no derivative.
+
+Places are told apart by the objects that hold them; whether two paths lead to one object is taken
+for granted (`take_for_granted`).  Where one path only has written a place that is read afterwards,
+the function is read once more (`Again`), with what the place holds first known from the start.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from srcad import errors
+from srcad.frontend.boxes import UNBOUND, Box, Path, Stale, Static, Unbound, values_of
+from srcad.frontend.frames import Env, Frame
+from srcad.ir.core import Atom, Const, Value
+from srcad.ir.memory import has_storage
+from srcad.records import dataclass, field
+from srcad.types import Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.scope import Session
+
+PLACE = "%at "
+_TOKEN = "%outside"
+NOTHING = Const(None).type
+Key = tuple[int, str, Hashable]
+
+
+class Again(Exception):  # noqa: N818 - control flow of the reader, not an error
+    """More is known now of what the function writes: read it once more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The attribute `name` of an object, a global or a cell of that name.
+
+    `owner` is what tells it from others of that name; `by` is the object through which it is
+    written, reached at the call by `holder`; `content` leads to what it holds first.
+    """
+
+    owner: Any
+    kind: str
+    name: str
+    holder: Path
+    content: Path
+    by: Any
+
+    @property
+    def key(self) -> Key:
+        """What tells it from other places."""
+        return id(self.owner), self.kind, self.name
+
+
+@dataclass(eq=False)
+class Outside:
+    """The places that a function reads and writes.
+
+    `first` are those whose first content is read when the call starts; it outlives a reading.
+    `seen` are all that were read or written, by the paths that lead there; `written` are the names
+    of those written, `arrays` the names of those that were given an array; `given` are arrays that
+    were handed out for good.
+    """
+
+    first: dict[Key, Place] = field(default_factory=dict)
+    seen: dict[Key, dict[Path, Place]] = field(default_factory=dict)
+    written: dict[Key, str] = field(default_factory=dict)
+    arrays: set[str] = field(default_factory=set)
+    given: set[Value] = field(default_factory=set)
+    count: int = 0
+    token: Static = field(default_factory=lambda: Static(None))
+
+    def next(self) -> Outside:
+        """For a further reading."""
+        return Outside(self.first)
+
+
+def surroundings(s: Session) -> Frame:
+    """The frame at the bottom: what places outside hold."""
+    return Frame(name="", file="", globals={}, trusted=True, env={_TOKEN: s.outside.token})
+
+
+# ------------------------------------------------------------------------------ reading
+def found(s: Session, place: Place) -> Box | None:
+    """What a place holds if it was written in this call; None: what it held before."""
+    outside = s.outside
+    outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
+    name = outside.written.get(place.key)
+    if name is None:
+        return None
+    box = s.frames[0].env.get(name, UNBOUND)
+    if isinstance(box, Unbound):
+        return None
+    if not isinstance(box, Stale):
+        return box
+    if place.key in outside.first:
+        refuse_unsure(s, place)
+    outside.first[place.key] = place
+    raise Again
+
+
+def refuse_unsure(s: Session, place: Place) -> NoReturn:
+    """Refuse to read a place of which nobody knows what it holds, if anything."""
+    s.refuse(
+        errors.MutationError,
+        f"cannot tell what {place.name!r} holds",
+        why="one path of the program only has written it, and nothing was there before.",
+        help=(f"give {place.name!r} a value before",),
+    )
+
+
+def is_place(name: str) -> bool:
+    """Whether a name of the frame at the bottom stands for a place."""
+    return name.startswith(PLACE)
+
+
+def begins_empty(s: Session, name: str) -> bool:
+    """Whether nothing is at a place when the call starts, as is known by now."""
+    return any(key in s.outside.first for key, known in s.outside.written.items() if known == name)
+
+
+def is_active(s: Session) -> bool:
+    """Whether a place outside holds something that carries a derivative."""
+    env = s.frames[0].env if s.outside.written else {}
+    return any(s.is_active(box) for name, box in env.items() if is_place(name))
+
+
+# ------------------------------------------------------------------------------ writing
+def begin(s: Session, place: Place, box: Box) -> None:
+    """Note what a place holds first."""
+    s.outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
+    s.frames[0].env[_name(s, place)] = box
+
+
+def put(s: Session, place: Place, box: Box) -> None:
+    """Write a place: now, in the order of what the function does."""
+    outside = s.outside
+    outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
+    outside.count += 1
+    _emit(s, place, box)
+    name = _name(s, place)
+    s.frames[0].env[name] = box
+    if any(map(has_storage, values_of(box))):
+        outside.arrays.add(name)
+    s.note_write(outside.token)
+
+
+def take_out(s: Session, place: Place) -> None:
+    """``del``: nothing is there any more."""
+    s.outside.count += 1
+    if place.kind == "attr":
+        s.emit(delattr, handle(s, place), Const(place.name), effect=True, type=NOTHING)
+    else:
+        s.emit(operator.delitem, handle(s, place), Const(place.name), effect=True, type=NOTHING)
+    where = s.builder.where
+    s.frames[0].env[_name(s, place)] = Stale(UNBOUND, where)
+    s.note_write(s.outside.token)
+
+
+def _name(s: Session, place: Place) -> str:
+    return s.outside.written.setdefault(place.key, f"{PLACE}{len(s.outside.written)}")
+
+
+def _emit(s: Session, place: Place, box: Box) -> None:
+    owner, value = handle(s, place), s.atom(box)
+    write = operator.setitem if isinstance(place.by, dict) else setattr
+    name = "cell_contents" if place.kind == "cell" else place.name
+    s.emit(write, owner, Const(name), value, effect=True, type=NOTHING)
+
+
+def handle(s: Session, place: Place) -> Atom:
+    """The object that holds a place, at the call."""
+    return s.captured(place.holder, place.by, Opaque(type(place.by)))
+
+
+def changed(s: Session, before: Env, is_shown: Callable[[Box], bool]) -> None:
+    """An array was written into: the places that hold it hold its new version.
+
+    `is_shown` says whether a box may show its memory.
+    """
+    env, outside = s.frames[0].env, s.outside
+    for key, name in outside.written.items():
+        old, new = before.get(name, UNBOUND), env.get(name, UNBOUND)
+        place = next(iter(outside.seen[key].values()))
+        if isinstance(old, Stale) and name in outside.arrays and is_shown(old.value):
+            if key in outside.first:
+                _refuse_held(s, place)
+            outside.first[key] = place
+            raise Again
+        if old is new:
+            continue
+        if isinstance(new, Stale) or any(v in s.unsure for v in values_of(new)):
+            _refuse_held(s, place)
+        _emit(s, place, new)
+
+
+def _refuse_held(s: Session, place: Place) -> NoReturn:
+    s.refuse(
+        errors.MutationError,
+        f"cannot tell whether {place.name!r} holds what is written into here",
+        why="it may be, or share memory with, this array, or not.",
+        help=("write into a copy:  y = y.copy()",),
+    )
+
+
+def refuse_in_test(s: Session) -> NoReturn:
+    """Refuse the test of a ``while`` that writes something outside."""
+    s.refuse(
+        errors.MutationError,
+        "cannot read a 'while' whose test writes something outside the function",
+        why="the test runs once more than the body.",
+        help=("write 'while True:' with 'if ...: break'",),
+    )
+
+
+# ------------------------------------------------------------------------------ other names
+def take_for_granted(s: Session) -> None:
+    """Guard which paths lead to one object, where what it holds is written."""
+    same: dict[int, tuple[Path, ...]] = {}
+    apart: set[tuple[Path, ...]] = set()
+    wanted = {key[1:] for key in s.outside.written}
+    groups: dict[Any, list[tuple[int, tuple[Path, ...]]]] = {}
+    for key, places in s.outside.seen.items():
+        if key[1:] in wanted:
+            groups.setdefault(key[1:], []).append((key[0], tuple(places)))
+    for owners in groups.values():
+        for owner, paths in owners:
+            same[owner] = tuple(dict.fromkeys((*same.get(owner, ()), *paths)))
+        apart.add(tuple(paths[0] for _, paths in owners))
+    for paths in same.values():
+        if len(paths) > 1:
+            s.guard(paths[0], "same", paths[1:])
+    for paths in apart:
+        if len(paths) > 1:
+            s.guard(paths[0], "apart", paths[1:])
