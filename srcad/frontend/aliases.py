@@ -27,6 +27,7 @@ from srcad.frontend.boxes import (
     mapped,
     mutable_parts,
 )
+from srcad.frontend.owners import refuse_kept
 from srcad.frontend.storage import note_version
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Atom, Const, Location, Value
@@ -373,6 +374,8 @@ def _apart(a: Box | None, b: Box) -> bool:
 
 def _check_owner(s: Session, box: Box) -> None:
     """Refuse to write into a container of the surroundings: it would change with every call."""
+    if box in s.inactive.kept:
+        refuse_kept(s)
     source = box if isinstance(box, Value) else getattr(box, "source", None)
     path = s.paths.get(source) if source is not None else None
     if path is not None and path[0][0] != "param":

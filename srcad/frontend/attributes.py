@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 import types
-from functools import cached_property
+from functools import _lru_cache_wrapper, cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -262,6 +262,8 @@ def member(s: Session, box: Box, found: Any, path: Path | None) -> Box:
     if isinstance(found, types.FunctionType):
         function = box_of_object(s, found, path)
         return function if is_class else BoundBox(function, (box,))
+    if isinstance(found, _lru_cache_wrapper) and not is_class:
+        return BoundBox(box_of_object(s, found, path), (box,))
     if isinstance(found, cached_property):
         return _computed_once(s, box, found, path)
     if isinstance(found, staticmethod):

@@ -13,7 +13,6 @@ from srcad.frontend.boxes import (
     BoundBox,
     Box,
     DictBox,
-    FunctionBox,
     GeneratorBox,
     IterBox,
     ListBox,
@@ -249,15 +248,4 @@ def partial_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 @meaning(functools.wraps)
 def wraps(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``functools.wraps(function)``: names and documents, and changes nothing."""
-    return Static(prelude.unchanged)
-
-
-@meaning(functools.cache, functools.lru_cache)
-def cached(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``functools.lru_cache``: what is remembered is what the function returns."""
-    function = args[0] if args else None
-    if isinstance(function, FunctionBox) or (
-        isinstance(function, Static) and callable(function.value)
-    ):
-        return function
     return Static(prelude.unchanged)

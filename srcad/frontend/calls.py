@@ -27,6 +27,7 @@ from srcad.frontend.boxes import (
     Static,
     mutable_parts,
 )
+from srcad.frontend.caches import once
 from srcad.frontend.callees import (
     below,
     call_value,
@@ -239,7 +240,7 @@ def _wrapped(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str
     if not s.is_active(*args, *kwargs.values()):
         return opaque_call(s, callee, args, kwargs)  # what it kept of an earlier call
     inner = Static(function.__wrapped__, below(path, ("attr", "__wrapped__")))
-    return invoke_static(s, inner, args, kwargs)
+    return invoke_static(s, Static(once), (inner, *args), kwargs)
 
 
 def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:

@@ -102,7 +102,7 @@ class Inactive:
     What such a call returns is unknown where it matters (`is_open`), or asked there in the call.
     `unknown` are results that others may hold, `used` what was computed with, `items` what was read
     out of something unknown, `handed` what was given to calls that may keep it; `outermost` is the
-    block that runs once a call.
+    block that runs once a call; `kept` is what functions with a cache have returned.
     """
 
     are_read: bool = False
@@ -113,6 +113,7 @@ class Inactive:
     used: set[Value] = field(default_factory=set)
     items: set[Value] = field(default_factory=set)
     handed: set[Value] = field(default_factory=set)
+    kept: set[Box] = field(default_factory=set)
     outermost: Builder | None = None
 
     @property

@@ -31,6 +31,7 @@ from srcad.frontend.containers import is_list, joined
 from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import is_found, is_settled, pinned, raises, truth
 from srcad.frontend.objects import of_objects, special
+from srcad.frontend.owners import refuse_identity
 from srcad.frontend.questions import is_static_number
 from srcad.frontend.scope import Session
 from srcad.frontend.stale import refuse_to_hold
@@ -351,6 +352,7 @@ def _identity(s: Session, left: Box, right: Box, *, negated: bool) -> Box:
         if type(left.value) is not type(right.value):
             return Static(negated)
         return Static((pinned(s, left) is pinned(s, right)) != negated)
+    refuse_identity(s, left, right)
     none = [b for b in (left, right) if isinstance(b, Static) and b.value is None]
     other = right if left in none else left
     if none and not _may_be_nothing(s, other):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from srcad import errors
+from srcad.frontend.boxes import Box
 from srcad.ir.core import Value
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ def check_owner(s: Session, objects: frozenset[Value]) -> None:
         if is_unowned(s, object_):
             ask_whose(s)
             refuse_shared(s)
+        if object_ in s.inactive.kept:
+            refuse_kept(s)
         if is_captured(s, object_):
             s.refuse(
                 errors.MutationError,
@@ -61,4 +64,34 @@ def refuse_shared(s: Session) -> NoReturn:
         "cannot tell whose array is changed in place here",
         why="it comes from a call that srcad does not read, and may go by other names, too.",
         help=("take a copy of it first:  y = np.array(y)", "or write it out:  y = y + other"),
+    )
+
+
+def refuse_kept(s: Session) -> NoReturn:
+    """Refuse to write into what a function with a cache has returned."""
+    s.refuse(
+        errors.MutationError,
+        "cannot change what a function with a cache has returned",
+        why="every later call of it with these arguments would return the changed one.",
+        help=("change a copy:  y = y.copy()", "or take the cache away"),
+    )
+
+
+def refuse_identity(s: Session, left: Box, right: Box) -> None:
+    """Refuse to say whether two results of functions with a cache are one object."""
+    if left is not right and _is_kept(s, left) and _is_kept(s, right):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot tell whether these are one object",
+            why="a function with a cache has returned them: what it holds decides that.",
+            help=("compare their values", "or take the cache away"),
+        )
+
+
+def _is_kept(s: Session, box: Box) -> bool:
+    if not isinstance(box, Value):
+        return box in s.inactive.kept
+    found = s.origins.get(box)
+    return box in s.inactive.kept or (
+        found is not None and not s.inactive.kept.isdisjoint(found.objects)
     )

@@ -1,0 +1,137 @@
+"""Functions that remember what they have returned: `functools.lru_cache` and `functools.cache`.
+
+A call with a derivative reads the function behind the cache, each time anew.  That is what the
+plain call does only where the function does nothing but compute, and where nobody changes, or
+compares by identity, what it has returned.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
+
+from srcad import errors
+from srcad.frontend.boxes import (
+    BoundBox,
+    Box,
+    DictBox,
+    ListBox,
+    RecordBox,
+    Static,
+    TupleBox,
+    mutable_parts,
+)
+from srcad.frontend.draws import is_random
+from srcad.frontend.inactive import MOVING
+from srcad.frontend.known import raises
+from srcad.frontend.meanings import meaning
+from srcad.frontend.names import is_library
+from srcad.frontend.questions import is_hashable
+from srcad.frontend.scope import Session
+from srcad.frontend.storage import inner_values, origin
+from srcad.ir import primitives
+from srcad.ir.core import Block, Call, Op, Routine, Value, walk
+from srcad.types import ListOf, Numeric
+
+_NOTICED = frozenset({*MOVING, print})
+
+
+def once(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call of a function behind a cache: it stands for the call in the reader alone."""
+
+
+def remembering(function: Any) -> Any:
+    """What ``functools.lru_cache(maxsize=None)`` makes: it stands for that in the reader alone."""
+
+
+@meaning(functools.cache, functools.lru_cache, remembering)
+def cached(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box | None:
+    """``functools.lru_cache(function)``, and the decorator that ``lru_cache(maxsize=None)`` is."""
+    function = args[0] if args else Static(None)
+    if isinstance(function, Static) and not callable(function.value):
+        return Static(remembering)
+    return BoundBox(Static(once), (function,))
+
+
+@meaning(once)
+def remembered(s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box | None:
+    """The result of a function behind a cache."""
+    function, *given = args
+    _check_keys(s, (*given, *kwargs.values()))
+    builder, start, before = s.builder, len(s.builder.ops), s.snapshot()
+    result = s.invoke(s, function, tuple(given), kwargs)
+    if any(_is_noticed(op) for op in _everything(builder.ops[start:])):
+        if s.inactive.may_open:
+            s.inactive.is_open = True
+        _refuse(s, "it does more than compute, and the plain call does that once for all calls.")
+    for frame, env in zip(s.frames, before, strict=True):
+        if any(frame.env.get(name) is not box for name, box in env.items()):
+            _refuse(s, "it changes what is around it, and the plain call does that once.")
+    s.inactive.kept.update(mutable_parts(result))
+    s.inactive.kept.update(*(origin(s, value).objects for value in inner_values(result)))
+    return result
+
+
+def _refuse(s: Session, why: str) -> NoReturn:
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot differentiate through this call of a function with a cache",
+        why=why,
+        help=("take the cache away", "or do nothing but compute in the function behind it"),
+    )
+
+
+def _everything(ops: Iterable[Op]) -> Iterator[Op]:
+    """The ops, those inside them, and those of the recursive functions that they call."""
+    seen: set[Routine] = set()
+    todo = [walk(Block((), tuple(ops), ()))]
+    while todo:
+        for op in todo.pop():
+            yield op
+            target = op.target if isinstance(op, Call) else None
+            if isinstance(target, Routine) and target not in seen and target.function is not None:
+                seen.add(target)
+                todo.append(walk(target.function.block))
+
+
+def _is_noticed(op: Op) -> bool:
+    """Whether it can be noticed how often an op runs."""
+    if not isinstance(op, Call) or not op.effect:
+        return False
+    target = op.target
+    if target is primitives.apply:
+        cls = getattr(getattr(op.args[0], "type", None), "cls", None)
+        return cls is not functools._lru_cache_wrapper
+    if target is primitives.raise_ or (
+        isinstance(target, type) and issubclass(target, BaseException)
+    ):
+        return False
+    if str(getattr(target, "__module__", "")).startswith("srcad."):
+        return False
+    return not is_library(target) or is_random(target) or target in _NOTICED
+
+
+def _check_keys(s: Session, given: Iterable[Box]) -> None:
+    """A cache asks its arguments for a hash first."""
+    for box in given:
+        if isinstance(box, TupleBox):
+            _check_keys(s, box.items)
+        cls = _class_without_hash(box)
+        if cls is not None:
+            raises(s, TypeError, f"unhashable type: {cls!r}")
+
+
+def _class_without_hash(box: Box) -> str | None:
+    match box:
+        case ListBox() | Value(type=ListOf()):
+            return "list"
+        case DictBox():
+            return "dict"
+        case RecordBox(cls=cls) if cls.__hash__ is None:
+            return cls.__name__
+        case Static(value=value) if not is_hashable(value):
+            return type(value).__name__
+        case Value(type=Numeric(form="array")):
+            return "numpy.ndarray"
+    return None
