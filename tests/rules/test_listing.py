@@ -1,0 +1,14 @@
+"""The page of functions is printed from the table."""
+
+from pathlib import Path
+
+from srcad.rules.listing import page
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "functions.md"
+
+
+def test_the_page_of_functions_is_that_of_the_table(update_golden):
+    if update_golden:
+        PAGE.write_text(page())
+
+    assert PAGE.read_text() == page()
