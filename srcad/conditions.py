@@ -306,10 +306,9 @@ class Conditions:
 
     def _symbol(self, symbol: Symbol) -> str:
         source = self.source(symbol)
-        kind, axis = source[-1]
         shape = self.names.get((*source[:-1], ("shape",)))
-        if kind == "shape" and shape is not None:
-            return f"{shape}[{axis}]"
+        if source[-1][0] == "shape" and shape is not None:
+            return f"{shape}[{source[-1][1]}]"
         return self.expression(source)
 
     def relation(self, assumption: Assumption, values: dict[Symbol, str]) -> str:

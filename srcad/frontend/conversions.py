@@ -35,10 +35,17 @@ from srcad.frontend.questions import has_dtype, is_asked, is_of_users
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
+from srcad.rules.registry import is_known
 from srcad.types import BOOL, FLOAT, INT, ListOf, Numeric, Opaque, Type
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]
+
+
+@meaning(is_known)
+def is_known_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``is_known(option)``, asked by a rule that has a shorter form for what is known now."""
+    return Static(all_known(args, kwargs))
 
 
 @meaning(np.ndim)

@@ -182,7 +182,7 @@ def _operands(arguments: Iterable[Arg]) -> Iterator[Arg]:
 def _is_unknown(target: Any, arg: Arg) -> bool:
     """Whether an operand of NumPy's, or a value to store, is an object of a class of the user's."""
     type_ = arg.type if isinstance(arg, Value) else None
-    if not isinstance(type_, TupleOf) or issubclass(type_.cls, tuple | dict):
+    if not isinstance(type_, TupleOf) or issubclass(type_.cls, tuple | list | dict):
         return False
     module = module_of(target).partition(".")[0]
     counts = module in ("numpy", "math", "_operator") or isinstance(target, np.ufunc)

@@ -57,6 +57,7 @@ from srcad.frontend.rooms import (
     importing,
     loops,
     managers,
+    options,
     recursion,
     trying,
     writing,
@@ -91,6 +92,7 @@ lowers_later(loops, ast.For, ast.While)
 lowers_later(managers, ast.With)
 lowers_later(trying, ast.Try)
 means_later(importing, __import__)
+means_later(options, np.einsum, np.linalg.svd, np.linspace, np.meshgrid)
 means_later(writing, np.copyto, np.fill_diagonal, np.put, np.put_along_axis, np.place, np.putmask,
             np.nan_to_num, np.median, np.percentile, np.quantile, np.nanmedian, np.nanpercentile,
             np.nanquantile)  # fmt: skip

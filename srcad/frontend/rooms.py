@@ -21,6 +21,7 @@ __all__ = [
     "matching",
     "merge",
     "methods",
+    "options",
     "recursion",
     "sequences",
     "stores",
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         matching,
         merge,
         methods,
+        options,
         recursion,
         sequences,
         stores,
@@ -57,6 +59,7 @@ else:
     matching = Later("srcad.frontend.matching")
     merge = Later("srcad.frontend.merge")
     methods = Later("srcad.frontend.methods")
+    options = Later("srcad.frontend.options")
     recursion = Later("srcad.frontend.recursion")
     sequences = Later("srcad.frontend.sequences")
     stores = Later("srcad.frontend.stores")

@@ -1,4 +1,4 @@
-"""Which places of an array certainly have no entry in common.
+"""Which places of an array certainly have no entry in common; which an index may name twice.
 
 An index says where it points by integers and slices; what is known of integers comes from the
 ranges that loops run over: in ``for j in range(i)`` neither ``A[j, j]`` nor ``A[i, :j]`` touches
@@ -11,7 +11,7 @@ import operator
 
 from srcad.ir.core import Arg, Call, Const, Display, For, Op, Value
 from srcad.records import dataclass
-from srcad.types import Extent, Numeric, resolved
+from srcad.types import Extent, Fixed, ListOf, Numeric, Opaque, TupleOf, Type, resolved
 
 _DEEPEST = 4  # ranges that end where another one's item stands, and so on
 _ZERO, _NONE = Const(0), Const(None)
@@ -172,3 +172,29 @@ def _difference(a: Arg, b: Arg) -> int | None:
 def _extent(arg: Arg) -> Extent | None:
     type_ = arg.type if isinstance(arg, Value | Const) else None
     return type_.value if isinstance(type_, Numeric) else None
+
+
+# ------------------------------------------------------------------------ repetitions
+def may_repeat(index: Arg) -> bool:
+    """Whether an index may name a place twice: integer arrays and lists do, masks do not."""
+    if isinstance(index, Display) and index.kind == "tuple":
+        return any(map(may_repeat, index.items))
+    if isinstance(index, Display):
+        return index.kind != "slice"
+    return of_type_may_repeat(index.type)
+
+
+def of_type_may_repeat(type_: Type) -> bool:
+    """Whether an index of a type may name a place twice; a tuple is several indices."""
+    match type_:
+        case Numeric():
+            return type_.kind != "b" and type_.shape != ()
+        case TupleOf(items):
+            return any(map(of_type_may_repeat, items))
+        case ListOf(Numeric() as item):
+            return item.kind != "b"
+        case Fixed(value):
+            return value is not None and value is not Ellipsis
+        case Opaque(cls):
+            return cls not in (slice, type(None), type(Ellipsis))
+    return True

@@ -11,6 +11,8 @@ from the extents.
 from __future__ import annotations
 
 import builtins
+import functools
+import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -84,6 +86,8 @@ _BY_CONTENT = (
 )  # fmt: skip
 
 
+# Options that choose the axes of an operand, and so the lengths of the result.
+_AXES = frozenset({"axis", "axes", "axis1", "axis2", "source", "destination", "start"})
 _PURE_MODULES = frozenset({"numpy", "math", "_operator", "builtins"})
 
 
@@ -121,7 +125,31 @@ def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], .
     if target is np.arange:
         values = [a.type for a in (*args, *(a for _, a in kwargs)) if isinstance(a, Value)]
         return any(isinstance(t, Numeric) and t.kind not in "iu" for t in values)
-    return (target is np.where and len(args) == 1) or any(target is f for f in _BY_CONTENT)
+    if (target is np.where and len(args) == 1) or any(target is f for f in _BY_CONTENT):
+        return True
+    named = [*zip(_parameters(target), args, strict=False), *kwargs]
+    return any(name in _AXES and _is_any_integer(arg) for name, arg in named)
+
+
+@functools.cache
+def _parameters(target: Any) -> tuple[str, ...]:
+    """The names of a function's parameters, up to those that take any number of arguments."""
+    try:
+        parameters = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(p.name for p in parameters if p.kind is not p.VAR_POSITIONAL)
+
+
+def _is_any_integer(arg: Arg) -> bool:
+    """Whether an argument is an integer, or an array of integers, of which none is known."""
+    if isinstance(arg, Display):
+        return any(map(_is_any_integer, arg.items))
+    type_ = arg.type
+    if isinstance(type_, ListOf):
+        type_ = type_.item
+    open_ = isinstance(arg, Value) and isinstance(type_, Numeric) and type_.value is None
+    return open_ and isinstance(type_, Numeric) and type_.kind in "iu"
 
 
 def may_run(target: Any) -> bool:

@@ -52,6 +52,16 @@ _SECOND = (33, 29, 26, 23, 20, 18, 15, 12)
 _FEW = 3  # with more lengths than these the stand-ins stay small by smaller ones
 _SMALL_FIRST = (2, 3, 4, 5, 6, 7, 8, 9)
 _SMALL_SECOND = (9, 8, 7, 6, 4, 3, 5, 2)
+_ITEMS = (2, 4)  # of a list: no length above differs by 2, so none explains that of a list
+
+
+# What returns a tuple or a list, by its options or always.
+_SEQUENCES = (
+    np.linalg.svd, np.linalg.qr, np.linalg.eig, np.linalg.lstsq, np.meshgrid, np.broadcast_arrays,
+    np.unique, np.unique_all, np.unique_counts, np.unique_inverse, np.histogram, np.gradient,
+    np.nonzero, np.ix_, np.frexp, np.unravel_index, np.linspace, np.average, np.polyfit, np.split,
+    np.array_split, np.hsplit, np.vsplit, np.dsplit,
+)  # fmt: skip
 
 
 def argument_type(arg: Arg) -> Type:
@@ -88,6 +98,8 @@ def fallback(target: Any) -> Type:
         return FLOAT
     if is_pair(target):
         return TupleOf((NUMBER, NUMBER))
+    if any(target is f for f in _SEQUENCES):
+        return OPAQUE
     module = getattr(target, "__module__", None) or ""
     known = isinstance(target, np.ufunc) or module.startswith("numpy") or module == "_operator"
     return NUMBER if known else OPAQUE
@@ -163,7 +175,7 @@ def _stand_in_of_type(type_: Type, sizes: Sizes, run: int) -> Any:
         case TupleOf(items):
             return tuple(_stand_in_of_type(t, sizes, run) for t in items)
         case ListOf(item):
-            return [_stand_in_of_type(item, sizes, run)] * (2 + run)
+            return [_stand_in_of_type(item, sizes, run)] * _ITEMS[run]
         case _:
             raise TypeError("no stand-in")
 

@@ -12,26 +12,6 @@ import numpy as np
 from srcad.ir.primitives import add_at, add_at_repeated, updated
 from srcad.rules.registry import linear, nondifferentiable, static
 from srcad.runtime import stays, unbroadcast
-from srcad.types import ListOf, Numeric, TupleOf
-
-
-def may_repeat(index_type):
-    """Whether an index of this type may name a place twice.
-
-    Parameters
-    ----------
-    index_type : Type
-        The type of what stands between the brackets; a tuple's type for several indices.
-    """
-    match index_type:
-        case Numeric():
-            return index_type.shape != () and index_type.kind != "b"
-        case ListOf(item):
-            return not (isinstance(item, Numeric) and item.kind == "b")
-        case TupleOf(items):
-            return any(may_repeat(item) for item in items)
-        case _:
-            return False
 
 
 @static
@@ -77,16 +57,15 @@ def whole(count):
     return (slice(None),) * count
 
 
-def at(places, axis):
+def at(places, axis, ndim):
     """The index of places along one axis."""
-    if axis >= 0:
-        return (*whole(axis), places)
-    return (Ellipsis, places, *whole(-axis - 1))
+    return whole(axis % ndim) + (places,)  # noqa: RUF005 - perhaps not known
 
 
 @linear(np.take)
 def take(y_bar, a, indices, axis=None, *, mode="raise"):
-    places = list(indices) if isinstance(indices, tuple) else indices
+    known = isinstance(indices, (int, np.integer, np.ndarray, list))
+    places = indices if known else np.asarray(indices)
     if mode != "raise":
         n = np.size(a) if axis is None or np.ndim(a) == 0 else np.shape(a)[axis]
         places = np.mod(indices, n) if mode == "wrap" else np.clip(indices, 0, n - 1)
@@ -95,7 +74,7 @@ def take(y_bar, a, indices, axis=None, *, mode="raise"):
     if axis is None or np.ndim(a) == 0:
         flat = np.zeros_like(np.ravel(a))
         return np.reshape(add_at_repeated(flat, places, y_bar), np.shape(a)), None
-    return add_at_repeated(np.zeros_like(a), at(places, axis), y_bar), None
+    return add_at_repeated(np.zeros_like(a), at(places, axis, np.ndim(a)), y_bar), None
 
 
 @linear(np.take_along_axis)
@@ -127,7 +106,7 @@ def compress(y_bar, condition, a, axis=None):
     if axis is None or np.ndim(a) == 0:
         flat = add_at(np.zeros_like(np.ravel(a)), places, y_bar)
         return None, np.reshape(flat, np.shape(a))
-    return None, add_at(np.zeros_like(a), at(places, axis), y_bar)
+    return None, add_at(np.zeros_like(a), at(places, axis, np.ndim(a)), y_bar)
 
 
 @linear(np.extract)
@@ -144,7 +123,7 @@ def delete(y_bar, arr, obj, axis=None):
         flat = add_at(np.zeros_like(np.ravel(arr)), places, y_bar)
         return np.reshape(flat, np.shape(arr)), None
     places = np.delete(np.arange(np.shape(arr)[axis]), obj)
-    return add_at(np.zeros_like(arr), at(places, axis), y_bar), None
+    return add_at(np.zeros_like(arr), at(places, axis, np.ndim(arr)), y_bar), None
 
 
 # ------------------------------------------------------------------------ diagonals

@@ -16,11 +16,9 @@ def norm(y_bar, y, x, ord=None, axis=None, keepdims=False):
         if ord is None:
             return x * (y_bar / (y + (y == 0)))
         return vector(y_bar, y, x, ord, None, keepdims)
-    if isinstance(axis, int):
-        return vector(y_bar, y, x, 2 if ord is None else ord, axis, keepdims)
     axes = (0, 1) if axis is None else axis
-    if len(axes) == 1:
-        return vector(y_bar, y, x, 2 if ord is None else ord, axes[0], keepdims)
+    if isinstance(axis, (int, np.integer)) or np.size(axes) == 1:
+        return vector(y_bar, y, x, 2 if ord is None else ord, axes, keepdims)
     return matrix(y_bar, y, x, "fro" if ord is None else ord, axes, keepdims)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from srcad.ir.primitives import add_at_repeated
 from srcad.rules.registry import NoPartial, adjoint, linear
+from srcad.rules.shape import flattened, unflattened
 from srcad.runtime import unbroadcast
 
 PERIOD = NoPartial("np.interp with period= has no rule")
@@ -27,11 +28,13 @@ def median(y_bar, y, a, axis=None, *, keepdims=False):
     if axis is None:
         flat = np.ravel(a)
         return np.reshape(middle(np.reshape(y_bar, (1,)), flat), np.shape(a))
-    if not isinstance(axis, int):
-        return NoPartial("np.median over several axes has no rule")
-    bar = y_bar if keepdims else np.expand_dims(y_bar, axis)
-    rows = middle(np.moveaxis(bar, axis, -1), np.moveaxis(a, axis, -1))
-    return np.moveaxis(rows, -1, axis)
+    if isinstance(axis, (int, np.integer)):
+        bar = y_bar if keepdims else np.expand_dims(y_bar, axis)
+        rows = middle(np.moveaxis(bar, axis, -1), np.moveaxis(a, axis, -1))
+        return np.moveaxis(rows, -1, axis)
+    flat = flattened(a, axis)
+    bar = np.reshape(y_bar, np.shape(flat)[:-1] + (1,))  # noqa: RUF005 - perhaps not known
+    return unflattened(middle(bar, flat), a, axis)
 
 
 def middle(y_bar, a):

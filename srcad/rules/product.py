@@ -8,8 +8,8 @@ import operator
 
 import numpy as np
 
-from srcad.rules.registry import adjoint, static
-from srcad.rules.shape import ones
+from srcad.rules.registry import adjoint, is_known, static
+from srcad.rules.shape import ones, span
 from srcad.runtime import unbroadcast
 
 
@@ -17,12 +17,6 @@ from srcad.runtime import unbroadcast
 def first(count):
     """The first `count` axes."""
     return tuple(range(count))
-
-
-@static
-def span(start, stop):
-    """The axes from `start` up to `stop`."""
-    return tuple(range(start, stop))
 
 
 # ------------------------------------------------------------------------ matrices
@@ -168,6 +162,8 @@ def _back(free, contracted, partner):
 @adjoint(np.tensordot)
 def tensordot(y_bar, y, a, b, axes=2):
     """What is contracted in ``y`` is free in the cotangents, and the other way round."""
+    if not is_known(axes):
+        return tensordot_along(y_bar, a, b, axes)
     for_a, for_b = plan(axes, np.ndim(a), np.ndim(b))
     a_bar = np.tensordot(y_bar, b, (for_a[0], for_a[1]))
     b_bar = np.tensordot(y_bar, a, (for_b[0], for_b[1]))
@@ -176,6 +172,18 @@ def tensordot(y_bar, y, a, b, axes=2):
     if for_b[2] is not None:
         b_bar = np.transpose(b_bar, for_b[2])
     return a_bar, b_bar
+
+
+def tensordot_along(y_bar, a, b, axes):
+    """The cotangents for axes that only the call knows: those contracted stand together first."""
+    if isinstance(axes, (tuple, list)) or np.ndim(axes) > 0:
+        of_a, of_b = axes[0], axes[1]
+    else:
+        of_a, of_b = np.arange(np.ndim(a) - axes, np.ndim(a)), np.arange(axes)
+    n = np.size(of_a)
+    a_bar = np.tensordot(y_bar, np.moveaxis(b, of_b, np.arange(-n, 0)), np.ndim(b) - n)
+    b_bar = np.tensordot(np.moveaxis(a, of_a, np.arange(n)), y_bar, np.ndim(a) - n)
+    return np.moveaxis(a_bar, np.arange(-n, 0), of_a), np.moveaxis(b_bar, np.arange(n), of_b)
 
 
 @adjoint(np.linalg.tensordot)

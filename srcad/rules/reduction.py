@@ -25,8 +25,10 @@ def count(a, axis, keepdims, where):
         return np.sum(np.ones_like(a), axis=axis, keepdims=keepdims, where=where)
     if axis is None:
         return np.size(a)
-    if isinstance(axis, int):
+    if isinstance(axis, (int, np.integer)):
         return np.shape(a)[axis]
+    if not isinstance(axis, tuple):
+        return np.sum(np.ones_like(a), axis=axis, keepdims=keepdims)
     entries = 1
     for k in axis:
         entries = entries * np.shape(a)[k]

@@ -125,6 +125,14 @@ def is_static(function: Any) -> bool:
     return isinstance(function, types.FunctionType) and function in _static
 
 
+def is_known(option: Any) -> bool:
+    """Whether an option is known before the call, not only when it is made.
+
+    The compiler decides it.  Where a rule is run as it stands, everything is known.
+    """
+    return True
+
+
 def derivative(
     *targets: Any,
     safe: float | None = None,

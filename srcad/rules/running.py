@@ -3,8 +3,8 @@
 import numpy as np
 
 from srcad.rules.reduction import kept, selected
-from srcad.rules.registry import adjoint, linear, static
-from srcad.rules.shape import ones, part
+from srcad.rules.registry import adjoint, linear
+from srcad.rules.shape import flattened, ones, part, unflattened
 from srcad.runtime import unbroadcast
 
 
@@ -70,20 +70,11 @@ def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
         rest = others(factors)
     elif axis is None or np.ndim(a) == 0:
         rest = np.reshape(others(np.ravel(factors)), np.shape(a))
-    elif isinstance(axis, int):
+    elif isinstance(axis, (int, np.integer)):
         rest = np.moveaxis(others(np.moveaxis(factors, axis, -1)), -1, axis)
     else:
-        last = trailing(len(axis))
-        moved = np.moveaxis(factors, axis, last)
-        flat = np.reshape(moved, (*np.shape(moved)[: np.ndim(a) - len(axis)], -1))
-        rest = np.moveaxis(np.reshape(others(flat), np.shape(moved)), last, axis)
+        rest = unflattened(others(flattened(factors, axis)), a, axis)
     return selected(bar * rest, where)
-
-
-@static
-def trailing(count):
-    """The last `count` axes."""
-    return tuple(range(-count, 0))
 
 
 def others(a):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from srcad.ir.primitives import add_at_repeated
-from srcad.rules.registry import NoPartial, linear, static
+from srcad.rules.registry import NoPartial, is_known, linear, static
 from srcad.runtime import unbroadcast
 
 MEMORY_ORDER = NoPartial("its result depends on the memory layout; write order='C' or order='F'")
@@ -26,6 +26,30 @@ def part(array, start, stop, axis):
     if axis == 1:
         return array[:, start:stop]
     return np.moveaxis(np.moveaxis(array, axis, 0)[start:stop], 0, axis)
+
+
+@static
+def span(start, stop):
+    """The axes from `start` up to `stop`."""
+    return tuple(range(start, stop))
+
+
+def trailing(count):
+    """The last `count` axes."""
+    return span(-count, 0) if is_known(count) else np.arange(-count, 0)
+
+
+def flattened(array, axis):
+    """Several axes made into one, the last; `axis` may be a number too."""
+    moved = np.moveaxis(array, axis, trailing(np.size(axis)))
+    rest = np.ndim(array) - np.size(axis)
+    return np.reshape(moved, np.shape(moved)[:rest] + (-1,))  # noqa: RUF005 - perhaps not known
+
+
+def unflattened(rows, array, axis):
+    """The last axis made into several again, in the places that they have in `array`."""
+    last = trailing(np.size(axis))
+    return np.moveaxis(np.reshape(rows, np.shape(np.moveaxis(array, axis, last))), last, axis)
 
 
 # ------------------------------------------------------------------------ new shapes
@@ -87,9 +111,7 @@ def unbroadcast_(y_bar, g, x):
 # ------------------------------------------------------------------------ new order of axes
 @static
 def inverse(axes):
-    """The permutation that undoes `axes`, which may count from the end; of one axis, a number."""
-    if not isinstance(axes, (tuple, list)):
-        return axes
+    """The permutation that undoes `axes`, which may count from the end."""
     order = [axis % len(axes) for axis in axes]
     return tuple(order.index(k) for k in range(len(order)))
 
@@ -98,7 +120,9 @@ def inverse(axes):
 def transpose(y_bar, a, axes=None):
     if axes is None:
         return np.transpose(y_bar)
-    return np.transpose(y_bar, inverse(axes))
+    if isinstance(axes, (tuple, list)):
+        return np.transpose(y_bar, inverse(axes))
+    return np.moveaxis(y_bar, span(0, np.ndim(a)), axes)
 
 
 @linear(np.matrix_transpose, np.linalg.matrix_transpose)
@@ -153,14 +177,16 @@ def rot90(y_bar, m, k=1, axes=(0, 1)):
 def roll(y_bar, a, shift, axis=None):
     if isinstance(shift, (tuple, list)):
         return np.roll(y_bar, tuple(-s for s in shift), axis), None
-    return np.roll(y_bar, -shift, axis), None
+    if isinstance(shift, int):
+        return np.roll(y_bar, -shift, axis), None
+    return np.roll(y_bar, np.negative(shift, dtype=int), axis), None
 
 
 # ------------------------------------------------------------------------ copies of entries
 @static
 def repetitions(reps, ndim):
     """``np.tile``'s counts, one per axis of the result."""
-    reps = tuple(reps) if isinstance(reps, (tuple, list)) else (reps,)
+    reps = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
     return (1,) * (ndim - len(reps)) + reps
 
 
@@ -173,6 +199,10 @@ def every_second(count):
 @linear(np.tile)
 def tile(y_bar, A, reps):
     """Split each axis of the result into (copy, entry) and sum over the copies."""
+    if not isinstance(reps, (int, np.integer, tuple, list)):
+        places = np.ravel(np.tile(numbered(A), reps))
+        flat = add_at_repeated(np.zeros_like(np.ravel(A)), places, np.ravel(y_bar))
+        return np.reshape(flat, np.shape(A)), None
     counts = repetitions(reps, np.ndim(A))
     lengths = (1,) * (len(counts) - np.ndim(A)) + np.shape(A)
     split = [n for pair in zip(counts, lengths, strict=True) for n in pair]
@@ -180,6 +210,11 @@ def tile(y_bar, A, reps):
     if len(counts) == 1:
         return np.reshape(np.sum(copies, axis=0), np.shape(A)), None
     return np.reshape(np.sum(copies, axis=every_second(len(counts))), np.shape(A)), None
+
+
+def numbered(array):
+    """The numbers of an array's entries, in its shape."""
+    return np.reshape(np.arange(np.size(array)), np.shape(array))
 
 
 @linear(np.repeat)
@@ -194,8 +229,8 @@ def repeat(y_bar, a, repeats, axis=None):
 
 def summed_runs(y_bar, a, repeats):
     """The sum over each entry's copies, along the first axis."""
-    if isinstance(repeats, int):
-        runs = np.reshape(y_bar, (np.shape(a)[0], repeats, *np.shape(a)[1:]))
+    if isinstance(repeats, (int, np.integer)):
+        runs = np.reshape(y_bar, (np.shape(a)[0], repeats) + np.shape(a)[1:])  # noqa: RUF005
         return np.sum(runs, axis=1)
     places = np.repeat(np.arange(np.shape(a)[0]), repeats)
     return add_at_repeated(np.zeros_like(a), places, y_bar)
@@ -217,6 +252,9 @@ def inner(y_bar, pad_width, array):
     """The block of a padded array that is the array itself."""
     if np.ndim(array) == 0:
         return y_bar
+    if not isinstance(pad_width, (int, np.integer, tuple, list, dict, np.ndarray)):
+        own = np.pad(np.ones(np.shape(array), bool), pad_width)
+        return np.reshape(y_bar[own], np.shape(array))
     widths = margins(pad_width, np.ndim(array))
     if np.ndim(array) == 1:
         return y_bar[widths[0][0] : widths[0][0] + np.shape(array)[0]]
@@ -234,7 +272,6 @@ def pad(y_bar, array, pad_width, mode="constant", *, constant_values=0):
         return array_bar, PAD_CONSTANTS
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
         return PAD_MODE, None
-    numbers = np.reshape(np.arange(np.size(array)), np.shape(array))
-    places = np.ravel(np.pad(numbers, pad_width, mode))
+    places = np.ravel(np.pad(numbered(array), pad_width, mode))
     bar = add_at_repeated(np.zeros_like(np.ravel(array)), places, np.ravel(y_bar))
     return np.reshape(bar, np.shape(array)), None

@@ -29,7 +29,13 @@ from srcad.transforms.cotangents import Scope
 from srcad.transforms.entries import Check, entries_of, part_of_rest
 from srcad.transforms.masks import cut, guarded_operands, record_mask
 from srcad.transforms.missing import rows_taking_part, zeros_stay
-from srcad.transforms.refusals import missing_rule, refuse_no_partial, refuse_what_is_missing
+from srcad.transforms.refusals import (
+    missing_rule,
+    refuse_no_partial,
+    refuse_what_is_missing,
+    settle_arms,
+    unwritten,
+)
 from srcad.transforms.structure import ADJOINTS, undo_getitem
 from srcad.transforms.sweep import Path
 from srcad.transforms.templates import write_rule
@@ -87,7 +93,7 @@ def _by_rule(scope: Scope, op: Call, bars: dict[Path, Atom]) -> None:
         _leave_to_run_time(scope, op, problem)
     except (UnsupportedSyntaxError, UnsupportedTypeError) as problem:
         if op.half != "derived":
-            raise
+            raise unwritten(op, rule, problem) from None
         _leave_to_run_time(scope, op, problem)
 
 
@@ -166,9 +172,11 @@ def _entries(
     positional = [arg for place, arg in operands.items() if isinstance(place, int)]
     named = {name: arg for name, arg in operands.items() if isinstance(name, str)}
     known = {n: a for n, a in named.items() if n in rule.parameters or n in rule.keywords}
+    start = len(scope.builder.ops)
     found = write_rule(
         scope.sweep.inline, scope.builder, rule, [*leading, *positional], {**known, **keywords}
     )
+    settle_arms(scope, op, start)
     entries = entries_of(scope, op, rule, found)
     chosen = []
     flows = differentiable_arguments(op)

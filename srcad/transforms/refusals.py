@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
+from srcad import runtime
 from srcad.analysis.arguments import (
     arguments,
     differentiable_arguments,
     has_float,
     is_of_integers,
 )
-from srcad.errors import MissingRuleError, NotDifferentiableError, UnsupportedTypeError
+from srcad.errors import (
+    MissingRuleError,
+    NotDifferentiableError,
+    SrcadError,
+    UnsupportedTypeError,
+)
 from srcad.identifiers import dotted
-from srcad.ir.core import Arg, Call, Const
+from srcad.ir.builder import Builder
+from srcad.ir.core import Arg, Atom, Block, Call, Const, If, Op, Value
 from srcad.ir.standins import argument_type
 from srcad.ir.text import target_name
+from srcad.records import replace
 from srcad.rules.registry import NoPartial, Rule, qualified_name
 from srcad.rules.stubs import stub
 from srcad.transforms.cotangents import Scope
+from srcad.types import OPAQUE
 
 
 def refuse_what_is_missing(scope: Scope, op: Call, rule: Rule) -> None:
@@ -98,6 +108,76 @@ def refuse_no_partial(op: Call, place: int | str, partial: Any) -> None:
             why=marker.reason or "no formula is known for this partial derivative.",
             help=("treat the argument as a constant:  srcad.stop_gradient(...)",),
         )
+
+
+def unwritten(op: Call, rule: Rule, problem: SrcadError) -> SrcadError:
+    """The error for a rule that cannot be written for what is known of a call's arguments."""
+    if not rule.shipped or isinstance(problem, MissingRuleError | NotDifferentiableError):
+        return problem
+    function = f" in {op.where.function!r}" if op.where and op.where.function else ""
+    return type(problem)(
+        f"cannot write the derivative of {qualified_name(op.target)} before the call{function}",
+        where=op.where,
+        why="what is known of its arguments by then says too little of them.",
+        help=(
+            "write its options out, or pass them as arguments of the function",
+            "or treat the result as a constant:  srcad.stop_gradient(...)",
+        ),
+    )
+
+
+def settle_arms(scope: Scope, op: Call, start: int) -> None:
+    """Let what a rule wrote raise where it has no formula for what only the call knows.
+
+    An arm without a cotangent, where another arm has one, stands for zeros.
+    """
+    ops = scope.builder.ops
+    for k in range(start, len(ops)):
+        for part in Block((), (ops[k],)).all_ops if ops[k].blocks else ():
+            if isinstance(part, If):
+                scope.sweep.lazy.update(_perhaps_none(part))
+        if any(_without_formula(atom) for block in ops[k].blocks for atom in _yielded(block)):
+            ops[k] = _settled_op(scope, op, ops[k])
+
+
+def _yielded(block: Block) -> Iterator[Atom]:
+    """What a block and those in it yield."""
+    yield from block.results
+    for op in block.ops:
+        for inner in op.blocks:
+            yield from _yielded(inner)
+
+
+def _perhaps_none(op: If) -> Iterator[Value]:
+    """The outputs that one of the arms leaves without a cotangent."""
+    for output, *arms in zip(op.outputs, op.then.results, op.orelse.results, strict=True):
+        if sum(isinstance(atom, Const) and atom.value is None for atom in arms) == 1:
+            yield output
+
+
+def _without_formula(atom: Atom) -> bool:
+    return isinstance(atom, Const) and isinstance(atom.value, NoPartial)
+
+
+def _settled_op(scope: Scope, call: Call, op: Op) -> Op:
+    if not isinstance(op, If):
+        return op
+    then, orelse = (_settled(scope, call, arm) for arm in op.blocks)
+    return replace(op, then=then, orelse=orelse)
+
+
+def _settled(scope: Scope, call: Call, block: Block) -> Block:
+    """The arm, raising where it yields a partial that no formula is known for."""
+    ops = [_settled_op(scope, call, op) for op in block.ops]
+    missing = [atom for atom in block.results if _without_formula(atom)]
+    if not missing:
+        return Block(block.params, tuple(ops), block.results)
+    raising = Builder(where=call.where, half=scope.builder.half)
+    reason = getattr(missing[0], "value").reason  # noqa: B009 - a constant, as was asked
+    sentence = f"{qualified_name(call.target)} is not differentiable here: {reason}"
+    error = raising.call(runtime.undecided, Const(sentence), effect=True, type=OPAQUE)
+    results = tuple(error if _without_formula(atom) else atom for atom in block.results)
+    return Block(block.params, (*ops, *raising.ops), results)
 
 
 def missing_rule(scope: Scope, op: Call) -> MissingRuleError:

@@ -8,11 +8,12 @@ import numpy as np
 
 from srcad import runtime
 from srcad.ir import primitives
+from srcad.ir.apart import may_repeat
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value, values_in
 from srcad.ir.standins import argument_type
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.sweep import Path, is_scalar
-from srcad.types import Numeric, TupleOf, is_one, same
+from srcad.types import Numeric, is_one, same
 
 Bars = dict[Path, Atom]
 
@@ -82,19 +83,3 @@ def narrowed(scope: Scope, bar: Atom, value: Value) -> Atom:
             if not narrow.shape or all(is_one(n) for n in wide.shape):
                 return scope.call(np.sum, bar) if not narrow.shape else bar
     return scope.call(runtime.unbroadcast, bar, value)
-
-
-def may_repeat(index: Arg) -> bool:
-    """Whether an index may name a place twice: integer arrays and lists do, masks do not."""
-    if isinstance(index, Display):
-        if index.kind == "slice":
-            return False
-        return index.kind == "list" or any(may_repeat(item) for item in index.items)
-    type_ = argument_type(index)
-    if isinstance(type_, Numeric):
-        return type_.kind not in "b" and type_.shape != ()
-    if isinstance(type_, TupleOf):
-        return any(isinstance(t, Numeric) and t.kind != "b" and t.shape != () for t in type_.items)
-    if isinstance(index, Const):
-        return not (index.value in (None, Ellipsis) or isinstance(index.value, slice))
-    return True

@@ -37,7 +37,7 @@ def functions():
     for topic in rules.topics():
         for value in vars(topic).values():
             own = isinstance(value, types.FunctionType) and value.__module__ == topic.__name__
-            if own and not rules.is_static(value) and value.__name__ not in ("may_repeat",):
+            if own and not rules.is_static(value):
                 yield value
 
 

@@ -8,9 +8,9 @@ import pytest
 
 import srcad
 from srcad import rules, runtime
+from srcad.ir.apart import of_type_may_repeat
 from srcad.ir.primitives import add_at, add_at_repeated, identity, updated
-from srcad.rules.indexing import may_repeat
-from srcad.types import BOOL, FLOAT, INT, ListOf, Opaque, TupleOf, array_type
+from srcad.types import BOOL, FLOAT, INT, Fixed, ListOf, Opaque, TupleOf, array_type
 from tests.rules.harness import cotangents
 
 A = np.arange(4.0)
@@ -79,7 +79,6 @@ def test_a_missing_partial_gives_its_reason(target):
         (np.ravel, (A, "K"), {}),
         (np.pad, (A, 1, "mean"), {}),
         (np.interp, (A, A, A), {"period": 3}),
-        (np.median, (np.ones((2, 3, 4)), (0, 1)), {}),
         (np.einsum, (A, [0], A, [0]), {}),
     ],
     ids=str,
@@ -102,12 +101,13 @@ def test_the_full_bases_of_a_wide_matrix_have_no_rule():
         (INT, False), (Opaque(slice), False), (BOOL, False), (array_type(bool, None), False),
         (array_type(int, None), True), (ListOf(INT), True), (ListOf(BOOL), False),
         (TupleOf((INT, array_type(np.int8, ()))), False),
-        (TupleOf((Opaque(slice), ListOf(INT))), True),
+        (TupleOf((Opaque(slice), ListOf(INT))), True), (Opaque(), True),
+        (TupleOf((Fixed(None), INT)), False), (TupleOf((INT, TupleOf((ListOf(INT),)))), True),
     ],
     ids=str,
 )  # fmt: skip
 def test_only_arrays_of_positions_may_repeat(type_, expected):
-    assert may_repeat(type_) is expected
+    assert of_type_may_repeat(type_) is expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,197 @@
+"""An option of a NumPy function means the same however it is written.
+
+``SRCAD_OPTIONS=all`` runs every option of every sample in every manner; a number draws others.
+"""
+
+import functools
+import os
+
+import numpy as np
+import pytest
+
+import srcad
+from tests.language import named
+from tests.numeric import assert_close, difference
+from tests.rules.spellings import cases, drawn, is_expected, outcome
+
+ASKED = os.environ.get("SRCAD_OPTIONS", "0")
+CHOSEN = [*cases()] if ASKED == "all" else drawn(np.random.default_rng(int(ASKED)))
+
+
+@pytest.mark.parametrize("case", CHOSEN, ids=lambda case: case.name)
+def test_an_option_means_the_same_however_it_is_written(case, rng):
+    with np.errstate(all="ignore"):
+        found = outcome(case, rng)
+
+    assert is_expected(case, found), found
+
+
+# ------------------------------------------------------------------------ single programs
+X = np.arange(1.0, 28.0).reshape(3, 3, 3) / 10
+W = np.cos(np.arange(27.0)).reshape(3, 3, 3)
+TABLE = {
+    "one": 1, "pair": (1, 2), "triple": (1, 2, 2), "turn": (2, 0, 1), "axes": [[1], [0]],
+    "places": [0, 2, 0], "widths": {0: (1, 2)}, "unsigned": np.uint8(1), "order": "A", "none": None,
+    "text": "ijk,jk->i",
+}  # fmt: skip
+TURN = np.array([2, 0, 1])
+STORE = [2, 0, 1]
+
+
+@functools.cache
+def kept(name):
+    return TABLE[name]
+
+
+def transposed_by_the_inverse(x, p):
+    return np.sum(W * np.transpose(x, np.argsort(p)))
+
+
+def transposed_by_a_new_array(x):
+    return np.sum(W * np.transpose(x, np.array([2, 0, 1])))
+
+
+def transposed_by_an_array_outside(x):
+    return np.sum(W * x.transpose(TURN))
+
+
+def transposed_by_a_tuple_of_a_list(x):
+    return np.sum(W * np.transpose(x, tuple(STORE)))
+
+
+def transposed_by_a_helper_s(x):
+    return np.sum(W * np.transpose(x, kept("turn")))
+
+
+def transposed_over_and_over(x, turns):
+    total = 0.0
+    for turn in turns:
+        x = np.transpose(x, turn)
+        total = total + np.sum(W * np.sin(x))
+    return total
+
+
+def spread_over_a_helper_s_axis(x):
+    return np.sum(np.sin(np.std(x, axis=kept("one"))))
+
+
+def norm_of_a_helper_s_order(x):
+    return np.sum(np.linalg.norm(x[0], ord=kept("one"), axis=1))
+
+
+def median_over_a_helper_s_axes(x):
+    return np.sum(W[0] * np.median(x * W, axis=kept("one"))) + np.median(x * W, kept("pair"))[0]
+
+
+def rolled_by_a_helper_s_pair(x):
+    return np.sum(W * np.roll(x, kept("pair"), (0, 1)))
+
+
+def rolled_by_an_unsigned_number(x):
+    return np.sum(W * np.roll(x, kept("unsigned"), 0))
+
+
+def tiled_by_a_helper_s_triple(x):
+    return np.sum(np.tile(x, kept("triple")) * np.tile(W, (1, 2, 2)) ** 2)
+
+
+def padded_by_a_helper_s_dict(x):
+    return np.sum(np.pad(x, kept("widths"))[1:4] * W)
+
+
+def read_at_places_twice(x, places):
+    return np.sum(np.sin(x[places]))
+
+
+def multiplied_along_a_list_of_axes(x, axes):
+    return np.sum(np.sin(np.tensordot(x, W, axes)))
+
+
+def product_over_axes(x, axis):
+    return np.sum(np.prod(x, axis=axis))
+
+
+def summed_beside_a_length_of_one(x, axis):
+    columns = np.sum(x, axis=(1, 2))[:, None]
+    return np.sum(np.sin(np.sum(x, axis=axis) * columns))
+
+
+def einsum_of_lists(x):
+    return np.sum(np.sin(np.einsum(x, [0, 1, 2], W, [1, 2, 3])))
+
+
+def einsum_of_lists_with_an_ellipsis(x):
+    return np.sum(np.sin(np.einsum(x, [Ellipsis, 7], W[0], (7, 30), [30, Ellipsis])))
+
+
+def einsum_of_a_text(x, text):
+    return np.sum(np.sin(np.einsum(text, x, W[0])))
+
+
+def einsum_of_an_entry(x):
+    return np.sum(np.sin(np.einsum(TABLE["text"], x, W[0])))
+
+
+def points_at_a_helper_s_positions(x):
+    return np.trapezoid(x[0, 0], kept("places"), x[1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    **named(
+        [
+            (transposed_by_the_inverse, X, np.array([1, 2, 0])),
+            (transposed_by_a_new_array, X),
+            (transposed_by_an_array_outside, X),
+            (transposed_by_a_tuple_of_a_list, X),
+            (transposed_by_a_helper_s, X),
+            (transposed_over_and_over, X, np.array([[2, 0, 1], [1, 0, 2]])),
+            (spread_over_a_helper_s_axis, X),
+            (norm_of_a_helper_s_order, X),
+            (median_over_a_helper_s_axes, X),
+            (rolled_by_a_helper_s_pair, X),
+            (rolled_by_an_unsigned_number, X),
+            (tiled_by_a_helper_s_triple, X),
+            (padded_by_a_helper_s_dict, X),
+            (read_at_places_twice, X, ([0, 2, 0], [1, 1, 1])),
+            (read_at_places_twice, X, (1, [0, 2, 0])),
+            (multiplied_along_a_list_of_axes, X, [[1], [0]]),
+            (multiplied_along_a_list_of_axes, X, np.array([[1, 2], [0, 2]])),
+            (multiplied_along_a_list_of_axes, X, (1, [0])),
+            (product_over_axes, X, (0, 2)),
+            (product_over_axes, X, np.int64(1)),
+            (summed_beside_a_length_of_one, X[:1], np.int64(0)),
+            (einsum_of_lists, X),
+            (einsum_of_lists_with_an_ellipsis, X),
+            (einsum_of_a_text, X, "ijk,jk->i"),
+            (einsum_of_an_entry, X),
+            (points_at_a_helper_s_positions, X),
+        ]
+    )
+)
+def test_an_option_that_only_the_call_knows(program):
+    f, *args = program
+
+    value, bar = srcad.value_and_grad(f)(*args)
+
+    assert value == f(*args)
+    assert_close(bar, difference(f, tuple(args)), rtol=1e-6, atol=1e-7)
+
+
+def test_what_has_no_formula_raises_where_the_call_asks_for_it():
+    def f(x, name):
+        return np.sum(np.sin(np.reshape(x, (9, 3), order=kept(name))))
+
+    with pytest.raises(srcad.errors.SrcadError, match="depends on the memory layout"):
+        srcad.grad(f)(X, "order")
+
+
+def test_subscripts_that_only_the_call_knows_are_refused_where_they_are_used():
+    def f(x):
+        return np.sum(np.einsum(kept("text"), x, W[0]))
+
+    with pytest.raises(
+        srcad.errors.UnsupportedSyntaxError, match="subscripts of np.einsum"
+    ) as info:
+        srcad.grad(f)(X)
+
+    assert info.value.where.file == __file__
