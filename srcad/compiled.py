@@ -32,7 +32,8 @@ from srcad.request import (
 def family_of(function: Any, request: Request, parameters: tuple[Parameter, ...]) -> Family:
     """The compiled patterns of a request for a callable."""
     record, how = record_of(function)
-    return record.family(function, request, how, parameters, pipeline.compile_entry)
+    asked = request.of(function, parameters)
+    return record.family(function, asked, how, parameters, pipeline.compile_entry)
 
 
 class Gradient:
@@ -140,15 +141,18 @@ class Gradient:
     # ------------------------------------------------------------------------- looking inside
     def _families(self) -> list[Family]:
         record, how = record_of(self.function)
+        asked = self.request.of(self.function, parameters_of(self.function) or ())
         return [
             family
             for (request, wrapping, _), family in record.families.items()
-            if request == self.request and wrapping == how
+            if request == asked and wrapping == how
         ]
 
     def _newest(self) -> Any:
-        entries = [f.entries[0] for f in self._families() if f.entries]
-        return entries[-1] if entries else None
+        """The pattern that was compiled last; a name tells wrappers of the same code apart."""
+        name = name_of(self.function)
+        named = (e for f in self._families()[::-1] for e in f.entries if e.product.name == name)
+        return next(named, None)
 
     @property
     def source(self) -> str:

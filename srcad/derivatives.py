@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from srcad import runtime
 from srcad.frontend.lower import lower_inline
 from srcad.ir import primitives
 from srcad.ir.builder import Builder
-from srcad.ir.core import Atom, Block, Call, Const, Function, Value, walk
+from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Value, walk
 from srcad.outputs import aux_of, scalar_output, summed_output, with_results
-from srcad.request import Place, Request
+from srcad.request import Request
 from srcad.transforms.vjp import vjp
 from srcad.types import Numeric
+from srcad.wanted import Place
 
 ONE = Const(1.0)
 
@@ -42,14 +43,19 @@ def is_inert(gradient: Atom, block: Block) -> bool:
     return all(not hasattr(p, "items") and is_inert(p, block) for p in parts)
 
 
-def with_layouts(made: Function, wrt: Sequence[int], odd: Container[int]) -> Function:
+def with_layouts(made: Function, places: Sequence[Place], odd: Collection[Place]) -> Function:
     """Bring gradients into the memory order that is promised, where arguments have another."""
+    if not odd:
+        return made
     y, *gradients = made.block.results
     builder = Builder(ops=list(made.block.ops), where=made.where, half="reverse")
-    for k, position in enumerate(wrt):
+    for k, place in enumerate(places):
         gradient = gradients[k]
-        if position in odd and isinstance(gradient, Value):
-            gradients[k] = builder.call(runtime.laid_out, gradient, made.params[position],
+        if place in odd and isinstance(gradient, Value):
+            x: Atom = made.params[place.parameter]
+            if place.item is not None:
+                x = builder.call(primitives.item, x, Const(place.item))
+            gradients[k] = builder.call(runtime.laid_out, gradient, x,
                                         type=gradient.type, hint=gradient.hint)  # fmt: skip
     block = Block((), tuple(builder.ops), (y, *gradients))
     return Function(made.name, made.params, block, made.where)
@@ -80,10 +86,8 @@ _BUILDERS: dict[Any, int] = {
 }
 
 
-def with_requested_results(
-    function: Function, request: Request, places: Sequence[Place], wrt: Sequence[int]
-) -> Function:
-    """The derived function with what was asked for as its results, in order.
+def with_requested_results(function: Function, request: Request, order: Sequence[int]) -> Function:
+    """The derived function with what was asked for as its results: its gradients in this order.
 
     ``grad``: the gradients; ``value_and_grad``: the value and them; with aux the pair
     ``(gradients, aux)`` or ``((value, aux), gradients)``.  The gradients are one value, or a tuple.
@@ -92,9 +96,8 @@ def with_requested_results(
     if request.has_aux and request.mode == "grad":
         function, aux = aux_of(function)
     y, *found = function.block.results
-    by_parameter = dict(zip(wrt, found, strict=True))
     builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
-    gradients = [_at(builder, by_parameter[p.parameter], p.item) for p in places]
+    gradients = [found[k] for k in order]
     answer = gradients[0] if request.single else builder.call(primitives.build_tuple, *gradients)
     results: tuple[Atom, ...] = (answer,)
     if request.mode == "value_and_grad":
@@ -105,15 +108,38 @@ def with_requested_results(
     return Function(function.name, function.params, block, function.where)
 
 
-def _at(builder: Builder, gradient: Atom, item: int | None) -> Atom:
-    """One gradient, or the one of an argument inside ``*args``."""
-    if item is None:
-        return gradient
-    if isinstance(gradient, Const):
+def with_parts(function: Function, places: Sequence[Place], wrt: Sequence[int]) -> Function:
+    """The derived function with one gradient for each of these places."""
+    y, *found = function.block.results
+    by_parameter = dict(zip(wrt, found, strict=True))
+    builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
+    parts = [_at(builder, by_parameter[p.parameter], p.item) for p in places]
+    block = Block((), tuple(builder.ops), (y, *parts))
+    return Function(function.name, function.params, block, function.where)
+
+
+def _at(builder: Builder, gradient: Atom, item: int | str | None) -> Atom:
+    """One gradient, or the one of an argument inside ``*args`` or ``**kw``."""
+    part = part_of(builder.ops, gradient, item)
+    if part is None:
         return Const(None)
-    made = next((op for op in builder.ops if gradient in op.results), None)
-    if isinstance(made, Call) and made.target is primitives.build_tuple:
-        part = made.args[item]
-        assert not hasattr(part, "kind")
-        return part
-    return builder.call(primitives.item, gradient, Const(item))
+    if part is gradient and item is not None:
+        return builder.call(primitives.item, gradient, Const(item))
+    return part
+
+
+def part_of(ops: Sequence[Op], gradient: Atom, item: int | str | None) -> Atom | None:
+    """The part of a gradient that is for one item; the whole where parts are not known."""
+    if item is None or gradient == Const(None):
+        return gradient if item is None else None
+    made = next((op for op in ops if gradient in op.results), None)
+    if not isinstance(made, Call):
+        return gradient
+    if made.target is primitives.build_tuple:
+        part = made.args[item]  # type: ignore[index]
+    elif made.target is primitives.build_dict:
+        part = made.args[1 + made.args[0].value.index(item)]  # type: ignore[union-attr]
+    else:
+        return gradient
+    assert not hasattr(part, "kind")
+    return part

@@ -13,8 +13,17 @@ from srcad.frontend import calls
 from srcad.frontend.boxes import Box, Static
 from srcad.frontend.elsewhere import Outside
 from srcad.frontend.known import spread
-from srcad.frontend.lower import Lowered, begin_places, lower, lowered, session_for, until_settled
+from srcad.frontend.lower import (
+    EMPTY,
+    Lowered,
+    begin_places,
+    lower,
+    lowered,
+    session_for,
+    until_settled,
+)
 from srcad.frontend.scope import Diverges, Frame, Inactive, NeedsStatic, Session
+from srcad.frontend.stops import differentiated_in
 from srcad.frontend.written import matrices, overlaid
 from srcad.ir.core import Atom, Value
 from srcad.request import Parameter, name_of
@@ -29,6 +38,7 @@ def lower_callable(
     facts: Facts,
     *,
     active: tuple[str, ...],
+    items: Mapping[str, Collection[Any]] = EMPTY,
     arguments: Mapping[str, Any],
     transforms: Callable[..., Any],
     overlaps: Sequence[Sequence[str]] = (),
@@ -50,23 +60,21 @@ def lower_callable(
         Their types, in order.
     facts : Facts
         Where assumptions about lengths are recorded.
-    active : tuple of str
-        The parameters through which derivatives are taken.
+    active, items
+        The parameters through which derivatives are taken; the items of those where not all are.
     arguments : mapping from str to object
         The arguments of the call that caused the compilation.
     transforms : callable
         What a call of an object of srcad's own means.
-    overlaps : sequence of sequences of str
-        Parameters that are arrays which share memory.
-    ordered : collection of str
-        Parameters all of whose arrays lie in C order.
+    overlaps, ordered
+        Parameters that are arrays which share memory; those whose arrays all lie in C order.
 
     Returns
     -------
     Lowered
         The IR and what it takes for granted.
     """
-    read = partial(_lowered, function, parameters, types, facts, active=active,
+    read = partial(_lowered, function, parameters, types, facts, active=active, items=items,
                    arguments=arguments, transforms=transforms, overlaps=overlaps,
                    ordered=ordered)  # fmt: skip
     inactive = Inactive()
@@ -89,13 +97,14 @@ def _lowered(
     facts: Facts,
     *,
     active: tuple[str, ...],
+    items: Mapping[str, Collection[Any]],
     arguments: Mapping[str, Any],
     overlaps: Sequence[Sequence[str]],
     ordered: Collection[str],
     **given: Any,
 ) -> Lowered:
     if isinstance(function, FunctionType) and registry.lookup(function) is None:
-        return lower(function, types, facts, active=active, arguments=arguments,
+        return lower(function, types, facts, active=active, items=items, arguments=arguments,
                      overlaps=overlaps, ordered=ordered, **given)  # fmt: skip
 
     def read(outside: Outside) -> Lowered:
@@ -111,6 +120,7 @@ def _lowered(
                 session.active.add(value)
             session.paths[value] = (("param", key),)
             boxes[key] = _argument(session, value, arguments.get(key))
+        boxes |= {key: differentiated_in(session, boxes[key], items[key]) for key in items}
         session.compact.update(matrices(boxes[key] for key in ordered))
         boxes.update(overlaid(session, [[values[name] for name in group] for group in overlaps]))
         frame.env.update({key: box for key, box in boxes.items() if key not in values})

@@ -16,22 +16,19 @@ from srcad.derivatives import derived, is_inert
 from srcad.frontend.boxes import (
     BoundBox,
     Box,
-    FunctionBox,
     Static,
-    Structure,
     TupleBox,
-    rebuilt,
     values_of,
 )
 from srcad.frontend.names import box_of_object
 from srcad.frontend.scope import Session
-from srcad.frontend.storage import Origin, origin
-from srcad.identifiers import printable
+from srcad.frontend.stops import constant_of
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Call, Function, Op, Value, free_values
 from srcad.passes.substitute import substituted_block
 from srcad.records import dataclass, replace
-from srcad.request import Request, parameters_of
+from srcad.request import Request
+from srcad.shown import Key, name_of_box, sought
 from srcad.transforms.vjp import as_primal
 
 Meaning = Callable[[Session, "Given"], Box]
@@ -128,17 +125,7 @@ def pullback_now(s: Session, given: Given) -> Box:
 
 def stopped(s: Session, given: Given) -> Box:
     """``stop_gradient(x)``: the same parts as new values through which nothing flows."""
-    return _constant_of(s, given.args[0])
-
-
-def _constant_of(s: Session, box: Box) -> Box:
-    if isinstance(box, Structure):
-        return rebuilt(box, tuple(_constant_of(s, item) for item in box.items))
-    if not isinstance(box, Value) or box not in s.active:
-        return box
-    result = s.builder.call(primitives.stop, box, type=box.type, hint=box.hint)
-    s.origins[result] = Origin(origin(s, box).everything, None)
-    return result
+    return constant_of(s, given.args[0])
 
 
 # ------------------------------------------------------------------------------ differentiation
@@ -146,7 +133,7 @@ def differentiated(
     s: Session, request: Request, function: Box, args: tuple[Box, ...], kwargs: dict[str, Box]
 ) -> Box:
     """Call the derivative of a function here."""
-    keys = _arguments_of(s, request, function, args, kwargs)
+    keys = sought(s, request, function, len(args), kwargs)
     places = list(dict.fromkeys(keys))
     inner = _Inner(s, request, function, args, kwargs, places)
     found = dict(zip(places, inner.gradients(), strict=True))
@@ -160,53 +147,6 @@ def differentiated(
     if request.mode == "value_and_grad":
         return TupleBox((inner.result, answer))
     return answer if inner.aux is None else TupleBox((answer, inner.aux))
-
-
-Key = int | str
-
-
-def _arguments_of(
-    s: Session, request: Request, function: Box, args: Sequence[Box], kwargs: dict[str, Box]
-) -> list[Key]:
-    """The arguments of this call that are differentiated by: positions or keywords."""
-    if request.wrt is None:
-        return list(range(len(args)))
-    names = parameter_names(function)
-    keys: list[Key] = []
-    for entry in request.wrt:
-        name = entry
-        if isinstance(entry, int) and names is not None and -len(names) <= entry < len(names):
-            name = names[entry]
-        if isinstance(name, str) and name in kwargs:
-            keys.append(name)
-            continue
-        position = names.index(name) if names and name in names else entry
-        if not isinstance(position, int) or not -len(args) <= position < len(args):
-            s.refuse(errors.WrtError, f"wrt={entry!r} is no argument of this call",
-                     why=f"the function's parameters are {names}.",
-                     help=("pass the argument in the call",))  # fmt: skip
-        keys.append(position % len(args))
-    return keys
-
-
-def parameter_names(function: Box) -> list[str] | None:
-    """The parameters of a function that is known now; None where they are not."""
-    match function:
-        case FunctionBox(node=node):
-            a = node.args
-            return [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)]
-        case BoundBox(function=inner, args=given, kwargs=named):
-            if isinstance(inner, Static) and isinstance(inner.value, Request):
-                return parameter_names(given[0])
-            names = parameter_names(inner)
-            if names is None:
-                return None
-            return [name for name in names[len(given) :] if name not in named]
-        case Static(value=value):
-            parameters = parameters_of(value)
-            return None if parameters is None else [p.name for p in parameters]
-        case _:
-            return None
 
 
 class _Inner:
@@ -240,7 +180,7 @@ class _Inner:
                 y = builder.call(primitives.build_tuple, y, kept)
         self.request = replace(request, has_aux=bool(self.kept))
         block = builder.finish(y)
-        self.function = Function(_name(function), tuple(self.params), block, s.builder.where)
+        self.function = Function(name_of_box(function), tuple(self.params), block, s.builder.where)
 
     def _split(self, request: Request) -> tuple[Box, Box | None]:
         if not request.has_aux:
@@ -288,15 +228,3 @@ def _is_flag(value: Value) -> bool:
 def _parameter(atom: Atom, place: Key) -> Value:
     hint = atom.hint if isinstance(atom, Value) else None
     return Value(atom.type, hint or (place if isinstance(place, str) else None))
-
-
-def _name(function: Box) -> str:
-    match function:
-        case FunctionBox():
-            return function.name
-        case Static(value=value):
-            return printable(getattr(value, "__name__", "f"))
-        case BoundBox(function=inner):
-            return _name(inner)
-        case _:
-            return "f"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -15,19 +15,20 @@ from srcad.cache import Entry, Family
 from srcad.conditions import guarded_code
 from srcad.derivatives import (
     derived,
-    is_inert,
     with_layouts,
+    with_parts,
     with_requested_results,
     with_zeros_for_stopped,
 )
 from srcad.dispatch import Pattern, default_now
-from srcad.errors import SrcadError, UnsupportedTypeError, WrtError
+from srcad.errors import SrcadError
 from srcad.finishing import checked, finished
 from srcad.frontend.guards import Guard
 from srcad.frontend.lower import Lowered
 from srcad.frontend.source import definition
 from srcad.guesses import guessed
-from srcad.identifiers import is_name, label, shown
+from srcad.identifiers import is_name
+from srcad.inert import refuse_inert
 from srcad.ir.core import Function, Value
 from srcad.lowering import lower_callable
 from srcad.nested import transforms
@@ -37,10 +38,11 @@ from srcad.overlaps import groups, names_of, overlapping, refuse_shared, shared
 from srcad.paths import is_besides_arguments, read, spelled
 from srcad.product import Product
 from srcad.records import replace
-from srcad.request import Parameter, Place, Request, code_of, module_of, name_of, parameters_of
-from srcad.signature import LARGEST_DICT, describe, generic, is_in_c_order
+from srcad.request import Parameter, Request, code_of, module_of, name_of, parameters_of
+from srcad.signature import describe, generic, is_in_c_order
 from srcad.transforms.split import split
-from srcad.types import Facts, Fixed, Numeric, Opaque, Type, array_type
+from srcad.types import Facts, TupleOf, Type, array_type
+from srcad.wanted import VARIADIC, Place
 
 
 def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> Entry:
@@ -70,7 +72,7 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
         tuple(facts.assumptions),
         tuple((c.path, c.value.type) for c in lowered.captures),
         tuple(_light(guard, code_of(function)) for guard in lowered.guards),
-        ordered=_ordered(family, function, arguments),
+        ordered=_ordered(family, function, arguments, types),
         written=written,
         overlaps=overlapping(arguments, written),
     )
@@ -91,9 +93,11 @@ def _compiled_for(
     return types, _compiled(function, parameters, request, types, facts, named)
 
 
-def _ordered(family: Family, function: Any, arguments: Sequence[Any]) -> tuple[str, ...]:
+def _ordered(
+    family: Family, function: Any, arguments: Sequence[Any], types: Mapping[str, Type]
+) -> tuple[str, ...]:
     """The differentiated parameters whose arrays all lie in C order: what was compiled needs it."""
-    places = family.request.places(function, family.parameters)
+    places = family.request.places(function, family.parameters, _passed(types))
     chosen = dict.fromkeys(p.parameter for p in places)
     return tuple(family.parameters[k].name for k in chosen if is_in_c_order(arguments[k]))
 
@@ -117,9 +121,9 @@ def _compiled(
     facts: Facts,
     arguments: dict[str, Any],
 ) -> tuple[Lowered, Product, Callable[..., Any]]:
-    places = request.places(function, parameters)
+    places = request.places(function, parameters, _passed(types))
     wrt = list(dict.fromkeys(p.parameter for p in places))
-    active = tuple(parameters[k].name for k in wrt)
+    active = {parameters[k].name: _items_of(places, k) for k in wrt}
     lowered = _lowered(function, parameters, types, facts, active, arguments)
     if lowered.raises:
         product = Product(name_of(function), module_of(function), lowered=lowered.function)
@@ -127,19 +131,33 @@ def _compiled(
     refuse_complex(checked(lowered.function), lowered.active)
     made = checked(derived(lowered.function, request, wrt))
     made = with_zeros_for_stopped(made, lowered.function, wrt)
-    odd = [k for k in wrt if not is_in_c_order(arguments.get(parameters[k].name))]
     if not request.lenient:
-        refuse_inert(made, parameters, wrt, types)
-    made = with_layouts(made, wrt, odd) if odd else made
+        refuse_inert(made, parameters, places, wrt, types)
+    distinct = list(dict.fromkeys(places))
+    odd = [p for p in distinct if not is_in_c_order(arguments.get(parameters[p.parameter].name))]
+    made = with_layouts(with_parts(made, distinct, wrt), distinct, odd)
+    order = [distinct.index(place) for place in places]
     names = frozenset(v.hint for v in lowered.active if v.hint)
     product = Product(
         name_of(function), module_of(function), lowered=lowered.function, active=names
     )
     if request.mode == "pullback":
-        run = _pullback(product, made, request, places, wrt)
+        run = _pullback(product, made, order)
     else:
-        run = _joined(product, with_requested_results(made, request, places, wrt), request)
+        run = _joined(product, with_requested_results(made, request, order), request)
     return lowered, product, run
+
+
+def _items_of(places: Sequence[Place], parameter: int) -> Collection[Any] | None:
+    """The items of ``*args``, or keys of ``**kw``, that are differentiated by; None: all."""
+    items = [p.item for p in places if p.parameter == parameter]
+    return None if None in items else frozenset(items)
+
+
+def _passed(types: Mapping[str, Type]) -> dict[str, Collection[Any]]:
+    """What a call of these types passes: items, by position or by key."""
+    split = {name: t for name, t in types.items() if isinstance(t, TupleOf)}
+    return {name: t.items if t.keys is None else t.keys for name, t in split.items()}
 
 
 def _lowered(
@@ -147,13 +165,15 @@ def _lowered(
     parameters: Sequence[Parameter],
     types: dict[str, Type],
     facts: Facts,
-    active: tuple[str, ...],
+    active: Mapping[str, Collection[Any] | None],
     arguments: dict[str, Any],
 ) -> Lowered:
     """The function as IR; arguments that it writes into and that overlap are one copy."""
     ordered = [name for name in active if is_in_c_order(arguments.get(name))]
-    lower = partial(lower_callable, function, parameters, types, facts, active=active,
-                    arguments=arguments, transforms=transforms, ordered=ordered)  # fmt: skip
+    items = {name: some for name, some in active.items() if some is not None}
+    lower = partial(lower_callable, function, parameters, types, facts, active=tuple(active),
+                    items=items, arguments=arguments, transforms=transforms,
+                    ordered=ordered)  # fmt: skip
     lowered = lower()
     names = [p.name for p in parameters]
     written = [k for k, name in enumerate(names) if name in lowered.written]
@@ -167,44 +187,6 @@ def _lowered(
         return lowered
     together = names_of(groups(pairs, values, written, name_of(function)), names)
     return replace(lower(overlaps=together), written=lowered.written)
-
-
-def refuse_inert(
-    made: Function, parameters: Sequence[Parameter], wrt: Sequence[int], types: dict[str, Type]
-) -> None:
-    """An argument that `wrt` names must carry a derivative."""
-    for position, gradient in zip(wrt, made.block.results[1:], strict=True):
-        if not is_inert(gradient, made.block):
-            continue
-        name = parameters[position].name
-        type_ = types[name]
-        if isinstance(type_, Opaque) and type_.cls is dict:
-            raise UnsupportedTypeError(
-                f"argument {name!r} of {made.name!r} is a dict of more than {LARGEST_DICT} entries",
-                where=made.where,
-                why="each entry of a dict is a variable of its own.",
-                help="join entries in arrays, or in dicts inside the dict",
-            )
-        if isinstance(type_, Opaque):
-            kind = label(type_.cls) if type_.cls else "object"
-            raise UnsupportedTypeError(
-                f"argument {name!r} of {made.name!r} is a {kind}, which has no derivative",
-                where=made.where,
-                why="srcad differentiates by numbers, arrays of numbers and containers of these.",
-                help="pass its numbers as an array:  np.asarray(x, float)",
-            )
-        if isinstance(type_, Fixed):
-            why = f"it is {shown(type_.value)}, which is no number."
-        elif isinstance(type_, Numeric) and type_.kind in "iu":
-            why = "it is an integer that is used only as a count, an index or in comparisons."
-        else:
-            why = "the result is not computed from it by arithmetic."
-        raise WrtError(
-            f"no derivative flows through argument {name!r} of {made.name!r}",
-            where=made.where,
-            why=why,
-            help="name another argument in wrt, or use srcad.gradient, which returns None for it",
-        )
 
 
 def _raising(product: Product, function: Function, request: Request) -> Callable[..., Any]:
@@ -241,15 +223,16 @@ def loaded(emitted: Emitted, product: Product) -> Callable[..., Any]:
 
 
 # --------------------------------------------------------------------------- pullback: a pair
-def _pullback(
-    product: Product, made: Function, request: Request, places: Sequence[Place], wrt: Sequence[int]
-) -> Callable[..., Any]:
-    """A function of the arguments that returns the value and the pullback."""
-    halves = split(made)
+def _pullback(product: Product, made: Function, order: Sequence[int]) -> Callable[..., Any]:
+    """A function of the arguments that returns the value and the pullback.
+
+    `order` says which of the gradients stands in each place of what the pullback returns.
+    """
+    halves, count = split(made), len(made.block.results) - 1
     primal, adjoint = halves.primal, halves.adjoint
     name = product.name if is_name(product.name) else "f"
     first = emit(finished(primal, own=(0,)), name=f"{name}_primal")
-    second = emit(finished(adjoint, own=range(len(wrt))), name=f"{name}_adjoint")
+    second = emit(finished(adjoint, own=range(count)), name=f"{name}_adjoint")
     product.adjoint = adjoint
     product.primal_text, product.adjoint_text = first.text, second.text
     product.text = f"{first.text}\n\n{second.text}"
@@ -259,8 +242,8 @@ def _pullback(
         loaded(first, product),
         loaded(second, product),
         len(primal.block.results) > 1,
-        len(wrt),
-        tuple((wrt.index(p.parameter), p.item) for p in places),
+        count,
+        order,
         product.name,
     )
 
@@ -273,18 +256,25 @@ def _hint(value: Value, position: int) -> str:
 def readable(function: Any, request: Request) -> Product:
     """The form that is written without example arguments: for reading only."""
     parameters = parameters_of(function) or ()
+    request = request.of(function, parameters)
     try:
         guesses = guessed(definition(function).tree) if isinstance(function, FunctionType) else {}
-        types = {p.name: guesses.get(p.name) or _likely(function, p) for p in parameters}
+        count = len(request.outward) - sum(p.kind not in VARIADIC for p in parameters)
+        types = {p.name: guesses.get(p.name) or _likely(function, p, count) for p in parameters}
         _, product, _ = _compiled(function, parameters, request, types, Facts(), {})
     except SrcadError as error:
         return _undecided(function, error)
     return product
 
 
-def _likely(function: Any, parameter: Parameter) -> Type:
-    """What an argument is taken for: a float64 array, or what its default is."""
-    value: Any = () if parameter.kind is parameter.VAR_POSITIONAL else {}
+def _likely(function: Any, parameter: Parameter, count: int) -> Type:
+    """What an argument is taken for: a float64 array, or what its default is.
+
+    A wrapper passes `count` arguments on.
+    """
+    value: Any = {}
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return TupleOf((array_type(np.float64, None),) * count, None, tuple)
     if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
         has_default = parameter.default is not parameter.empty
         value = default_now(function, parameter.name) if has_default else 0.0

@@ -5,24 +5,17 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Literal
 
-from srcad.errors import SourceUnavailableError, WrtError
-from srcad.identifiers import is_name, plain, quoted, shown
-from srcad.records import dataclass
+from srcad.errors import SourceUnavailableError
+from srcad.identifiers import is_name, plain, quoted
+from srcad.records import dataclass, replace
+from srcad.wanted import VARIADIC, Place, Seeker, place_of_argument
 
 Mode = Literal["grad", "value_and_grad", "pullback"]
 Parameter = inspect.Parameter
-
-
-@dataclass(frozen=True)
-class Place:
-    """One thing to differentiate by: a parameter, or one of the arguments in its ``*args``."""
-
-    parameter: int
-    item: int | None = None
 
 
 @dataclass(frozen=True)
@@ -43,6 +36,8 @@ class Request:
         Whether the sum of the result is differentiated (`elementwise_grad`).
     arity : int
         The number of positional arguments of the call, where `wrt` is None.
+    outward : tuple of inspect.Parameter
+        The parameters that `wrt` goes by, where these are not the callable's own.
     """
 
     mode: Mode = "grad"
@@ -51,45 +46,45 @@ class Request:
     has_aux: bool = False
     summed: bool = False
     arity: int = 0
+    outward: tuple[Parameter, ...] = ()
 
     @property
     def lenient(self) -> bool:
         """Whether None comes back for an argument through which no derivative can flow."""
         return self.wrt is None
 
-    def places(self, function: Any, parameters: Sequence[Parameter]) -> tuple[Place, ...]:
+    def of(self, function: Any, parameters: Sequence[Parameter]) -> Request:
+        """The request with the parameters that a wrapper shows, by which its `wrt` goes."""
+        if self.wrt is None:
+            return self
+        return replace(self, outward=outward_of(function, parameters))
+
+    def places(
+        self,
+        function: Any,
+        parameters: Sequence[Parameter],
+        given: Mapping[str, Collection[Any]] | None = None,
+    ) -> tuple[Place, ...]:
         """What to differentiate by, found in the signature.
+
+        Parameters
+        ----------
+        function, parameters
+            The callable, and its own parameters.
+        given : mapping from str to collection, optional
+            What a call passes in ``*args`` (any items) and ``**kw`` (the keywords).  Without it
+            `wrt` is only checked against the signature.
 
         Raises
         ------
         WrtError
-            There is no such parameter.
+            There is no such parameter, or the call does not pass it.
         """
         if self.wrt is None:
-            return tuple(_place_of_argument(parameters, k) for k in range(self.arity))
-        return tuple(_place(function, parameters, entry) for entry in self.wrt)
-
-
-def _place_of_argument(parameters: Sequence[Parameter], position: int) -> Place:
-    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    positional = sum(p.kind in kinds for p in parameters)
-    if position < positional:
-        return Place(position)
-    return Place(positional, position - positional)
-
-
-def _place(function: Any, parameters: Sequence[Parameter], entry: int | str) -> Place:
-    names = [p.name for p in parameters]
-    if isinstance(entry, str) and entry in names:
-        return Place(names.index(entry))
-    if type(entry) is int and -len(names) <= entry < len(names):
-        return Place(entry % len(names))
-    given = ", ".join(f"{k}: {name!r}" for k, name in enumerate(names))
-    raise WrtError(
-        f"wrt={shown(entry)} is no parameter of {name_of(function)!r}",
-        why=f"its parameters are {given}." if names else "it has no parameters.",
-        help="name a parameter, or count from 0 (from the end with negative numbers)",
-    )
+            return tuple(place_of_argument(parameters, k) for k in range(self.arity))
+        seeker = Seeker(name_of(function), parameters, self.outward or parameters, given)
+        found = (seeker.place(entry) for entry in self.wrt)
+        return tuple(place for place in found if place is not None)
 
 
 # -------------------------------------------------------------------------------- callables
@@ -120,11 +115,13 @@ def parameters_of(function: Any) -> tuple[Parameter, ...] | None:
         if known is not None and known[0]() is function.__code__:
             return known[1]
         _check_names(function.__code__)
-        found = _without_values(inspect.signature(function, follow_wrapped=False))
+        found = _without_values(inspect.signature(_bare(function)))
         if len(_PARAMETERS) >= _MOST_SIGNATURES:
             _PARAMETERS.clear()
         _PARAMETERS[key] = (weakref.ref(function.__code__), found)
         return found
+    if isinstance(function, functools._lru_cache_wrapper):
+        return parameters_of(function.__wrapped__)
     if _is_opaque(function):
         return None
     try:
@@ -142,6 +139,25 @@ def _check_names(code: CodeType) -> None:
                 why="its code object was made by a program, not by the compiler of Python.",
                 help="write the function as a 'def'",
             )
+
+
+def _bare(function: FunctionType) -> FunctionType:
+    """The function without what others have written on it: a signature, what it wraps."""
+    made = FunctionType(function.__code__, {}, function.__name__, function.__defaults__,
+                        function.__closure__)  # fmt: skip
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def outward_of(function: Any, parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """The parameters that a wrapper shows, which are those of what it wraps; () if its own."""
+    if not any(p.kind in VARIADIC for p in parameters):
+        return ()
+    try:
+        shown = _without_values(inspect.signature(function))
+    except (TypeError, ValueError):
+        return ()
+    return () if shown == tuple(parameters) else shown
 
 
 _MOST_SIGNATURES = 4096

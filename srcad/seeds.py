@@ -20,7 +20,7 @@ def pair(
     adjoint: Run,
     has_saved: bool,
     count: int,
-    places: Sequence[tuple[int, int | None]],
+    order: Sequence[int],
     name: str,
 ) -> Run:
     """Join the halves: a function of the arguments that returns ``(y, back)``.
@@ -33,8 +33,8 @@ def pair(
         Whether it saves anything.
     count : int
         How many gradients `adjoint` returns: one by itself, several in a tuple.
-    places : sequence of (int, int or None)
-        For each entry of what `back` returns, which gradient it is, and which part of it.
+    order : sequence of int
+        For each entry of what `back` returns, which gradient it is.
     name : str
         The function's name, for errors.
     """
@@ -53,10 +53,7 @@ def pair(
                 add_note(error)
                 raise
             gradients = (found,) if count == 1 else found if count else ()
-            return tuple(
-                gradients[k] if item is None or gradients[k] is None else gradients[k][item]
-                for k, item in places
-            )
+            return tuple(gradients[k] for k in order)
 
         return y, back
 

@@ -17,8 +17,9 @@ from srcad.errors import OptionError
 from srcad.identifiers import member, shown
 from srcad.ir.primitives import build_dict, build_record
 from srcad.records import dataclass
-from srcad.request import Request, name_of, parameters_of, parameters_of_call
+from srcad.request import Request, name_of, outward_of, parameters_of, parameters_of_call
 from srcad.signature import parts_of
+from srcad.wanted import POSITIONAL
 
 _MOST_ENTRIES = 64
 _COUNTER = itertools.count(1)
@@ -73,7 +74,7 @@ def check_grads(
             f"modes={modes!r} is not supported", why="there is reverse mode.", help='modes=("rev",)'
         )
     function = plain(f)
-    names = [p.name for p in parameters_of(function) or parameters_of_call(len(args))]
+    names = _names(function, len(args))
     chosen = _positions(function, args, wrt)
     check = _Check(args, _Tolerance(rtol, atol, eps), np.random.default_rng(0))
     current: Callable[..., Any] = function
@@ -154,7 +155,18 @@ def _positions(function: Any, args: Sequence[Any], wrt: Any) -> tuple[int, ...]:
         return tuple(k for k, a in enumerate(args) if any(True for _ in leaves(a)))
     given = tuple(wrt) if isinstance(wrt, tuple | list) else (wrt,)
     parameters = parameters_of(function) or parameters_of_call(len(args))
-    return tuple(p.parameter for p in Request(wrt=given).places(function, parameters))
+    fixed = sum(p.kind in POSITIONAL for p in parameters)
+    passed = {p.name: range(len(args) - fixed) for p in parameters if p.kind is p.VAR_POSITIONAL}
+    places = Request(wrt=given).of(function, parameters).places(function, parameters, passed)
+    return tuple(p.parameter + (p.item if isinstance(p.item, int) else 0) for p in places)
+
+
+def _names(function: Any, count: int) -> list[str]:
+    """What the positional arguments of a call are called: those of ``*args`` by their number."""
+    parameters = parameters_of(function) or parameters_of_call(count)
+    shown = outward_of(function, parameters) or parameters
+    names = [p.name for p in shown if p.kind in POSITIONAL]
+    return [*names, *map(str, range(len(names), count))]
 
 
 @dataclass(frozen=True)

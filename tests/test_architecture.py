@@ -25,9 +25,10 @@ FLOORS = [
     {"transforms"},
     {"backends"},
     {
-        "cache", "conditions", "derivatives", "dispatch", "finishing", "guesses", "kinds",
+        "cache", "conditions", "derivatives", "dispatch", "finishing", "guesses", "inert", "kinds",
         "lowering", "nested",
-        "notes", "outputs", "pipeline", "product", "request", "seeds",
+        "notes", "outputs", "pipeline", "product", "request", "seeds", "shown",
+        "wanted",
     },
     {"inspection", "compiled"},
     {"api"},

@@ -40,8 +40,10 @@ from srcad.ir.core import (
 from srcad.ir.memory import has_storage, is_one_of, kept_outside
 from srcad.ir.primitives import extended
 from srcad.records import dataclass, field, replace
-from srcad.runtime import owned
+from srcad.runtime import laid_out, owned
 from srcad.types import ListOf, TupleOf
+
+_COPIES = frozenset({owned, laid_out})
 
 
 def fresh_results(function: Function, own: Iterable[int], *, writable: bool = True) -> Function:
@@ -211,7 +213,7 @@ class _Items:
         return isinstance(op, Call) and self._from_call(op, loop, seen)
 
     def _from_call(self, op: Call, loop: Loop | None, seen: set[Value]) -> bool:
-        if makes_fresh(op) or op.target is owned:
+        if makes_fresh(op) or is_one_of(op.target, _COPIES):
             return True
         if is_one_of(op.target, STORES) or is_one_of(op.target, LIST_STORES):
             holds = is_one_of(op.target, HOLDING) or op.target is extended

@@ -65,7 +65,7 @@ READ_ONLY = frozenset({np.broadcast_to, np.diagonal, np.diag})
 # Helpers that return their first argument, or something new.
 _FIRST_ONLY = frozenset({runtime.unbroadcast, runtime.or_zeros})
 _HELPERS = runtime.__name__
-_COPIES = frozenset({runtime.owned, runtime.zeros_like})
+_COPIES = frozenset({runtime.owned, runtime.zeros_like, runtime.laid_out})
 _NUMBERS = frozenset({float, int, bool, complex, len, str})
 Node = tuple[Any, str]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,7 @@ from srcad.frontend.rooms import (
     writing,
 )
 from srcad.frontend.scope import Diverges, Inactive, NeedsStatic, Session
+from srcad.frontend.stops import differentiated_in
 from srcad.frontend.syntax import is_generator
 from srcad.frontend.written import matrices, overlaid, written_parameters
 from srcad.identifiers import plain
@@ -97,6 +98,7 @@ means_later(writing, np.copyto, np.fill_diagonal, np.put, np.put_along_axis, np.
             np.nan_to_num, np.median, np.percentile, np.quantile, np.nanmedian, np.nanpercentile,
             np.nanquantile)  # fmt: skip
 Transforms = Callable[..., Box]
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +141,7 @@ def lower(
     facts: Facts,
     *,
     active: tuple[str, ...] = (),
+    items: Mapping[str, Collection[Any]] = EMPTY,
     arguments: Mapping[str, Any] | None = None,
     transforms: Transforms | None = None,
     path: Path = (),
@@ -154,18 +157,17 @@ def lower(
         A plain Python function.
     types, facts
         The type of every parameter, in order; where assumptions about lengths are recorded.
-    active : tuple of str
-        The parameters through which derivatives are taken.
+    active, items
+        The parameters through which derivatives are taken; the items of those where not all are.
     arguments : mapping from str to object, optional
         The arguments of the call that caused the compilation (for objects of the user's classes).
     transforms : callable, optional
         What a call of an object of srcad's own (a gradient) means.
     path : tuple
         How the function is reached; its globals and cells are captured below this path.
-    overlaps : sequence of sequences of str
-        Parameters that are arrays which share memory: read as views of one copy.
-    ordered : collection of str
-        Parameters all of whose arrays lie in C order.
+    overlaps, ordered
+        Parameters that are arrays which share memory, read as views of one copy; those whose
+        arrays all lie in C order.
     inactive : Inactive, optional
         Whether calls through which no derivative flows are read; told whether one was not.
 
@@ -186,7 +188,7 @@ def lower(
                               outside=outside, arguments=given)  # fmt: skip
         callee = _callee(session, function, path)
         params = {name: Value(type_, name) for name, type_ in types.items()}
-        boxes = _arguments(session, params, active, ordered, overlaps)
+        boxes = _arguments(session, params, active, items, ordered, overlaps)
         begin_places(session)
         result = _result(session, callee, boxes)
         where = Location(callee.frame.file, callee.node.lineno, function=plain(function.__name__))
@@ -210,6 +212,7 @@ def _arguments(
     s: Session,
     params: dict[str, Value],
     active: Collection[str],
+    items: Mapping[str, Collection[Any]],
     ordered: Collection[str],
     overlaps: Sequence[Sequence[str]],
 ) -> dict[str, Box]:
@@ -217,6 +220,7 @@ def _arguments(
     s.active.update(value for name, value in params.items() if name in active)
     s.paths.update((value, (("param", name),)) for name, value in params.items())
     boxes = {name: _argument(s, value, s.arguments.get(name)) for name, value in params.items()}
+    boxes |= {name: differentiated_in(s, boxes[name], items[name]) for name in items}
     s.compact.update(matrices(boxes[name] for name in ordered))
     boxes.update(overlaid(s, [[params[name] for name in group] for group in overlaps]))
     return boxes
