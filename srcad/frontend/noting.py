@@ -34,10 +34,11 @@ from srcad.ir.memory import (
     is_one_of,
     keeps_an_axis,
     makes_new_array,
+    makes_new_arrays,
     reads_a_copy,
     reads_a_view,
 )
-from srcad.types import OPAQUE, Numeric, Opaque, Shape, resolved
+from srcad.types import OPAQUE, Numeric, Opaque, Shape, TupleOf, resolved
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session
@@ -78,6 +79,8 @@ def note(
         _note_new(s, target, args, kwargs, result)
         return
     if isinstance(result.type, Opaque) and is_one_of(target, OPERATORS):
+        return
+    if isinstance(result.type, TupleOf) and makes_new_arrays(target, kwargs):
         return
     shown = args[:1] if is_one_of(target, IN_PLACE) else (*args, *(a for _, a in kwargs))
     values = [v for arg in shown for v in values_in(arg)]

@@ -182,10 +182,11 @@ def realised(s: Session, root: Value, steps: Sequence[Step], hint: str | None = 
 
 def overwritten(s: Session, old: Value, new: Value) -> None:
     """An array of which nothing is known beyond its value got a new version: others are stale."""
-    check_owner(s, origin(s, old).objects)
+    where = origin(s, old)
+    check_owner(s, where.objects)
     s.origins[new] = Origin(frozenset({new}))
     s.laid_as[new] = Step(primitives.identity), (old,)
-    _follow(s, origin(s, old).objects, {old: new}, None, ())
+    _follow(s, where.objects, {old: new}, None, where.steps or () if where.is_exact else ())
 
 
 def written_in_part(s: Session, value: Value) -> None:
@@ -271,6 +272,8 @@ def _follow(
                 return None
             if root is not None:
                 now = _shown(s, objects, root, place, box, box)
+            elif _is_beside(origin(s, box), objects, place):
+                return None
             else:
                 now = next((realised(s, new[base], steps, box.hint)
                             for base, steps in bases(s, box) if base in new), None)  # fmt: skip
@@ -285,6 +288,13 @@ def _follow(
     _refuse_hidden(s, with_beginnings(s, objects))
     if before:
         elsewhere.changed(s, before, lambda box: _may_show(s, box, objects))
+
+
+def _is_beside(where: Origin, objects: frozenset[Value], place: tuple[Step, ...]) -> bool:
+    """Whether a view certainly shows nothing of what was written at a place of the one array."""
+    if not where.is_exact or where.objects != objects or len(objects) != 1:
+        return False
+    return are_disjoint(where.steps or (), place)
 
 
 def _may_show(s: Session, box: Box, objects: frozenset[Value]) -> bool:

@@ -45,15 +45,21 @@ KEEPING = frozenset({setattr, operator.setitem, list.append})
 _FRESH_NAMES = (
     "all any argmax argmin argsort array_equal bincount clip concatenate copy convolve "
     "correlate count_nonzero cov cross cumprod cumsum diff dot empty empty_like eye full "
-    "full_like histogram hstack identity inner interp isclose kron linspace logspace max mean "
-    "median min nan_to_num nanmax nanmean nanmin nanprod nanstd nansum nanvar nonzero norm ones "
-    "ones_like outer pad prod ptp repeat roll searchsorted sort stack std sum take "
+    "full_like histogram hstack identity indices inner interp isclose kron linspace logspace max "
+    "mean median min nan_to_num nanmax nanmean nanmin nanprod nanstd nansum nanvar nonzero norm "
+    "ones ones_like outer pad prod ptp repeat roll searchsorted sort stack std sum take "
     "take_along_axis tensordot tile trace trapezoid tri tril triu vander var vdot vstack where "
     "zeros zeros_like arange amax amin append column_stack sinc i0 round around angle delete "
     "insert unwrap allclose cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power "
     "matrix_rank multi_dot pinv qr slogdet solve svd fft ifft rfft irfft fft2 ifft2 fftn ifftn"
 )
 _FRESH = frozenset(_FRESH_NAMES.split(" "))
+# ... and those that return several arrays, each in memory of its own.
+_SEVERAL_FRESH = frozenset(
+    {"nonzero", "meshgrid", "unravel_index", "triu_indices", "tril_indices", "diag_indices",
+     "triu_indices_from", "tril_indices_from", "diag_indices_from", "mask_indices", "unique",
+     "svd", "eigh", "eig", "qr", "slogdet", "histogram", "histogram2d"}
+)  # fmt: skip
 # ... but for one number of times, which leaves the array itself.
 _SAME_AFTER = {np.diff: 0, np.linalg.matrix_power: 1}
 # NumPy functions whose result always is a view of their first argument, if that is an array ...
@@ -111,6 +117,15 @@ def makes_new_array(
         return all(name != "copy" or arg == Const(True) for name, arg in kwargs)
     name = getattr(target, "__name__", None)
     return module.startswith("numpy") and name in _FRESH
+
+
+def makes_new_arrays(target: Any, kwargs: Iterable[tuple[str, Arg]] = ()) -> bool:
+    """Whether the result of a call certainly is several arrays that share no memory with others."""
+    names = [name for name, _ in kwargs] if kwargs else []
+    if isinstance(target, np.ufunc):
+        return target.nout > 1 and "out" not in names
+    is_numpys = module_of(target).startswith("numpy") and "copy" not in names
+    return is_numpys and getattr(target, "__name__", None) in _SEVERAL_FRESH
 
 
 def kept_outside(function: Function) -> set[Value]:
