@@ -22,6 +22,7 @@ from srcad.ir.elementwise import broadcast
 from srcad.ir.standins import argument_type
 from srcad.types import (
     Extent,
+    ListOf,
     Numeric,
     Shape,
     TupleOf,
@@ -324,6 +325,29 @@ def _broadcast(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     return TupleOf(tuple(Numeric(t.dtype, shape, "array") for t in arrays))
 
 
+def _parted(axis: int | None) -> Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]:
+    """The list of arrays that ``np.split`` and its kin return; None: along the axis asked for."""
+
+    def parts(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+        array = argument_type(args[0]) if args else None
+        if not isinstance(array, Numeric) or array.shape is None:
+            dtype = array.dtype if isinstance(array, Numeric) else None
+            return ListOf(Numeric(dtype, None, "array"))
+        along = axis if axis is not None else _axis_of(args, kwargs)
+        if axis == 1 and len(array.shape) == 1:
+            along = 0
+        cut = None if along is None else along % max(len(array.shape), 1)
+        shape = tuple(fresh_extent() if cut in (None, k) else n for k, n in enumerate(array.shape))
+        return ListOf(Numeric(array.dtype, shape, "array"))
+
+    return parts
+
+
+def _axis_of(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> int | None:
+    axis = args[2] if len(args) > 2 else kwargs.get("axis", Const(0))
+    return axis.value if isinstance(axis, Const) and isinstance(axis.value, int) else None
+
+
 _EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
     operator.getitem: _read,
     np.reshape: _reshaped,
@@ -335,4 +359,9 @@ _EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
     np.outer: _outer,
     np.size: _size,
     np.broadcast_arrays: _broadcast,
+    np.split: _parted(None),
+    np.array_split: _parted(None),
+    np.hsplit: _parted(1),
+    np.vsplit: _parted(0),
+    np.dsplit: _parted(2),
 }
