@@ -28,7 +28,7 @@ from srcad.ir.core import (
 from srcad.ir.primitives import item
 from srcad.ir.rewrite import substitute
 from srcad.records import dataclass, field, replace
-from srcad.types import TupleOf
+from srcad.types import OPAQUE, TupleOf
 
 MOST_READINGS = 8
 MOST_RUNNING = 3  # readings within each other, each for other surroundings
@@ -41,7 +41,8 @@ class Variant:
     While it is being read it is `running`: calls of it inside itself (or inside functions that it
     calls) use what is known of its result so far, and what they find may widen `headers`.
     `extra` are values of the surroundings that it reads, and the parameters that they are inside;
-    every call hands them on.
+    every call hands them on.  `is_endless` says that no path through it returns: a path ends where
+    it is called.
     """
 
     headers: dict[str, Box]
@@ -50,6 +51,7 @@ class Variant:
     result: Box | None = None
     running: bool = True
     changed: bool = False
+    is_endless: bool = False
     extra: dict[Value, Value] = field(default_factory=dict)
 
     @property
@@ -160,17 +162,25 @@ def _settle(s: Session, callee: Any, variant: Variant) -> None:
             refuse_writes(s, callee, "an object outside")
         _refuse_writes(s, callee, before)
         s.restore(before)
+        if atom is None and not (variant.changed or variant.is_endless or _is_open(s, variant)):
+            variant.is_endless = variant.changed = True
         if not variant.changed:
             break
         for key, known in s.routines.items():
             known[:] = [v for v in known if v in earlier.get(key, ())]
     else:
         refuse_unsettled(s, callee)
-    if atom is None:
+    if atom is None and not variant.is_endless:
         raise Diverges
     inner = [v for key, known in s.routines.items() for v in known
              if v is not variant and v not in earlier.get(key, ())]  # fmt: skip
-    _close(s, variant, Block((), tuple(builder.ops), (atom,)), inner)
+    _close(s, variant, Block((), tuple(builder.ops), (atom or Const(None),)), inner)
+
+
+def _is_open(s: Session, variant: Variant) -> bool:
+    """Whether another function is being read of whose result nothing is known yet."""
+    running = [v for known in s.routines.values() for v in known if v.running and v is not variant]
+    return any(v.result is None and not v.is_endless for v in running)
 
 
 def _read_once(s: Session, callee: Any, variant: Variant) -> Atom | None:
@@ -303,9 +313,12 @@ def _arguments(s: Session, known: Box, given: Box) -> list[Atom]:
 
 def _call(s: Session, variant: Variant, bound: dict[str, Box]) -> Box:
     result = variant.result
-    if result is None:
+    if result is None and not variant.is_endless:
         raise Diverges
     args = [a for name, known in variant.headers.items() for a in _arguments(s, known, bound[name])]
+    if result is None:
+        s.emit(variant.routine, *args, *variant.extra, effect=True, type=OPAQUE)
+        raise Diverges
     shape = box_type(result)
     value = s.emit(variant.routine, *args, *variant.extra, type=TupleOf((shape,)))
     active = any(v in s.active for v in _leaves(result)) or value in s.active
