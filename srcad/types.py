@@ -374,3 +374,8 @@ def _renamed(symbol: Symbol, names: dict[Symbol, Symbol], keep_examples: bool) -
     if symbol not in names:
         names[symbol] = symbol if per_item and keep_examples else Symbol(symbol.name)
     return names[symbol]
+
+
+def is_text(type_: Type) -> bool:
+    """Whether a value certainly is a text or a row of bytes."""
+    return isinstance(type_, Opaque) and type_.cls in (str, bytes, bytearray)

@@ -8,7 +8,7 @@ with the activity of each part; for a list the activity of its items, joined.  `
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from srcad.analysis.arguments import differentiable_arguments
@@ -94,14 +94,21 @@ def position(type_: Type, key: object) -> int | None:
 
 
 # ------------------------------------------------------------------------------- the analysis
+Told = Callable[[Call, "Facts"], Activity]
+
+
 @dataclass(eq=False)
 class Facts:
-    """What the analysis has found so far; it only ever grows."""
+    """What the analysis has found so far; it only ever grows.
+
+    `told` says of a call what else depends on the input, in another way than by a derivative.
+    """
 
     varied: dict[Value, Activity] = field(default_factory=dict)
     useful: dict[Value, Activity] = field(default_factory=dict)
     changed: bool = False
     again: bool = False
+    told: Told | None = None
 
     def vary(self, value: Value, activity: Activity) -> None:
         """Note that a value depends on the input."""
@@ -160,10 +167,14 @@ class Facts:
 
 
 def activity(
-    function: Function, varied: dict[Value, Activity], wanted: Iterable[Activity]
+    function: Function,
+    varied: dict[Value, Activity],
+    wanted: Iterable[Activity],
+    *,
+    told: Told | None = None,
 ) -> Facts:
     """Find what depends on the `varied` parameters and reaches the `wanted` results."""
-    facts = Facts()
+    facts = Facts(told=told)
     for param, tree in varied.items():
         facts.vary(param, tree)
     _vary_block(function.block, facts)
@@ -243,6 +254,8 @@ def _varied_result(op: Call, facts: Facts) -> Activity:
     if target in (primitives.build_tuple, primitives.build_dict, primitives.build_record):
         skipped = {primitives.build_tuple: 0, primitives.build_dict: 1}.get(target, 2)
         return _tidy(tuple(facts.of(a) for a in args[skipped:]))
+    if facts.told is not None and (told := facts.told(op, facts)) is not False:
+        return told
     found: Activity = False
     for arg in differentiable_arguments(op).values():
         found = either(found, facts.of(arg)) if _keeps_structure(target) else found or facts.of(arg)

@@ -41,7 +41,7 @@ from srcad.frontend.choices import by_argument, by_case
 from srcad.frontend.containers import is_container
 from srcad.frontend.draws import draw_type, is_random
 from srcad.frontend.elsewhere import is_active
-from srcad.frontend.folding import all_known, called, folded, text_method
+from srcad.frontend.folding import all_known, called, filled_in, folded, text_method
 from srcad.frontend.forms import lower_each, lowers
 from srcad.frontend.functions import (
     bind_parameters,
@@ -204,7 +204,8 @@ def _of_holder(
         return s.into(s, callee, args, kwargs)
     holder = getattr(function, "__self__", None)
     if isinstance(holder, str):
-        return text_method(holder, function.__name__, args, kwargs)
+        given = holder, function.__name__, args, kwargs
+        return text_method(*given) or filled_in(s, *given)
     if isinstance(holder, np.ufunc) and function.__name__ == "at":
         return s.add_at(s, holder, args)
     if is_random(function) and function.__name__ == "shuffle" and holder is not None:

@@ -150,7 +150,14 @@ def _python_class(type_: Numeric) -> type | None:
 
 @meaning(type)
 def type_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-    """``type(x)``."""
+    """``type(x)``, or ``type(name, bases, members)``, which makes a class."""
+    if len(args) > 1 and s.is_active(*args, *kwargs.values()):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            "cannot make a class that holds a differentiated value",
+            why="its objects would share the value, and no derivative flows through a class.",
+            help=("keep it in an object:  types.SimpleNamespace(k=x)",),
+        )
     found = class_of(args[0]) if len(args) == 1 else None
     if found is None:
         return None

@@ -9,6 +9,7 @@ import numpy as np
 from srcad.frontend.boxes import Box, DictBox, ListBox, Static, TupleBox
 from srcad.frontend.scope import Session
 from srcad.ir.core import Const
+from srcad.types import Opaque
 
 
 def folded(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box | None:
@@ -66,6 +67,16 @@ def text_method(
         return _box_of_exact(called(getattr(receiver, name), args, kwargs))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return None  # it fails at the call, as in the plain call
+
+
+def filled_in(
+    s: Session, template: str, name: str, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box | None:
+    """``template.format(...)``, like an f-string."""
+    if name != "format" or type(template) is not str:
+        return None
+    given = (Const(template), *args)
+    return s.emit(str.format, *given, kwargs=kwargs, effect=True, type=Opaque(str))
 
 
 def _box_of_exact(value: Any) -> Box | None:

@@ -14,6 +14,7 @@ from srcad.frontend import (
     assignment,
     builtin,
     calls,
+    conditionals,
     conversions,
     expressions,
     generators,
@@ -84,6 +85,7 @@ FORMS = (
     indexing,
     instances,
     iterators,
+    conditionals,
     operators,
     ordering,
 )  # importing them registers their handlers

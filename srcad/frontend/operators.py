@@ -7,6 +7,7 @@ import contextlib
 import operator
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from srcad import errors
@@ -26,13 +27,13 @@ from srcad.frontend.boxes import (
     as_tuple,
     is_mutable,
 )
-from srcad.frontend.choices import asked, by_case, choose, condition, negation
+from srcad.frontend.choices import asked, by_case, choose, negation
 from srcad.frontend.containers import is_list, joined
 from srcad.frontend.forms import lower, lower_next, lowers
 from srcad.frontend.known import is_found, is_settled, pinned, raises, truth
 from srcad.frontend.objects import of_objects, special
 from srcad.frontend.owners import refuse_identity
-from srcad.frontend.questions import is_static_number
+from srcad.frontend.questions import is_static_number, text_class
 from srcad.frontend.scope import Session
 from srcad.frontend.stale import refuse_to_hold
 from srcad.frontend.storage import note_container
@@ -96,17 +97,15 @@ def operate(s: Session, target: Callable[[Any, Any], Any], left: Box, right: Box
     if isinstance(right, Choice):
         return by_case(s, right, lambda part: operate(s, target, left, part))
     if isinstance(left, Static) and isinstance(right, Static) and _folds(left, right):
-        try:
+        with suppress(Exception):  # it fails at the call, as in the plain call
             return Static(target(left.value, right.value))
-        except Exception:
-            pass
     found = of_objects(s, target, left, right)
     if found is not None:
         return found
     left, right = as_tuple(left), as_tuple(right)
     _check_joined(s, left, right)
     _check_joined(s, right, left)
-    found = _sequence_operation(s, target, left, right)
+    found = _sequence_operation(s, target, left, right) or _filled(s, target, left, right)
     if found is not None:
         return found
     for box in (left, right):
@@ -114,14 +113,19 @@ def operate(s: Session, target: Callable[[Any, Any], Any], left: Box, right: Box
             isinstance(box, ListBox) and not isinstance(_other(box, left, right), Value)
         ):
             return _structured_operand(s, target, left, right)
-    if (
-        isinstance(right, Static)
-        and isinstance(left, Value)
-        and target is operator.mod
-        and (isinstance(left.type, Opaque))
-    ):
-        return s.box(s.emit(target, left, right, effect=True))
     return s.box(s.emit(target, left, right))
+
+
+def _filled(s: Session, target: Any, left: Box, right: Box) -> Box | None:
+    """``template % values`` or ``text + text``; None where the left operand is no text."""
+    text = text_class(left)
+    joins = target is operator.add and text == text_class(right)
+    if text is not None and (joins or target is operator.mod):
+        return s.emit(target, left, right, effect=not joins, type=Opaque(text))
+    unknown = isinstance(left, Value) and isinstance(left.type, Opaque)
+    if unknown and isinstance(right, Static) and target is operator.mod:
+        return s.box(s.emit(target, left, right, effect=True))
+    return None
 
 
 def _check_joined(s: Session, one: Box, other: Box) -> None:
@@ -142,8 +146,6 @@ def _other(box: Box, left: Box, right: Box) -> Box:
 
 def _structured_operand(s: Session, target: Any, left: Box, right: Box) -> Box:
     """An operator whose operand is a tuple, list or dict: a method of Python's, or NumPy's."""
-    if target is operator.mod and isinstance(left, Static) and isinstance(left.value, str):
-        return s.box(s.emit(target, left, right))
     if target is operator.or_ and isinstance(left, DictBox) and isinstance(right, DictBox):
         merged = dict(zip(left.keys, left.items, strict=True))
         merged.update(zip(right.keys, right.items, strict=True))
@@ -219,40 +221,6 @@ def _unary(s: Session, op: ast.unaryop, operand: Box) -> Box:
         except TypeError as error:
             raises(s, TypeError, str(error))
     return s.box(s.emit(target, operand))
-
-
-@lowers(ast.IfExp)
-def conditional(s: Session, node: ast.IfExp) -> Box:
-    """``then if test else orelse``."""
-    test = lower(s, node.test)
-    known = truth(test)
-    if known is not None:
-        return lower(s, node.body if known else node.orelse)
-    test_ = condition(s, test)
-    return choose(s, test_, lambda: lower(s, node.body), lambda: lower(s, node.orelse))
-
-
-@lowers(ast.BoolOp)
-def boolean(s: Session, node: ast.BoolOp) -> Box:
-    """``a and b``, ``a or b``: the second operand is read in an arm."""
-    return _short_circuit(s, isinstance(node.op, ast.And), node.values)
-
-
-def _short_circuit(s: Session, is_and: bool, values: list[ast.expr]) -> Box:
-    first = lower(s, values[0])
-    if len(values) == 1:
-        return first
-    known = truth(first)
-    if known is not None:
-        return _short_circuit(s, is_and, values[1:]) if known == is_and else first
-
-    def rest() -> Box:
-        return _short_circuit(s, is_and, values[1:])
-
-    test = condition(s, first)
-    if is_and:
-        return choose(s, test, rest, lambda: first)
-    return choose(s, test, lambda: first, rest)
 
 
 @lowers(ast.Compare)

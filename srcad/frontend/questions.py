@@ -135,6 +135,16 @@ def is_asked(box: Box) -> bool:
     return box.type.cls is None or box.type.cls.__module__ not in ("builtins", "numpy")
 
 
+def text_class(box: Box) -> type | None:
+    """`str` or `bytes` where a box certainly is one."""
+    for cls in (str, bytes):
+        if isinstance(box, Static) and isinstance(box.value, cls):
+            return cls
+        if isinstance(box, Value) and box.type == Opaque(cls):
+            return cls
+    return None
+
+
 def is_index(box: Box) -> bool:
     """Whether an object of a class of its own stands for an integer."""
     cls: type | None = None

@@ -68,7 +68,7 @@ from srcad.ir.builder import Builder, Placing
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Op, Value
 from srcad.records import dataclass, field
 from srcad.signature import describe
-from srcad.types import OPAQUE, Facts, Fixed, Numeric, TupleOf, Type
+from srcad.types import OPAQUE, Facts, Fixed, Numeric, TupleOf, Type, is_text
 
 __all__ = ["DEAD", "RETURN_NAME", "Diverges", "Env", "Frame", "Inactive", "Kept", "NeedsStatic",
            "Placed", "Session"]  # fmt: skip
@@ -273,7 +273,7 @@ class Session:
         if not any(v in self.active for v in values):
             return False
         is_flag = isinstance(result.type, Numeric) and result.type.kind == "b"
-        return not is_flag and not is_nondifferentiable(target)
+        return not is_flag and not is_text(result.type) and not is_nondifferentiable(target)
 
     # ------------------------------------------------------------------ boxes and atoms
     def arg(self, box: Box | Arg) -> Arg:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from srcad.ir.core import (
+    UNDEF,
     Arg,
     Atom,
     Block,
@@ -127,7 +128,7 @@ class Placing:
 
 def atom_type(atom: Atom) -> Type:
     """The type of an atom; `UNDEF` has none."""
-    if isinstance(atom, Const) and repr(atom.value) == "undef":
+    if isinstance(atom, Const) and atom.value is UNDEF.value:
         return Undefined()
     return atom.type
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from srcad.ir.builder import atom_type
 from srcad.ir.core import (
+    UNDEF,
     Arg,
     Atom,
     Block,
@@ -305,7 +306,7 @@ class Rewriter:
         pairs = zip(collected_outputs(op), body.results[1 + len(op.inits) :], strict=True)
         for output, atom in pairs:
             outside = isinstance(atom, Value) and self.homes.get(atom) in self.open_blocks
-            if outside or (isinstance(atom, Const) and not _is_undefined(atom)):
+            if outside or (isinstance(atom, Const) and atom != UNDEF):
                 self.constant_lists[output] = atom
 
     def _note_equal_lists(self, op: For, body: Block) -> None:
@@ -345,7 +346,7 @@ class Rewriter:
         rows = zip(op.carried, inits, results, carried_outputs(op), strict=True)
         for k, (param, init, result, output) in enumerate(rows):
             result = substituted_atom(result, self.merged)
-            if (result is param or result == init) and not _is_undefined(init):
+            if (result is param or result == init) and init != UNDEF:
                 self.merged[param] = init
                 self.merged[output] = init
                 if isinstance(op, While):
@@ -356,7 +357,7 @@ class Rewriter:
         """That a value is handed on unchanged may show only once the body is simple."""
         if op.half != "primal":
             for param, init, result in zip(op.carried, inits, body.results[1:], strict=False):
-                handed_on = (result is param or result == init) and not _is_undefined(init)
+                handed_on = (result is param or result == init) and init != UNDEF
                 self.unfinished |= handed_on and param not in self.merged
 
 
@@ -380,10 +381,6 @@ def _with(whole: _Whole, **parts: Any) -> _Whole:
     """An op, a block or a function with other parts; the same object if they are the same."""
     same = all(getattr(whole, name) == part for name, part in parts.items())
     return whole if same else replace(whole, **parts)
-
-
-def _is_undefined(atom: Atom) -> bool:
-    return isinstance(atom, Const) and repr(atom.value) == "undef"
 
 
 def _rewrites_of(target: Any) -> list[Rewrite]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from srcad import runtime
+from srcad.analysis.activity import Activity
 from srcad.analysis.arguments import (
     arguments,
     differentiable_arguments,
     has_float,
     is_of_integers,
 )
+from srcad.analysis.texts import read_from_text
 from srcad.errors import (
     MissingRuleError,
     NotDifferentiableError,
@@ -21,7 +23,7 @@ from srcad.errors import (
 )
 from srcad.identifiers import dotted
 from srcad.ir.builder import Builder
-from srcad.ir.core import Arg, Atom, Block, Call, Const, If, Op, Value
+from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, If, Op, Value
 from srcad.ir.standins import argument_type
 from srcad.ir.text import target_name
 from srcad.records import replace
@@ -29,6 +31,25 @@ from srcad.rules.registry import NoPartial, Rule, qualified_name
 from srcad.rules.stubs import stub
 from srcad.transforms.cotangents import Scope
 from srcad.types import OPAQUE
+
+
+def refuse_texts(
+    function: Function, varied: dict[Value, Activity], wanted: Sequence[Activity]
+) -> None:
+    """Refuse a number that is read from a text made of a differentiated argument."""
+    op = read_from_text(function, varied, wanted)
+    if op is not None:
+        place = op.where.function if op.where else ""
+        raise NotDifferentiableError(
+            "cannot differentiate through a text" + (f" in {place!r}" if place else ""),
+            where=op.where,
+            why="the text is made of a differentiated argument, and what is read from it depends "
+            "on that.",
+            help=(
+                "use the number itself",
+                "or, if it is to be a constant, make the text of one:  str(srcad.stop_gradient(x))",
+            ),
+        )
 
 
 def refuse_what_is_missing(scope: Scope, op: Call, rule: Rule) -> None:

@@ -16,6 +16,7 @@ from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Routine, Value
 from srcad.passes.substitute import substituted_block, with_blocks
 from srcad.records import dataclass, replace
 from srcad.transforms.cotangents import Scope
+from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.split import Halves, halves
 from srcad.transforms.sweep import Path, Sweep, cotangent_type, homes_of
 from srcad.types import OPAQUE, ListOf, Numeric, TupleOf, Type
@@ -97,6 +98,7 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
     wanted = [candidates(atom_type(atom)) for atom in results]
     varied = dict(zip(function.params, pattern, strict=True))
     hollow = [function.params[k] for k in routine.derived.get(_HOLLOW_PARAMS, ())]
+    refuse_texts(function, varied, wanted)
     sweep = Sweep(
         activity(function, varied, wanted), homes_of(function),
         possibly_undefined(function.block, hollow), outer.inline, function, outer.undo,

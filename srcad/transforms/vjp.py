@@ -19,6 +19,7 @@ from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.gradients import gradient, gradient_leaves
 from srcad.transforms.mirror import Mirrors, with_old_reads, worth_mirroring
+from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.residuals import close
 from srcad.transforms.routines import undo_routine_call, with_primal_calls
 from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
@@ -92,7 +93,9 @@ def _swept(
     (y,) = function.block.results
     wanted = _wanted(atom_type(y), has_aux=has_aux)
     params = [function.params[k] for k in wrt]
-    facts = activity(function, {p: candidates(p.type) for p in params}, [wanted])
+    varied = {p: candidates(p.type) for p in params}
+    refuse_texts(function, varied, [wanted])
+    facts = activity(function, varied, [wanted])
     sweep = Sweep(facts, homes_of(function), possibly_undefined(function.block), inline, function,
                   undo_block, undo_routine_call, prepared, finished, mirrors=mirrors)  # fmt: skip
     scope = Scope(sweep, function.block, Builder(half="reverse", where=function.where))

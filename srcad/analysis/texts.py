@@ -1,0 +1,125 @@
+"""Numbers that are read from a text which was made of numbers: ``float(str(x))``.
+
+No derivative flows through a text, but what is read from it depends on what it was made of.  So
+texts are followed like derivatives, also into the objects that are made of them, up to a number
+that reaches the result.  A text that is only shown, raised, compared or measured is no harm.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+
+from srcad.analysis.activity import Activity, Facts, activity, candidates, part
+from srcad.analysis.arguments import arguments
+from srcad.ir import primitives
+from srcad.ir.builder import atom_type
+from srcad.ir.core import Call, Function, Routine, Value, walk
+from srcad.ir.standins import argument_type
+from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type, is_text
+
+_STRUCTURES = frozenset(
+    {primitives.build_tuple, primitives.build_list, primitives.build_dict, primitives.build_record,
+     primitives.append, primitives.extended, primitives.inserted, primitives.replaced,
+     primitives.without, primitives.identity, primitives.updated}
+)  # fmt: skip
+_PARTS = frozenset({primitives.item, primitives.field, operator.getitem})
+_QUESTIONS = frozenset(
+    {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.is_,
+     operator.is_not, operator.not_, operator.contains, primitives.is_, primitives.not_,
+     primitives.contains, len, hash}
+)  # fmt: skip
+
+
+def read_from_text(
+    function: Function,
+    varied: dict[Value, Activity],
+    wanted: Sequence[Activity],
+    known: frozenset[Routine] = frozenset(),
+) -> Call | None:
+    """The first call on the way to a wanted result that reads what depends on the input in a text.
+
+    `known` are the routines that are looked into.
+    """
+    calls = [op for op in walk(function.block) if isinstance(op, Call)]
+    made = any(is_text(op.result.type) or isinstance(op.target, Routine) for op in calls)
+    if not made and not any(_is_told(p.type, tree) for p, tree in varied.items()):
+        return None
+    facts = activity(function, varied, wanted, told=told)
+    for op in calls:
+        if isinstance(op.target, Routine):
+            found = _read_in_routine(op, op.target, facts, known)
+            if found is not None:
+                return found
+        elif facts.active(op.result) and _reads(op, facts):
+            return op
+    return None
+
+
+def told(op: Call, facts: Facts) -> Activity:
+    """What of the result of a call depends on the input by way of a text."""
+    args = arguments(op).values()
+    if isinstance(op.target, Routine):
+        depends = any(facts.of(arg) is not False for arg in args)
+        return _texts_and_numbers(op.result.type) if depends else False
+    if is_text(op.result.type) and op.target not in _STRUCTURES | _PARTS:
+        return any(facts.of(arg) is not False for arg in args)
+    return _reads(op, facts)
+
+
+def _reads(op: Call, facts: Facts) -> bool:
+    """Whether a call makes something of a text that depends on the input, but no other text."""
+    if not _is_hashable(op.target) or op.target in _STRUCTURES | _QUESTIONS:
+        return False
+    type_ = op.result.type
+    if is_text(type_) or (isinstance(type_, Numeric) and type_.kind in "biu"):
+        return False
+    args = list(op.args[:1]) if op.target in _PARTS else list(arguments(op).values())
+    if op.target in _PARTS:  # parts of a structure are followed one by one
+        args = [arg for arg in args if isinstance(argument_type(arg), Opaque)]
+    return any(_is_told(argument_type(arg), facts.of(arg)) for arg in args)
+
+
+def _is_told(type_: Type, tree: Activity) -> bool:
+    """Whether an object in an argument depends on the input."""
+    match type_:
+        case TupleOf(items):
+            return any(_is_told(t, part(tree, k)) for k, t in enumerate(items))
+        case ListOf(item):
+            return _is_told(item, tree)
+        case Opaque(cls):
+            return cls is not None and tree is not False
+    return False
+
+
+def _texts_and_numbers(type_: Type) -> Activity:
+    """The activity of a value all of whose numbers and texts depend on the input."""
+    match type_:
+        case TupleOf(items):
+            parts = tuple(_texts_and_numbers(t) for t in items)
+            return parts if any(parts) else False
+        case ListOf(item):
+            return _texts_and_numbers(item)
+    return is_text(type_) or candidates(type_)
+
+
+def _is_hashable(target: object) -> bool:
+    try:
+        hash(target)
+    except TypeError:
+        return False
+    return True
+
+
+def _read_in_routine(
+    op: Call, routine: Routine, facts: Facts, known: frozenset[Routine]
+) -> Call | None:
+    """What a routine reads from the texts that it is given."""
+    inner = routine.function
+    trees = [facts.of(arg) for arg in op.args]
+    is_told = any(_is_told(argument_type(a), tree) for a, tree in zip(op.args, trees, strict=True))
+    if inner is None or routine in known or not is_told:
+        return None
+    varied = dict(zip(inner.params, trees, strict=True))
+    wanted = [_texts_and_numbers(atom_type(atom)) for atom in inner.block.results]
+    return read_from_text(inner, varied, wanted, known | {routine})
