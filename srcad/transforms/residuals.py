@@ -174,7 +174,8 @@ def _close_loop(primal: Loop, reverse: For, around: Around) -> tuple[Loop, list[
     for counter, counted in counters.items():
         if counter in wanted:
             item = Value(counter.type, counter.hint)
-            seqs.append(counted)
+            turned = isinstance(primal, For) and primal.backward  # the first trip is the last item
+            seqs.append(_turned(counted, extra, primal) if turned else counted)
             items.append(item)
             mapping[counter] = item
     lists = []
@@ -234,6 +235,20 @@ def _counters(loop: Loop, local: dict[Value, Call | None]) -> dict[Value, Displa
         if whole and is_python_int(param) and is_python_int(init) and is_python_int(output):
             found[param] = Display("range", (init, output, step))
     return found
+
+
+def _turned(counted: Display, extra: list[Op], loop: Loop) -> Display:
+    """A range from its last item to its first."""
+    start, stop, step = counted.items
+    assert isinstance(step, Const)
+    ends: list[Arg] = []
+    for bound in (stop, start):
+        if isinstance(bound, Const):
+            ends.append(Const(bound.value - step.value))
+        else:
+            assert isinstance(bound, Value)
+            ends.append(_append(extra, loop, operator.sub, (bound, step), bound))
+    return Display("range", (*ends, Const(-step.value)))
 
 
 def _reread(
