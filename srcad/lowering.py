@@ -22,7 +22,7 @@ from srcad.frontend.lower import (
     session_for,
     until_settled,
 )
-from srcad.frontend.scope import Diverges, Frame, Inactive, NeedsStatic, Session
+from srcad.frontend.scope import Dicts, Diverges, Frame, Inactive, NeedsStatic, Session
 from srcad.frontend.stops import differentiated_in
 from srcad.frontend.written import matrices, overlaid
 from srcad.ir.core import Atom, Value
@@ -74,9 +74,20 @@ def lower_callable(
     Lowered
         The IR and what it takes for granted.
     """
+    dicts = Dicts()
     read = partial(_lowered, function, parameters, types, facts, active=active, items=items,
                    arguments=arguments, transforms=transforms, overlaps=overlaps,
-                   ordered=ordered)  # fmt: skip
+                   ordered=ordered, dicts=dicts)  # fmt: skip
+    while True:
+        try:
+            return _read_twice(read)
+        except errors.SrcadError as error:
+            if not dicts.open(error):
+                raise
+
+
+def _read_twice(read: Callable[..., Lowered]) -> Lowered:
+    """Read a function; again, with the calls that were left alone, where it is refused."""
     inactive = Inactive()
     try:
         return read(inactive=inactive)

@@ -172,6 +172,16 @@ class ListOf:
 
 
 @dataclass(frozen=True)
+class PlacesOf(ListOf):
+    """A dict from keys, all of one type, to places in a list."""
+
+    key: Type
+
+    def __str__(self) -> str:
+        return f"dict[{self.key}, int]"
+
+
+@dataclass(frozen=True)
 class Opaque:
     """An object of which only the class, at best, is known."""
 
@@ -267,8 +277,10 @@ def join(a: Type, b: Type) -> Type:
         if (len(a.items), a.keys, a.cls) != (len(b.items), b.keys, b.cls):
             return OPAQUE
         return a.of(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    if isinstance(a, PlacesOf) and isinstance(b, PlacesOf):
+        return PlacesOf(INT, join(a.key, b.key))
     if isinstance(a, ListOf) and isinstance(b, ListOf):
-        return ListOf(join(a.item, b.item))
+        return ListOf(join(a.item, b.item)) if type(a) is type(b) else OPAQUE
     if isinstance(a, Opaque) and isinstance(b, Opaque):
         return OPAQUE
     return OPAQUE
@@ -359,6 +371,8 @@ def freshened(type_: Type, *, keep_examples: bool = False) -> Type:
                 return Numeric(t.dtype, shape, t.form, value)
             case TupleOf():
                 return t.of(tuple(visit(item) for item in t.items))
+            case PlacesOf(item, key):
+                return PlacesOf(item, visit(key))
             case ListOf(item):
                 return ListOf(visit(item))
             case _:

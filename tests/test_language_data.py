@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import operator
 import random
 import types
@@ -201,27 +200,6 @@ def shuffled_by_python(x):
     return x[0] * items[0]
 
 
-def kept_in_a_queue(x):
-    row = [1.0, 2.0]
-    queue = collections.deque([row])
-    row[0] = 5.0
-    return x[0] * queue[0][0]
-
-
-def put_into_a_queue(x):
-    row, queue = [1.0, 2.0], collections.deque()
-    queue.append(row)
-    row[0] = 5.0
-    return x[0] * queue[0][0]
-
-
-def part_of_a_list_in_a_queue(x):
-    rows, queue = [[1.0, 2.0], [3.0]], collections.deque()
-    queue.append(rows[0])
-    rows[0][0] = 5.0
-    return x[0] * queue[0][0]
-
-
 def kept_in_an_array(x):
     row = np.array([1.0, 2.0])
     table = np.array([row, None], dtype=object)
@@ -258,10 +236,7 @@ def kept_in_an_object(x):
     [
         shuffled,
         shuffled_by_python,
-        kept_in_a_queue,
-        put_into_a_queue,
         kept_in_an_object,
-        part_of_a_list_in_a_queue,
         kept_in_an_array,
         seen_through_a_proxy,
     ],

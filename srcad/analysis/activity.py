@@ -30,7 +30,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.standins import argument_type
 from srcad.records import dataclass, field
-from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type
+from srcad.types import ListOf, Numeric, Opaque, PlacesOf, TupleOf, Type
 
 Activity = bool | tuple["Activity", ...]
 _DEEP = 8  # structures of unknown type that are looked into
@@ -44,6 +44,8 @@ def candidates(type_: Type) -> Activity:
             return type_.kind != "b"
         case TupleOf(items):
             return _tidy(tuple(candidates(t) for t in items))
+        case PlacesOf():
+            return False
         case ListOf(item):
             return candidates(item)
         case Opaque(cls):

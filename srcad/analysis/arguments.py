@@ -17,7 +17,8 @@ from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type
 
 _NO_PATH = frozenset({len, primitives.shape, primitives.is_, primitives.not_, primitives.contains,
                       primitives.raise_, operator.not_, operator.is_, operator.is_not,
-                      operator.contains, runtime.zeros_like})  # fmt: skip
+                      operator.contains, runtime.zeros_like, primitives.build_places,
+                      primitives.keys_of, primitives.in_order})  # fmt: skip
 _FIRST_ONLY = frozenset({operator.getitem, runtime.unbroadcast, runtime.like, runtime.or_zeros,
                          runtime.fitting})  # fmt: skip
 

@@ -37,7 +37,7 @@ from srcad.ir.memory import has_storage, is_one_of, kept_outside, replaced_outsi
 from srcad.ir.primitives import add_at_repeated
 from srcad.records import dataclass, field
 from srcad.runtime import owned
-from srcad.types import ListOf, Numeric
+from srcad.types import ListOf, Numeric, PlacesOf
 
 _NONES = (Const(None), Const(None))
 _ACCUMULATE = frozenset({operator.add, operator.sub})
@@ -219,7 +219,7 @@ def copy_of(source: Atom, result: Value, near: Op) -> Call:
     type_ = result.type
     target: Any = owned
     if isinstance(type_, ListOf):
-        target = list
+        target = dict if isinstance(type_, PlacesOf) else list
     elif isinstance(type_, Numeric) and type_.form == "array":
         target = np.copy
     return Call(target=target, args=(source,), result=result, where=near.where, half=near.half)

@@ -49,7 +49,7 @@ __all__ = ["fresh_results", "in_place"]
 
 _ROUNDS = 7
 _PATIENT = 4  # rounds in which a copy is not made yet where an earlier one may do
-_COPIES = frozenset({np.copy, owned, list})
+_COPIES = frozenset({np.copy, owned, list, dict})
 
 
 def in_place(function: Function) -> Function:

@@ -41,11 +41,14 @@ from srcad.ir.primitives import (
     append,
     build_dict,
     build_list,
+    build_places,
     build_record,
     build_tuple,
     extended,
+    in_order,
     inserted,
     item,
+    keys_of,
     replaced,
     updated,
     without,
@@ -56,9 +59,9 @@ from srcad.types import ListOf, Numeric, TupleOf
 
 STORES = frozenset({updated, add_at, add_at_repeated})
 LIST_STORES = frozenset({append, extended, inserted, replaced, without})
-_LIST_MAKERS = LIST_STORES | {list, operator.mul}
+_LIST_MAKERS = LIST_STORES | {list, dict, operator.mul, keys_of, in_order}
 HOLDING = frozenset({append, inserted, replaced})  # their last argument becomes an item
-BUILDERS = frozenset({build_tuple, build_list, build_dict, build_record})
+BUILDERS = frozenset({build_tuple, build_list, build_dict, build_record, build_places})
 PARTS = frozenset({item, field_of})
 READ_ONLY = frozenset({np.broadcast_to, np.diagonal, np.diag})
 

@@ -7,7 +7,18 @@ import operator
 from srcad.backends.expressions import Nesting
 from srcad.identifiers import is_name
 from srcad.ir.core import Call, Value
-from srcad.ir.primitives import append, build_dict, build_list, build_tuple, field, item, shape
+from srcad.ir.primitives import (
+    append,
+    build_dict,
+    build_list,
+    build_places,
+    build_tuple,
+    field,
+    in_order,
+    item,
+    keys_of,
+    shape,
+)
 from srcad.types import ListOf, Numeric, TupleOf
 
 _BY_TARGET: dict[object, str] = {
@@ -29,6 +40,9 @@ _BY_TARGET: dict[object, str] = {
     build_tuple: "parts",
     build_dict: "parts",
     append: "items",
+    build_places: "places",
+    in_order: "places",
+    keys_of: "keys",
 }
 _ARITHMETIC = frozenset(
     {operator.add, operator.sub, operator.mul, operator.matmul, operator.truediv, operator.pow,

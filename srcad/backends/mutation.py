@@ -22,7 +22,7 @@ from srcad.ir.primitives import (
     updated,
     without,
 )
-from srcad.types import Numeric
+from srcad.types import Numeric, PlacesOf
 
 
 class StoreWriter(Protocol):
@@ -57,6 +57,8 @@ def mutation(writer: StoreWriter, op: Call, result: Value) -> list[ast.stmt]:
 
 def _copied(writer: StoreWriter, op: Call) -> ast.expr:
     source = writer.expr(op.args[0])
+    if isinstance(op.result.type, PlacesOf):
+        return _function(attribute(source, "copy"))
     if op.target in (replaced, inserted, without):
         return ast.List([ast.Starred(source, ast.Load())], ast.Load())
     type_ = getattr(op.args[0], "type", None)
@@ -78,7 +80,7 @@ def _store(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:
         return _call(attribute(writer.expr(result), "extend"), writer.expr(args[1]))
     if target is inserted:
         return _call(attribute(writer.expr(result), "insert"), *map(writer.expr, args[1:]))
-    if target is without and args[1] == Const(-1):
+    if target is without and args[1] == Const(-1) and not isinstance(result.type, PlacesOf):
         return _call(attribute(writer.expr(result), "pop"))
     if target is without:
         index = index_expression(writer, args[1])

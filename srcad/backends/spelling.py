@@ -21,19 +21,22 @@ from srcad.ir.primitives import (
     apply,
     build_dict,
     build_list,
+    build_places,
     build_record,
     build_tuple,
     contains,
     extended,
     field,
     identity,
+    in_order,
     is_,
     item,
+    keys_of,
     not_,
     shape,
     without,
 )
-from srcad.types import Numeric
+from srcad.types import Numeric, PlacesOf
 
 
 class Scope(Protocol):
@@ -268,6 +271,20 @@ def _dict(scope: Scope, op: Call) -> ast.expr | None:
     return ast.Dict(written, [scope.expr(a) for a in items])
 
 
+def _places(scope: Scope, op: Call) -> ast.expr | None:
+    keys: list[ast.expr | None] = [scope.expr(key) for key in op.args]
+    return ast.Dict(keys, [ast.Constant(k) for k in range(len(keys))])
+
+
+def _keys(scope: Scope, op: Call) -> ast.expr | None:
+    return ast.Call(scope.space.expression(list), [scope.expr(op.args[0])], [])
+
+
+def _in_order(scope: Scope, op: Call) -> ast.expr | None:
+    values = ast.Call(attribute(scope.expr(op.args[0]), "values"), [], [])
+    return ast.Call(scope.space.expression(list), [values], [])
+
+
 def _record(scope: Scope, op: Call) -> ast.expr | None:
     if op.args[0] != Const(list):
         return None
@@ -284,7 +301,8 @@ def _extended(scope: Scope, op: Call) -> ast.expr | None:
 
 
 def _without(scope: Scope, op: Call) -> ast.expr | None:
-    if op.args[1] != Const(-1):
+    items = op.args[0]
+    if op.args[1] != Const(-1) or not isinstance(items, Value) or isinstance(items.type, PlacesOf):
         return None
     last = ast.Slice(None, ast.UnaryOp(ast.USub(), ast.Constant(1)), None)
     return ast.Subscript(scope.expr(op.args[0]), last, ast.Load())
@@ -312,6 +330,9 @@ SPELLINGS: dict[Any, Spelling] = {
     np.astype: _astype,
     build_tuple: _tuple,
     build_list: _list,
+    build_places: _places,
+    keys_of: _keys,
+    in_order: _in_order,
     build_dict: _dict,
     build_record: _record,
     append: _append,

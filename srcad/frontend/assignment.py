@@ -232,7 +232,9 @@ def _augmented_item(s: Session, target: ast.Subscript, operation: Any, node: ast
         return
     if not is_container(container):
         refuse_write(s, target, "write into an array or container")
-    both, value = lower_next(s, TupleBox((container, getitem(s, container, index))), node)
+    with s.kept(container) as kept:  # reading an item may write into it: a defaultdict does
+        old = getitem(s, container, index)
+    both, value = lower_next(s, TupleBox((kept.box, old)), node)
     container, old = spread(s, both)
     with s.kept(container) as kept:  # an item that may be an array, or a number, leaves it in doubt
         new = augment(s, operation, old, value)

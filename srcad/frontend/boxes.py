@@ -62,6 +62,13 @@ class DictBox:
 
 
 @dataclass(frozen=True, eq=False)
+class PlacesBox:
+    """Where the values of a dict stand in a list: in the order of its keys, which are known now."""
+
+    keys: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class ViewBox(TupleBox):
     """``mapping.values()``, or ``mapping.items()`` (`pairs`): it follows what the dict holds."""
 
@@ -225,6 +232,7 @@ Box = (
     | TupleBox
     | ListBox
     | DictBox
+    | PlacesBox
     | RecordBox
     | SliceBox
     | FunctionBox
@@ -364,13 +372,6 @@ def _code_with(box: Code, parts: tuple[Box, ...]) -> Box:
     if new.names is None:
         box.frame.functions.append(new)
     return new
-
-
-def as_tuple(box: Box) -> Box:
-    """A named tuple as the plain tuple of its items; any other box as it is."""
-    if isinstance(box, RecordBox) and issubclass(box.cls, tuple):
-        return TupleBox(box.items)
-    return box
 
 
 def is_mutable(box: Box) -> bool:

@@ -22,11 +22,12 @@ from srcad.frontend.boxes import (
 from srcad.frontend.containers import as_copy, entries_of
 from srcad.frontend.functions import callee_of, inline
 from srcad.frontend.generators import is_drawn, is_lazy, prelude_generator, refuse_listing
+from srcad.frontend.keyed import is_mapping, unless_open
 from srcad.frontend.known import known, of_constant, raises, spread, static_items
 from srcad.frontend.meanings import meaning
 from srcad.frontend.operators import operate
 from srcad.frontend.questions import is_index
-from srcad.frontend.rooms import sequences
+from srcad.frontend.rooms import mappings, sequences
 from srcad.frontend.scope import Session
 from srcad.ir.core import Value
 from srcad.types import INT, ListOf, Numeric
@@ -138,7 +139,11 @@ def known_items(s: Session, box: Box) -> Args | None:
 @meaning(dict)
 def dict_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``dict(pairs, **more)``."""
-    entries = entries_of(s, args, kwargs)
+    if any(map(is_mapping, args)):
+        return mappings.made(s, args, kwargs)
+    entries = unless_open(s, lambda: entries_of(s, args, kwargs))
+    if entries is None:
+        return mappings.made(s, args, kwargs)
     return DictBox(tuple(entries), tuple(entries.values()))
 
 

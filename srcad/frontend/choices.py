@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from srcad.frontend.boxes import Box, Choice, Static
+from srcad.frontend.keyed import tested
 from srcad.frontend.known import truth
 from srcad.frontend.rooms import merge
 from srcad.frontend.scope import DEAD, Diverges, Session
@@ -121,7 +122,7 @@ def _named(use: Call, args: Args, kwargs: Kwargs, name: str) -> Use:
 
 def negation(s: Session, operand: Box) -> Value:
     """``not operand``."""
-    result = s.emit(primitives.not_, operand)
+    result = s.emit(primitives.not_, tested(s, operand))
     if isinstance(operand, Value):
         s.negated[result] = operand
     return result
@@ -134,4 +135,4 @@ def condition(s: Session, box: Box) -> Atom:
         known = truth(part)
         return part if known is None else Static(known)
 
-    return s.atom(asked(s, box, true) if isinstance(box, Choice) else box)
+    return s.atom(asked(s, box, true) if isinstance(box, Choice) else tested(s, box))

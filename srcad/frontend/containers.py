@@ -24,6 +24,7 @@ from srcad.frontend.boxes import (
     is_mutable,
 )
 from srcad.frontend.indexing import getitem
+from srcad.frontend.keyed import invoked, key_of
 from srcad.frontend.known import (
     as_list,
     asks_its_class,
@@ -39,7 +40,7 @@ from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.storage import note_container
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import INT, ListOf
+from srcad.types import INT, ListOf, PlacesOf
 
 
 def is_list(box: Box) -> bool:
@@ -143,11 +144,12 @@ def pop(s: Session, box: Box, index: Box) -> Box:
         return found
     old = as_value(s, box)
     taken = getitem(s, old, index)
-    _take_out(s, old, index)
+    take_out(s, old, index)
     return taken
 
 
-def _take_out(s: Session, old: Value, index: Box) -> None:
+def take_out(s: Session, old: Value, index: Box) -> None:
+    """The list, or dict, is without the item at an index."""
     last = isinstance(index, Static) and index.value == -1
     new = s.emit(primitives.without, old, index, hint=old.hint)
     write(s, old, new, keeps_places=last)
@@ -159,7 +161,11 @@ def delete_item(s: Session, box: Box, index: Box) -> None:
         special(s, box, "__delitem__", index)
         return
     if isinstance(box, DictBox):
-        take(s, box, known(s, index, "a dict key"))
+        key = key_of(s, index)
+        if key is None:
+            invoked(s, box, "__delitem__", (index,), {})
+        else:
+            take(s, box, key.value)
         return
     if isinstance(index, SliceBox):
         set_slice(s, box, index, ListBox(()))
@@ -169,7 +175,7 @@ def delete_item(s: Session, box: Box, index: Box) -> None:
         return
     old = as_value(s, box)
     s.emit(operator.getitem, old, index)  # raises where there is no such item
-    _take_out(s, old, index)
+    take_out(s, old, index)
 
 
 def is_container(box: Box) -> bool:
@@ -184,7 +190,11 @@ def set_item(s: Session, box: Box, index: Box, value: Box) -> None:
         special(s, box, "__setitem__", index, value)
         return
     if isinstance(box, DictBox):
-        put(s, box, known(s, index, "a dict key"), value)
+        key = key_of(s, index)
+        if key is None:
+            invoked(s, box, "__setitem__", (index, value), {})
+        else:
+            put(s, box, key.value, value)
     elif isinstance(index, SliceBox):
         set_slice(s, box, index, value)
     elif isinstance(box, ListBox) and isinstance(index, Static):
@@ -258,7 +268,10 @@ def _spliced(s: Session, old: Value, index: SliceBox, value: Box) -> Value:
 def as_copy(s: Session, box: Box) -> Value:
     """A list of its own with the same items."""
     whole = SliceBox(Static(None), Static(None), Static(None))
-    made = s.emit(operator.getitem, s.atom(box), whole)
+    source = s.atom(box)
+    if isinstance(source, Value) and isinstance(source.type, PlacesOf):
+        return s.emit(dict, source, type=source.type, hint=source.hint)
+    made = s.emit(operator.getitem, source, whole)
     note_container(s, made)
     return made
 

@@ -27,6 +27,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.fields import class_path, has_written
 from srcad.frontend.folding import all_known, called
+from srcad.frontend.keyed import class_behind, tested
 from srcad.frontend.known import attribute_name, known, raises, truth
 from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.names import is_stable
@@ -123,7 +124,7 @@ def class_of(box: Box) -> type | None:
         case DictBox():
             return dict
         case RecordBox():
-            return box.cls
+            return class_behind(box)
         case FunctionBox() | BoundBox():
             return type(class_of)
         case Value(type=Numeric() as type_):
@@ -316,7 +317,7 @@ def divmod_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def bool_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``bool(x)``."""
     found = truth(args[0])
-    return Static(found) if found is not None else s.emit(bool, args[0], type=BOOL)
+    return Static(found) if found is not None else s.emit(bool, tested(s, args[0]), type=BOOL)
 
 
 def _text_of(function: Any) -> None:

@@ -13,10 +13,12 @@ from srcad import errors
 from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import Box, DictBox, FunctionBox, IterBox, ListBox, Static, TupleBox
 from srcad.frontend.forms import bind, lower, lower_each, lowers
+from srcad.frontend.keyed import is_mapping, unless_open
 from srcad.frontend.known import is_settled, known, spread, unpacked
 from srcad.frontend.names import lookup
 from srcad.frontend.operators import operate
 from srcad.frontend.questions import is_of_users
+from srcad.frontend.rooms import mappings
 from srcad.frontend.scope import Session
 from srcad.frontend.unsure import require_bound
 from srcad.ir.core import Const
@@ -147,22 +149,36 @@ def refuse_set(s: Session, node: ast.expr) -> NoReturn:
 @lowers(ast.Dict)
 def dict_display(s: Session, node: ast.Dict) -> Box:
     """``{key: value, **other}``."""
-    entries: dict[Any, Box] = {}
+    rows: list[tuple[Box | None, Box]] = []
     for key, value, box in zip(node.keys, node.values, lower_each(s, node.values), strict=True):
         _check_kept(s, box, value)
-        if key is None:
-            if not isinstance(box, DictBox):
-                s.refuse(
-                    errors.UnsupportedSyntaxError,
-                    "cannot spread this mapping",
-                    node=value,
-                    why="its keys are not known before the call.",
-                    help=("name the keys",),
-                )
-            entries.update(zip(box.keys, box.items, strict=True))
-            continue
-        entries[known(s, lower(s, key), "a dict key", key)] = box
+        rows.append((None if key is None else lower(s, key), box))
+    with s.at(node):
+        if any(key is None and is_mapping(box) for key, box in rows):
+            return mappings.display(s, rows)
+        entries = unless_open(s, lambda: _entries(s, node, rows))
+        if entries is None:
+            return mappings.display(s, rows)
     return DictBox(tuple(entries), tuple(entries.values()))
+
+
+def _entries(s: Session, node: ast.Dict, rows: list[tuple[Box | None, Box]]) -> dict[Any, Box]:
+    """The entries of a dict whose keys are known now."""
+    entries: dict[Any, Box] = {}
+    for key, value, (box_of_key, box) in zip(node.keys, node.values, rows, strict=True):
+        if box_of_key is not None:
+            entries[known(s, box_of_key, "a dict key", key)] = box
+            continue
+        if not isinstance(box, DictBox):
+            s.refuse(
+                errors.UnsupportedSyntaxError,
+                "cannot spread this mapping",
+                node=value,
+                why="its keys are not known before the call.",
+                help=("name the keys",),
+            )
+        entries.update(zip(box.keys, box.items, strict=True))
+    return entries
 
 
 @lowers(ast.JoinedStr)

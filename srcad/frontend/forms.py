@@ -16,6 +16,7 @@ from srcad import errors
 from srcad.frontend.boxes import Box, TupleBox, mutable_parts, values_of
 from srcad.frontend.elsewhere import put
 from srcad.frontend.frames import Frame
+from srcad.frontend.keyed import call_parts
 from srcad.frontend.names import cell_place, global_place
 from srcad.frontend.scope import Session
 from srcad.frontend.syntax import nodes_of
@@ -218,8 +219,10 @@ def deferred(s: Session, node: Deferred) -> Box:
 
 def bind(s: Session, name_: str, box: Box) -> None:
     """Bind a name; a new value takes it as its hint."""
-    if isinstance(box, Value) and box.hint is None and not s.frame.trusted:
-        box.hint = name_
+    if not s.frame.trusted:
+        if isinstance(box, Value) and box.hint is None:
+            box.hint = name_
+        call_parts(s, box, name_)
     if name_ in s.frame.declared:
         _bind_outside(s, name_, box)
         return

@@ -96,6 +96,28 @@ DEAD = -1  # the tag of a path that raises
 
 
 @dataclass(eq=False)
+class Dicts:
+    """The places where a dict gets, or is asked for, a key that only the call knows.
+
+    `opened` are those where that is allowed; `asked` those where it was not, with the refusals.
+    `made` are the places where containers of `collections` were left to the call.
+    """
+
+    opened: set[Location | None] = field(default_factory=set)
+    made: set[Location | None] = field(default_factory=set)
+    asked: list[tuple[errors.SrcadError, Location | None]] = field(default_factory=list)
+
+    def open(self, refused: errors.SrcadError) -> bool:
+        """Allow what was refused, or read what was left, if that was not done before."""
+        found = {where for error, where in self.asked if error is refused} or self.made
+        new = found - self.opened - {None}
+        self.opened |= new
+        self.asked.clear()
+        self.made.clear()
+        return bool(new)
+
+
+@dataclass(eq=False)
 class Inactive:
     """Calls through which no derivative flows: whether they are read, and whether one was not.
 

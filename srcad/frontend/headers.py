@@ -23,6 +23,7 @@ from srcad.frontend.boxes import (
     with_parts,
 )
 from srcad.frontend.carried import Memory
+from srcad.frontend.keyed import alike, part_names
 from srcad.frontend.known import same_constant
 from srcad.frontend.scope import Frame, Session
 from srcad.frontend.surroundings import are_alike, same_parts
@@ -42,6 +43,7 @@ from srcad.types import (
     ListOf,
     Numeric,
     Opaque,
+    PlacesOf,
     Symbol,
     TupleOf,
     Type,
@@ -122,6 +124,7 @@ def _param(s: Session, type_: Type, hint: str | None, active: bool) -> Value:
 
 def covers(s: Session, known: Box, end: Box) -> bool:
     """Whether a header holds for what a trip leaves."""
+    known, end = alike(known, end)
     if known is end or isinstance(known, Stale | Taken):
         return True
     if isinstance(end, Stale):
@@ -177,12 +180,18 @@ def type_covers(known: Type, end: Type) -> bool:
             return False
         return all(_extent_covers(a, b) for a, b in zip(known.shape, end.shape, strict=True))
     if isinstance(known, ListOf) and isinstance(end, ListOf):
-        return type_covers(known.item, end.item)
+        return _list_covers(known, end)
     if isinstance(known, TupleOf) and isinstance(end, TupleOf):
         if (known.keys, known.cls, len(known.items)) != (end.keys, end.cls, len(end.items)):
             return False
         return all(type_covers(a, b) for a, b in zip(known.items, end.items, strict=True))
     return type(known).__name__ == "Opaque"
+
+
+def _list_covers(known: ListOf, end: ListOf) -> bool:
+    if isinstance(known, PlacesOf) and isinstance(end, PlacesOf):
+        return type_covers(known.key, end.key)
+    return type(known) is type(end) and type_covers(known.item, end.item)
 
 
 def _extent_covers(known: Extent, end: Extent) -> bool:
@@ -233,6 +242,7 @@ def widened(
 
 
 def _widened(s: Session, known: Box, end: Box, name: str | None, same: Same) -> Box:
+    known, end = alike(known, end)
     if known is end or isinstance(known, Stale):
         return known
     if isinstance(end, Stale):
@@ -242,8 +252,8 @@ def _widened(s: Session, known: Box, end: Box, name: str | None, same: Same) -> 
     if same_structure(known, end):
         assert isinstance(known, Structure)
         assert isinstance(end, Structure)
-        pairs = zip(known.items, end.items, strict=True)
-        return rebuilt(known, tuple(widened(s, a, b, None, same) for a, b in pairs))
+        rows = zip(known.items, end.items, part_names(known, name), strict=True)
+        return rebuilt(known, tuple(widened(s, a, b, hint, same) for a, b, hint in rows))
     if are_alike(s, known, end):
         parts = zip(parts_of(known), parts_of(end), strict=True)
         return with_parts(known, tuple(widened(s, a, b, None, same) for a, b in parts))
@@ -277,6 +287,9 @@ def loosened(a: Type, b: Type) -> Type:
     """The join of two types; lengths that differ become lengths that differ from trip to trip."""
     take_lengths_for_equal(a, b)
     result = join(a, b)
+    if isinstance(result, PlacesOf):
+        keys = [t.key for t in (a, b) if isinstance(t, PlacesOf)]
+        return PlacesOf(result.item, loosened(keys[0], keys[-1]))
     if isinstance(result, ListOf):
         items = [t.item for t in (a, b) if isinstance(t, ListOf)]
         return ListOf(loosened(items[0], items[-1]))
@@ -312,11 +325,12 @@ def slots(s: Session, known: Box, start: Box, end: Box, body: Builder) -> list[S
 
 
 def _part(box: Box, k: int, known: Box) -> Box:
+    known, box = alike(known, box)
     if isinstance(known, Structure):
-        alike = isinstance(box, Structure) and len(box.items) == len(known.items)
+        fits = isinstance(box, Structure) and len(box.items) == len(known.items)
     else:
-        alike = same_parts(box, known)
-    return parts_of(box)[k] if alike else UNBOUND
+        fits = same_parts(box, known)
+    return parts_of(box)[k] if fits else UNBOUND
 
 
 def _entering(s: Session, box: Box) -> Atom:

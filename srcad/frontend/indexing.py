@@ -22,6 +22,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.choices import by_case, choose
 from srcad.frontend.forms import lower, lower_next, lowers
+from srcad.frontend.keyed import invoked, key_of
 from srcad.frontend.known import known, pinned, raises
 from srcad.frontend.layout import shape_of
 from srcad.frontend.names import box_of_object
@@ -59,9 +60,7 @@ def getitem(s: Session, box: Box, index: Box) -> Box:
     if isinstance(box, Value):
         box = s.box(box)
     if isinstance(box, DictBox):
-        if _is_looked_up(box, index):
-            return _looked_up(s, box, index, 0)
-        return _dict_item(s, box, known(s, index, "a dict key"))
+        return _item_of_dict(s, box, index)
     if isinstance(box, TupleBox | ListBox):
         return _sequence_item(s, box, as_index(s, index))
     own = special(s, box, "__getitem__", index)
@@ -199,8 +198,7 @@ def _is_chosen(item: Box) -> bool:
 def _looked_up(s: Session, box: DictBox, key: Box, first: int) -> Box:
     """The item of an integer key, compared with one key after the other."""
     if first == len(box.keys):
-        s.emit(primitives.raise_, s.emit(KeyError, key), effect=True)
-        raise Diverges
+        _raise_missing(s, key)
     test = s.emit(operator.eq, key, Const(box.keys[first]))
     return choose(s, test, lambda: box.items[first], lambda: _looked_up(s, box, key, first + 1))
 
@@ -216,10 +214,19 @@ def _counted(s: Session, box: TupleBox | ListBox, index: Box, first: int) -> Box
     return choose(s, test, lambda: box.items[place], lambda: _counted(s, box, index, first + 1))
 
 
-def _dict_item(s: Session, box: DictBox, key: Any) -> Box:
-    if key in box.keys:
-        return box.items[box.keys.index(key)]
-    s.emit(primitives.raise_, s.emit(KeyError, Const(key)), effect=True)
+def _item_of_dict(s: Session, box: DictBox, index: Box) -> Box:
+    if _is_looked_up(box, index):
+        return _looked_up(s, box, index, 0)
+    key = key_of(s, index)
+    if key is not None and key.value in box.keys:
+        return box.items[box.keys.index(key.value)]
+    if key is not None or not box.keys:
+        _raise_missing(s, index)
+    return invoked(s, box, "__getitem__", (index,), {})
+
+
+def _raise_missing(s: Session, key: Box | Const) -> NoReturn:
+    s.emit(primitives.raise_, s.emit(KeyError, key), effect=True)
     raise Diverges
 
 

@@ -8,8 +8,11 @@ import math
 from typing import Any
 
 from srcad.frontend import prelude
-from srcad.frontend.boxes import Box, RecordBox, as_tuple
+from srcad.frontend.attributes import read_attribute
+from srcad.frontend.boxes import Box, RecordBox
 from srcad.frontend.generators import prelude_generator
+from srcad.frontend.keyed import is_mapping, is_of_library
+from srcad.frontend.known import as_tuple
 from srcad.frontend.objects import special
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
@@ -26,16 +29,30 @@ _ITERATING: dict[Any, slice] = {
     **dict.fromkeys((zip, itertools.chain, itertools.product, itertools.zip_longest), _ALL),
     map: slice(1, None),
 }  # fmt: skip
+_LAZY = frozenset({enumerate, itertools.accumulate, itertools.islice, itertools.pairwise,
+                   itertools.groupby, filter, itertools.takewhile, itertools.dropwhile,
+                   itertools.filterfalse, itertools.starmap, zip, itertools.chain,
+                   itertools.zip_longest, map})  # fmt: skip
 
 
 def iterated(s: Session, box: Box) -> Box:
     """What a loop over a box goes through: of an object, what its class says; else the box."""
     if not isinstance(box, RecordBox):
         return box
+    if is_mapping(box):
+        return at_once(s, box)
     made = special(s, box, "__iter__")
     if made is None:
         return as_tuple(box)
     return prelude_generator(s, prelude.stepped, made) if isinstance(made, RecordBox) else made
+
+
+def at_once(s: Session, box: Box) -> Box:
+    """What goes through a container to its end before anything else happens: a list of its items.
+
+    The keys of a dict stay the same as long as somebody goes through them.
+    """
+    return s.invoke(s, read_attribute(s, box, "at_once"), (), {})
 
 
 def gone_through(s: Session, function: Any, args: tuple[Box, ...]) -> tuple[Box, ...]:
@@ -48,4 +65,10 @@ def gone_through(s: Session, function: Any, args: tuple[Box, ...]) -> tuple[Box,
     if which is None or (function in (max, min) and len(args) > 1):
         return args
     places = range(len(args))[which]
-    return tuple(iterated(s, box) if k in places else box for k, box in enumerate(args))
+    read = iterated if function in _LAZY else _items_of
+    return tuple(read(s, box) if k in places else box for k, box in enumerate(args))
+
+
+def _items_of(s: Session, box: Box) -> Box:
+    """What a function goes through that returns only then."""
+    return at_once(s, box) if is_of_library(box) else iterated(s, box)

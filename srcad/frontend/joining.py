@@ -25,6 +25,7 @@ from srcad.frontend.boxes import (
     with_parts,
 )
 from srcad.frontend.either import Either
+from srcad.frontend.keyed import alike
 from srcad.frontend.meetings import carried_out, holds_made, settle_aliases
 from srcad.frontend.scope import DEAD, Session
 from srcad.frontend.storage import (
@@ -89,6 +90,7 @@ class Meeting:
         return self.known[key]
 
     def _box(self, a: Box, b: Box, hint: str | None) -> Box:
+        a, b = alike(a, b)
         if isinstance(b, Stale):
             return b
         if isinstance(a, Stale) or is_same(self.session, a, b):

@@ -57,6 +57,13 @@ def truth(box: Box) -> bool | None:
     return True
 
 
+def as_tuple(box: Box) -> Box:
+    """A named tuple as the plain tuple of its items; any other box as it is."""
+    if isinstance(box, RecordBox) and issubclass(box.cls, tuple):
+        return TupleBox(box.items)
+    return box
+
+
 def pinned(s: Session, box: Static) -> Any:
     """The object of a box, taken for granted from now on: another one at its place is seen."""
     if not isinstance(box.value, bool | str | bytes | type(None)):  # those are compared already

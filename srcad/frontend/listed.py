@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.boxes import Box, GeneratorBox, ListBox, Static, TupleBox, as_tuple
-from srcad.frontend.known import as_list
+from srcad.frontend.boxes import Box, GeneratorBox, ListBox, Static, TupleBox
+from srcad.frontend.known import as_list, as_tuple
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
 from srcad.frontend.source import inert_entries

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType, MappingProxyType
 from typing import Any
@@ -22,6 +23,7 @@ from srcad.frontend import (
     indexing,
     instances,
     iterators,
+    library,
     operators,
     ordering,
 )
@@ -51,6 +53,7 @@ from srcad.frontend.functions import (
     size_of,
 )
 from srcad.frontend.guards import Capture, Guard
+from srcad.frontend.keyed import as_plain
 from srcad.frontend.meanings import means_later
 from srcad.frontend.names import first_content
 from srcad.frontend.rooms import (
@@ -58,12 +61,13 @@ from srcad.frontend.rooms import (
     importing,
     loops,
     managers,
+    mappings,
     options,
     recursion,
     trying,
     writing,
 )
-from srcad.frontend.scope import Diverges, Inactive, NeedsStatic, Session
+from srcad.frontend.scope import Dicts, Diverges, Inactive, NeedsStatic, Session
 from srcad.frontend.stops import differentiated_in
 from srcad.frontend.syntax import is_generator
 from srcad.frontend.written import matrices, overlaid, written_parameters
@@ -95,6 +99,8 @@ lowers_later(loops, ast.For, ast.While)
 lowers_later(managers, ast.With)
 lowers_later(trying, ast.Try)
 means_later(importing, __import__)
+means_later(mappings, collections.defaultdict, collections.OrderedDict, collections.Counter,
+            collections.deque, *library.INSIDE)  # fmt: skip
 means_later(options, np.einsum, np.linalg.svd, np.linspace, np.meshgrid)
 means_later(writing, np.copyto, np.fill_diagonal, np.put, np.put_along_axis, np.place, np.putmask,
             np.nan_to_num, np.median, np.percentile, np.quantile, np.nanmedian, np.nanpercentile,
@@ -150,6 +156,7 @@ def lower(
     overlaps: Sequence[Sequence[str]] = (),
     ordered: Collection[str] = (),
     inactive: Inactive | None = None,
+    dicts: Dicts | None = None,
 ) -> Lowered:
     """Read a function for one signature.
 
@@ -168,10 +175,9 @@ def lower(
     path : tuple
         How the function is reached; its globals and cells are captured below this path.
     overlaps, ordered
-        Parameters that are arrays which share memory, read as views of one copy; those whose
-        arrays all lie in C order.
-    inactive : Inactive, optional
-        Whether calls through which no derivative flows are read; told whether one was not.
+        Parameters that share memory, read as views of one copy; those whose arrays lie in C order.
+    inactive, dicts : optional
+        Which calls without derivative are read, which dicts may get any key; told what was not.
 
     Returns
     -------
@@ -183,11 +189,11 @@ def lower(
     SrcadError
         Something in the function cannot be read or differentiated.
     """
-    known, given = inactive or Inactive(), dict(arguments or {})
+    known, opened, given = inactive or Inactive(), dicts or Dicts(), dict(arguments or {})
 
     def read(outside: Outside) -> Lowered:
         session = session_for(facts, transforms=transforms, root=function, inactive=known,
-                              outside=outside, arguments=given)  # fmt: skip
+                              outside=outside, arguments=given, dicts=opened)  # fmt: skip
         callee = _callee(session, function, path)
         params = {name: Value(type_, name) for name, type_ in types.items()}
         boxes = _arguments(session, params, active, items, ordered, overlaps)
@@ -286,7 +292,7 @@ def _result(s: Session, callee: Callee, boxes: dict[str, Box]) -> Atom | None:
     try:
         box = _read(s, callee, boxes)
         s.frames.append(callee.frame)  # who returns it, should it be refused
-        return s.atom(box)
+        return s.atom(as_plain(s, box))
     except Diverges:
         return None
     except NeedsStatic as problem:

@@ -10,7 +10,6 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend import containers, entries
-from srcad.frontend.aliases import write
 from srcad.frontend.boxes import (
     Box,
     DictBox,
@@ -18,11 +17,11 @@ from srcad.frontend.boxes import (
     RecordBox,
     Static,
     TupleBox,
-    view_of,
 )
+from srcad.frontend.dicts import DICT, Method
 from srcad.frontend.folding import text_method
 from srcad.frontend.indexing import getitem
-from srcad.frontend.known import known, raises
+from srcad.frontend.known import known
 from srcad.frontend.outs import by_name
 from srcad.frontend.questions import has_dtype
 from srcad.frontend.rooms import writing
@@ -30,8 +29,6 @@ from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import FLOAT, INT, Numeric
-
-Method = Callable[[Session, Any, tuple[Box, ...], dict[str, Box]], Box]
 
 SAME_SIGNATURE = {
     name: getattr(np, name)
@@ -284,80 +281,6 @@ LIST: dict[str, Method] = {
     "copy": _list_copy,
     "index": _index,
     "count": _count,
-}
-
-
-def _dict_get(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    key = known(s, args[0], "a dict key")
-    if key in receiver.keys:
-        return _at(receiver, key)
-    return args[1] if len(args) > 1 else Static(None)
-
-
-def _at(receiver: DictBox, key: Any) -> Box:
-    return receiver.items[receiver.keys.index(key)]
-
-
-def _keys(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    return TupleBox(tuple(Static(k) for k in receiver.keys))
-
-
-def _values(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    return view_of(receiver, pairs=False)
-
-
-def _items(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    return view_of(receiver, pairs=True)
-
-
-def _dict_copy(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    return DictBox(receiver.keys, receiver.items)
-
-
-def _update(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    containers.update(s, receiver, args, kwargs)
-    return Static(None)
-
-
-def _dict_pop(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    key = known(s, args[0], "a dict key")
-    if key not in receiver.keys and len(args) > 1:
-        return args[1]
-    return containers.take(s, receiver, key)
-
-
-def _popitem(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    if not receiver.keys:
-        raises(s, KeyError, "popitem(): dictionary is empty")
-    key = receiver.keys[-1]
-    return TupleBox((Static(key), containers.take(s, receiver, key)))
-
-
-def _setdefault(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    key = known(s, args[0], "a dict key")
-    if key in receiver.keys:
-        return _at(receiver, key)
-    value = args[1] if len(args) > 1 else Static(None)
-    containers.put(s, receiver, key, value)
-    return value
-
-
-def _dict_clear(s: Session, receiver: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
-    write(s, receiver, DictBox((), ()))
-    return Static(None)
-
-
-DICT: dict[str, Method] = {
-    "get": _dict_get,
-    "keys": _keys,
-    "values": _values,
-    "items": _items,
-    "copy": _dict_copy,
-    "update": _update,
-    "pop": _dict_pop,
-    "popitem": _popitem,
-    "setdefault": _setdefault,
-    "clear": _dict_clear,
 }
 
 

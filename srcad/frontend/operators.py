@@ -24,13 +24,13 @@ from srcad.frontend.boxes import (
     RecordBox,
     Static,
     TupleBox,
-    as_tuple,
     is_mutable,
 )
 from srcad.frontend.choices import asked, by_case, choose, negation
 from srcad.frontend.containers import is_list, joined
 from srcad.frontend.forms import lower, lower_next, lowers
-from srcad.frontend.known import is_found, is_settled, pinned, raises, truth
+from srcad.frontend.keyed import is_of_library
+from srcad.frontend.known import as_tuple, is_found, is_settled, pinned, raises, truth
 from srcad.frontend.objects import of_objects, special
 from srcad.frontend.owners import refuse_identity
 from srcad.frontend.questions import is_static_number, text_class
@@ -147,8 +147,7 @@ def _other(box: Box, left: Box, right: Box) -> Box:
 def _structured_operand(s: Session, target: Any, left: Box, right: Box) -> Box:
     """An operator whose operand is a tuple, list or dict: a method of Python's, or NumPy's."""
     if target is operator.or_ and isinstance(left, DictBox) and isinstance(right, DictBox):
-        merged = dict(zip(left.keys, left.items, strict=True))
-        merged.update(zip(right.keys, right.items, strict=True))
+        merged = dict(zip((*left.keys, *right.keys), (*left.items, *right.items), strict=True))
         return DictBox(tuple(merged), tuple(merged.values()))
     return s.box(s.emit(target, left, right))
 
@@ -363,6 +362,7 @@ def _membership(s: Session, item: Box, container: Box, *, negated: bool) -> Box:
             )
         if isinstance(container, Static) and container.path is None:
             return is_found(s, item, container, negated=negated)
+    own = special(s, container, "__contains__", item) if is_of_library(container) else None
     unknown = isinstance(container, Value) and isinstance(container.type, Opaque)
-    result = s.emit(primitives.contains, container, item, effect=unknown, type=BOOL)
+    result = own or s.emit(primitives.contains, container, item, effect=unknown, type=BOOL)
     return negation(s, result) if negated else result

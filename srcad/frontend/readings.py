@@ -49,6 +49,7 @@ from srcad.frontend.headers import (
     slots,
     widened,
 )
+from srcad.frontend.keyed import tested
 from srcad.frontend.learned import learned
 from srcad.frontend.meetings import settle_aliases
 from srcad.frontend.scope import DEAD, Diverges, Env, Session
@@ -185,7 +186,7 @@ class LoopReader:
         count = self.s.outside.count
         with self.s.block() as builder, self.s.at(self.test):
             self._open()
-            condition = self.s.atom(lower(self.s, self.test))
+            condition = self.s.atom(tested(self.s, lower(self.s, self.test)))
             if self.s.outside.count != count:
                 refuse_in_test(self.s)
         return builder.finish(condition)

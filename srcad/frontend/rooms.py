@@ -18,6 +18,7 @@ __all__ = [
     "importing",
     "loops",
     "managers",
+    "mappings",
     "matching",
     "merge",
     "methods",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         importing,
         loops,
         managers,
+        mappings,
         matching,
         merge,
         methods,
@@ -56,6 +58,7 @@ else:
     importing = Later("srcad.frontend.importing")
     loops = Later("srcad.frontend.loops")
     managers = Later("srcad.frontend.managers")
+    mappings = Later("srcad.frontend.mappings")
     matching = Later("srcad.frontend.matching")
     merge = Later("srcad.frontend.merge")
     methods = Later("srcad.frontend.methods")

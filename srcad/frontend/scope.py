@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.aliases import Objects, bury, note_element
+from srcad.frontend.aliases import Objects, note_element
 from srcad.frontend.boxes import (
     UNBOUND,
     BoundBox,
@@ -32,7 +32,6 @@ from srcad.frontend.boxes import (
     SliceBox,
     Stale,
     Static,
-    Structure,
     Super,
     Taken,
     TupleBox,
@@ -40,12 +39,14 @@ from srcad.frontend.boxes import (
     mapped,
     values_of,
 )
+from srcad.frontend.building import built
 from srcad.frontend.either import Either
 from srcad.frontend.elsewhere import Outside
 from srcad.frontend.foreign import check_operands, is_of_unknown
 from srcad.frontend.frames import (
     DEAD,
     RETURN_NAME,
+    Dicts,
     Diverges,
     Env,
     Frame,
@@ -63,15 +64,14 @@ from srcad.frontend.sites import own_frame
 from srcad.frontend.stale import refuse_stale, refuse_to_hold
 from srcad.frontend.storage import Origin
 from srcad.frontend.unfolding import unfolded
-from srcad.ir import primitives
 from srcad.ir.builder import Builder, Placing
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Op, Value
 from srcad.records import dataclass, field
 from srcad.signature import describe
 from srcad.types import OPAQUE, Facts, Fixed, Numeric, TupleOf, Type, is_text
 
-__all__ = ["DEAD", "RETURN_NAME", "Diverges", "Env", "Frame", "Inactive", "Kept", "NeedsStatic",
-           "Placed", "Session"]  # fmt: skip
+__all__ = ["DEAD", "RETURN_NAME", "Dicts", "Diverges", "Env", "Frame", "Inactive", "Kept",
+           "NeedsStatic", "Placed", "Session"]  # fmt: skip
 _WITHOUT_VALUE = Conflict | Choice | MethodBox | BoundBox | GeneratorBox | Super | Taken
 
 
@@ -121,6 +121,7 @@ class Session:
     returns: dict[Value, Value] = field(default_factory=dict)
     learned: dict[Any, tuple[Any, dict[Any, Any]]] = field(default_factory=dict)
     inactive: Inactive = field(default_factory=Inactive)
+    dicts: Dicts = field(default_factory=Dicts)
     assumed: dict[Value, bool] = field(default_factory=dict)
     negated: dict[Value, Value] = field(default_factory=dict)
     outside: Outside = field(default_factory=Outside)
@@ -307,26 +308,11 @@ class Session:
             case Static():
                 return self.constant(box)
             case TupleBox() | ListBox() | DictBox() | RecordBox():
-                return box.source if box.source is not None else self._built(box)
-            case SliceBox():
-                return self.emit(slice, box.start, box.stop, box.step)
+                return box.source if box.source is not None else built(self, box)
             case Unbound():
                 return UNDEF
-            case IterBox():
-                return self.emit(range, *box.parts)
-
-    def _built(self, box: Structure) -> Value:
-        parts = [self.atom(item) for item in box.items]
-        bury(self, box)
-        match box:
-            case TupleBox():
-                return self.emit(primitives.build_tuple, *parts)
-            case ListBox():
-                return self.emit(primitives.build_list, *parts)
-            case DictBox(keys):
-                return self.emit(primitives.build_dict, Const(keys), *parts)
-            case RecordBox(cls, keys):
-                return self.emit(primitives.build_record, Const(cls), Const(keys), *parts)
+            case _:
+                return built(self, box)
 
     def constant(self, box: Static) -> Atom:
         """A constant, or the value that holds a user's object at the call."""

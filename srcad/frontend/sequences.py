@@ -30,7 +30,7 @@ from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.infer import result_type
 from srcad.ir.memory import has_storage
 from srcad.records import dataclass, field
-from srcad.types import INT, OPAQUE, ListOf, Numeric, Opaque, Type, freshened
+from srcad.types import INT, OPAQUE, Fixed, ListOf, Numeric, Opaque, TupleOf, Type, freshened
 
 Make = Callable[[list[Box]], Box]
 
@@ -122,6 +122,9 @@ def _item_type(s: Session, box: Value) -> Type | None:
             return result_type(operator.getitem, (box, Const(0)), ())
         case Opaque():
             return INT if box.type.cls is range else OPAQUE
+        case TupleOf(items, keys=None) if items and all(isinstance(t, Fixed) for t in items):
+            classes = {type(t.value) for t in items if isinstance(t, Fixed)}
+            return Opaque(classes.pop()) if len(classes) == 1 else OPAQUE
         case _:
             return None
 

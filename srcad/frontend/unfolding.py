@@ -11,7 +11,7 @@ from srcad.frontend.storage import note_part
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.paths import Unreadable, read
-from srcad.types import Fixed, Opaque, TupleOf, Type
+from srcad.types import Fixed, Opaque, PlacesOf, TupleOf, Type
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session
@@ -43,7 +43,7 @@ def _part(s: Session, value: Value, reading: Any, key: Any, type_: Type) -> Box:
         type=type_,
         hint=key if isinstance(key, str) and key.isidentifier() else None,
     )
-    if value in s.active:
+    if value in s.active and not isinstance(type_, PlacesOf):  # no key of its is (`building`)
         s.active.add(part)
     note_part(s, value, key, part)
     note_element(s, reading, (value, Const(key)), part)

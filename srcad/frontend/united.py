@@ -10,6 +10,7 @@ from srcad.frontend.boxes import (
     Box,
     DictBox,
     ListBox,
+    PlacesBox,
     RecordBox,
     Static,
     TupleBox,
@@ -17,6 +18,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.ir.builder import atom_type
 from srcad.ir.core import Const, Value
+from srcad.ir.infer import places_type
 from srcad.types import ListOf, Numeric, TupleOf, Type, Undefined, field_type, join
 
 
@@ -31,7 +33,7 @@ def can_be_atom(box: Box) -> bool:
         return all(can_be_atom(item) or _is_function(item) for item in box.items)
     if isinstance(box, TupleBox | ListBox | DictBox | RecordBox):
         return all(can_be_atom(item) for item in box.items)
-    return isinstance(box, Value)
+    return isinstance(box, Value | PlacesBox)
 
 
 def _is_function(box: Box) -> bool:
@@ -68,6 +70,8 @@ def box_type(box: Box) -> Type:
             return TupleOf(tuple(_field_type(i) for i in items), names, cls)
         case TupleBox(items):
             return TupleOf(tuple(box_type(i) for i in items))
+        case PlacesBox(keys):
+            return places_type(tuple(map(Const, keys)))
         case DictBox(keys, items):
             return TupleOf(tuple(box_type(i) for i in items), keys, dict)
         case _:

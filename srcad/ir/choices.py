@@ -19,6 +19,7 @@ from srcad.types import (
     Form,
     ListOf,
     Numeric,
+    PlacesOf,
     TupleOf,
     Type,
     constant_extent,
@@ -95,7 +96,7 @@ def chosen_rank(type_: Type, rank: int) -> Type:
             return Numeric(dtype, _LENGTHS[:rank], "array" if rank else form)
         case TupleOf(items):
             return type_.of(tuple(chosen_rank(t, rank) for t in items))
-        case ListOf(item):
+        case ListOf(item) if not isinstance(type_, PlacesOf):
             return ListOf(chosen_rank(item, rank))
     return type_
 
@@ -130,7 +131,7 @@ def chosen(type_: Type, choice: Choice) -> Type:
             return Numeric(dtype, shape, form, value)
         case TupleOf(items):
             return type_.of(tuple(chosen(t, choice) for t in items))
-        case ListOf(item):
+        case ListOf(item) if not isinstance(type_, PlacesOf):
             return ListOf(chosen(item, choice))
     return type_
 

@@ -32,15 +32,18 @@ from srcad.ir.primitives import (
     apply,
     build_dict,
     build_list,
+    build_places,
     build_record,
     build_tuple,
     contains,
     extended,
     field,
     identity,
+    in_order,
     inserted,
     is_,
     item,
+    keys_of,
     not_,
     raise_,
     replaced,
@@ -55,9 +58,11 @@ from srcad.types import (
     INT,
     NUMBER,
     OPAQUE,
+    UNDEFINED,
     ListOf,
     Numeric,
     Opaque,
+    PlacesOf,
     TupleOf,
     Type,
     Undefined,
@@ -265,6 +270,35 @@ def _append_type(args: tuple[Arg, ...]) -> Type | None:
     return ListOf(join(known, argument_type(args[-1])))
 
 
+def places_type(keys: tuple[Arg, ...], known: Type = UNDEFINED) -> Type:
+    """The type of a dict to whose keys these are added."""
+    for key in keys:
+        known = join(known, _of_any_value(argument_type(key)))
+    return PlacesOf(INT, known)
+
+
+def _of_any_value(type_: Type) -> Type:
+    """The type of a key, whatever integers it is made of."""
+    if isinstance(type_, TupleOf):
+        return type_.of(tuple(map(_of_any_value, type_.items)))
+    has_value = isinstance(type_, Numeric) and type_.value is not None
+    return Numeric(type_.dtype, type_.shape, type_.form) if has_value else type_  # type: ignore
+
+
+def _is_places(arg: Arg) -> bool:
+    return isinstance(argument_type(arg), PlacesOf)
+
+
+def _replaced_type(args: tuple[Arg, ...]) -> Type | None:
+    items = argument_type(args[0])
+    return places_type((args[1],), items.key) if isinstance(items, PlacesOf) else _append_type(args)
+
+
+def _keys_type(args: tuple[Arg, ...]) -> Type | None:
+    places = argument_type(args[0])
+    return ListOf(places.key if isinstance(places, PlacesOf) else OPAQUE)
+
+
 def _list_operator_type(args: tuple[Arg, ...]) -> Type | None:
     """``items * count`` and ``items + more``."""
     types = [argument_type(a) for a in args]
@@ -309,7 +343,11 @@ _SPECIAL: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
     build_list: lambda args: argument_type(Display("list", args)),
     append: _append_type,
     inserted: _append_type,
-    replaced: _append_type,
+    replaced: _replaced_type,
+    build_places: places_type,
+    keys_of: _keys_type,
+    dict: lambda args: argument_type(args[0]) if len(args) == 1 and _is_places(args[0]) else None,
+    in_order: lambda args: ListOf(INT),
     extended: _list_operator_type,
     without: lambda args: argument_type(args[0]),
     updated: lambda args: argument_type(args[0]),

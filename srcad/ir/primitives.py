@@ -52,6 +52,26 @@ def build_list(*items: Any) -> list[Any]:
     return list(items)
 
 
+def build_places(*keys: Any) -> dict[Any, int]:
+    """A dict from keys to the places of their values in a list."""
+    return {key: k for k, key in enumerate(keys)}
+
+
+def keys_of(places: dict[Any, int]) -> list[Any]:
+    """The keys of a dict, in their order."""
+    return list(places)
+
+
+def in_order(places: dict[Any, int]) -> list[int]:
+    """What a dict from keys to places holds, in the order of the keys."""
+    return list(places.values())
+
+
+def as_dict(places: dict[Any, int], items: list[Any]) -> dict[Any, Any]:
+    """The dict whose values stand at these places of a list."""
+    return {key: items[place] for key, place in places.items()}
+
+
 def append(items: list[Any], value: Any) -> list[Any]:
     """The list with one more item at its end."""
     return [*items, value]
@@ -69,16 +89,16 @@ def inserted(items: list[Any], index: Any, value: Any) -> list[Any]:
     return result
 
 
-def without(items: list[Any], index: Any) -> list[Any]:
-    """The list after ``del items[index]``."""
-    result = list(items)
+def without(items: Any, index: Any) -> Any:
+    """The list, or dict, after ``del items[index]``."""
+    result = items.copy()
     del result[index]
     return result
 
 
-def replaced(items: list[Any], index: Any, value: Any) -> list[Any]:
-    """The list with the item at `index` replaced."""
-    result = list(items)
+def replaced(items: Any, index: Any, value: Any) -> Any:
+    """The list, or dict, after ``items[index] = value``."""
+    result = items.copy()
     result[index] = value
     return result
 

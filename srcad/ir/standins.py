@@ -27,6 +27,7 @@ from srcad.types import (
     Extent,
     ListOf,
     Numeric,
+    PlacesOf,
     Symbol,
     TupleOf,
     Type,
@@ -110,6 +111,8 @@ def is_known(type_: Type) -> bool:
         case TupleOf(items, cls=cls):
             # A dict or an object is one thing to NumPy, not the sequence of its parts.
             return issubclass(cls, tuple | list) and all(is_known(t) for t in items)
+        case PlacesOf():
+            return False
         case ListOf(item):
             return isinstance(item, Numeric) or (isinstance(item, ListOf) and is_known(item))
         case _:

@@ -17,7 +17,8 @@ from srcad.types import Numeric, TupleOf
 _PURE: frozenset[Any] = frozenset(
     getattr(primitives, name)
     for name in ("item", "field", "build_dict", "build_record", "build_tuple", "build_list",
-                 "append", "extended", "inserted", "without", "replaced", "shape",
+                 "build_places", "keys_of", "in_order", "as_dict", "append", "extended", "inserted",
+                 "without", "replaced", "shape",
                  "updated", "add_at", "add_at_repeated", "identity", "is_", "not_")
     if hasattr(primitives, name)
 ) | {len, float, operator.not_, operator.is_, operator.is_not, runtime.unbroadcast,
@@ -26,9 +27,9 @@ _PURE: frozenset[Any] = frozenset(
 _FRESH: frozenset[Any] = frozenset(
     {
         np.zeros_like, np.ones_like, np.empty_like, np.zeros, np.empty, np.full, np.copy,
-        runtime.zeros_like, runtime.like, primitives.build_list, primitives.append,
-        primitives.updated, primitives.add_at, primitives.add_at_repeated, primitives.replaced,
-        primitives.extended, primitives.inserted, primitives.without,
+        runtime.zeros_like, runtime.like, primitives.build_list, primitives.build_places,
+        primitives.append, primitives.updated, primitives.add_at, primitives.add_at_repeated,
+        primitives.replaced, primitives.extended, primitives.inserted, primitives.without,
     }
 )  # fmt: skip
 _DIVISIONS = frozenset({operator.truediv, operator.floordiv, operator.mod})

@@ -19,7 +19,7 @@ from srcad.transforms.cotangents import Scope
 from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.split import Halves, halves
 from srcad.transforms.sweep import Path, Sweep, cotangent_type, homes_of
-from srcad.types import OPAQUE, ListOf, Numeric, TupleOf, Type
+from srcad.types import OPAQUE, ListOf, Numeric, PlacesOf, TupleOf, Type
 
 # Structures of residuals hold None for what an arm that was not taken would have saved; so do
 # their cotangents.  These are the parameters and the results of a routine that are such.
@@ -86,7 +86,7 @@ def _of_any_form(type_: Type) -> Type:
             return Numeric(dtype, (), "any")
         case TupleOf(items):
             return type_.of(tuple(_of_any_form(t) for t in items))
-        case ListOf(item):
+        case ListOf(item) if not isinstance(type_, PlacesOf):
             return ListOf(_of_any_form(item))
     return type_
 

@@ -1,0 +1,171 @@
+"""Dicts whose keys only the call knows: records of `library.Mapping`.
+
+A dict stays what it is, known key by key, as long as that does.  Where it does not, the place of
+the write (or read) is noted with the refusal, and the function is read again with that place
+opened: from there on the dict is a `library.Mapping`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from srcad import errors
+from srcad.frontend import library
+from srcad.frontend.aliases import write
+from srcad.frontend.boxes import (
+    BoundBox,
+    Box,
+    DictBox,
+    ListBox,
+    PlacesBox,
+    RecordBox,
+    Static,
+    Structure,
+    mapped,
+)
+from srcad.frontend.deques import Deque
+from srcad.frontend.known import known
+from srcad.frontend.refusals import unless_refused
+from srcad.frontend.scope import NeedsStatic, Session
+from srcad.ir import primitives
+from srcad.ir.core import Atom, For, Op, Value, While, carried_outputs
+from srcad.types import Opaque
+
+FIELDS = ("places", "entries")
+
+
+# ------------------------------------------------------------------------------ kinds
+def is_of_library(box: Box) -> bool:
+    """Whether a box is a container of Python's library that is read, or a view of one."""
+    return isinstance(box, RecordBox) and issubclass(box.cls, library.Container)
+
+
+def is_mapping(box: Box) -> bool:
+    """Whether a box is a dict of which only the call knows the keys."""
+    return isinstance(box, RecordBox) and issubclass(box.cls, library.Mapping)
+
+
+def class_behind(box: RecordBox) -> type:
+    """The class of the object that a record stands for."""
+    return box.cls.stands_for if is_of_library(box) else box.cls  # type: ignore[attr-defined]
+
+
+def part_names(box: Structure, name: str | None) -> tuple[str | None, ...]:
+    """What the parts of a structure with a name are called: those of a container, after it."""
+    if not is_of_library(box) or name is None or not name.isidentifier():
+        return (None,) * len(box.items)
+    known = {"entries": name, "places": f"{name}_places"}
+    return tuple(known.get(key) for key in getattr(box, "keys", ()))
+
+
+def as_mapping(box: DictBox) -> RecordBox:
+    """A dict of known keys as one to which any key may be added."""
+    return RecordBox(library.Mapping, FIELDS, (PlacesBox(box.keys), ListBox(box.items)))
+
+
+def alike(a: Box, b: Box) -> tuple[Box, Box]:
+    """Two boxes; where one is a dict of unknown keys, a dict of known ones is as well."""
+    if is_mapping(a) and isinstance(b, DictBox):
+        return a, as_mapping(b)
+    if is_mapping(b) and isinstance(a, DictBox):
+        return as_mapping(a), b
+    return a, b
+
+
+def tested(s: Session, box: Box) -> Box:
+    """What is true where a box is: of a container of the library, how many items it has."""
+    if not isinstance(box, RecordBox) or not is_of_library(box):
+        return box
+    method: Any = box.cls.__len__  # type: ignore[attr-defined]
+    return s.invoke(s, BoundBox(Static(method), (box,)), (), {})
+
+
+# ------------------------------------------------------------------------------ opening
+def unless_open(s: Session, read: Callable[[], Any]) -> Any:
+    """What is read of known keys; None where that fails and keys may be unknown."""
+    where = s.builder.where
+    if where in s.dicts.opened:
+        found = unless_refused(s, lambda: _read(read))
+        return None if isinstance(found, errors.SrcadError) else found
+    try:
+        return _read(read)
+    except errors.SrcadError as error:
+        s.dicts.asked.append((error, where))
+        raise NeedsStatic(error) from None
+
+
+def _read(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except NeedsStatic as problem:
+        raise problem.error from None
+
+
+def key_of(s: Session, index: Box) -> Static | None:
+    """A key that is known now; None: it is not, and need not be."""
+    key = unless_open(s, lambda: Static(known(s, index, "a dict key")))
+    assert key is None or isinstance(key, Static)
+    return key
+
+
+def call_parts(s: Session, box: Box, name: str | None) -> None:
+    """Call the parts of a container after the name that it gets, if they have none."""
+    if isinstance(box, RecordBox) and is_of_library(box):
+        for part, hint in zip(box.items, part_names(box, name), strict=True):
+            if isinstance(part, Value) and hint is not None:
+                _call(part, hint, s.builder.ops)
+
+
+def _call(atom: Atom, hint: str, ops: Sequence[Op]) -> None:
+    """Call a value, and what a comprehension carried that made it, by a name."""
+    if not isinstance(atom, Value) or atom.hint is not None:
+        return
+    atom.hint = hint
+    for op in ops:
+        if isinstance(op, For | While) and atom in carried_outputs(op):
+            k = carried_outputs(op).index(atom)
+            for other in (op.inits[k], op.carried[k]):
+                _call(other, hint, ops)
+            _call(op.body.results[1 + k], hint, op.body.ops)
+
+
+def opened(s: Session, box: DictBox) -> RecordBox:
+    """A dict, under all its names, as one whose keys only the call knows."""
+    names = [n for n, other in s.reachable() if other is box and n.isidentifier()]
+    made = RecordBox(library.Mapping, FIELDS, tuple(map(s.atom, as_mapping(box).items)))  # type: ignore[arg-type]
+    call_parts(s, made, names[0] if names else None)
+    write(s, box, made, resizes=False)
+    return made
+
+
+def invoked(
+    s: Session, box: DictBox, name: str, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box:
+    """A method of a dict, as one of whose keys only the call knows."""
+    method = getattr(library.Mapping, name)
+    return s.invoke(s, BoundBox(Static(method), (opened(s, box),)), args, kwargs)
+
+
+# ------------------------------------------------------------------------------ outside
+def as_plain(s: Session, box: Box) -> Box:
+    """A box for who does not know of these classes: Python's own in their place."""
+
+    def change(part: Box) -> Box | None:
+        if not isinstance(part, RecordBox) or not is_of_library(part):
+            return None
+        if issubclass(part.cls, Deque):
+            return as_plain(s, part.items[0])
+        if not is_mapping(part):
+            return None
+        places, entries, *_ = part.items
+        return s.emit(primitives.as_dict, places, s.atom(entries), type=Opaque(dict))
+
+    return mapped(box, change)
+
+
+def all_plain(
+    s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> tuple[tuple[Box, ...], dict[str, Box]]:
+    """The arguments of a function that does not know of these classes."""
+    return tuple(as_plain(s, a) for a in args), {k: as_plain(s, b) for k, b in kwargs.items()}

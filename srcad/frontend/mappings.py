@@ -1,0 +1,175 @@
+"""What of `collections`, and of dicts whose keys only the call knows, is read."""
+
+from __future__ import annotations
+
+import collections
+import operator
+from collections.abc import Callable, Sequence
+
+from srcad import errors
+from srcad.frontend import library
+from srcad.frontend.attributes import read_attribute
+from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, Static
+from srcad.frontend.containers import as_copy, as_value, set_item, take_out
+from srcad.frontend.deques import Deque
+from srcad.frontend.keyed import FIELDS, opened
+from srcad.frontend.meanings import Special, meaning
+from srcad.frontend.objects import construct
+from srcad.frontend.scope import Session
+from srcad.ir import primitives
+from srcad.types import INT
+
+Args = tuple[Box, ...]
+Kwargs = dict[str, Box]
+
+
+# ------------------------------------------------------------------------------ dicts
+def made(s: Session, args: Args, kwargs: Kwargs) -> Box:
+    """``dict(pairs, **more)``."""
+    return _filled(s, library.Mapping, args, kwargs)
+
+
+def display(s: Session, rows: Sequence[tuple[Box | None, Box]]) -> Box:
+    """``{key: value, **other}``."""
+    with s.kept(DictBox((), ())) as kept:
+        for key, value in rows:
+            if key is None:
+                _update(s, kept.box, (value,), {})
+            else:
+                set_item(s, kept.box, key, value)
+        return kept.box
+
+
+def _filled(s: Session, cls: type, args: Args, kwargs: Kwargs, **fields: Box) -> Box:
+    """A dict of a class, with the entries of these."""
+    places, entries = s.emit(primitives.build_places), s.emit(primitives.build_list)
+    box = RecordBox(cls, (*FIELDS, *fields), (places, entries, *fields.values()))
+    if not args and not kwargs:
+        return box
+    with s.kept(box) as kept:
+        _update(s, box, args, kwargs)
+        return kept.box
+
+
+def _update(s: Session, box: Box, args: Args, kwargs: Kwargs) -> None:
+    """``mapping.update(...)``."""
+    s.invoke(s, read_attribute(s, box, "update"), args, kwargs)
+
+
+# ------------------------------------------------------------------------------ collections
+def _where_needed(read: Special) -> Special:
+    """Read a container of the library where the plain one, at the call, would not do."""
+
+    def special(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+        where = s.builder.where
+        if where in s.dicts.opened:
+            return read(s, args, kwargs)
+        s.dicts.made.add(where)
+        return None
+
+    return special
+
+
+@meaning(collections.defaultdict)
+@_where_needed
+def defaultdict(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``defaultdict(factory, ...)``."""
+    factory = args[0] if args else Static(None)
+    if isinstance(factory, Static) and factory.value is None:
+        return _filled(s, library.Mapping, args[1:], kwargs)
+    return _filled(s, library.DefaultDict, args[1:], kwargs, default_factory=factory)
+
+
+@meaning(collections.OrderedDict)
+@_where_needed
+def ordered_dict(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``OrderedDict(...)``."""
+    return _filled(s, library.OrderedDict, args, kwargs)
+
+
+@meaning(collections.Counter)
+@_where_needed
+def counter(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``Counter(...)``."""
+    return _filled(s, library.Counter, args, kwargs)
+
+
+@meaning(collections.deque)
+@_where_needed
+def deque(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``deque(items, maxlen)``."""
+    given = {**dict(zip(("iterable", "maxlen"), args, strict=False)), **kwargs}
+    maxlen = given.get("maxlen", Static(None))
+    box = RecordBox(Deque, ("entries", "maxlen"), (ListBox(()), maxlen))
+    if "iterable" not in given:
+        return box
+    with s.kept(box) as kept:
+        s.invoke(s, read_attribute(s, box, "extend"), (given["iterable"],), {})
+        return kept.box
+
+
+# ------------------------------------------------------------------------------ inside
+def _makes(cls: type) -> Callable[..., Box]:
+    def make(s: Session, args: Args, kwargs: Kwargs) -> Box:
+        return construct(s, cls, None, args, kwargs)
+
+    return make
+
+
+for _cls in (library.Mapping, library.Keys, library.Values, library.Items):
+    meaning(_cls)(_makes(_cls))
+
+
+@meaning(library.place_of)
+def place_of(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """Where the value of a key stands; KeyError where there is none."""
+    return s.emit(operator.getitem, args[0], s.arg(args[1]), type=INT)
+
+
+@meaning(library.drop)
+def drop(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """An item is taken out that is certainly there."""
+    take_out(s, as_value(s, args[0]), args[1])
+    return Static(None)
+
+
+@meaning(library.to_keep)
+def to_keep(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """What goes into a dict: one that is empty may get any key there."""
+    (box,) = args
+    return opened(s, box) if isinstance(box, DictBox) and not box.keys else box
+
+
+@meaning(library.copied)
+def copied(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """A dict or deque of its own with the same items."""
+    (box,) = args
+    assert isinstance(box, RecordBox)
+    parts = (as_copy(s, part) if name in FIELDS else part
+             for name, part in zip(box.keys, box.items, strict=True))  # fmt: skip
+    return RecordBox(box.cls, box.keys, tuple(parts))
+
+
+@meaning(primitives.build_places)
+def build_places(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """No keys."""
+    return s.emit(primitives.build_places)
+
+
+@meaning(primitives.keys_of)
+def keys_of(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """The keys, in their order: where they carry a derivative, it would be lost."""
+    if s.is_active(args[0]):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            "cannot differentiate through the keys of a dict",
+            why="a key stands for a place, and this one depends on the differentiated arguments.",
+            help=("keep the number in the value, too:  d[k] = (x, v)",),
+        )
+    return s.emit(primitives.keys_of, args[0])
+
+
+@meaning(primitives.in_order)
+def in_order(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """The places, in the order of the keys."""
+    return s.emit(primitives.in_order, args[0])
