@@ -21,6 +21,7 @@ from srcad.frontend.boxes import Box
 from srcad.frontend.scope import Session
 from srcad.inspection import Inspection
 from srcad.notes import noted
+from srcad.quiet import FLOATING, again
 from srcad.records import replace
 from srcad.request import Request
 
@@ -151,8 +152,18 @@ def gradient(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tupl
     found = all_arguments("grad", plain(_checked(function)), args, kwargs)
     if isinstance(found, Failure):
         raise found.error from None
+    result: tuple[Any, ...]
+    try:
+        with noted():
+            result = found()
+    except FLOATING:
+        call = again(found)
+        if call is None:
+            raise
+    else:
+        return result
     with noted():
-        result: tuple[Any, ...] = found()
+        result = call()
     return result
 
 

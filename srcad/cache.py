@@ -17,11 +17,12 @@ from functools import partial
 from types import CodeType
 from typing import Any
 
-from srcad.collecting import without_collections
+from srcad.collecting import COMPILING, without_collections
 from srcad.dispatch import Bind, Failure, Pattern, binder, default_now
 from srcad.errors import SrcadError
-from srcad.notes import add_note
+from srcad.notes import add_note, noted
 from srcad.paths import read
+from srcad.quiet import FLOATING, again, form_now, quiet_of, raises_now
 from srcad.records import dataclass, field
 from srcad.request import Parameter, Request, anchor_of, name_of
 from srcad.rules import registry
@@ -51,23 +52,33 @@ class Entry:
     rules: int = field(default_factory=registry.version)
     _binds: dict[bool, Bind] = field(default_factory=dict)
 
+    @property
+    def asks(self) -> bool:
+        """Whether each call asks whether NumPy raises: the function must not run twice."""
+        quiet = quiet_of(self.run)
+        return quiet is not None and not quiet.repeats
+
     def bind(self, function: Any, run: Run, next_: Run, *, head: bool) -> Run:
         """The dispatcher of a function object for this pattern, with another to go on to."""
         bind = self._binds.get(head)
         if bind is None:
             bind = self._binds[head] = binder(self.pattern, self.parameters, function, self.rules,
-                                              head=head)  # fmt: skip
+                                              head=head, asks=self.asks)  # fmt: skip
         return bind(function, run, next_)
 
     def bare(self, function: Any) -> Run:
-        """The compiled function alone; captures and defaults are still read at each call."""
+        """The compiled function alone; captures and defaults are still read at each call.
+
+        Where NumPy is told to raise now, it is the form whose reverse half is silent.
+        """
+        run = form_now(self.run) if raises_now() else self.run
         plain = all(p.default is p.empty and p.kind in _PLAIN for p in self.parameters)
         if plain and not self.pattern.captures:
-            return self.run
+            return run
         anything = tuple(Opaque() for _ in self.parameters)
         captures = tuple((path, Opaque()) for path, _ in self.pattern.captures)
         pattern = Pattern(anything, captures=captures)
-        return binder(pattern, self.parameters, function, head=True)(function, self.run, _nothing)
+        return binder(pattern, self.parameters, function, head=True)(function, run, _nothing)
 
     def ready(self, function: Any, arguments: Sequence[Any]) -> Run | None:
         """The call for these arguments, ready to be made, or None if the pattern does not fit."""
@@ -78,7 +89,8 @@ class Entry:
         """The call, ready to be made; captures are read now and nothing is checked."""
         named = dict(zip((p.name for p in self.parameters), arguments, strict=True))
         captures = [read(path, function, named) for path, _ in self.pattern.captures]
-        return partial(self.run, *arguments, *captures)
+        run = form_now(self.run) if self.asks else self.run
+        return partial(run, *arguments, *captures)
 
 
 def _nothing(*_: Any) -> None:
@@ -181,11 +193,19 @@ class Family:
             rebind()
             if isinstance(found, Failure):
                 raise found.error from None
+            call: Run | None = None
             try:
                 return found()
+            except FLOATING as error:
+                call = again(found)
+                if call is None:
+                    add_note(error)
+                    raise
             except BaseException as error:
                 add_note(error)
                 raise
+            with noted():
+                return call()
 
         return first
 
@@ -224,7 +244,7 @@ class Family:
                     ready = entry.ready(function, arguments)
                     if ready is not None:
                         return entry, ready
-            with _COMPILING, without_collections():
+            with COMPILING, without_collections():
                 entry = self.compile(self, function, arguments)
             self.entries = [entry, *self.entries][:MOST_ENTRIES]
             self.version += 1
@@ -299,7 +319,6 @@ class Record:
 
 _RECORDS: OrderedDict[int, tuple[Callable[[], Any], Record]] = OrderedDict()
 _LOCK = RLock()
-_COMPILING = RLock()  # the compiler itself is used by one thread at a time
 
 
 def record_of(function: Any) -> tuple[Record, Any]:

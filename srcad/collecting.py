@@ -1,10 +1,13 @@
-"""The garbage collector waits while much is made that stays."""
+"""The garbage collector waits while much is made that stays, and so do other threads."""
 
 from __future__ import annotations
 
 import gc
+from _thread import RLock
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+COMPILING = RLock()  # the compiler itself is used by one thread at a time
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from srcad.dispatch import Failure
 from srcad.frontend.source import definition
 from srcad.inspection import Inspection
 from srcad.notes import noted
+from srcad.quiet import FLOATING, again
 from srcad.request import (
     Mode,
     Parameter,
@@ -86,8 +87,15 @@ class Gradient:
             found = family_of(function, request, parameters).found(function, args)
             if isinstance(found, Failure):
                 raise found.error from None
+            try:
+                with noted():
+                    return found()
+            except FLOATING:
+                call = again(found)
+                if call is None:
+                    raise
             with noted():
-                return found()
+                return call()
 
         return dispatch
 
@@ -284,8 +292,18 @@ class Differentiable:
         found = all_arguments("grad", self.function, args, kwargs)
         if isinstance(found, Failure):
             raise found.error from None
+        result: tuple[Any, ...]
+        try:
+            with noted():
+                result = found()
+        except FLOATING:
+            call = again(found)
+            if call is None:
+                raise
+        else:
+            return result
         with noted():
-            result: tuple[Any, ...] = found()
+            result = call()
         return result
 
     def pullback(self, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:

@@ -7,21 +7,34 @@ text of two float arguments reads ::
 
     def bind(_function, _run, _next):
         def loss(x, y):
-            _found = None
+            _found = _failure
             try:
                 if _type(x) is _float and _type(y) is _float:
                     return _run(x, y)
+                _found = None
                 _found = _next(x, y)
                 if _type(_found) is not _failure:
                     return _found()
+            except _floating as _error:
+                _found = _again(_bound(_run, x, y) if _found is _failure else _found)
+                if _found is None:
+                    _note(_error)
+                    raise
             except _any as _error:
                 _note(_error)
                 raise
-            raise _found.error from None
+            if _type(_found) is _failure:
+                raise _found.error from None
+            try:
+                return _found()
+            except _any as _error:
+                _note(_error)
+                raise
         loss.__qualname__ = "loss"
         return loss
 
 so that one frame stands between the user and an error, and errors of generated code get a note.
+What NumPy raises is left to `srcad.quiet`.
 """
 
 from __future__ import annotations
@@ -40,6 +53,7 @@ from srcad.kinds import check
 from srcad.notes import add_note
 from srcad.overlaps import Pairs, overlapping, shared
 from srcad.paths import Path, is_besides_arguments
+from srcad.quiet import FLOATING, again, form_now
 from srcad.records import dataclass
 from srcad.rules import registry
 from srcad.types import Assumption, Type
@@ -90,6 +104,7 @@ def binder(
     rules: int | None = None,
     *,
     head: bool,
+    asks: bool = False,
 ) -> Bind:
     """Generate the function that binds a pattern to a function object.
 
@@ -105,6 +120,8 @@ def binder(
         The version of the rule table that the pattern was compiled with.
     head : bool
         Whether to bind arguments as a call of the function does; else all arguments come in order.
+    asks : bool
+        Whether to ask for the surroundings before the call: the function must not run twice.
 
     Returns
     -------
@@ -118,7 +135,7 @@ def binder(
     name = _name_of(function)
     c = _conditions(pattern, names, function, name, rules)
     inputs = ", ".join([*names, *(c.names[path] for path, _ in pattern.captures)])
-    text = _text(c, parameters, inputs, name, head=head)
+    text = _text(c, parameters, inputs, name, head=head, asks=asks)
     own = {f"{c.prefix}{key}": value for key, value in _BOUND.items()}
     space: dict[str, Any] = {**c.constants, **own, "__name__": "srcad"}
     exec(compile(text, f"<srcad dispatch {name}>", "exec"), space)
@@ -168,8 +185,9 @@ def _conditions(
 
 
 def _text(
-    c: Conditions, parameters: Sequence[inspect.Parameter], inputs: str, name: str, *, head: bool
-) -> str:
+    c: Conditions, parameters: Sequence[inspect.Parameter], inputs: str, name: str, *,
+    head: bool, asks: bool,
+) -> str:  # fmt: skip
     p = c.prefix
     names = ", ".join(parameter.name for parameter in parameters)
     test = " and ".join(c.conditions) or "True"
@@ -179,28 +197,20 @@ def _text(
     if c.risky:
         before += ["try:", f"    {p}fits = {test}", f"except {p}errors:", f"    {p}fits = False"]
         test = f"{p}fits"
+    run = f"{p}form({p}run)" if asks else f"{p}run"
+    bound = f"{p}bound({run}, {inputs})" if inputs else run
     if head:
         header = _header(parameters, p)
         body = [
             *_defaults(parameters, p),
-            "try:",
-            *(f"    {line}" for line in before),
-            f"    if {test}:",
-            f"        return {p}run({inputs})",
-            f"    {p}found = {p}next({names})",
-            f"    if {p}type({p}found) is not {p}failure:",
-            f"        return {p}found()",
-            f"except {p}any as {p}error:",
-            f"    {p}note({p}error)",
-            "    raise",
-            f"raise {p}found.error from None",
+            *_head_body(p, before, test, (run, bound), inputs, names),
         ]
     else:
         header = names
         body = [
             *before,
             f"if {test}:",
-            f"    return {p}bound({p}run, {inputs})" if inputs else f"    return {p}run",
+            f"    return {bound}",
             f"return {p}next({names})",
         ]
     lines = [
@@ -213,6 +223,36 @@ def _text(
         f"    return {name}",
     ]
     return "\n".join(lines)
+
+
+def _head_body(
+    p: str, before: list[str], test: str, call: tuple[str, str], inputs: str, names: str
+) -> list[str]:
+    """The statements of the function that the user calls."""
+    run, bound = call
+    noted = [f"except {p}any as {p}error:", f"    {p}note({p}error)", "    raise"]
+    return [
+        f"{p}found = {p}failure",
+        "try:",
+        *(f"    {line}" for line in before),
+        f"    if {test}:",
+        f"        return {run}({inputs})",
+        f"    {p}found = None",
+        f"    {p}found = {p}next({names})",
+        f"    if {p}type({p}found) is not {p}failure:",
+        f"        return {p}found()",
+        f"except {p}floating as {p}error:",
+        f"    {p}found = {p}again({bound} if {p}found is {p}failure else {p}found)",
+        f"    if {p}found is None:",
+        f"        {p}note({p}error)",
+        "        raise",
+        *noted,
+        f"if {p}type({p}found) is {p}failure:",
+        f"    raise {p}found.error from None",
+        "try:",
+        f"    return {p}found()",
+        *noted,
+    ]
 
 
 def _note_shapes(c: Conditions, before: list[str]) -> str:
@@ -282,5 +322,8 @@ _BOUND: dict[str, Any] = {
     "failure": Failure,
     "bound": partial,
     "any": BaseException,
+    "floating": FLOATING,
+    "again": again,
+    "form": form_now,
     "note": add_note,
 }

@@ -12,6 +12,7 @@ import numpy as np
 from srcad import seeds
 from srcad.backends.python import Emitted, emit, load
 from srcad.cache import Entry, Family
+from srcad.collecting import COMPILING, without_collections
 from srcad.conditions import guarded_code
 from srcad.derivatives import (
     derived,
@@ -37,9 +38,11 @@ from srcad.outputs import refuse_complex
 from srcad.overlaps import groups, names_of, overlapping, refuse_shared, shared
 from srcad.paths import is_besides_arguments, read, spelled
 from srcad.product import Product
+from srcad.quiet import Quiet, with_quiet
 from srcad.records import replace
 from srcad.request import Parameter, Request, code_of, module_of, name_of, parameters_of
 from srcad.signature import describe, generic, is_in_c_order
+from srcad.transforms.silent import is_repeatable, silenced, without_loud_lines
 from srcad.transforms.split import split
 from srcad.types import Facts, TupleOf, Type, array_type
 from srcad.wanted import VARIADIC, Place
@@ -204,8 +207,14 @@ def _joined(product: Product, made: Function, request: Request) -> Callable[...,
     product.adjoint = made
     product.text = product.adjoint_text = emitted.text
     product.adjoint_map = emitted.line_map
-    product.function = loaded(emitted, product)
-    return product.function
+    product.function = function = loaded(emitted, product)
+
+    def make() -> Callable[..., Any]:
+        with COMPILING, without_collections():
+            emitted = emit(finished(silenced(made), own), name=_name(product, request))
+            return loaded(emitted, product)
+
+    return with_quiet(function, Quiet(make, is_repeatable(made)))
 
 
 def _name(product: Product, request: Request) -> str:
@@ -229,7 +238,7 @@ def _pullback(product: Product, made: Function, order: Sequence[int]) -> Callabl
     `order` says which of the gradients stands in each place of what the pullback returns.
     """
     halves, count = split(made), len(made.block.results) - 1
-    primal, adjoint = halves.primal, halves.adjoint
+    primal, adjoint = halves.primal, without_loud_lines(halves.adjoint)
     name = product.name if is_name(product.name) else "f"
     first = emit(finished(primal, own=(0,)), name=f"{name}_primal")
     second = emit(finished(adjoint, own=range(count)), name=f"{name}_adjoint")

@@ -10,6 +10,7 @@ import numpy as np
 from srcad.errors import SeedError
 from srcad.ir.primitives import build_dict, build_record
 from srcad.notes import add_note
+from srcad.quiet import is_calm
 from srcad.signature import parts_of
 
 Run = Callable[..., Any]
@@ -46,7 +47,12 @@ def pair(
         def back(y_bar: Any = 1.0) -> tuple[Any, ...]:
             """Return the cotangents of the arguments for a cotangent of the value."""
             try:
-                found = adjoint(*saved, seed_like(y_bar, mold, name))
+                seed = seed_like(y_bar, mold, name)
+                if is_calm():
+                    found = adjoint(*saved, seed)
+                else:
+                    with np.errstate(all="ignore"):
+                        found = adjoint(*saved, seed)
             except SeedError as error:
                 raise error.with_traceback(None) from None
             except BaseException as error:

@@ -27,7 +27,8 @@ FLOORS = [
     {
         "cache", "conditions", "derivatives", "dispatch", "finishing", "guesses", "inert", "kinds",
         "lowering", "nested",
-        "notes", "outputs", "pipeline", "product", "request", "seeds", "shown",
+        "notes", "outputs", "pipeline", "product", "quiet", "request", "seeds",
+        "shown",
         "wanted",
     },
     {"inspection", "compiled"},

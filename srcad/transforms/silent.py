@@ -1,0 +1,115 @@
+"""A reverse half of which NumPy says nothing: for callers who turn its warnings into exceptions.
+
+An infinite slope and a vanishing one are values, and the primal half says what there is to say.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+from srcad import runtime
+from srcad.ir import primitives
+from srcad.ir.core import (
+    Block,
+    Call,
+    For,
+    Function,
+    If,
+    Location,
+    Op,
+    Routine,
+    Value,
+    While,
+    walk,
+)
+from srcad.passes.purity import is_in
+from srcad.records import replace
+from srcad.rules.registry import lookup
+from srcad.types import Opaque
+
+_Change = Callable[[Op, Location | None], Op]
+
+_SILENCE = (("all", "ignore"),)
+_SOFT = ("ignore", "warn")
+_OURS = frozenset({runtime.real_scalar, runtime.separate, primitives.raise_})
+_STRUCTURAL = frozenset({operator.getitem, operator.is_, operator.is_not, operator.not_, len})
+
+
+def silenced(function: Function) -> Function:
+    """The reverse half under ``np.errstate(all="ignore")``, and a primal half without omissions.
+
+    What the primal computes for its value alone is computed as well, because it may raise.
+    """
+
+    def silent(op: Op, where: Location | None) -> Op:
+        here = op.where or where
+        if op.half != "primal":
+            return op if here is None else replace(op, where=replace(here, errstate=_SILENCE))
+        return replace(op, effect=True) if isinstance(op, Call) and _may_speak(op) else op
+
+    return replace(function, block=_block(function.block, function.where, silent))
+
+
+def without_loud_lines(function: Function) -> Function:
+    """An adjoint whose lines do not raise although the user's ``np.errstate`` around them does."""
+
+    def softer(op: Op, where: Location | None) -> Op:
+        if op.where is None or all(state in _SOFT for _, state in op.where.errstate):
+            return op
+        states = tuple((k, s if s in _SOFT else "ignore") for k, s in op.where.errstate)
+        return replace(op, where=replace(op.where, errstate=states))
+
+    return replace(function, block=_block(function.block, function.where, softer))
+
+
+def _block(block: Block, where: Location | None, changed: _Change) -> Block:
+    return replace(block, ops=tuple(_op(op, where, changed) for op in block.ops))
+
+
+def _op(op: Op, where: Location | None, changed: _Change) -> Op:
+    op = changed(op, where)
+    here = op.where or where
+    match op:
+        case If():
+            then, orelse = (_block(block, here, changed) for block in op.blocks)
+            return replace(op, then=then, orelse=orelse)
+        case For():
+            return replace(op, body=_block(op.body, here, changed))
+        case While():
+            test, body = (_block(block, here, changed) for block in (op.test, op.body))
+            return replace(op, test=test, body=body)
+        case _:
+            return op
+
+
+def _may_speak(op: Call) -> bool:
+    """Whether NumPy may warn of something in a call, or raise it."""
+    if isinstance(op.target, Routine) or is_in(op.target, _STRUCTURAL):
+        return False
+    module = getattr(op.target, "__module__", None) or ""
+    return not module.startswith("srcad") and lookup(op.target) is not None
+
+
+def is_repeatable(function: Function) -> bool:
+    """Whether nobody notices that a function has run twice: it calls nothing with an effect."""
+    seen: set[Routine] = set()
+    pending = [function]
+    while pending:
+        for op in walk(pending.pop().block):
+            if isinstance(op, For) and any(map(_is_used_up, op.operands)):
+                return False
+            if not isinstance(op, Call):
+                continue
+            if isinstance(op.target, Routine):
+                if op.target not in seen and op.target.function is not None:
+                    pending.append(op.target.function)
+                seen.add(op.target)
+            elif op.effect and not is_in(op.target, _OURS):
+                return False
+    return True
+
+
+def _is_used_up(value: Value) -> bool:
+    """Whether going through a value may leave nothing of it: a file, an iterator."""
+    return isinstance(value.type, Opaque)
