@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-import numpy as np
-
 from srcad import nested
 from srcad.compiled import (
     Differentiable,
     Gradient,
-    all_arguments,
     inspection,
+    of_arguments,
     plain,
 )
 from srcad.dispatch import Failure
-from srcad.errors import OptionError, WrtError
+from srcad.errors import OptionError
 from srcad.frontend.boxes import Box
 from srcad.frontend.scope import Session
 from srcad.inspection import Inspection
 from srcad.notes import noted
 from srcad.quiet import FLOATING, again
 from srcad.records import replace
-from srcad.request import Request
+from srcad.request import Request, entries_of
 
 T = TypeVar("T")
 Wrt = int | str | tuple[int | str, ...] | list[int | str]
@@ -45,6 +43,7 @@ def grad(
     wrt: Wrt = _UNSET,
     *,
     argnums: Wrt = _UNSET,
+    argnum: Wrt = _UNSET,
     has_aux: bool = False,
     backend: str = "numpy",
 ) -> Gradient:
@@ -56,8 +55,8 @@ def grad(
         A plain Python function whose result is one real number.
     wrt : int, str or tuple of these
         The arguments to differentiate by: positions (negative ones count from the end) or names.
-        One of them gives one gradient, a tuple or list gives a tuple.  `argnums` is another
-        spelling of it.
+        One of them gives one gradient, a tuple or list gives a tuple.  `argnums` and `argnum`
+        are other spellings of it.
     has_aux : bool
         Whether `function` returns ``(y, aux)``; then ``(gradient, aux)`` comes back.
     backend : {"numpy"}
@@ -73,7 +72,7 @@ def grad(
     WrtError
         `wrt` names no parameter.
     TypeError
-        `function` is not callable, or both `wrt` and `argnums` are given.
+        `function` is not callable, or more than one of `wrt`, `argnums`, `argnum` is given.
 
     Examples
     --------
@@ -84,7 +83,7 @@ def grad(
     >>> grad(grad(f))(2.0)
     6.0
     """
-    return Gradient(_checked(function, backend), _request("grad", wrt, argnums, has_aux))
+    return Gradient(_checked(function, backend), _request("grad", (wrt, argnums, argnum), has_aux))
 
 
 def value_and_grad(
@@ -92,6 +91,7 @@ def value_and_grad(
     wrt: Wrt = _UNSET,
     *,
     argnums: Wrt = _UNSET,
+    argnum: Wrt = _UNSET,
     has_aux: bool = False,
     backend: str = "numpy",
 ) -> Gradient:
@@ -105,7 +105,9 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
     """
-    return Gradient(_checked(function, backend), _request("value_and_grad", wrt, argnums, has_aux))
+    return Gradient(
+        _checked(function, backend), _request("value_and_grad", (wrt, argnums, argnum), has_aux)
+    )
 
 
 def elementwise_grad(
@@ -113,6 +115,7 @@ def elementwise_grad(
     wrt: Wrt = _UNSET,
     *,
     argnums: Wrt = _UNSET,
+    argnum: Wrt = _UNSET,
     backend: str = "numpy",
 ) -> Gradient:
     """Return the gradient of the sum of a function's result.
@@ -125,7 +128,7 @@ def elementwise_grad(
     >>> elementwise_grad(np.sin)(np.array([0.0, np.pi]))
     array([ 1., -1.])
     """
-    request = _request("grad", wrt, argnums, has_aux=False)
+    request = _request("grad", (wrt, argnums, argnum), has_aux=False)
     return Gradient(_checked(function, backend), replace(request, summed=True))
 
 
@@ -149,7 +152,7 @@ def gradient(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tupl
     >>> gradient(lambda a, b: a * b, 2, 3)
     (3.0, 2.0)
     """
-    found = all_arguments("grad", plain(_checked(function)), args, kwargs)
+    found = of_arguments("grad", plain(_checked(function)), args, kwargs)
     if isinstance(found, Failure):
         raise found.error from None
     result: tuple[Any, ...]
@@ -168,7 +171,7 @@ def gradient(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tupl
 
 
 def pullback(
-    function: Callable[..., Any], /, *args: Any, **kwargs: Any
+    function: Callable[..., Any], /, *args: Any, wrt: Wrt | None = None, **kwargs: Any
 ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """Run a function and return its value with the map from its cotangent to the arguments'.
 
@@ -178,13 +181,15 @@ def pullback(
         A function with any numbers, arrays or structures of such as its result.
     *args, **kwargs
         Its arguments; those given by keyword are constants.
+    wrt : int, str or tuple of these, optional
+        The arguments to differentiate by; without it all positional ones.
 
     Returns
     -------
     y : object
         The value.
     back : callable
-        ``back(y_bar)`` is the tuple of cotangents of the positional arguments.  It may be called
+        ``back(y_bar)`` is the tuple of cotangents of these arguments.  It may be called
         any number of times.  The seed has the shape of `y`; one number stands for all entries.
 
     Raises
@@ -198,7 +203,7 @@ def pullback(
     >>> y, back(1), back(10)
     (6, (3.0, 2.0), (30.0, 20.0))
     """
-    found = all_arguments("pullback", plain(_checked(function)), args, kwargs)
+    found = of_arguments("pullback", plain(_checked(function)), args, kwargs, wrt)
     if isinstance(found, Failure):
         raise found.error from None
     with noted():
@@ -238,7 +243,7 @@ def inspect(function: Callable[..., Any], /, *args: Any, wrt: Wrt = 0, **kwargs:
     """
     if isinstance(function, Gradient):
         return function.inspect(*args, **kwargs)
-    return inspection(_checked(function), _request("grad", wrt, _UNSET, False), args, kwargs)
+    return inspection(_checked(function), _request("grad", (wrt,), False), args, kwargs)
 
 
 def stop_gradient(x: T) -> T:
@@ -256,7 +261,13 @@ def stop_gradient(x: T) -> T:
 def differentiate(function: Callable[..., Any], /) -> Differentiable: ...
 @overload
 def differentiate(
-    function: None = None, /, *, wrt: Wrt = ..., argnums: Wrt = ..., backend: str = ...
+    function: None = None,
+    /,
+    *,
+    wrt: Wrt = ...,
+    argnums: Wrt = ...,
+    argnum: Wrt = ...,
+    backend: str = ...,
 ) -> Callable[[Callable[..., Any]], Differentiable]: ...
 def differentiate(
     function: Callable[..., Any] | None = None,
@@ -264,6 +275,7 @@ def differentiate(
     *,
     wrt: Wrt = _UNSET,
     argnums: Wrt = _UNSET,
+    argnum: Wrt = _UNSET,
     backend: str = "numpy",
 ) -> Any:
     """Give a function its derivatives: a decorator, with or without options.
@@ -289,7 +301,7 @@ def differentiate(
     >>> f(2.0), f.grad(2.0)
     (8.0, 12.0)
     """
-    request = _request("grad", wrt, argnums, has_aux=False)
+    request = _request("grad", (wrt, argnums, argnum), has_aux=False)
     if function is not None:
         return Differentiable(plain(_checked(function, backend)), request)
     _checked(differentiate, backend)
@@ -297,23 +309,14 @@ def differentiate(
 
 
 # ------------------------------------------------------------------------------- arguments
-def _request(mode: Any, wrt: Any, argnums: Any, has_aux: bool) -> Request:
-    if wrt is not _UNSET and argnums is not _UNSET:
-        raise TypeError("wrt and argnums are two spellings of one argument: give only one of them")
-    given = argnums if wrt is _UNSET else wrt
-    if given is _UNSET:
-        given = 0
-    single = not isinstance(given, tuple | list)
-    entries = (given,) if single else tuple(given)
-    for entry in entries:
-        if isinstance(entry, bool) or not isinstance(entry, int | np.integer | str):
-            raise WrtError(
-                f"wrt={entry!r} is neither a position nor a name",
-                why="arguments are named by int or str.",
-                help="wrt=0, wrt='x' or wrt=(0, 'x')",
-            )
-    named = tuple(entry if isinstance(entry, str) else int(entry) for entry in entries)
-    return Request(mode, named, single, has_aux)
+def _request(mode: Any, spelled: tuple[Any, ...], has_aux: bool) -> Request:
+    """The request of one of `wrt`, `argnums` and `argnum`, or of the first argument."""
+    given = [wrt for wrt in spelled if wrt is not _UNSET] or [0]
+    if len(given) > 1:
+        raise TypeError(
+            "wrt, argnums and argnum are spellings of one argument: give only one of them"
+        )
+    return Request(mode, entries_of(given[0]), not isinstance(given[0], tuple | list), has_aux)
 
 
 def _checked(function: Any, backend: str = "numpy") -> Any:
@@ -332,9 +335,9 @@ def _checked(function: Any, backend: str = "numpy") -> Any:
 def _gradient_of_call(mode: Any, *, summed: bool = False) -> nested.Meaning:
     def meaning(s: Session, given: nested.Given) -> Box:
         wrt = given.known(s, "wrt", 1, _UNSET)
-        argnums = given.known(s, "argnums", 9, _UNSET)
+        others = [given.known(s, name, 9, _UNSET) for name in ("argnums", "argnum")]
         has_aux = bool(given.known(s, "has_aux", 9, False))
-        request = replace(_request(mode, wrt, argnums, has_aux), summed=summed)
+        request = replace(_request(mode, (wrt, *others), has_aux), summed=summed)
         return nested.gradient_function(s, request, given.function(s))
 
     return meaning

@@ -24,6 +24,7 @@ from srcad.request import (
     Mode,
     Parameter,
     Request,
+    entries_of,
     name_of,
     parameters_of,
     parameters_of_call,
@@ -82,9 +83,9 @@ class Gradient:
         """The dispatcher of a callable that has a rule and no signature."""
         function, request = self.function, self.request
 
-        def dispatch(*args: Any) -> Any:
-            parameters = parameters_of_call(len(args))
-            found = family_of(function, request, parameters).found(function, args)
+        def dispatch(*args: Any, **kwargs: Any) -> Any:
+            family = family_of(function, request, parameters_of_call(len(args), kwargs))
+            found = family.found(function, family.bound(function, args, kwargs))
             if isinstance(found, Failure):
                 raise found.error from None
             try:
@@ -195,7 +196,7 @@ class Gradient:
         return Inspection(product, self.function)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Family, Sequence[Any]]:
-        parameters = parameters_of(self.function) or parameters_of_call(len(args))
+        parameters = parameters_of(self.function) or parameters_of_call(len(args), kwargs)
         family = family_of(self.function, self.request, parameters)
         return family, family.bound(self.function, args, kwargs)
 
@@ -289,7 +290,7 @@ class Differentiable:
 
     def gradient(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return the gradients with respect to all positional arguments."""
-        found = all_arguments("grad", self.function, args, kwargs)
+        found = of_arguments("grad", self.function, args, kwargs)
         if isinstance(found, Failure):
             raise found.error from None
         result: tuple[Any, ...]
@@ -306,9 +307,11 @@ class Differentiable:
             result = call()
         return result
 
-    def pullback(self, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    def pullback(
+        self, *args: Any, wrt: Any = None, **kwargs: Any
+    ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
         """Return the value, and the function from its cotangent to those of the arguments."""
-        found = all_arguments("pullback", self.function, args, kwargs)
+        found = of_arguments("pullback", self.function, args, kwargs, wrt)
         if isinstance(found, Failure):
             raise found.error from None
         with noted():
@@ -354,12 +357,17 @@ def plain(function: Any) -> Any:
     return function.function if isinstance(function, Differentiable) else function
 
 
-def all_arguments(
-    mode: Mode, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+def of_arguments(
+    mode: Mode,
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    wrt: Any = None,
 ) -> Callable[..., Any] | Failure:
-    """The call of a derivative by all positional arguments, ready to be made."""
-    request = Request(mode, None, False, arity=len(args))
-    parameters = parameters_of(function) or parameters_of_call(len(args))
+    """The call of a derivative, ready to be made: by `wrt`, or all positional arguments."""
+    entries = None if wrt is None else entries_of(wrt)
+    request = Request(mode, entries, False, arity=len(args) if wrt is None else 0)
+    parameters = parameters_of(function) or parameters_of_call(len(args), kwargs)
     family = family_of(function, request, parameters)
     return family.found(function, family.bound(function, args, kwargs))
 

@@ -205,6 +205,23 @@ class NonScalarOutputError(SrcadError, TypeError):
     code = "SRCAD-301"
 
 
+def one_number(called: str, *, one_entry: bool) -> tuple[str, tuple[str, ...]]:
+    """Why an array is no result for a gradient, and what to do: it may have one entry."""
+    if one_entry:
+        return (
+            "an array of one entry is not a number here; autograd takes it for one.",
+            ("return its entry:  return y.item()", "or the sum over it:  return np.sum(y)"),
+        )
+    seeded = f"y, back = srcad.pullback({called}, ...);  back(y_bar)"
+    return (
+        "a gradient belongs to one number; several outputs have a jacobian.",
+        (
+            "reduce it to one number:  return np.sum(...)",
+            f"or seed the outputs yourself:  {seeded}",
+        ),
+    )
+
+
 class WrtError(SrcadError, ValueError):
     """A `wrt` that names no parameter, or only parameters through which nothing flows."""
 

@@ -16,10 +16,12 @@ from srcad.derivatives import derived, is_inert
 from srcad.frontend.boxes import (
     BoundBox,
     Box,
+    ListBox,
     Static,
     TupleBox,
     values_of,
 )
+from srcad.frontend.known import known
 from srcad.frontend.names import box_of_object
 from srcad.frontend.scope import Session
 from srcad.frontend.stops import constant_of
@@ -56,17 +58,9 @@ class Given:
         box = self.kwargs.get(name)
         if box is None:
             box = self.args[position] if position < len(self.args) else Static(default)
-        return _plain(s, box, name)
-
-
-def _plain(s: Session, box: Box, name: str) -> Any:
-    if isinstance(box, Static):
-        return box.value
-    if isinstance(box, TupleBox):
-        return tuple(_plain(s, item, name) for item in box.items)
-    return s.refuse(errors.UnsupportedSyntaxError, f"cannot choose {name!r} at run time",
-             why="which derivative is taken must be known before the call.",
-             help=("write it as a constant",))  # fmt: skip
+        if isinstance(box, ListBox):
+            box = TupleBox(box.items)
+        return known(s, box, f"{name!r} of a gradient")
 
 
 def transforms(

@@ -8,7 +8,8 @@ from collections.abc import Container
 import numpy as np
 
 from srcad import runtime
-from srcad.errors import NonScalarOutputError, UnsupportedTypeError
+from srcad.errors import NonScalarOutputError, UnsupportedTypeError, one_number
+from srcad.extents import is_one
 from srcad.identifiers import is_name
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, atom_type
@@ -36,7 +37,7 @@ def scalar_output(function: Function, *, has_aux: bool = False) -> Function:
     if is_scalar(type_):
         return function
     if not _may_be_scalar(type_):
-        raise not_scalar(function, describe_result(type_, y))
+        raise not_scalar(function, type_, y)
     builder.call(runtime.real_scalar, y, Const(function.name), effect=True, type=Opaque(type(None)))
     return _with(function, builder, result)
 
@@ -70,19 +71,19 @@ def describe_result(type_: Type, y: Atom) -> str:
     return "an object" if known is None else _ARTICLES.get(known, f"a {known.__name__}")
 
 
-def not_scalar(function: Function, result: str) -> NonScalarOutputError:
+def not_scalar(function: Function, type_: Type, y: Atom) -> NonScalarOutputError:
     """The refusal of a result that is not one real number."""
     name = function.name
     called = name if is_name(name) else "f"
+    shape = (type_.shape or ()) if isinstance(type_, Numeric) else ()
+    one_entry = bool(shape) and all(is_one(extent) for extent in shape)
+    why, remedies = one_number(called, one_entry=one_entry)
+    summed = f"or differentiate their sum:  srcad.elementwise_grad({called})"
     return NonScalarOutputError(
-        f"the gradient needs one real number, and {name!r} returns {result}",
+        f"the gradient needs one real number, and {name!r} returns {describe_result(type_, y)}",
         where=function.where,
-        why="a gradient belongs to one number; several outputs have a jacobian.",
-        help=(
-            "reduce it to one number:  return np.sum(...)",
-            f"or seed the outputs yourself:  y, back = srcad.pullback({called}, ...);  back(y_bar)",
-            f"or differentiate their sum:  srcad.elementwise_grad({called})",
-        ),
+        why=why,
+        help=remedies if one_entry else (*remedies, summed),
     )
 
 
@@ -139,7 +140,7 @@ def _total(function: Function, builder: Builder, y: Atom) -> Atom:
         return total
     if isinstance(type_, Numeric) and type_.kind not in "bc":
         return y if type_.shape == () else builder.call(np.sum, y)
-    raise not_scalar(function, describe_result(type_, y))
+    raise not_scalar(function, type_, y)
 
 
 def refuse_complex(function: Function, active: Container[Value]) -> None:

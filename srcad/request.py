@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Literal
 
-from srcad.errors import SourceUnavailableError
-from srcad.identifiers import is_name, plain, quoted
+import numpy as np
+
+from srcad.errors import SourceUnavailableError, WrtError
+from srcad.identifiers import is_name, plain, quoted, shown
 from srcad.records import dataclass, replace
 from srcad.wanted import VARIADIC, Place, Seeker, place_of_argument
 
@@ -85,6 +87,19 @@ class Request:
         seeker = Seeker(name_of(function), parameters, self.outward or parameters, given)
         found = (seeker.place(entry) for entry in self.wrt)
         return tuple(place for place in found if place is not None)
+
+
+def entries_of(wrt: Any) -> tuple[int | str, ...]:
+    """What the user gave as `wrt`: a position, a name, or several of these."""
+    entries = tuple(wrt) if isinstance(wrt, tuple | list) else (wrt,)
+    for entry in entries:
+        if isinstance(entry, bool) or not isinstance(entry, int | np.integer | str):
+            raise WrtError(
+                f"wrt={shown(entry)} is neither a position nor a name",
+                why="arguments are named by int or str.",
+                help="wrt=0, wrt='x' or wrt=(0, 'x')",
+            )
+    return tuple(entry if isinstance(entry, str) else int(entry) for entry in entries)
 
 
 # -------------------------------------------------------------------------------- callables
@@ -179,10 +194,13 @@ def _is_opaque(function: Any) -> bool:
     return anchor_of(function)[0] is function
 
 
-def parameters_of_call(count: int) -> tuple[Parameter, ...]:
-    """The parameters of a callable without a signature: one per positional argument."""
-    names = ("x",) if count == 1 else tuple(f"x{k}" for k in range(1, count + 1))
-    return tuple(Parameter(name, Parameter.POSITIONAL_ONLY) for name in names)
+def parameters_of_call(count: int, keywords: Iterable[str] = ()) -> tuple[Parameter, ...]:
+    """The parameters of a callable without a signature: one per argument of the call."""
+    named = [Parameter(k, Parameter.KEYWORD_ONLY) for k in keywords if is_name(k)]
+    taken = {p.name for p in named}
+    names = ["x"] if count == 1 else [f"x{k}" for k in range(1, count + 1)]
+    names = [f"{name}_" if name in taken else name for name in names]
+    return (*(Parameter(name, Parameter.POSITIONAL_ONLY) for name in names), *named)
 
 
 def anchor_of(function: Any) -> tuple[Any, tuple[Any, ...]]:

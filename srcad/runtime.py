@@ -11,7 +11,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from srcad.errors import MutationError, NonScalarOutputError, RuleError, UnsupportedTypeError
+from srcad.errors import (
+    MutationError,
+    NonScalarOutputError,
+    RuleError,
+    UnsupportedTypeError,
+    one_number,
+)
 from srcad.identifiers import dotted, label
 from srcad.types import ARRAY_CLASSES
 
@@ -245,14 +251,10 @@ def real_scalar(y: Any, name: str) -> None:
         kind = f"a {y.dtype}"
     else:
         return
+    one_entry = isinstance(y, np.ndarray) and y.size == 1 and y.ndim > 0
+    why, remedies = one_number(dotted(name), one_entry=one_entry)
     raise NonScalarOutputError(
-        f"the gradient needs one real number, and {name!r} returns {kind}",
-        why="a gradient belongs to one number; several outputs have a jacobian.",
-        help=(
-            "reduce it to one number:  return np.sum(...)",
-            "or seed the outputs yourself:  "
-            f"y, back = srcad.pullback({dotted(name)}, ...);  back(y_bar)",
-        ),
+        f"the gradient needs one real number, and {name!r} returns {kind}", why=why, help=remedies
     )
 
 
