@@ -253,6 +253,11 @@ class SourceChangedError(SourceUnavailableError):
     code = "SRCAD-402"
 
 
+# ----------------------------------------------------------------------------- warnings
+class NoDerivativeWarning(UserWarning):
+    """A gradient that is zero whatever the argument is: all that is made of it are steps."""
+
+
 # --------------------------------------------------------------------- 9xx: defects
 class InvalidIRError(SrcadError):
     """A defect of srcad, never of the user's program."""

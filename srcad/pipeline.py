@@ -42,6 +42,7 @@ from srcad.quiet import Quiet, with_quiet
 from srcad.records import replace
 from srcad.request import Parameter, Request, code_of, module_of, name_of, parameters_of
 from srcad.signature import describe, generic, is_in_c_order
+from srcad.steps import warn_of_steps
 from srcad.transforms.silent import is_repeatable, silenced, without_loud_lines
 from srcad.transforms.split import split
 from srcad.types import Facts, TupleOf, Type, array_type
@@ -136,6 +137,8 @@ def _compiled(
     made = with_zeros_for_stopped(made, lowered.function, wrt)
     if not request.lenient:
         refuse_inert(made, parameters, places, wrt, types)
+        if arguments:
+            warn_of_steps(function, lowered.function, made, parameters, wrt, request.has_aux)
     distinct = list(dict.fromkeys(places))
     odd = [p for p in distinct if not is_in_c_order(arguments.get(parameters[p.parameter].name))]
     made = with_layouts(with_parts(made, distinct, wrt), distinct, odd)

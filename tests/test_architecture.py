@@ -28,7 +28,7 @@ FLOORS = [
         "cache", "conditions", "derivatives", "dispatch", "finishing", "guesses", "inert", "kinds",
         "lowering", "nested",
         "notes", "outputs", "pipeline", "product", "quiet", "request", "seeds",
-        "shown",
+        "shown", "steps",
         "wanted",
     },
     {"inspection", "compiled"},

@@ -91,7 +91,7 @@ def _swept(
     has_aux: bool,
 ) -> _Swept:
     (y,) = function.block.results
-    wanted = _wanted(atom_type(y), has_aux=has_aux)
+    wanted = wanted_part(atom_type(y), has_aux=has_aux)
     params = [function.params[k] for k in wrt]
     varied = {p: candidates(p.type) for p in params}
     refuse_texts(function, varied, [wanted])
@@ -131,7 +131,8 @@ def simplified(derived: Function, sweep: Sweep) -> Function:
     return safe_division(simplify(dce(with_primal_calls(derived, sweep))))
 
 
-def _wanted(type_: Type, *, has_aux: bool) -> Activity:
+def wanted_part(type_: Type, *, has_aux: bool) -> Activity:
+    """Which parts of a result are differentiated: not what comes beside it."""
     tree = candidates(type_)
     if has_aux and isinstance(type_, TupleOf):
         return (part(tree, 0), *(False for _ in type_.items[1:]))
