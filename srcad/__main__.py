@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import importlib.util
+import math
 import os
 import platform
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +19,7 @@ import numpy as np
 import srcad
 from srcad import api, demo, rules
 from srcad.errors import SrcadError
+from srcad.inspection import Inspection
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="srcad", description="Differentiate plain NumPy Python.")
+    parser.add_argument("--version", action="version", version=f"srcad {srcad.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("demo", help="show, check and train a small network")
     command.add_argument("--seconds", type=float, default=3.0, help="how long to train")
@@ -44,6 +49,11 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=what)
         command.add_argument("function", help="module:function, or file.py:function")
         command.add_argument("--wrt", default="0", help="positions or names, separated by commas")
+        command.add_argument(
+            "--args",
+            metavar="ARGUMENTS",
+            help='arguments of a call, whose kinds and shapes decide the text: "np.ones(4), k=2"',
+        )
     commands.add_parser("info", help="print versions and the size of the rule table")
     return parser
 
@@ -53,7 +63,7 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    shown = api.inspect(_function(options.function), wrt=_wrt(options.wrt))
+    shown = _inspected(options)
     print(shown.primal_source.rstrip())
     print()
     print(shown.adjoint_source.rstrip())
@@ -61,11 +71,23 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _ssa(options: argparse.Namespace) -> int:
-    shown = api.inspect(_function(options.function), wrt=_wrt(options.wrt))
+    shown = _inspected(options)
     print(shown.ssa)
     print()
     print(shown.adjoint_ssa)
     return 0
+
+
+def _inspected(options: argparse.Namespace) -> Inspection:
+    """What the compiler makes of the function, for the arguments that are given."""
+    function, module = _function(options.function)
+    args, kwargs = _arguments(options.args or "", module)
+    try:
+        return api.inspect(function, *args, wrt=_wrt(options.wrt), **kwargs)
+    except SrcadError:
+        raise
+    except TypeError as error:  # no function, or no arguments of it
+        raise SystemExit(f"srcad: {error}") from None
 
 
 def _info(options: argparse.Namespace) -> int:
@@ -80,30 +102,66 @@ def _info(options: argparse.Namespace) -> int:
 _COMMANDS = {"demo": _demo, "show": _show, "ssa": _ssa, "info": _info}
 
 
-def _function(spelled: str) -> Any:
-    """Import what ``module:function`` names."""
+def _function(spelled: str) -> tuple[Any, Any]:
+    """What ``module:function`` names, and the module."""
     name, colon, path = spelled.rpartition(":")
     if not colon:
         raise SystemExit(f"srcad: write module:function, not {spelled!r}")
-    found: Any = _module(name)
+    module = found = _module(name)
     for part in path.split("."):
         if not hasattr(found, part):
-            raise SystemExit(f"srcad: {name} has no {path!r}")
+            raise SystemExit(f"srcad: {name} has no {path!r}{_meant(part, found)}")
         found = getattr(found, part)
-    return found
+    return found, module
+
+
+def _meant(name: str, holder: Any) -> str:
+    """Names that look like the one that is not there."""
+    close = difflib.get_close_matches(name, dir(holder), n=3)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 def _module(name: str) -> Any:
-    if not name.endswith(".py"):
-        sys.path.insert(0, os.getcwd())
-        return importlib.import_module(name)
-    spec = importlib.util.spec_from_file_location(os.path.basename(name)[:-3], name)
-    if spec is None or spec.loader is None or not os.path.exists(name):
+    is_file = name.endswith(".py")
+    if is_file and not os.path.exists(name):
         raise SystemExit(f"srcad: there is no file {name!r}")
+    sys.path.insert(0, os.path.dirname(os.path.abspath(name)) if is_file else os.getcwd())
+    try:
+        return _loaded(name) if is_file else importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            raise SystemExit(f"srcad: there is no module {name!r} here or installed") from None
+        raise SystemExit(_failed(f"importing {name!r}", error)) from None
+    except Exception as error:  # the module is the user's, and may raise anything
+        raise SystemExit(_failed(f"importing {name!r}", error)) from None
+
+
+def _loaded(file: str) -> Any:
+    spec = importlib.util.spec_from_file_location(os.path.basename(file)[:-3], file)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _arguments(spelled: str, module: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments that are written out, read with the names of the module."""
+    space = {"np": np, "numpy": np, "math": math, **vars(module)}
+    space["__call__"] = lambda *args, **kwargs: (args, kwargs)
+    try:
+        found: tuple[tuple[Any, ...], dict[str, Any]] = eval(f"__call__({spelled}\n)", space)
+    except Exception as error:  # what is written there may raise anything
+        raise SystemExit(_failed(f"reading --args {spelled!r}", error)) from None
+    return found
+
+
+def _failed(what: str, error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = [f for f in frames if not f.filename.startswith("<") and f.filename != __file__]
+    place = f"  ({where[-1].filename}:{where[-1].lineno})" if where else ""
+    return f"srcad: {what} failed: {type(error).__name__}: {error}{place}"
 
 
 def _wrt(spelled: str) -> tuple[int | str, ...]:
