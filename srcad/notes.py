@@ -28,7 +28,7 @@ def register(function: FunctionType, line_map: Mapping[int, Location]) -> None:
 def add_note(error: BaseException) -> None:
     """Add the user's file and line to an error that passed through generated code."""
     where = origin(error)
-    if where is None:
+    if where is None or not where.file:
         return
     text = linecache.getline(where.file, where.line).strip()
     function = f" in {where.function!r}" if where.function else ""

@@ -162,7 +162,12 @@ def test_several_cotangents_may_stand_in_a_list():
 
 @pytest.mark.parametrize(
     "partial",
-    [lambda x: [2 * x], lambda x: "2x", lambda x: np.ones(2), lambda x: np.ones((3, 3))],
+    [
+        lambda x: [2 * x],
+        lambda x: "2x",
+        lambda x: np.ones(2),
+        lambda x: np.ones((3, 3)),
+    ],
 )
 def test_a_partial_derivative_that_does_not_fit_the_result_is_refused(partial):
     rules.derivative(square)(partial)

@@ -67,6 +67,25 @@ def with_a_handler(x):
     return np.sum(y)
 
 
+def with_a_default(x, p=0.5, *, scale=2.0):
+    return scale * np.sum(x**p)
+
+
+class Scaled:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def loss(self, x):
+        return self.scale * np.sum(np.sqrt(x))
+
+
+def scaled_by(scale):
+    def loss(x):
+        return scale * np.sum(np.sqrt(x))
+
+    return loss
+
+
 SILENT = {
     "sqrt": (lambda x: np.sum(np.sqrt(x)), X),
     "cbrt": (lambda x: np.sum(np.cbrt(x)), X),
@@ -84,6 +103,10 @@ SILENT = {
     "a recursion": (lambda x: recursive(x), X),
     "written into": (written, X),
     "its own errstate": (under_its_own_errstate, X),
+    "no text": (np.sqrt, np.float64(0.0)),
+    "a default and a keyword": (with_a_default, X),
+    "a method": (Scaled(2.0).loss, X),
+    "a closure": (scaled_by(2.0), X),
     "a handler": (with_a_handler, X),
     "a derivative": (lambda x: np.sum(srcad.grad(lambda z: np.sum(np.sqrt(z)))(x)), X + 0.25),
 }

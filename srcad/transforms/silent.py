@@ -30,6 +30,7 @@ from srcad.types import Opaque
 
 _Change = Callable[[Op, Location | None], Op]
 
+_NOWHERE = Location("", 0)  # of a call of a function that has a rule and no text
 _SILENCE = (("all", "ignore"),)
 _SOFT = ("ignore", "warn")
 _OURS = frozenset({runtime.real_scalar, runtime.separate, primitives.raise_})
@@ -43,9 +44,9 @@ def silenced(function: Function) -> Function:
     """
 
     def silent(op: Op, where: Location | None) -> Op:
-        here = op.where or where
         if op.half != "primal":
-            return op if here is None else replace(op, where=replace(here, errstate=_SILENCE))
+            here = op.where or where or _NOWHERE
+            return replace(op, where=replace(here, errstate=_SILENCE))
         return replace(op, effect=True) if isinstance(op, Call) and _may_speak(op) else op
 
     return replace(function, block=_block(function.block, function.where, silent))
