@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from _thread import RLock
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,6 +19,7 @@ from typing import Any
 from srcad.collecting import COMPILING, without_collections
 from srcad.dispatch import Bind, Failure, Pattern, binder, default_now
 from srcad.errors import SrcadError
+from srcad.locks import lock
 from srcad.notes import add_note, noted
 from srcad.paths import read
 from srcad.quiet import FLOATING, again, form_now, quiet_of, raises_now
@@ -288,7 +288,7 @@ def _omitted(function: Any, parameter: Parameter) -> Any:
 class Record:
     """Everything that was compiled for one code object."""
 
-    lock: Any = field(default_factory=RLock)
+    lock: Any = field(default_factory=lock)
     families: dict[Any, Family] = field(default_factory=dict)
     _recent: dict[Any, Family] = field(default_factory=dict)
 
@@ -318,7 +318,7 @@ class Record:
 
 
 _RECORDS: OrderedDict[int, tuple[Callable[[], Any], Record]] = OrderedDict()
-_LOCK = RLock()
+_LOCK = lock(1)
 
 
 def record_of(function: Any) -> tuple[Record, Any]:

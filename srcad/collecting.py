@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
-from _thread import RLock
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-COMPILING = RLock()  # the compiler itself is used by one thread at a time
+from srcad.locks import lock
+
+COMPILING = lock(0)  # the compiler itself is used by one thread at a time
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 from srcad.errors import SourceUnavailableError, UndefinedNameError
@@ -12,7 +11,7 @@ from srcad.frontend.source import definition
 from srcad.ir.core import Call, Const, Display, Function, Location, Value, walk
 from srcad.ir.text import Printer, target_name, text
 from srcad.product import Product
-from srcad.records import dataclass
+from srcad.records import dataclass, once
 
 
 @dataclass(frozen=True)
@@ -75,12 +74,12 @@ class Inspection:
         """The generated adjoint half."""
         return self._product.adjoint_text
 
-    @cached_property
+    @once
     def ssa(self) -> str:
         """The function, one op per line."""
         return _text(self._product.lowered, self._product)
 
-    @cached_property
+    @once
     def adjoint_ssa(self) -> str:
         """The adjoint, one op per line."""
         return _text(self._product.adjoint, self._product)

@@ -22,7 +22,6 @@ import ast
 import linecache
 import weakref
 import zlib
-from _thread import RLock
 from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
@@ -38,6 +37,7 @@ from srcad.backends.weak import moving_copies, weakly_read
 from srcad.backends.writer import Writer
 from srcad.identifiers import printable
 from srcad.ir.core import Call, Function, Location, Routine, Value, walk
+from srcad.locks import lock
 from srcad.records import dataclass
 
 _ROUNDS = 3
@@ -212,7 +212,7 @@ def _line_map(
 
 # ------------------------------------------------------------------------------------- load
 # Reentrant: a function may die, and be released, while another one is registered.
-_lock = RLock()
+_lock = lock(3)
 _users: dict[str, int] = {}
 _unused: set[str] = set()  # texts of functions that died since the last one was registered
 

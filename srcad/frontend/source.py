@@ -14,7 +14,6 @@ import linecache
 import os
 import warnings
 import weakref
-from _thread import RLock
 from collections.abc import Callable, Sequence
 from functools import cache
 from types import CodeType, FunctionType, ModuleType
@@ -33,13 +32,14 @@ from srcad.frontend.texts import (
 )
 from srcad.identifiers import dotted, plain, printable, quoted
 from srcad.ir.core import Location
+from srcad.locks import lock
 from srcad.records import dataclass
 
 _FUTURE = 0
 for _feature in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _feature).compiler_flag
 
-_LOCK = RLock()
+_LOCK = lock(2)
 _KNOWN: dict[int, tuple[weakref.ref[CodeType], Source]] = {}
 _TEXTS: dict[str, Text] = {}
 _MOST_TEXTS = 128

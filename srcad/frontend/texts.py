@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from types import CodeType
 from typing import Any
 
 from srcad.frontend.codes import nested_codes
-from srcad.records import dataclass
+from srcad.records import dataclass, once
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -96,12 +95,12 @@ class Text:
         self.lines = lines
         self._codes: dict[Any, list[CodeType]] = {}
 
-    @cached_property
+    @once
     def tree(self) -> ast.Module:
         """The tree of the whole file; empty if the file is no Python (any more)."""
         return parse("".join(self.lines)) or ast.Module(body=[], type_ignores=[])
 
-    @cached_property
+    @once
     def candidates(self) -> list[Candidate]:
         """Every function and lambda in the file."""
         return [c for k, node in enumerate(self.tree.body) for c in _definitions(node, k)]
@@ -129,7 +128,7 @@ class Text:
             self._codes[key] = [] if module is None else list(nested_codes(module))
         return self._codes[key]
 
-    @cached_property
+    @once
     def imports(self) -> list[str]:
         """The names that the module's own imports bind.
 

@@ -27,7 +27,6 @@ from __future__ import annotations
 import importlib
 import sys
 import types
-from _thread import allocate_lock
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -35,6 +34,7 @@ import numpy as np
 
 from srcad.errors import RuleError
 from srcad.identifiers import label, module_of, printable
+from srcad.locks import lock
 from srcad.records import replace
 from srcad.rules.formulas import Place, check_arity
 from srcad.rules.row import NO_PARTIAL, Kind, NoPartial, Rule
@@ -58,7 +58,7 @@ _LIBRARIES = frozenset({"builtins", "math", "numpy", "_operator", "srcad"})
 _read: set[str] = set()
 _table: dict[Any, Rule] = {}
 _static: set[Callable[..., Any]] = set()
-_lock = allocate_lock()
+_lock = lock(4)
 _version = 0
 
 

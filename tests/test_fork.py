@@ -1,0 +1,118 @@
+"""A child process that is forked while another thread compiles has compilers of its own."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from srcad import grad, locks, pipeline
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # that there are threads is the point
+]
+
+
+def square(x):
+    return x * x
+
+
+def cube(x):
+    return x * x * x
+
+
+def fifth(x):
+    return x * x * x * x * x
+
+
+def fourth(x):
+    return square(square(x))
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """A compiler that takes its time, and tells when it has begun."""
+    begun, compile_entry = threading.Event(), pipeline.compile_entry
+
+    def slowly(*args):
+        begun.set()
+        time.sleep(0.2)
+        return compile_entry(*args)
+
+    monkeypatch.setattr(pipeline, "compile_entry", slowly)
+    return begun
+
+
+LIMIT = sys.getrecursionlimit()
+
+
+def forked(check):
+    """Whether a check holds in a child process, with nothing left as the compiler had it."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        held = check() and sys.getrecursionlimit() == LIMIT and gc.isenabled()
+        os._exit(0 if held else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def meanwhile(begun, *functions):
+    threads = [threading.Thread(target=grad(f), args=(3.0,)) for f in functions]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(5)
+    return threads
+
+
+def test_a_child_compiles_what_its_parent_was_compiling(slow):
+    threads = meanwhile(slow, square, square)
+
+    assert forked(lambda: grad(square)(3.0) == 6.0)
+    for thread in threads:
+        thread.join()
+
+
+def test_a_child_compiles_something_else(slow):
+    threads = meanwhile(slow, cube)
+
+    assert forked(lambda: grad(fourth)(2.0) == 32.0)
+    for thread in threads:
+        thread.join()
+
+
+def test_a_fork_does_not_wait_forever(slow, monkeypatch):
+    monkeypatch.setattr(locks, "PATIENCE", 0.01)
+    threads = meanwhile(slow, fifth, fifth)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os._exit(0 if (grad(fifth)(2.0), grad(fourth)(2.0)) == (80.0, 32.0) else 1)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    for thread in threads:
+        thread.join()
+
+
+def test_the_parent_compiles_after_a_fork_and_so_does_a_child_of_a_child(slow):
+    assert forked(lambda: forked(lambda: grad(fourth)(2.0) == 32.0))
+    assert grad(cube)(2.0) == 12.0
+
+
+def test_threads_may_fork_at_the_same_time(slow):
+    held = []
+    threads = [
+        threading.Thread(target=lambda: held.append(forked(lambda: grad(cube)(2.0) == 12.0)))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    assert grad(square)(3.0) == 6.0
+    for thread in threads:
+        thread.join()
+    assert held == [True] * 3
