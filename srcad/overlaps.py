@@ -168,7 +168,9 @@ def _bytes(base: int, array: np.ndarray) -> np.ndarray:
         shape = [1] * array.ndim
         shape[axis] = length
         place = place + np.reshape(np.arange(length) * stride, shape)
-    return place
+    laid_out = np.empty_like(array, dtype=place.dtype, subok=False)
+    laid_out[...] = place  # what is gathered from these places lies in memory as they do
+    return laid_out
 
 
 def places(*arrays: np.ndarray) -> tuple[Any, ...]:
