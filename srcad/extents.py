@@ -191,6 +191,13 @@ def same(a: Extent, b: Extent) -> bool | None:
     return True
 
 
+def differ(a: Extent, b: Extent) -> bool:
+    """Whether two extents are not equal in the example, or never are."""
+    difference = resolved(a - b)
+    values = _examples(difference)
+    return values is not None and any(values)
+
+
 def settled(a: Extent, b: Extent) -> bool | None:
     """Whether two extents are equal, where the example also decides that they differ."""
     found = same(a, b)

@@ -26,6 +26,9 @@ from srcad.extents import (
     constant_extent as constant_extent,
 )
 from srcad.extents import (
+    differ as differ,
+)
+from srcad.extents import (
     fresh_extent as fresh_extent,
 )
 from srcad.extents import (

@@ -257,3 +257,35 @@ def test_overlapping_arguments_that_are_read_only_are_not_written_into():
     view.flags.writeable = False
     with pytest.raises(MutationError, match="shares memory"):
         srcad.grad(f)(view, base)
+
+
+def rows_added(x, y):
+    y += 0.25
+    return np.sum(np.sum(x, axis=0) ** 2)
+
+
+def columns_flattened(x, y):
+    y[..., 0] *= 1.5
+    return np.sum(x.T.ravel()) + np.mean(y)
+
+
+ORDERS = {
+    "rows first": (0, 1, 2),
+    "columns first": (2, 1, 0),
+    "planes between": (1, 0, 2),
+    "turned": (1, 2, 0),
+}
+
+
+@pytest.mark.parametrize("axes", ORDERS.values(), ids=ORDERS)
+@pytest.mark.parametrize("f", [rows_added, columns_flattened])
+def test_what_shares_memory_is_added_up_in_the_order_of_the_plain_call(f, axes):
+    """The copy that both are read from lay in C order, and the sum differed in the last digit."""
+    entries = np.random.default_rng(0).standard_normal((13, 11, 17))
+
+    def made():
+        base = np.ascontiguousarray(entries)
+        x = base.copy().transpose(axes)
+        return x, x[::-1]
+
+    assert srcad.value_and_grad(f)(*made())[0] == f(*made())

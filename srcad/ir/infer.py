@@ -70,6 +70,7 @@ from srcad.types import (
     freshened,
     int_type,
     join,
+    same,
 )
 
 ELEMENTWISE_OPERATORS = frozenset(
@@ -253,6 +254,7 @@ def _matmul_type(args: tuple[Arg, ...]) -> Type | None:
     if not isinstance(a, Numeric) or not isinstance(b, Numeric) or not a.shape or not b.shape:
         return None
     left, right = a.shape, b.shape
+    same(left[-1], right[-2] if len(right) > 1 else right[0])
     batch = broadcast([left[:-2], right[:-2]])
     assert batch is not None
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()

@@ -32,6 +32,7 @@ from srcad.types import (
     fresh_extent,
     int_type,
     resolved,
+    same,
 )
 
 Kwargs = tuple[tuple[str, Arg], ...]
@@ -260,6 +261,7 @@ def _multiplied(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     if len(args) != 2 or len(dtypes) != 2 or kwargs:
         return None
     left, right = (t.shape or () for t in arrays)
+    same(left[-1], right[-2] if len(right) > 1 else right[0])
     shape = (*left[:-1], *right[:-2], *(right[-1:] if len(right) > 1 else ()))
     return Numeric(np.result_type(*dtypes), shape, "array" if shape else "numpy")
 
@@ -279,6 +281,8 @@ def _summed(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
         for letter, length in zip(letters, array.shape, strict=True):
             if letter not in lengths or resolved(lengths[letter]) == _ONE:
                 lengths[letter] = length
+            elif resolved(length) != _ONE:
+                same(lengths[letter], length)
     if len(inputs.split(",")) != len(arrays) or not set(output) <= set(lengths):
         return None
     if not arrow:

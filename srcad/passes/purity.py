@@ -11,8 +11,9 @@ import numpy as np
 from srcad import runtime
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Const, Display, Routine
+from srcad.ir.misfits import misfit
 from srcad.rules.registry import lookup
-from srcad.types import Numeric, TupleOf
+from srcad.types import Numeric, TupleOf, resolved
 
 _PURE: frozenset[Any] = frozenset(
     getattr(primitives, name)
@@ -31,6 +32,11 @@ _FRESH: frozenset[Any] = frozenset(
         primitives.append, primitives.updated, primitives.add_at, primitives.add_at_repeated,
         primitives.replaced, primitives.extended, primitives.inserted, primitives.without,
     }
+)  # fmt: skip
+# What has no value for no entries.
+_OF_ONE_OR_MORE: frozenset[Any] = frozenset(
+    {np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.max, np.min, np.amax, np.amin, np.nanmax,
+     np.nanmin, np.ptp}
 )  # fmt: skip
 _DIVISIONS = frozenset({operator.truediv, operator.floordiv, operator.mod})
 
@@ -71,7 +77,20 @@ def may_raise(op: Call) -> bool:
         return True
     if is_in(target, _DIVISIONS):
         return _divides_python(op)
-    return lookup(target) is None
+    if is_in(target, _OF_ONE_OR_MORE):
+        return not _has_entries(op)
+    return misfit(op) or lookup(target) is None
+
+
+def _has_entries(op: Call) -> bool:
+    """Whether what is looked through has an entry, or the call says what is found in nothing."""
+    if any(name == "initial" for name, _ in op.kwargs):
+        return True
+    type_ = getattr(op.args[0], "type", None) if op.args else None
+    if not isinstance(type_, Numeric) or type_.shape is None:
+        return False
+    lengths = map(resolved, type_.shape)
+    return all(not length.terms and length.constant > 0 for length in lengths)
 
 
 def fails_for_values(op: Call) -> bool:

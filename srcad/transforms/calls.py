@@ -224,6 +224,8 @@ def unbroadcast(scope: Scope, op: Call, bar: Atom, arg: Value) -> Atom:
         return _at_run_time(scope, op, bar, arg)
     if wide.shape is None or narrow.shape is None:
         return _at_run_time(scope, op, bar, arg)
+    if len(narrow.shape) > len(wide.shape):  # the plain call raises: ``math.log`` of an array
+        return bar
     extra = len(wide.shape) - len(narrow.shape)
     kept: list[int] = []
     for k, (m, n) in enumerate(zip(wide.shape[extra:], narrow.shape, strict=True)):

@@ -1,0 +1,94 @@
+"""What the plain call raises for its arguments, the gradient raises, whatever it needs of it."""
+
+import math
+
+import numpy as np
+import pytest
+
+import srcad
+from tests.language import assert_program
+
+A2, A3 = np.ones(2), np.ones(3)
+
+
+def added_to_a_place(x):
+    return np.sum(x) + np.argmax(x)
+
+
+def looked_for_in_vain(x):
+    np.argmin(x)
+    return np.sum(x)
+
+
+def largest_that_is_not_used(x):
+    m = np.max(x)
+    return np.sum(x) if x.size == 0 else m
+
+
+def shifted_by_a_constant(x):
+    return np.sum(x) + srcad.stop_gradient(np.min(x))
+
+
+def spread_along_an_axis(x):
+    return np.sum(x) + np.sum(np.argmax(x[None], axis=-1))
+
+
+OF_NOTHING = [
+    added_to_a_place,
+    looked_for_in_vain,
+    largest_that_is_not_used,
+    shifted_by_a_constant,
+    spread_along_an_axis,
+    lambda x: (np.ptp(x), np.sum(x))[1],
+    lambda x: np.sum(x) + np.nanargmax(x),
+]
+
+
+@pytest.mark.parametrize("f", OF_NOTHING)
+@pytest.mark.parametrize("transform", [srcad.grad, srcad.value_and_grad])
+def test_nothing_has_no_largest_entry(f, transform):
+    """The place of the largest entry has no derivative: nobody looked for it."""
+    with pytest.raises(ValueError, match=r"empty sequence|zero-size array"):
+        transform(f)(np.zeros(0))
+
+
+def test_what_is_found_in_nothing_may_be_said():
+    assert srcad.grad(lambda x: np.sum(x) + np.max(x, initial=0.0))(np.zeros(0)).shape == (0,)
+
+
+def test_a_place_is_looked_for_where_there_are_entries():
+    assert_program(added_to_a_place, np.array([0.3, 0.9, 0.1]))
+
+
+PRODUCTS = [
+    lambda x, w: x @ w,
+    lambda x, w: np.dot(x, w),
+    lambda x, w: np.einsum("i,i", x, w),
+    lambda x, w: np.einsum("i,j,i->", x, x, w),
+    lambda x, w: np.sum(np.outer(x, x) @ w),
+    lambda x, w: np.inner(x, w),
+    lambda x, w: (x + w, np.sum(x))[1],
+    lambda x, w: np.sum(x * w),
+]
+
+
+@pytest.mark.parametrize("f", PRODUCTS)
+def test_lengths_that_do_not_fit(f):
+    """The gradient was computed from the other operand alone, with its length."""
+    gradient = srcad.grad(f)
+
+    for _ in range(2):
+        assert gradient(A2, 2.0 * A2).shape == (2,)
+        with pytest.raises(ValueError):  # noqa: PT011 - what NumPy says differs
+            gradient(A2, A3)
+
+
+def test_an_axis_of_one_entry_fits_every_length():
+    assert_program(lambda x, w: np.sum((x + w) ** 2), np.ones((2, 1)), A3)
+
+
+@pytest.mark.parametrize("f", [lambda x: math.log(x), lambda x: 2.0 * math.sqrt(x)])
+def test_a_function_of_numbers_takes_no_array(f):
+    """It was an internal error of the reverse half."""
+    with pytest.raises(TypeError):
+        srcad.grad(f)(A3)
