@@ -224,6 +224,10 @@ class Conditions:
             case _:
                 self.add(self._presence(first, kind, expected))
 
+    def _text(self, key: Any) -> str:
+        """A key of a dict."""
+        return quoted(key) if isinstance(key, str) else self.constant(key)
+
     def _identities(self, objects: tuple[str, ...], kind: str) -> str:
         """Whether some objects still are one, or all different ones."""
         found = ", ".join(f"{self.constant(id)}({one})" for one in objects)
@@ -236,8 +240,10 @@ class Conditions:
                 return f"{self.constant(hasattr)}({first}, {quoted(expected)})"
             case "lacks":
                 return f"not {self.constant(hasattr)}({first}, {quoted(expected)})"
+            case "set":
+                return f"{self._text(expected)} in {first}"
             case "unset":
-                return f"{quoted(expected)} not in {first}"
+                return f"{self._text(expected)} not in {first}"
             case "empty":
                 return f"not {self.constant(is_filled)}({first})"
         raise KeyError(kind)

@@ -13,6 +13,7 @@ import operator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import errors
+from srcad.frontend import elsewhere
 from srcad.frontend.boxes import (
     Box,
     FunctionBox,
@@ -27,6 +28,7 @@ from srcad.frontend.boxes import (
     mapped,
     mutable_parts,
 )
+from srcad.frontend.elsewhere import is_argument
 from srcad.frontend.owners import refuse_kept
 from srcad.frontend.storage import note_version
 from srcad.ir import primitives
@@ -219,11 +221,14 @@ def write(
     """
     if resizes:
         s.objects.resized.append(old)
-    _check_owner(s, old)
+    check_owner(s, old)
     _refuse_hidden(s, old)
     element = element_of(s, old)
     place = None if element is None or element.inner else _place(s, element)
+    first = dict(s.frames[0].env) if s.outside.written else {}
     held = s.replace_everywhere(old, new)
+    if first:
+        elsewhere.changed(s, first, lambda _: False)
     if element is not None and element.inner:
         _keep_inner(s, element, new, held)
     if isinstance(old, Value) and isinstance(new, Value):
@@ -372,13 +377,14 @@ def _apart(a: Box | None, b: Box) -> bool:
     return bool(a.value != b.value and (a.value < 0) == (b.value < 0))
 
 
-def _check_owner(s: Session, box: Box) -> None:
+def check_owner(s: Session, box: Box) -> None:
     """Refuse to write into a container of the surroundings: it would change with every call."""
     if box in s.inactive.kept:
         refuse_kept(s)
     source = box if isinstance(box, Value) else getattr(box, "source", None)
     path = s.paths.get(source) if source is not None else None
-    if path is not None and path[0][0] != "param":
+    if path is not None and not is_argument(s, path):
+        elsewhere.hold(s, path)
         s.refuse(
             errors.MutationError,
             "cannot write into an object from outside the function",

@@ -11,6 +11,7 @@ import operator
 from typing import Any, NoReturn
 
 from srcad import errors
+from srcad.frontend import holders
 from srcad.frontend.aliases import write
 from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import (
@@ -26,6 +27,7 @@ from srcad.frontend.choices import choose
 from srcad.frontend.containers import extend, is_container, is_list, set_item, update
 from srcad.frontend.fields import has_attributes, set_attribute
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
+from srcad.frontend.holding import Holder
 from srcad.frontend.indexing import getitem
 from srcad.frontend.known import spread
 from srcad.frontend.meanings import Special, meaning
@@ -252,7 +254,9 @@ def _augmented_item(s: Session, target: ast.Subscript, operation: Any, node: ast
 
 def augment(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
     """``old op= value``: what the target is bound to; None where `old` was written into."""
-    if isinstance(old, DictBox) and operation is operator.or_:
+    if isinstance(old, Holder):
+        holders.augment(s, old, operation, value)
+    elif isinstance(old, DictBox) and operation is operator.or_:
         update(s, old, (value,), {})
     elif is_list(old) and operation is operator.add:
         extend(s, old, value)

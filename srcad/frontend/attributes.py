@@ -31,6 +31,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.choices import by_case
 from srcad.frontend.fields import class_path, set_field, written_attribute
+from srcad.frontend.holding import Holder
 from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_plain_class
 from srcad.frontend.noting import flat
@@ -72,7 +73,7 @@ def attribute(s: Session, box: Box, name: str) -> Box:
             return _of_sequence(s, box, name)
         case Value():
             return _of_value(s, box, name)
-        case BoundBox():
+        case BoundBox() | Holder():
             return MethodBox(box, name)
         case Choice():
             return by_case(s, box, lambda part: attribute(s, part, name))

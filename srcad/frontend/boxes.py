@@ -12,6 +12,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from srcad.frontend.holding import Holder
 from srcad.ir.core import Location, Value
 from srcad.records import dataclass, field, replace
 from srcad.types import ListOf
@@ -235,6 +236,7 @@ Box = (
     | PlacesBox
     | RecordBox
     | SliceBox
+    | Holder
     | FunctionBox
     | MethodBox
     | BoundBox

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from srcad import errors
-from srcad.frontend import getters
+from srcad.frontend import getters, holders
 from srcad.frontend.attributes import attribute
 from srcad.frontend.boxes import (
     BoundBox,
@@ -53,6 +53,7 @@ from srcad.frontend.functions import (
 )
 from srcad.frontend.generators import made
 from srcad.frontend.genexps import parts_in_order
+from srcad.frontend.holding import Holder
 from srcad.frontend.inactive import (
     MOVING,
     call_method_of,
@@ -365,6 +366,8 @@ def invoke_method(
         inner = attribute(s, receiver.function, name) if isinstance(receiver, BoundBox) else None
         if inner is not None:
             return invoke(s, inner, args, kwargs)
+    if isinstance(receiver, Holder):
+        return holders.called(s, receiver, name, args, kwargs)
     found = methods.called(s, receiver, name, args, kwargs)
     if found is not None:
         return found

@@ -12,6 +12,8 @@ from typing import Any
 
 from srcad import errors
 from srcad.frontend.boxes import Box, FunctionBox, Unbound
+from srcad.frontend.holders import snapshot
+from srcad.frontend.holding import Holder
 from srcad.frontend.names import lookup
 from srcad.frontend.scope import Frame, Session
 from srcad.frontend.surroundings import around
@@ -19,6 +21,11 @@ from srcad.frontend.syntax import bound_names, read_counts
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import Opaque
+
+
+def held_value(s: Session, box: Any) -> Value:
+    """A local function, or what a dict or list outside holds now, as a value."""
+    return snapshot(s, box) if isinstance(box, Holder) else runtime_function(s, box)
 
 
 def runtime_function(s: Session, box: FunctionBox) -> Value:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from srcad.frontend import prelude
-from srcad.frontend.aliases import detach, held_by, placed, repeat, write
+from srcad.frontend import holders, prelude
+from srcad.frontend.aliases import check_owner, detach, held_by, placed, repeat, write
 from srcad.frontend.boxes import (
     Box,
     DictBox,
@@ -23,6 +23,7 @@ from srcad.frontend.boxes import (
     TupleBox,
     is_mutable,
 )
+from srcad.frontend.holding import Holder
 from srcad.frontend.indexing import getitem
 from srcad.frontend.keyed import invoked, key_of
 from srcad.frontend.known import (
@@ -160,6 +161,9 @@ def delete_item(s: Session, box: Box, index: Box) -> None:
     if isinstance(box, RecordBox):
         special(s, box, "__delitem__", index)
         return
+    if isinstance(box, Holder):
+        holders.delete_item(s, box, index)
+        return
     if isinstance(box, DictBox):
         key = key_of(s, index)
         if key is None:
@@ -181,7 +185,7 @@ def delete_item(s: Session, box: Box, index: Box) -> None:
 def is_container(box: Box) -> bool:
     """Whether a box is a list, a dict, or an object that stores items in a way of its own."""
     own = isinstance(box, RecordBox) and hasattr(box.cls, "__setitem__")
-    return own or isinstance(box, DictBox) or is_list(box)
+    return own or isinstance(box, Holder | DictBox) or is_list(box)
 
 
 def set_item(s: Session, box: Box, index: Box, value: Box) -> None:
@@ -189,7 +193,11 @@ def set_item(s: Session, box: Box, index: Box, value: Box) -> None:
     if isinstance(box, RecordBox):
         special(s, box, "__setitem__", index, value)
         return
+    if isinstance(box, Holder):
+        holders.set_item(s, box, index, value)
+        return
     if isinstance(box, DictBox):
+        check_owner(s, box)
         key = key_of(s, index)
         if key is None:
             invoked(s, box, "__setitem__", (index, value), {})

@@ -13,16 +13,18 @@ the function is read once more (`Again`), with what the place holds first known 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.boxes import UNBOUND, Box, Path, Stale, Static, Unbound, values_of
+from srcad.frontend.boxes import UNBOUND, Box, Path, Stale, Static, Unbound, is_mutable, values_of
 from srcad.frontend.frames import Env, Frame
+from srcad.frontend.real import mirror, real
 from srcad.ir.core import Atom, Const, Value
 from srcad.ir.memory import has_storage
-from srcad.records import dataclass, field
-from srcad.types import Opaque
+from srcad.paths import read, spelled
+from srcad.records import dataclass, field, is_record, record_fields
+from srcad.types import ListOf, Opaque, TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session
@@ -62,12 +64,14 @@ class Place:
 class Outside:
     """The places that a function reads and writes.
 
-    `first` are those whose first content is read when the call starts; it outlives a reading.
+    `holders` are the dicts, lists and data classes, by identity, that are not taken apart; `first`
+    are the places whose first content is read when the call starts: both outlive a reading.
     `seen` are all that were read or written, by the paths that lead there; `written` are the names
     of those written, `arrays` the names of those that were given an array; `given` are arrays that
     were handed out for good.
     """
 
+    holders: dict[int, Any] = field(default_factory=dict)
     first: dict[Key, Place] = field(default_factory=dict)
     seen: dict[Key, dict[Path, Place]] = field(default_factory=dict)
     written: dict[Key, str] = field(default_factory=dict)
@@ -78,7 +82,7 @@ class Outside:
 
     def next(self) -> Outside:
         """For a further reading."""
-        return Outside(self.first)
+        return Outside(self.holders, self.first)
 
 
 def surroundings(s: Session) -> Frame:
@@ -138,13 +142,16 @@ def begin(s: Session, place: Place, box: Box) -> None:
     s.frames[0].env[_name(s, place)] = box
 
 
-def put(s: Session, place: Place, box: Box) -> None:
+def put(s: Session, place: Place, box: Box, *, appended: bool = False) -> None:
     """Write a place: now, in the order of what the function does."""
     outside = s.outside
     outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
     outside.count += 1
-    _emit(s, place, box)
     name = _name(s, place)
+    if appended:
+        s.emit(list.append, handle(s, place), real(s, name, box), effect=True, type=NOTHING)
+    else:
+        _emit(s, place, box)
     s.frames[0].env[name] = box
     if any(map(has_storage, values_of(box))):
         outside.arrays.add(name)
@@ -168,10 +175,11 @@ def _name(s: Session, place: Place) -> str:
 
 
 def _emit(s: Session, place: Place, box: Box) -> None:
-    owner, value = handle(s, place), s.atom(box)
-    write = operator.setitem if isinstance(place.by, dict) else setattr
+    owner, value = handle(s, place), real(s, _name(s, place), box)
+    write = operator.setitem if isinstance(place.by, dict | list) else setattr
     name = "cell_contents" if place.kind == "cell" else place.name
-    s.emit(write, owner, Const(name), value, effect=True, type=NOTHING)
+    key = name if isinstance(name, Value) else Const(name)
+    s.emit(write, owner, key, value, effect=True, type=NOTHING)
 
 
 def handle(s: Session, place: Place) -> Atom:
@@ -197,7 +205,46 @@ def changed(s: Session, before: Env, is_shown: Callable[[Box], bool]) -> None:
             continue
         if isinstance(new, Stale) or any(v in s.unsure for v in values_of(new)):
             _refuse_held(s, place)
-        _emit(s, place, new)
+        if place.key[1:] == ("item", -1) or isinstance(place.name, Value):
+            _refuse_held(s, place)
+        if is_mutable(old):
+            mirror(s, name, old, new) or _refuse_held(s, place)
+        else:
+            _emit(s, place, new)
+
+
+# ------------------------------------------------------------------------------ holders
+def hold(s: Session, path: Path) -> bool:
+    """Never take apart the containers that a path leads through, or to: read once more.
+
+    False where one of them is part of an argument, or is no dict, list or data class.
+    """
+    if path[0][0] == "param" and len(path) == 1:
+        return False
+    found: list[Any] = []
+    for k in range(1, len(path) + 1):
+        value = read(path[:k], s.root, s.arguments)
+        if type(value) in (list, dict) or (is_record(type(value)) and not isinstance(value, tuple)):
+            found.append(value)
+        elif isinstance(value, tuple):
+            return False
+    new = {id(value): value for value in found if id(value) not in s.outside.holders}
+    if not new:
+        return False
+    s.outside.holders.update(new)
+    raise Again
+
+
+def is_argument(s: Session, path: Path) -> bool:
+    """Whether a path leads into an argument whose parts the function has as its own."""
+    if path[0][0] != "param":
+        return False
+    return len(path) == 1 or not isinstance(s.captured(path[:1], None).type, Opaque)
+
+
+def is_held(s: Session, value: Any) -> bool:
+    """Whether an object outside is never taken apart, because the function writes into it."""
+    return id(value) in s.outside.holders
 
 
 def _refuse_held(s: Session, place: Place) -> NoReturn:
@@ -222,6 +269,7 @@ def refuse_in_test(s: Session) -> NoReturn:
 # ------------------------------------------------------------------------------ other names
 def take_for_granted(s: Session) -> None:
     """Guard which paths lead to one object, where what it holds is written."""
+    _keep_apart(s)
     same: dict[int, tuple[Path, ...]] = {}
     apart: set[tuple[Path, ...]] = set()
     wanted = {key[1:] for key in s.outside.written}
@@ -239,3 +287,40 @@ def take_for_granted(s: Session) -> None:
     for paths in apart:
         if len(paths) > 1:
             s.guard(paths[0], "apart", paths[1:])
+
+
+def _keep_apart(s: Session) -> None:
+    """Take for granted that no list or dict that is read as data is one that is written into."""
+    held: dict[int, Path] = {}
+    for key, places in s.outside.seen.items():
+        if key[0] in s.outside.holders:
+            held.setdefault(key[0], next(iter(places)))
+    if not held:
+        return
+    for value, path in s.paths.items():
+        is_root = len(path) == 1 or any(c.value is value for c in s.captures)
+        if not is_root or not isinstance(value.type, ListOf | TupleOf):
+            continue
+        data = read(path, s.root, s.arguments)
+        if any(id(part) in held for part in _containers(data)):
+            s.refuse(
+                errors.MutationError,
+                f"cannot write into what {spelled(path)!r} holds, too",
+                why="it is read as one thing and written as another.",
+                help=("read and write it by one name",),
+            )
+        if not isinstance(data, tuple):
+            for one in held.values():
+                s.guard(path, "apart", (one,))
+
+
+def _containers(value: Any) -> Iterator[Any]:
+    """The lists, dicts and objects in something that is read as data."""
+    if isinstance(value, list | tuple | dict):
+        yield value
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _containers(part)
+    elif is_record(type(value)):
+        yield value
+        for part in (getattr(value, name, None) for name in record_fields(type(value))):
+            yield from _containers(part)

@@ -22,6 +22,7 @@ from srcad.frontend.scope import Session
 from srcad.frontend.unsure import is_unsure, require_bound
 from srcad.identifiers import label, module_of
 from srcad.later import Later
+from srcad.records import is_record
 
 dataclasses = Later("dataclasses")
 
@@ -66,7 +67,9 @@ def has_attributes(box: Box) -> bool:
     value = box.value
     if isinstance(value, types.ModuleType | types.FunctionType):
         return not is_stable(value)
-    return is_plain_class(value) if isinstance(value, type) else not is_data(value)
+    if isinstance(value, type):
+        return is_plain_class(value)
+    return is_record(type(value)) or not is_data(value)
 
 
 def attribute_place(box: Static, name: str) -> Place | None:

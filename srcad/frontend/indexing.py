@@ -22,6 +22,8 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.choices import by_case, choose
 from srcad.frontend.forms import lower, lower_next, lowers
+from srcad.frontend.holders import item
+from srcad.frontend.holding import Holder
 from srcad.frontend.keyed import invoked, key_of
 from srcad.frontend.known import known, pinned, raises
 from srcad.frontend.layout import shape_of
@@ -57,6 +59,8 @@ def getitem(s: Session, box: Box, index: Box) -> Box:
     """Read an item: of what is known, now; of an array or list, at the call."""
     if isinstance(box, Choice):
         return by_case(s, box, lambda part: getitem(s, part, index))
+    if isinstance(box, Holder):
+        return item(s, box, index)
     if isinstance(box, Value):
         box = s.box(box)
     if isinstance(box, DictBox):

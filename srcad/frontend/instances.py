@@ -10,7 +10,7 @@ import types
 import numpy as np
 
 from srcad import errors
-from srcad.frontend import prelude
+from srcad.frontend import holders, prelude
 from srcad.frontend.boxes import (
     Box,
     DictBox,
@@ -24,6 +24,7 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.containers import as_copy
 from srcad.frontend.fields import delete_attribute, has_attributes, set_attribute
+from srcad.frontend.holding import Holder
 from srcad.frontend.known import attribute_name
 from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.names import lookup
@@ -205,6 +206,8 @@ def _copied_value(s: Session, box: Box) -> Box:
 @meaning(len)
 def len_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``len(x)``."""
+    if isinstance(args[0], Holder):
+        return holders.length(s, args[0])
     own = special(s, args[0], "__len__")
     return sequences.length(s, args[0]) if own is None else own
 

@@ -25,6 +25,7 @@ from srcad.frontend.boxes import (
     Structure,
     TupleBox,
 )
+from srcad.frontend.holding import Holder
 from srcad.frontend.questions import is_of_users, is_plain
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
 from srcad.identifiers import plain
@@ -52,7 +53,7 @@ def truth(box: Box) -> bool | None:
     if isinstance(box, Choice):
         first = truth(box.left)
         return first if first == truth(box.right) else None
-    if isinstance(box, Value | Conflict):
+    if isinstance(box, Value | Conflict | Holder):
         return None
     return True
 

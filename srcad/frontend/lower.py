@@ -40,7 +40,7 @@ from srcad.frontend.boxes import (
     TupleBox,
     mutable_parts,
 )
-from srcad.frontend.closures import runtime_function
+from srcad.frontend.closures import held_value
 from srcad.frontend.elsewhere import Again, Outside, begin, surroundings, take_for_granted
 from srcad.frontend.forms import lowers_later
 from srcad.frontend.functions import (
@@ -132,7 +132,7 @@ def session_for(facts: Facts, **given: Any) -> Session:
         facts,
         invoke=calls.invoke,
         read_body=read_body,
-        hold=runtime_function,
+        hold=held_value,
         into=lambda *given: writing.into(*given),
         add_at=lambda *given: writing.at(*given),
         shuffle=lambda *given: writing.shuffle(*given),

@@ -15,6 +15,7 @@ from srcad import errors
 from srcad.frontend import elsewhere
 from srcad.frontend.boxes import UNBOUND, Box, Path, Stale, Static, Unbound
 from srcad.frontend.elsewhere import Place
+from srcad.frontend.holding import Holder
 from srcad.frontend.known import raises
 from srcad.frontend.scope import Diverges, Frame, Session
 from srcad.frontend.stale import refuse_stale
@@ -91,12 +92,24 @@ def first_content(s: Session, place: Place) -> Box | None:
             return box_of_object(s, held[place.name], place.content)
         s.guard(place.holder, "unset" if held is place.by else "lacks", place.name)
         return None
+    if place.kind == "item":
+        return _first_item(s, place)
     if place.kind == "cell":
         return box_of_object(s, place.by.cell_contents, place.content)
     if hasattr(place.by, place.name):
         return box_of_object(s, getattr(place.by, place.name), place.content)
     s.guard(place.holder, "lacks", place.name)
     return None
+
+
+def _first_item(s: Session, place: Place) -> Box | None:
+    try:
+        return box_of_object(s, place.by[place.name], place.content)
+    except LookupError:
+        if isinstance(place.by, dict):
+            s.guard(place.holder, "unset", place.name)
+            return None
+        elsewhere.refuse_unsure(s, place)
 
 
 def _written(s: Session, place: Place | None) -> Box | None:
@@ -166,6 +179,10 @@ def box_of_object(s: Session, value: Any, path: Path | None) -> Box:
         s.guard(path, "is", value)
         has_members = isinstance(value, types.ModuleType | type) and not is_stable(value)
         return Static(value, path if has_members else None)
+    if s.outside.holders and elsewhere.is_held(s, value):
+        s.guard(path, "class", type(value))
+        is_item = type(value) in (list, dict)
+        return Holder(value, path) if is_item else Static(value, path)
     if is_data(value):
         return s.box(s.captured(path, value))
     s.guard(path, "class", type(value))

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from srcad import errors
-from srcad.frontend import prelude
+from srcad.frontend import holders, holding, prelude
 from srcad.frontend.aliases import repeat
 from srcad.frontend.boxes import (
     Box,
@@ -352,14 +352,15 @@ def _may_be_one_object(left: Box, right: Box) -> bool:
 
 
 def _membership(s: Session, item: Box, container: Box, *, negated: bool) -> Box:
+    if isinstance(container, holding.Holder):
+        return holders.has_item(s, container, item, negated=negated)
     if isinstance(item, Static) and is_settled(s, item):
         if isinstance(container, DictBox):
             return Static((item.value in container.keys) != negated)
         parts = container.items if isinstance(container, TupleBox | ListBox) else ()
         if parts and all(isinstance(p, Static) and is_settled(s, p) for p in parts):
-            return Static(
-                (item.value in [p.value for p in parts if isinstance(p, Static)]) != negated
-            )
+            held = [p.value for p in parts if isinstance(p, Static)]
+            return Static((item.value in held) != negated)
         if isinstance(container, Static) and container.path is None:
             return is_found(s, item, container, negated=negated)
     own = special(s, container, "__contains__", item) if is_of_library(container) else None

@@ -20,6 +20,13 @@ def check_owner(s: Session, objects: frozenset[Value]) -> None:
             refuse_shared(s)
         if object_ in s.inactive.kept:
             refuse_kept(s)
+        if object_ in s.outside.given:
+            s.refuse(
+                errors.MutationError,
+                "cannot write into an array that a list outside holds",
+                why="it was appended there, and nobody follows where it stands.",
+                help=("append a copy:  history.append(y.copy())",),
+            )
         if is_captured(s, object_):
             s.refuse(
                 errors.MutationError,

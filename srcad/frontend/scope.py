@@ -56,6 +56,7 @@ from srcad.frontend.frames import (
     Placed,
 )
 from srcad.frontend.guards import Capture, Guard, GuardKind, found_at
+from srcad.frontend.holding import Holder
 from srcad.frontend.layout import Layout
 from srcad.frontend.noting import note
 from srcad.frontend.places import Step
@@ -296,7 +297,7 @@ class Session:
 
     def atom(self, box: Box | Atom) -> Atom:
         """The box as one value or constant (a structure is built)."""
-        if isinstance(box, FunctionBox):
+        if isinstance(box, FunctionBox | Holder):
             return self.hold(self, box)
         if isinstance(box, Stale):
             refuse_stale(self, box)

@@ -26,6 +26,7 @@ from srcad.frontend.boxes import (
     mapped,
     same_structure,
 )
+from srcad.frontend.holding import Holder
 from srcad.frontend.known import same_constant
 from srcad.frontend.scope import Env, Frame, Session
 from srcad.frontend.syntax import read_counts
@@ -158,6 +159,8 @@ def is_same(s: Session, a: Box, b: Box) -> bool:
         return True
     if isinstance(a, Static) and isinstance(b, Static):
         return same_constant(s, a, b)
+    if isinstance(a, Holder) and isinstance(b, Holder):
+        return a.value is b.value
     if not are_alike(s, a, b):
         return False
     parts = zip(inner_boxes(a), inner_boxes(b), strict=True)

@@ -1,0 +1,207 @@
+"""Dicts and lists outside that the function writes into: what is done to them, item by item.
+
+``cache[key] = y`` and ``history.append(loss)`` write the object itself.  An item that was written
+is read back as what was put there; any other item holds what it held when the call started, unless
+it may be one of those written.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+from typing import Any, NoReturn
+
+from srcad import errors
+from srcad.frontend import elsewhere
+from srcad.frontend.boxes import Box, DictBox, ListBox, Static, TupleBox
+from srcad.frontend.elsewhere import Place
+from srcad.frontend.holding import Holder
+from srcad.frontend.known import known, raises
+from srcad.frontend.names import box_of_object
+from srcad.frontend.questions import is_hashable
+from srcad.frontend.scope import Session
+from srcad.frontend.storage import inner_values, origin
+from srcad.frontend.unsure import require_bound
+from srcad.ir import primitives
+from srcad.ir.core import Value
+from srcad.types import BOOL, INT, OPAQUE, Numeric, Opaque, static_value
+
+Args = tuple[Box, ...]
+Kwargs = dict[str, Box]
+LAST = -1
+
+
+# ------------------------------------------------------------------------------ places
+def _place(box: Holder, key: Any) -> Place:
+    content = (*box.path, ("item", key))
+    return Place(box.value, "item", key, box.path, content, box.value)
+
+
+def _key(s: Session, index: Box) -> Any:
+    """A key that is known now, or the value that has it at the call."""
+    if isinstance(index, Value):
+        type_ = index.type
+        settled = isinstance(type_, Numeric) and type_.value is not None and not type_.value.terms
+        return static_value(type_.value) if settled else index  # type: ignore[union-attr]
+    key = known(s, index, "a key")
+    if not is_hashable(key):
+        raises(s, TypeError, f"unhashable type: {type(key).__name__!r}")
+    return key
+
+
+def _written(s: Session, box: Holder) -> list[Any]:
+    """The keys of the items that this function writes."""
+    return [key[2] for key in s.outside.written if key[:2] == (id(box.value), "item")]
+
+
+def _is_vague(s: Session, box: Holder, key: Any) -> bool:
+    """Whether an item may be one that was written under another name."""
+    others = [k for k in _written(s, box) if k is not key and k != key]
+    if isinstance(box.value, list) or isinstance(key, Value):
+        return bool(others)
+    return any(isinstance(k, Value) for k in others)
+
+
+def refuse(s: Session, box: Holder, what: str) -> NoReturn:
+    """Refuse what would need all that a holder holds."""
+    kind = type(box.value).__name__
+    s.refuse(
+        errors.MutationError,
+        f"cannot {what} a {kind} outside that is written into",
+        why=f"the {kind} is written item by item, and nobody follows what it holds as a whole.",
+        help=(f"collect what this call makes in a {kind} of its own, and read that",),
+    )
+
+
+# ------------------------------------------------------------------------------ items
+def item(s: Session, box: Holder, index: Box) -> Box:
+    """``holder[index]``."""
+    key = _key(s, index)
+    if _is_vague(s, box, key):
+        refuse(s, box, "read this item of")
+    found = elsewhere.found(s, _place(box, key))
+    if found is not None:
+        require_bound(s, str(key), found, lambda: raises(s, KeyError, str(key)))
+        return found
+    if isinstance(key, Value):
+        handle = elsewhere.handle(s, _place(box, key))
+        return s.box(s.emit(operator.getitem, handle, key, effect=True, type=OPAQUE))
+    try:
+        held = box.value[key]
+    except LookupError as error:
+        s.guard(box.path, "unset" if isinstance(box.value, dict) else "is", _absent(box, key))
+        return raises(s, type(error), *error.args)
+    return box_of_object(s, held, (*box.path, ("item", key)))
+
+
+def _absent(box: Holder, key: Any) -> Any:
+    return key if isinstance(box.value, dict) else None
+
+
+def set_item(s: Session, box: Holder, index: Box, value: Box) -> None:
+    """``holder[index] = value``."""
+    elsewhere.put(s, _place(box, _key(s, index)), value)
+
+
+def delete_item(s: Session, box: Holder, index: Box) -> None:
+    """``del holder[index]``."""
+    if isinstance(box.value, list):
+        refuse(s, box, "delete an item of")
+    elsewhere.take_out(s, _place(box, _key(s, index)))
+
+
+def has_item(s: Session, box: Holder, index: Box, *, negated: bool = False) -> Box:
+    """``index in holder``."""
+    if isinstance(box.value, list):
+        refuse(s, box, "look for something in")
+    key = _key(s, index)
+    if isinstance(key, Value) or _is_vague(s, box, key):
+        handle = elsewhere.handle(s, _place(box, key))
+        found = s.emit(primitives.contains, handle, index, effect=True, type=BOOL)
+        return s.emit(primitives.not_, found, type=BOOL) if negated else found
+    if elsewhere.found(s, _place(box, key)) is not None:
+        return Static(not negated)
+    there = key in box.value
+    s.guard(box.path, "set" if there else "unset", key)
+    return Static(there != negated)
+
+
+# ------------------------------------------------------------------------------ the whole
+def append(s: Session, box: Holder, value: Box) -> None:
+    """``holder.append(value)``: the last item from now on."""
+    elsewhere.put(s, _place(box, LAST), value, appended=True)
+    s.outside.given.update(o for v in inner_values(value) for o in origin(s, v).everything)
+
+
+def length(s: Session, box: Holder) -> Box:
+    """``len(holder)``."""
+    handle = elsewhere.handle(s, _place(box, LAST))
+    return s.emit(len, handle, effect=True, type=INT)
+
+
+def snapshot(s: Session, box: Holder) -> Value:
+    """The items as they are now, of which none carries a derivative."""
+    if _written(s, box):
+        refuse(s, box, "read all of")
+    handle = elsewhere.handle(s, _place(box, LAST))
+    return s.emit(copy.copy, handle, effect=True, type=Opaque(type(box.value)))
+
+
+def called(s: Session, box: Holder, name: str, args: Args, kwargs: Kwargs) -> Box:
+    """``holder.name(*args, **kwargs)``."""
+    method = _METHODS.get((type(box.value), name))
+    if method is None:
+        refuse(s, box, f"call {name!r} of")
+    return method(s, box, *args, **kwargs) or Static(None)
+
+
+def augment(s: Session, box: Holder, operation: Any, value: Box) -> None:
+    """``holder += more`` and ``holder |= more``."""
+    if isinstance(box.value, list) and operation is operator.add:
+        _extend(s, box, value)
+    elif isinstance(box.value, dict) and operation is operator.or_:
+        _update(s, box, value)
+    else:
+        refuse(s, box, "change in this way")
+
+
+def _extend(s: Session, box: Holder, more: Box) -> None:
+    if not isinstance(more, ListBox | TupleBox):
+        refuse(s, box, "extend by this")
+    for part in more.items:
+        append(s, box, part)
+
+
+def _get(s: Session, box: Holder, index: Box, default: Box = Static(None)) -> Box:  # noqa: B008
+    there = has_item(s, box, index)
+    if not isinstance(there, Static):
+        refuse(s, box, "read this item of")
+    return item(s, box, index) if there.value else default
+
+
+def _setdefault(s: Session, box: Holder, index: Box, default: Box = Static(None)) -> Box:  # noqa: B008
+    there = has_item(s, box, index)
+    if not isinstance(there, Static):
+        refuse(s, box, "read this item of")
+    if not there.value:
+        set_item(s, box, index, default)
+    return item(s, box, index)
+
+
+def _update(s: Session, box: Holder, *args: Box, **kwargs: Box) -> None:
+    for more in args:
+        if not isinstance(more, DictBox):
+            refuse(s, box, "update by this")
+        for key, value in zip(more.keys, more.items, strict=True):
+            set_item(s, box, Static(key), value)
+    for name, value in kwargs.items():
+        set_item(s, box, Static(name), value)
+
+
+_METHODS: dict[tuple[type, str], Any] = {
+    (list, "append"): append,
+    (list, "extend"): _extend,
+    (dict, "get"): _get,
+    (dict, "setdefault"): _setdefault,
+    (dict, "update"): _update,
+}
