@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import srcad
 from srcad import rules
 from srcad.errors import MissingRuleError, OptionError, RuleError
-from srcad.testing import check_rule
+from srcad.testing import check_grads, check_rule
 
 
 @pytest.fixture(autouse=True)
@@ -242,6 +243,81 @@ def test_what_has_no_rule_or_no_float_is_not_checked():
         check_rule(np.linalg.qr, [np.eye(2)])
     with pytest.raises(OptionError, match="no argument of 'sin'"):
         check_rule(np.sin, [1])
+
+
+def spread(x):
+    return x * x, np.sum(x)
+
+
+def spread_rule(y_bar, y, x):
+    squares_bar, sum_bar = y_bar
+    bar = np.zeros_like(x)
+    if squares_bar is not None:
+        bar = bar + 2.0 * x * squares_bar
+    return bar if sum_bar is None else bar + sum_bar
+
+
+class Moments(NamedTuple):
+    mean: float
+    square: float
+
+
+def moments(x, *, scale=1.0):
+    return Moments(scale * np.mean(x), np.sum(x * x))
+
+
+def moments_rule(y_bar, y, x, *, scale=1.0):
+    mean_bar, square_bar = y_bar
+    bar = np.zeros_like(x)
+    if mean_bar is not None:
+        bar = bar + scale * mean_bar / np.size(x)
+    return bar if square_bar is None else bar + 2.0 * x * square_bar
+
+
+def unpacked(x):
+    a, b = spread(x)
+    return np.sum(a) * b
+
+
+def indexed(x):
+    y = spread(x)
+    return np.sum(y[0]) * y[1]
+
+
+def one_of_two(x):
+    return spread(x)[1] ** 2
+
+
+def in_a_loop(x):
+    return sum([np.sum(spread(x * k)[0]) for k in range(3)])
+
+
+def by_name(x):
+    found = moments(x)
+    return found.mean * found.square
+
+
+def by_name_under_a_keyword(x):
+    return moments(np.sin(x), scale=3.0).mean
+
+
+@pytest.mark.parametrize(
+    "f", [unpacked, indexed, one_of_two, in_a_loop, by_name, by_name_under_a_keyword]
+)
+def test_a_function_with_a_rule_may_return_several_results(f):
+    rules.adjoint(spread)(spread_rule)
+    rules.adjoint(moments)(moments_rule)
+
+    check_grads(f, [np.array([1.0, 2.0, 0.5])])
+
+
+def test_a_rule_for_several_results_is_checked_for_each():
+    rules.adjoint(spread)(spread_rule)
+    check_rule(spread, [np.array([1.0, 2.0])], order=2)
+
+    rules.adjoint(spread)(lambda y_bar, y, x: 2.0 * x * y_bar[0] + y_bar[1])
+    with pytest.raises((TypeError, RuleError)):
+        check_rule(spread, [np.array([1.0, 2.0])])
 
 
 # ------------------------------------------------------------------------------- the remedy

@@ -74,6 +74,7 @@ from srcad.frontend.questions import describe_box, is_hashable, is_nondifferenti
 from srcad.frontend.refusals import unless_refused
 from srcad.frontend.rooms import methods, recursion
 from srcad.frontend.scope import Session
+from srcad.frontend.several import type_of_several
 from srcad.frontend.stale import refuse_to_hold
 from srcad.frontend.surroundings import surrounded
 from srcad.frontend.syntax import is_generator
@@ -256,7 +257,8 @@ def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, B
             return constant
     put_into_objects(s, function, args, kwargs.get("dtype", args[-1]) if args else Static(None))
     args, kwargs = as_arrays(s, function, *all_plain(s, args, kwargs))
-    result = s.box(s.emit(function, *args, kwargs=kwargs))
+    type_ = type_of_several(s, function, args, kwargs)
+    result = s.box(s.emit(function, *args, kwargs=kwargs, type=type_))
     return items_of_split(s, function, args, result) if s.facts.items_known else result
 
 
