@@ -36,6 +36,13 @@ def repeated(x):
     return float(text.split()[0])
 
 
+def keyed(x):
+    d = {}
+    for k in range(2):
+        d[str(x * k)] = x
+    return d
+
+
 def parsed(n, text):
     return float(text) if n == 0 else parsed(n - 1, text)
 
@@ -57,6 +64,9 @@ READ = {
     "a stripped text": lambda x: float(str(x).strip()),
     "a longer text": lambda x: float(str(x) + "0"),
     "bytes": lambda x: float(str(x).encode()),
+    "a key of a dict": lambda x: float(list({str(x): x})[0]),
+    "keys of a dict": lambda x: sum(float(k) for k in keyed(x)),
+    "items of a dict": lambda x: sum(v * float(k) for k, v in keyed(x).items()),
     "a complex number": lambda x: complex(str(x)).real,
     "a file": lambda x: np.loadtxt(io.StringIO(str(x))).item(),
     "a helper": lambda x: float(texted(x)),

@@ -16,7 +16,7 @@ from srcad.ir import primitives
 from srcad.ir.builder import atom_type
 from srcad.ir.core import Call, Function, Routine, Value, walk
 from srcad.ir.standins import argument_type
-from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type, is_text
+from srcad.types import ListOf, Numeric, Opaque, PlacesOf, TupleOf, Type, is_text
 
 _STRUCTURES = frozenset(
     {primitives.build_tuple, primitives.build_list, primitives.build_dict, primitives.build_record,
@@ -62,6 +62,8 @@ def told(op: Call, facts: Facts) -> Activity:
     if isinstance(op.target, Routine):
         depends = any(facts.of(arg) is not False for arg in args)
         return _texts_and_numbers(op.result.type) if depends else False
+    if isinstance(op.result.type, PlacesOf) or op.target is primitives.keys_of:
+        return any(_is_told(argument_type(arg), facts.of(arg)) for arg in op.args)
     if is_text(op.result.type) and op.target not in _STRUCTURES | _PARTS:
         return any(facts.of(arg) is not False for arg in args)
     return _reads(op, facts)
@@ -85,6 +87,8 @@ def _is_told(type_: Type, tree: Activity) -> bool:
     match type_:
         case TupleOf(items):
             return any(_is_told(t, part(tree, k)) for k, t in enumerate(items))
+        case PlacesOf():
+            return tree is not False  # a text among its keys is
         case ListOf(item):
             return _is_told(item, tree)
         case Opaque(cls):
