@@ -7,6 +7,8 @@ import itertools
 import types
 from typing import Any
 
+import numpy as np
+
 from srcad import errors
 from srcad.frontend.boxes import Box, Choice, FunctionBox, Path, Static, values_of
 from srcad.frontend.inactive import handed_out
@@ -16,6 +18,7 @@ from srcad.frontend.objects import is_readable
 from srcad.frontend.outside import before_method
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
+from srcad.frontend.unruled import refuse_entry_by_entry
 from srcad.identifiers import module_of
 from srcad.ir import primitives
 from srcad.ir.core import Value
@@ -82,8 +85,10 @@ def call_value(s: Session, callee: Value, args: tuple[Box, ...], kwargs: dict[st
         handed_out(s, callee.type.cls, (*args, *kwargs.values()))
         before_method(s, callee)
         return s.box(s.emit(primitives.apply, callee, *args, kwargs=kwargs, effect=True))
-    if isinstance(callee.type, Numeric):
+    if isinstance(callee.type, Numeric) and callee.type.dtype and callee.type.kind not in "OV":
         raises(s, TypeError, "a number or array is not callable")
+    if isinstance(callee.type, Opaque) and callee.type.cls in (np.vectorize, np.ufunc):
+        refuse_entry_by_entry(s)
     what = f", an object of class {str(callee.type)!r}," if isinstance(callee.type, Opaque) else ""
     name = f" {callee.hint!r}" if callee.hint else ""
     return s.refuse(

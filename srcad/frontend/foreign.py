@@ -40,21 +40,26 @@ _OPERATIONS = frozenset(
 )  # fmt: skip
 _STORES_OF_ITEMS = frozenset({primitives.append, primitives.inserted, primitives.replaced})
 _JOINING = frozenset({primitives.extended, operator.add, operator.iadd})
+_ENTRIES = (operator.getitem, primitives.updated, primitives.add_at)
 _KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, dict, range, slice)
 
 
 def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Value) -> None:
     """Refuse an operation with a derivative one of whose operands is foreign to its rule."""
     type_ = result.type
-    if isinstance(type_, Numeric) and type_.kind == "O":
+    arguments = tuple(arguments)
+    reads = any(target is one for one in _ENTRIES)
+    by_field = reads and _is_field(arguments[0], arguments[1])
+    if by_field or (isinstance(type_, Numeric) and type_.kind in ("O", "V")):
+        is_plain = isinstance(type_, Numeric) and type_.kind == "O"
         s.refuse(
             errors.UnsupportedTypeError,
-            "an array of objects depends on the arguments",
+            f"an array {'of objects' if is_plain else 'with fields'} depends on the arguments",
             why="what it holds carries no derivative that NumPy could follow.",
-            help=("give it a number type:  dtype=float", "or keep the values in a list"),
+            help=("give it a number type:  dtype=float", "or keep the values in a list or dict"),
         )
     if isinstance(type_, ListOf):
-        _check_kept(s, target, tuple(arguments), type_)
+        _check_kept(s, target, arguments, type_)
     if _is_arithmetic(target):
         for arg in arguments:
             _check_at_the_call(s, target, arg)
@@ -73,6 +78,12 @@ def check_operands(s: Session, target: Any, arguments: Iterable[Arg], result: Va
             why="only its class knows what the operation does.",
             help=_REMEDIES[_kind(target, arg)],
         )
+
+
+def _is_field(container: Arg, index: Arg) -> bool:
+    """Whether an entry of an array is asked for by a name."""
+    is_array = isinstance(container, Value) and isinstance(container.type, Numeric)
+    return is_array and isinstance(index, Const) and isinstance(index.value, str)
 
 
 def _check_kept(s: Session, target: Any, arguments: tuple[Arg, ...], kept: ListOf) -> None:

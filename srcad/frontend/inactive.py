@@ -34,7 +34,7 @@ MOVING: frozenset[Any] = frozenset({iter, next, open, input, object, setattr, de
 
 def call_method_of(function: Any) -> FunctionType | None:
     """What the class of an object, if it is one of the user's, does when the object is called."""
-    found = None if isinstance(function, type) else type(function).__call__
+    found = None if isinstance(function, type | np.vectorize) else type(function).__call__
     return found if isinstance(found, FunctionType) else None
 
 

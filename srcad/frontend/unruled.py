@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from srcad.errors import MissingRuleError
+from srcad.errors import MissingRuleError, UnsupportedSyntaxError
 from srcad.frontend.boxes import Box, Static, values_of
 from srcad.frontend.scope import Session
 from srcad.frontend.sites import called_name, method_of_object
@@ -19,6 +19,8 @@ def refuse_without_rule(
     s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]
 ) -> Box:
     """Refuse a function without a rule that carries a derivative."""
+    if isinstance(function, np.vectorize):
+        refuse_entry_by_entry(s)
     full = called_name(s, function)
     quantities: list[int | str] = [k for k, box in enumerate(args) if _may_be_quantity(box)]
     quantities += [name for name, box in kwargs.items() if _may_be_quantity(box)]
@@ -32,6 +34,19 @@ def refuse_without_rule(
             + stub(function, len(args), tuple(kwargs), quantities, method_of_object(s, function)),
             "or, if no derivative is to flow through it, treat it as a constant:  "
             f"srcad.stop_gradient({dotted(full)}(...))",
+        ),
+    )
+
+
+def refuse_entry_by_entry(s: Session) -> NoReturn:
+    """Refuse a call of what ``np.vectorize`` or ``np.frompyfunc`` has made of a function."""
+    s.refuse(
+        UnsupportedSyntaxError,
+        "cannot differentiate through a function that is called for each entry",
+        why="np.vectorize and np.frompyfunc call it from inside NumPy, where nothing is read.",
+        help=(
+            "write the loop:  np.array([f(v) for v in x])",
+            "or write the function with np.where, so that it takes arrays",
         ),
     )
 

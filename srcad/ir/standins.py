@@ -27,6 +27,7 @@ from srcad.types import (
     Extent,
     ListOf,
     Numeric,
+    Opaque,
     PlacesOf,
     Symbol,
     TupleOf,
@@ -100,7 +101,11 @@ def fallback(target: Any) -> Type:
         return TupleOf((NUMBER, NUMBER))
     if any(target is f for f in _SEQUENCES):
         return OPAQUE
+    if target is np.frompyfunc:
+        return Opaque(np.ufunc)
     module = getattr(target, "__module__", None) or ""
+    if isinstance(target, type) and not issubclass(target, np.generic | np.ndarray):
+        return Opaque(target) if module.startswith("numpy") else OPAQUE
     known = isinstance(target, np.ufunc) or module.startswith("numpy") or module == "_operator"
     return NUMBER if known else OPAQUE
 

@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 
-from srcad.rules.registry import NO_PARTIAL, adjoint, derivative
+from srcad.rules.registry import NO_PARTIAL, adjoint, derivative, is_known, static
 from srcad.runtime import sign, unbroadcast
 
 
@@ -48,6 +48,12 @@ def absolute(x):
     return np.sign(x)
 
 
+@static
+def is_small(a):
+    """Whether an integer is known to be one of NumPy's: of larger ones it takes no logarithm."""
+    return is_known(a) and -(2**63) <= a < 2**63
+
+
 @derivative(operator.pow, np.power, np.float_power, safe=1.0)
 def power(a, b, *, y):
     """``x**0`` has the slope 0 everywhere, and ``0**b`` the slope 0 for b >= 0.
@@ -55,7 +61,8 @@ def power(a, b, *, y):
     ``0.0**x`` at 0: 0 (the limit from the left is -inf).  For a negative base the derivative with
     respect to the exponent is nan.
     """
-    log_a = np.log(a + ((a == 0) & (b >= 0)))
+    base = float(a) if isinstance(a, int) and not is_small(a) else a
+    log_a = np.log(base + ((a == 0) & (b >= 0)))
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         log_a = float(log_a)
     return b * a ** (b - (b != 0)), y * log_a

@@ -97,13 +97,16 @@ class Scope:
             self.total(slot)
 
     def _cast(self, bar: Atom, type_: Type) -> Atom:
-        """A cotangent in the dtype of the array that it belongs to."""
+        """A cotangent in the dtype of the array that it belongs to.
+
+        A number may stand for that of an array without axes: it has no dtype to be put in.
+        """
         given = atom_type(bar)
         if not isinstance(type_, Numeric) or not isinstance(given, Numeric):
             return bar
         if type_.form != "array" or given.form != "array" or type_.kind != "f":
             return bar
-        if given.kind != "f" or same_dtype(type_.dtype, given.dtype):
+        if given.kind != "f" or type_.is_scalar or same_dtype(type_.dtype, given.dtype):
             return bar
         return self.call(np.astype, bar, Const(type_.dtype))
 

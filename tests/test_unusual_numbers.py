@@ -1,0 +1,185 @@
+"""Numbers and arrays of unusual kinds: other precisions, large integers, functions, fields."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import srcad
+from tests.numeric import assert_close, difference
+
+X = np.array([0.3, -0.2, 0.5, 0.1])
+LARGE, HUGE = 2**70, 10**400
+
+
+# ------------------------------------------------------------------------ other precisions
+def chosen(x, s):
+    return np.sum(np.where(x > 0, x * x, s))
+
+
+def chosen_the_other_way(x, s):
+    return np.sum(np.where(x > 0, s, x * s))
+
+
+def chosen_in_a_loop(x, s):
+    t = s
+    for _ in range(2):
+        t = np.where(x > 0, t * s, x)
+    return np.sum(t)
+
+
+def chosen_twice(x, s):
+    return np.sum(np.where(x > 0, np.where(s > 0, x, s), s) * 2)
+
+
+def chosen_by_a_flag(x, s):
+    return np.sum(np.where(True, s, x) * s)
+
+
+NUMBERS = [
+    0.7, np.float32(0.7), np.float16(0.7), np.float64(0.7), np.array(0.7, np.float32),
+    np.array([0.7, -0.2], np.float32),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "f", [chosen, chosen_the_other_way, chosen_in_a_loop, chosen_twice, chosen_by_a_flag]
+)
+@pytest.mark.parametrize("wrt", [0, 1])
+def test_where_chooses_between_numbers_of_two_precisions(f, wrt):
+    for x, s in itertools.product(NUMBERS, NUMBERS):
+        value, bar = srcad.value_and_grad(f, wrt=wrt)(x, s)
+        wide = tuple(np.asarray(a, float) if np.ndim(a) else float(a) for a in (x, s))
+
+        assert value == f(x, s)
+        assert np.shape(bar) == np.shape((x, s)[wrt])
+        assert_close(np.asarray(bar, float), np.asarray(difference(f, wide, wrt)), 2e-3, 2e-3)
+
+
+# ------------------------------------------------------------------------ large integers
+def powers_of_a_large_one(x, n):
+    return np.sum(n**x) + n ** x[0]
+
+
+def beside_a_large_one(x, n):
+    return np.sum(x) / n + np.maximum(np.sum(x), -n)
+
+
+def in_a_quotient_of_integers(x, n):
+    return np.sum(x) * (n // (n // 3)) * math.sqrt(n) / math.sqrt(n)
+
+
+def of_text_and_tests(x, n):
+    return np.sum(x * x) * (2 if n > 2**65 else 3) * len(str(n))
+
+
+@pytest.mark.parametrize(
+    ("f", "n"),
+    [
+        (powers_of_a_large_one, LARGE), (powers_of_a_large_one, 2**63), (powers_of_a_large_one, 3),
+        (beside_a_large_one, LARGE), (in_a_quotient_of_integers, LARGE),
+        (of_text_and_tests, HUGE), (of_text_and_tests, 7),
+    ],
+)  # fmt: skip
+def test_an_integer_that_numpy_has_not(f, n):
+    value, bar = srcad.value_and_grad(f)(X, n)
+
+    assert value == f(X, n)
+    want = difference(f, (X, n))
+    assert_close(bar, want, rtol=1e-6, atol=1e-9 * np.max(np.abs(want)) + 1e-6)
+
+
+def test_the_base_of_a_power_may_be_a_large_constant():
+    assert srcad.grad(lambda x: LARGE**x)(0.5) == pytest.approx(LARGE**0.5 * math.log(LARGE))
+
+
+def test_an_integer_too_large_for_a_float_raises_as_in_the_plain_call():
+    def f(x, n):
+        return np.sum(x) * n
+
+    with pytest.raises(OverflowError):
+        f(X, HUGE)
+    with pytest.raises(OverflowError):
+        srcad.grad(f)(X, HUGE)
+
+
+# ------------------------------------------------------------------------ functions of entries
+SQUARED = np.vectorize(lambda t: t * t)
+RAISED = np.frompyfunc(lambda t: t * t, 1, 1)
+FUNCTIONS = np.array([np.sin, np.cos], dtype=object)
+FIELDS = [("a", "f8"), ("b", "f8")]
+TABLE = np.array([(1.0, 2.0), (3.0, 4.0)], dtype=FIELDS)
+
+
+def vectorized_outside(x):
+    return np.sum(SQUARED(x))
+
+
+def vectorized_here(x):
+    return np.sum(np.vectorize(lambda t: t * t, otypes=[float])(x))
+
+
+def vectorized_of_a_builtin(x):
+    return np.sum(np.vectorize(math.sin)(x))
+
+
+def of_python_here(x):
+    return np.sum(np.frompyfunc(lambda t: t * t, 1, 1)(x))
+
+
+def of_python_outside(x):
+    return np.sum(RAISED(x))
+
+
+def an_array_of_functions(x):
+    return np.sum(FUNCTIONS[0](x))
+
+
+def an_array_of_functions_made_here(x):
+    functions = np.array([np.sin, np.cos])
+    return np.sum(functions[1](x))
+
+
+def fields_written(x):
+    s = np.zeros(2, dtype=FIELDS)
+    s["a"] = x[:2]
+    return np.sum(s["a"] ** 2)
+
+
+def fields_made(x):
+    s = np.array([(x[0], 1.0)], dtype=FIELDS)
+    return s["a"][0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [vectorized_outside, vectorized_here, vectorized_of_a_builtin, of_python_here,
+     of_python_outside, an_array_of_functions, an_array_of_functions_made_here, fields_written,
+     fields_made],
+)  # fmt: skip
+def test_what_numpy_calls_or_keeps_itself_is_refused_where_it_stands(f):
+    f(X)
+
+    with pytest.raises(srcad.errors.SrcadError) as info:
+        srcad.grad(f)(X)
+
+    assert info.value.where.file == __file__
+
+
+def weights_by_entries(x):
+    return np.sum(np.vectorize(lambda t: t * t)(np.arange(4.0)) * x)
+
+
+def weights_of_fields(x):
+    return np.sum(x[:2] * TABLE["a"]) + np.sum(TABLE[1]["b"] * x)
+
+
+@pytest.mark.parametrize("f", [weights_by_entries, weights_of_fields])
+def test_what_carries_no_derivative_may_be_of_any_kind(f):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_close(srcad.grad(f)(X), difference(f, (X,)))
