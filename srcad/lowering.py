@@ -11,6 +11,7 @@ from typing import Any
 from srcad import errors
 from srcad.frontend import calls
 from srcad.frontend.boxes import Box, Static
+from srcad.frontend.building import as_plain
 from srcad.frontend.elsewhere import Outside
 from srcad.frontend.known import spread
 from srcad.frontend.lower import (
@@ -147,7 +148,7 @@ def _result(
 ) -> Atom | None:
     """What the callable returns; None where every path raises."""
     try:
-        return session.atom(_called(session, function, parameters, boxes))
+        return session.atom(as_plain(session, _called(session, function, parameters, boxes)))
     except Diverges:
         return None
     except NeedsStatic as problem:

@@ -323,6 +323,123 @@ def rearranged(x, names):
     return s + d.popitem(last=False)[1]
 
 
+# ------------------------------------------------------------------------------ held elsewhere
+class Memo:
+    def __init__(self):
+        self.cache = {}
+        self.hits = 0
+
+    def get(self, k, x):
+        if k in self.cache:
+            self.hits += 1
+            return self.cache[k]
+        self.cache[k] = x * x * k
+        return self.cache[k]
+
+
+def in_an_object(x):
+    memo = Memo()
+    s = 0.0
+    for i, v in enumerate(x):
+        s += memo.get(i % 3, v)
+    return s * memo.hits
+
+
+def in_a_closure(x):
+    d = {}
+
+    def add(k, v):
+        d[k] = d.get(k, 0.0) + v * v
+
+    for i, v in enumerate(x):
+        add(i % 2, v)
+    return d[0] * d[1]
+
+
+def in_a_list(x):
+    tables = []
+    for i, v in enumerate(x):
+        d = {}
+        for j in range(i + 1):
+            d[j] = v * x[j]
+        tables.append(d)
+    s = 0.0
+    for d in tables:
+        for k, v in d.items():
+            s += k * v
+    tables[0][0] = x[1]
+    tables[1][77] = x[2]
+    return s + tables[0][0] * tables[1][77] * len(tables[1])
+
+
+def of_records(x):
+    d = {}
+    for i, v in enumerate(x):
+        d[i] = {"price": v, "volume": v * v, "count": 1}
+    s = 0.0
+    for k in d:
+        s += d[k]["price"] * d[k]["volume"]
+        d[k]["count"] = d[k]["count"] + 1
+    return s * d[0]["count"]
+
+
+def swapped(x):
+    a, b = {}, {}
+    for i, v in enumerate(x):
+        a[i] = v
+        a, b = b, a
+    return sum(a.values()) * 2 + sum(b.values()) * sum(a.keys())
+
+
+def made_anew_now_and_then(x):
+    d = {}
+    s = 0.0
+    for i, v in enumerate(x):
+        if i % 2 == 0:
+            d = {}
+        d[i] = v * v
+        s += sum(d.values()) * len(d)
+    return s
+
+
+def left_early(x):
+    d = {}
+    for i, v in enumerate(x):
+        d[i] = v * 2
+        if v > 1:
+            return d[i] * d[0]
+    return d[1]
+
+
+def where_something_was(x):
+    d = {}
+    s = 0.0
+    for i, v in enumerate(x):
+        before = d.get(i - 1)
+        if before is not None:
+            s += before * v
+        d[i] = v
+    return s
+
+
+def lists_written_through_it(x):
+    d = {}
+    for i in range(len(x)):
+        d[i] = [x[i]]
+    for values in d.values():
+        values.append(x[1])
+    for k in d:
+        d[k][0] *= x[2]
+    return sum(d[3]) * sum(d[0])
+
+
+def from_keys(x):
+    d = dict.fromkeys(range(len(x)), 0.0)
+    for i, v in enumerate(x):
+        d[i] += v * v
+    return sum(d.values())
+
+
 PROGRAMS: list[tuple[Any, ...]] = [
     (from_a_comprehension, X), (of_some_items, X), (curve, X, YEARS), (by_pairs, TABLE),
     (by_text, X), (zipped, X, NAMES), (displayed, X, NAMES), (table_of_values, X),
@@ -333,7 +450,9 @@ PROGRAMS: list[tuple[Any, ...]] = [
     (counted, X, NAMES), (dicts_in_a_dict, X), (arrays_summed, TABLE, np.array([0, 0])),
     (views_follow, X), (written_while_read, X), (greatest, X), (in_sorted_order, X),
     (as_an_array, X), (tuples, X), (deleted_and_stored_again, X), (minus_one_deleted, X),
-    (popped, X), (copies, X), (updated, X), (rearranged, X, NAMES),
+    (popped, X), (copies, X), (updated, X), (rearranged, X, NAMES), (in_an_object, X),
+    (in_a_closure, X), (in_a_list, X), (of_records, X), (swapped, X), (made_anew_now_and_then, X),
+    (left_early, X), (where_something_was, X), (lists_written_through_it, X), (from_keys, X),
 ]  # fmt: skip
 
 
@@ -390,6 +509,48 @@ def test_a_dict_that_is_no_result_comes_back_as_one():
     assert type(aux) is dict
     assert aux == f(X)[1]
     assert value == aux[0]
+
+
+def test_a_dict_that_is_the_result_is_refused():
+    def f(x):
+        return {i: v * v for i, v in enumerate(x)}
+
+    with pytest.raises(srcad.errors.UnsupportedTypeError, match="keys only the call knows"):
+        srcad.pullback(f, X)
+
+
+def test_a_dict_is_printed_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    def f(x):
+        d = {i: float(v) for i, v in enumerate(x)}
+        print(d, d.keys(), [d])
+        return d[0]
+
+    srcad.grad(f)(X)
+
+    shown = str({i: float(v) for i, v in enumerate(X)})
+    assert capsys.readouterr().out == f"{shown} dict_keys([0, 1, 2, 3, 4]) [{shown}]\n"
+
+
+def test_an_item_that_reading_makes_is_kept_when_it_is_added_to():
+    class Sums:
+        def __init__(self):
+            self.items = [0.0, 0.0]
+            self.asked = 0.0
+
+        def __getitem__(self, k):
+            self.asked = self.asked + 1
+            return self.items[k]
+
+        def __setitem__(self, k, v):
+            self.items[k] = v
+
+    def f(x):
+        sums = Sums()
+        sums[0] += x[0]
+        sums[0] += x[1]
+        return sums.items[0] ** 2 * sums.asked
+
+    assert_program(f, X)
 
 
 def test_keys_that_carry_a_derivative_are_not_read_again():

@@ -39,6 +39,7 @@ from srcad.ir.primitives import (
     add_at,
     add_at_repeated,
     append,
+    as_dict,
     build_dict,
     build_list,
     build_places,
@@ -314,7 +315,7 @@ def _call(op: Call, found: Sharing) -> None:
     elif is_one_of(target, PARTS) or target is operator.getitem:
         if target is not operator.getitem or not _copies(op):
             _item(result, op.args[0], found)
-    elif isinstance(result.type, ListOf) and is_one_of(target, _LIST_MAKERS):
+    elif target is as_dict or (isinstance(result.type, ListOf) and is_one_of(target, _LIST_MAKERS)):
         _new_list(op, found)
     elif not makes_fresh(op) and not is_one_of(target, STORES) and not is_one_of(target, _COPIES):
         _anything(op, found)
@@ -322,7 +323,7 @@ def _call(op: Call, found: Sharing) -> None:
 
 def _new_list(op: Call, found: Sharing) -> None:
     """A list of its own that holds what another one held, and perhaps one item more."""
-    first = op.args[0]
+    first = op.args[1 if op.target is as_dict else 0]
     if isinstance(first, Value):
         found.join((op.result, "parts"), (first, "parts"))
         if not isinstance(first.type, ListOf):

@@ -1,12 +1,15 @@
-"""Structures as values of their own."""
+"""Structures as values of their own, and as others may see them."""
 
 from __future__ import annotations
 
+import collections
 from typing import TYPE_CHECKING
 
 from srcad import errors
+from srcad.frontend import library
 from srcad.frontend.aliases import bury
 from srcad.frontend.boxes import (
+    Box,
     DictBox,
     IterBox,
     ListBox,
@@ -15,10 +18,12 @@ from srcad.frontend.boxes import (
     SliceBox,
     Structure,
     TupleBox,
+    mapped,
 )
+from srcad.frontend.deques import Deque
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import PlacesOf
+from srcad.types import OPAQUE, PlacesOf
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session
@@ -51,3 +56,41 @@ def built(s: Session, box: Structure | SliceBox | IterBox | PlacesBox) -> Value:
             return s.emit(primitives.build_dict, Const(keys), *parts)
         case RecordBox(cls, keys):
             return s.emit(primitives.build_record, Const(cls), Const(keys), *parts)
+
+
+# ------------------------------------------------------------------------------ outside
+def is_of_library(box: Box) -> bool:
+    """Whether a box is a container of Python's library that is read, or a view of one."""
+    return isinstance(box, RecordBox) and issubclass(box.cls, library.Container)
+
+
+def is_deque(box: Box) -> bool:
+    """Whether a box is a `collections.deque` that is read: to NumPy, the list of its items."""
+    return isinstance(box, RecordBox) and issubclass(box.cls, Deque)
+
+
+def as_plain(s: Session, box: Box) -> Box:
+    """A box for who does not know of these classes: Python's own in their place."""
+
+    def change(part: Box) -> Box | None:
+        if not isinstance(part, RecordBox) or not is_of_library(part):
+            return None
+        if issubclass(part.cls, Deque):
+            entries, maxlen = part.items
+            return s.emit(collections.deque, s.atom(entries), maxlen, type=OPAQUE)
+        if issubclass(part.cls, library.Mapping):
+            places, entries, *_ = part.items
+            return s.emit(primitives.as_dict, places, s.atom(entries), type=OPAQUE)
+        view = s.emit(
+            primitives.field, as_plain(s, part.items[0]), Const(part.cls.__name__.lower())
+        )
+        return s.emit(primitives.apply, view, type=OPAQUE)
+
+    return mapped(box, change)
+
+
+def is_ours(target: object) -> bool:
+    """Whether an operation is one of the IR's own, and puts into a list what it is given."""
+    return getattr(target, "__module__", None) == primitives.__name__ and (
+        target is not primitives.apply
+    )

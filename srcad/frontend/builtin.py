@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
-from srcad.frontend import prelude
+from srcad.frontend import library, prelude
 from srcad.frontend.boxes import (
     BoundBox,
     Box,
@@ -151,6 +151,8 @@ def dict_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def dict_from_keys(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``dict.fromkeys(keys, value)`` of keys that are known."""
     items = known_items(s, args[0])
+    if items is None and mappings.is_needed(s):
+        return read(s, library.from_keys, args[0], *(args[1:] or (Static(None),)))
     if items is None or kwargs:
         return None
     value = args[1] if len(args) > 1 else Static(None)

@@ -63,7 +63,6 @@ from srcad.frontend.inactive import (
     put_into_objects,
 )
 from srcad.frontend.iterating import gone_through
-from srcad.frontend.keyed import all_plain
 from srcad.frontend.known import raises, spread, spread_mapping
 from srcad.frontend.listed import as_arrays, asked_at_once, items_of_split
 from srcad.frontend.meanings import meaning_of
@@ -256,7 +255,7 @@ def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, B
         if constant is not None:
             return constant
     put_into_objects(s, function, args, kwargs.get("dtype", args[-1]) if args else Static(None))
-    args, kwargs = as_arrays(s, function, *all_plain(s, args, kwargs))
+    args, kwargs = as_arrays(s, function, args, kwargs)
     type_ = type_of_several(s, function, args, kwargs)
     result = s.box(s.emit(function, *args, kwargs=kwargs, type=type_))
     return items_of_split(s, function, args, result) if s.facts.items_known else result
@@ -313,7 +312,7 @@ def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[
     found = by_argument(s, args, kwargs, lambda *given: opaque_call(s, callee, *given))
     if found is not None:
         return found
-    function, (args, kwargs) = callee.value, all_plain(s, args, kwargs)
+    function = callee.value
     module = module_of(function).partition(".")[0]
     pure = module in ("numpy", "math", "_operator", "builtins") and not is_random(function)
     pure = pure and not (is_hashable(function) and function in MOVING)

@@ -10,10 +10,11 @@ from typing import Any
 from srcad.frontend import prelude
 from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import Box, RecordBox
+from srcad.frontend.building import is_of_library
 from srcad.frontend.generators import prelude_generator
 from srcad.frontend.holders import refuse
 from srcad.frontend.holding import Holder
-from srcad.frontend.keyed import is_mapping, is_of_library
+from srcad.frontend.keyed import is_mapping
 from srcad.frontend.known import as_tuple
 from srcad.frontend.objects import special
 from srcad.frontend.questions import is_hashable

@@ -22,25 +22,17 @@ from srcad.frontend.boxes import (
     RecordBox,
     Static,
     Structure,
-    mapped,
 )
-from srcad.frontend.deques import Deque
+from srcad.frontend.building import is_of_library
 from srcad.frontend.known import known
 from srcad.frontend.refusals import unless_refused
 from srcad.frontend.scope import NeedsStatic, Session
-from srcad.ir import primitives
 from srcad.ir.core import Atom, For, Op, Value, While, carried_outputs
-from srcad.types import Opaque
 
 FIELDS = ("places", "entries")
 
 
 # ------------------------------------------------------------------------------ kinds
-def is_of_library(box: Box) -> bool:
-    """Whether a box is a container of Python's library that is read, or a view of one."""
-    return isinstance(box, RecordBox) and issubclass(box.cls, library.Container)
-
-
 def is_mapping(box: Box) -> bool:
     """Whether a box is a dict of which only the call knows the keys."""
     return isinstance(box, RecordBox) and issubclass(box.cls, library.Mapping)
@@ -145,27 +137,3 @@ def invoked(
     """A method of a dict, as one of whose keys only the call knows."""
     method = getattr(library.Mapping, name)
     return s.invoke(s, BoundBox(Static(method), (opened(s, box),)), args, kwargs)
-
-
-# ------------------------------------------------------------------------------ outside
-def as_plain(s: Session, box: Box) -> Box:
-    """A box for who does not know of these classes: Python's own in their place."""
-
-    def change(part: Box) -> Box | None:
-        if not isinstance(part, RecordBox) or not is_of_library(part):
-            return None
-        if issubclass(part.cls, Deque):
-            return as_plain(s, part.items[0])
-        if not is_mapping(part):
-            return None
-        places, entries, *_ = part.items
-        return s.emit(primitives.as_dict, places, s.atom(entries), type=Opaque(dict))
-
-    return mapped(box, change)
-
-
-def all_plain(
-    s: Session, args: tuple[Box, ...], kwargs: dict[str, Box]
-) -> tuple[tuple[Box, ...], dict[str, Box]]:
-    """The arguments of a function that does not know of these classes."""
-    return tuple(as_plain(s, a) for a in args), {k: as_plain(s, b) for k, b in kwargs.items()}

@@ -105,7 +105,7 @@ class Mapping(Container):
     def get(self, key, default=None):
         if key in self.places:
             return self.entries[place_of(self.places, key)]
-        return default
+        return to_keep(default)
 
     def setdefault(self, key, default=None):
         if key not in self.places:
@@ -151,6 +151,13 @@ class Mapping(Container):
 
     def items(self):
         return Items(self)
+
+
+def from_keys(keys, value):
+    result = Mapping()
+    for key in keys:
+        result[key] = value
+    return result
 
 
 class DefaultDict(Mapping):

@@ -10,6 +10,7 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.boxes import Box, GeneratorBox, ListBox, Static, TupleBox
+from srcad.frontend.building import is_deque
 from srcad.frontend.known import as_list, as_tuple
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
@@ -50,6 +51,7 @@ def as_arrays(
         return args, kwargs
     if not s.is_active(*args, *kwargs.values()):
         return args, kwargs
+    args = tuple(a.items[0] if is_deque(a) else a for a in args)  # type: ignore[union-attr]
     args, kwargs = tuple(map(as_tuple, args)), {k: as_tuple(b) for k, b in kwargs.items()}
     if function in _OF_LISTS:
         return args, kwargs

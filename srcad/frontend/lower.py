@@ -40,6 +40,7 @@ from srcad.frontend.boxes import (
     TupleBox,
     mutable_parts,
 )
+from srcad.frontend.building import as_plain
 from srcad.frontend.closures import held_value
 from srcad.frontend.elsewhere import Again, Outside, begin, surroundings, take_for_granted
 from srcad.frontend.forms import lowers_later
@@ -53,7 +54,6 @@ from srcad.frontend.functions import (
     size_of,
 )
 from srcad.frontend.guards import Capture, Guard
-from srcad.frontend.keyed import as_plain
 from srcad.frontend.meanings import means_later
 from srcad.frontend.names import first_content
 from srcad.frontend.rooms import (

@@ -61,13 +61,17 @@ def _where_needed(read: Special) -> Special:
     """Read a container of the library where the plain one, at the call, would not do."""
 
     def special(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-        where = s.builder.where
-        if where in s.dicts.opened:
-            return read(s, args, kwargs)
-        s.dicts.made.add(where)
-        return None
+        return read(s, args, kwargs) if is_needed(s) else None
 
     return special
+
+
+def is_needed(s: Session) -> bool:
+    """Whether what is made here has to be read; noted where that was not tried yet."""
+    where = s.builder.where
+    if where not in s.dicts.opened:
+        s.dicts.made.add(where)
+    return where in s.dicts.opened
 
 
 @meaning(collections.defaultdict)

@@ -26,10 +26,10 @@ from srcad.frontend.boxes import (
     TupleBox,
     is_mutable,
 )
+from srcad.frontend.building import is_of_library
 from srcad.frontend.choices import asked, by_case, choose, negation
 from srcad.frontend.containers import is_list, joined
 from srcad.frontend.forms import lower, lower_next, lowers
-from srcad.frontend.keyed import is_of_library
 from srcad.frontend.known import as_tuple, is_found, is_settled, pinned, raises, truth
 from srcad.frontend.objects import of_objects, special
 from srcad.frontend.owners import refuse_identity

@@ -39,7 +39,7 @@ from srcad.frontend.boxes import (
     mapped,
     values_of,
 )
-from srcad.frontend.building import built
+from srcad.frontend.building import as_plain, built, is_ours
 from srcad.frontend.either import Either
 from srcad.frontend.elsewhere import Outside
 from srcad.frontend.foreign import check_operands, is_of_unknown
@@ -256,6 +256,8 @@ class Session:
         hint: str | None = None,
     ) -> Value:
         """Append a call and keep track of activity and of views."""
+        if self.dicts.opened and not is_ours(target):
+            args = tuple(a if isinstance(a, Const | Display) else as_plain(self, a) for a in args)
         arguments = tuple(self.arg(a) for a in args)
         keywords = tuple((k, self.arg(a)) for k, a in (kwargs or {}).items())
         unknown = effect or is_of_unknown(self, target, arguments)

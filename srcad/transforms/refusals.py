@@ -24,6 +24,7 @@ from srcad.errors import (
 from srcad.identifiers import dotted
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, If, Op, Value
+from srcad.ir.primitives import as_dict
 from srcad.ir.standins import argument_type
 from srcad.ir.text import target_name
 from srcad.records import replace
@@ -201,8 +202,17 @@ def _settled(scope: Scope, call: Call, block: Block) -> Block:
     return Block(block.params, (*ops, *raising.ops), results)
 
 
-def missing_rule(scope: Scope, op: Call) -> MissingRuleError:
+def missing_rule(scope: Scope, op: Call) -> SrcadError:
     """The error for an active call to a function that has neither a rule nor a source."""
+    if op.target is as_dict:
+        where = op.where or scope.sweep.primal.where
+        return UnsupportedTypeError(
+            "cannot differentiate through a dict whose keys only the call knows"
+            + (f" in {where.function!r}" if where else ""),
+            where=where,
+            why="it is returned, or given to what srcad does not read.",
+            help=("return, or give, its values:  [d[k] for k in keys]",),
+        )
     name = qualified_name(op.target)
     active = [a for a in op.operands if scope.sweep.facts.active(a) is not False]
     through = next((a.hint for a in active if a.hint), None)
