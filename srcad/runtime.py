@@ -160,6 +160,10 @@ def fitting(g: Any, x: Any, name: str, *, partial: bool = False) -> Any:
         and g.dtype is x.dtype
     ):
         return g
+    if type(g) is tuple and len(g) == 1:
+        (g,) = g
+    if g is None:  # on this path
+        return zeros_like(x)
     array = np.asarray(g)
     shape, wanted = array.shape, np.shape(x)
     problem = ""

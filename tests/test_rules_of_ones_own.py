@@ -53,6 +53,20 @@ def one_in_an_arm(y_bar, y, x):
     return (y_bar * 2 * x,)
 
 
+def on_one_path_only(y_bar, y, x):
+    if np.all(x > 0):
+        return (2 * x * y_bar,)
+    return None
+
+
+def test_there_may_be_no_derivative_on_one_path():
+    rules.adjoint(square)(on_one_path_only)
+
+    check_rule(square, [np.array([1.0, 2.0])])
+    gradient = srcad.grad(lambda x: np.sum(square(x)))(np.array([1.0, -2.0]))
+    assert gradient.tolist() == [0.0, 0.0]
+
+
 @pytest.mark.parametrize("rule", [one_in_a_tuple, one_in_a_named_tuple, one_in_an_arm])
 @pytest.mark.parametrize("x", POINTS, ids=repr)
 def test_one_cotangent_may_stand_in_a_tuple(rule, x):
