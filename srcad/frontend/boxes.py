@@ -198,12 +198,13 @@ class Stale:
     """A name for memory, or an object, that was written through another name: it is not known now.
 
     `where` is the place of the write; `bound` the name, where its statement may not have come that
-    far before it failed.
+    far before it failed; `by` the recursive function that wrote.
     """
 
     value: Box
     where: Location | None
     bound: str | None = None
+    by: str | None = None
 
 
 @dataclass(eq=False)

@@ -6,13 +6,25 @@ from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.aliases import doubtful
-from srcad.frontend.boxes import Box, Code, Structure, mutable_parts, parts_of
+from srcad.frontend.boxes import (
+    Box,
+    Code,
+    Done,
+    Stale,
+    Structure,
+    mapped,
+    mutable_parts,
+    parts_of,
+)
 from srcad.frontend.functions import size_around, size_of
 from srcad.frontend.headers import covers, header, widened
+from srcad.frontend.owners import check_owner, with_beginnings
 from srcad.frontend.refusals import unless_refused
 from srcad.frontend.scope import Diverges, Env, Frame, Session
+from srcad.frontend.storage import inner_values, origin, refuse_hidden
 from srcad.frontend.surroundings import Read, is_same, read_around
 from srcad.frontend.united import box_type
+from srcad.frontend.written import before_write
 from srcad.ir.core import (
     NONE,
     Atom,
@@ -25,6 +37,7 @@ from srcad.ir.core import (
     free_values,
     walk,
 )
+from srcad.ir.memory import has_storage
 from srcad.ir.primitives import item
 from srcad.ir.rewrite import substitute
 from srcad.records import dataclass, field, replace
@@ -53,6 +66,7 @@ class Variant:
     changed: bool = False
     is_endless: bool = False
     extra: dict[Value, Value] = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
 
     @property
     def function(self) -> Function:
@@ -151,7 +165,7 @@ def _settle(s: Session, callee: Any, variant: Variant) -> None:
     for _ in range(MOST_READINGS):
         variant.changed = False
         earlier = {key: list(known) for key, known in s.routines.items()}
-        before = s.snapshot()
+        before, count = s.snapshot(), len(s.written_objects)
         assumed, s.assumed = s.assumed, {}  # it is called where other tests hold, too
         try:
             with s.block() as builder:
@@ -162,6 +176,7 @@ def _settle(s: Session, callee: Any, variant: Variant) -> None:
             refuse_writes(s, callee, "an object outside")
         _refuse_writes(s, callee, before)
         s.restore(before)
+        _note_written(variant, s.written_objects[count:])
         if atom is None and not (variant.changed or variant.is_endless or _is_open(s, variant)):
             variant.is_endless = variant.changed = True
         if not variant.changed:
@@ -194,6 +209,38 @@ def _read_once(s: Session, callee: Any, variant: Variant) -> Atom | None:
     elif not covers(s, variant.result, result):
         variant.result, variant.changed = widened(s, variant.result, result), True
     return s.atom(result)
+
+
+def _note_written(variant: Variant, objects: list[Value]) -> None:
+    """Note the parameters into whose arrays a reading has written."""
+    written = {
+        name for name, box in variant.headers.items() if not set(objects).isdisjoint(_leaves(box))
+    }
+    if not written <= variant.written:
+        variant.written |= written
+        variant.changed = True
+
+
+def _forget_written(s: Session, variant: Variant, bound: dict[str, Box]) -> None:
+    """After a call, nobody knows what the arrays hold into which the function writes."""
+    values = [v for name in variant.written for v in inner_values(bound[name]) if has_storage(v)]
+    objects = frozenset[Value]().union(*(origin(s, value).everything for value in values))
+    if not objects:
+        return
+    for value in values:
+        before_write(s, value)
+    check_owner(s, objects)
+
+    def change(box: Box) -> Box | None:
+        if not isinstance(box, Value) or origin(s, box).everything.isdisjoint(objects):
+            return None
+        return Stale(box, s.builder.where, by=variant.routine.name)
+
+    done: Done = {}
+    for frame in s.frames:
+        for name, box in list(frame.env.items()):
+            frame.env[name] = mapped(box, change, done)
+    refuse_hidden(s, with_beginnings(s, objects))
 
 
 def _refuse_written(s: Session, callee: Any, variant: Variant, around: Read) -> None:
@@ -325,4 +372,5 @@ def _call(s: Session, variant: Variant, bound: dict[str, Box]) -> Box:
     if active:
         s.active.add(value)
     out = s.emit(item, value, Const(0), type=shape)
+    _forget_written(s, variant, bound)
     return s.box(out)

@@ -34,6 +34,13 @@ def refuse_stale(s: Session, box: Stale) -> NoReturn:
         )
     hint = box.value.hint if isinstance(box.value, Value) else None
     name = f"{hint!r}" if hint else "this"
+    if box.by is not None:
+        s.refuse(
+            errors.MutationError,
+            f"cannot tell what {name} holds after the call{_in_line(box)}",
+            why=f"the recursive {box.by!r} writes into it, and srcad follows what it returns only.",
+            help=(f"let it return the array, and bind that:  y = {box.by}(y, ...)",),
+        )
     s.refuse(
         errors.MutationError,
         f"cannot tell what {name} holds after the write{_in_line(box)}",

@@ -285,7 +285,7 @@ def _follow(
     for frame in s.frames:
         for name, box in list(frame.env.items()):
             frame.env[name] = mapped(box, change, done)
-    _refuse_hidden(s, with_beginnings(s, objects))
+    refuse_hidden(s, with_beginnings(s, objects))
     if before:
         elsewhere.changed(s, before, lambda box: _may_show(s, box, objects))
 
@@ -331,7 +331,7 @@ def _shown(
     return realised(s, root, found.steps, value.hint) if found.steps else root
 
 
-def _refuse_hidden(s: Session, objects: frozenset[Value]) -> None:
+def refuse_hidden(s: Session, objects: frozenset[Value]) -> None:
     """Refuse a write that a function which has left its surroundings would see."""
     for frame in _left_frames(s):
         for name, box in frame.env.items():
