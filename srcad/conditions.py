@@ -21,6 +21,7 @@ from srcad.types import (
 )
 
 _NOTHING = object()
+_DEEP = 16  # steps that are nested in one expression
 _BOUND: dict[str, Any] = {
     "type": type, "len": len, "tuple": tuple, "list": list, "dict": dict, "float": float,
     "int": int, "ndarray": np.ndarray, "memmap": np.memmap, "follow": follow, "getattr": getattr,
@@ -91,6 +92,7 @@ class Conditions:
         self.risky = True
         if not path:
             return self._own("function")
+        self._name_on_the_way(path)
         *before, (kind, key) = path
         if EACH in before or (not before and kind not in ("param", "attr", "item")):
             return self._from_root(path, kind, key)
@@ -103,6 +105,13 @@ class Conditions:
             case "shape":
                 return f"{inner}.shape[{key}]"
         return self._step(inner, self._code_at(tuple(before)), kind, key)
+
+    def _name_on_the_way(self, path: Path) -> None:
+        """Name what is on a long way, so that what is read at its end is not nested deeply."""
+        for end in range(_DEEP, len(path), _DEEP):
+            part = path[:end]
+            if part not in self.names and EACH not in part:
+                self.add(f"({self._named(part)}, True)[1]")
 
     def _code_at(self, path: Path) -> CodeType:
         """The code of the function at a path: guarded, or that of the function itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from types import CodeType
 from typing import Any
@@ -62,8 +62,42 @@ def _takes_a_method(instruction: dis.Instruction) -> bool:
     return has_flag and instruction.opname == "LOAD_ATTR" and bool((instruction.arg or 0) & 1)
 
 
+def is_among(code: CodeType, others: Iterable[Any]) -> bool:
+    """Whether one of some constants is an equal code object.
+
+    Python's own comparison looks twice into the codes inside: that takes 2**depth.
+    """
+    return any(isinstance(other, CodeType) and _is_equal(code, other) for other in others)
+
+
+def _is_equal(code: CodeType, other: CodeType) -> bool:
+    pending = [(code, other)]
+    while pending:
+        a, b = pending.pop()
+        if a is b:
+            continue
+        if _outside(a) != _outside(b) or len(a.co_consts) != len(b.co_consts):
+            return False
+        for x, y in zip(a.co_consts, b.co_consts, strict=True):
+            if isinstance(x, CodeType) and isinstance(y, CodeType):
+                pending.append((x, y))
+            elif _constant(x) != _constant(y):
+                return False
+    return True
+
+
+def _outside(code: CodeType) -> tuple[Any, ...]:
+    """All of a code object, with its place, but its constants."""
+    place = (code.co_firstlineno, code.co_linetable if sys.version_info >= (3, 12) else b"")
+    return (*_parts(code), *place)
+
+
 def fingerprint(code: CodeType) -> tuple[Any, ...]:
     """All of a code object but where it stands: two that are equal here do the same."""
+    return (*_parts(code), tuple(_constant(c) for c in code.co_consts))
+
+
+def _parts(code: CodeType) -> tuple[Any, ...]:
     return (
         code.co_name,
         code.co_argcount,
@@ -76,7 +110,6 @@ def fingerprint(code: CodeType) -> tuple[Any, ...]:
         code.co_freevars,
         code.co_cellvars,
         code.co_exceptiontable,
-        tuple(_constant(c) for c in code.co_consts),
     )
 
 
@@ -85,4 +118,6 @@ def _constant(constant: Any) -> Any:
         return fingerprint(constant)
     if isinstance(constant, tuple):
         return tuple, tuple(_constant(c) for c in constant)
+    if isinstance(constant, frozenset):
+        return frozenset, frozenset(_constant(c) for c in constant)
     return type(constant), repr(constant)

@@ -20,7 +20,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from srcad.errors import SourceChangedError, SourceUnavailableError, SrcadError
-from srcad.frontend.codes import called_as_methods, fingerprint, nested_codes, span
+from srcad.frontend.codes import called_as_methods, fingerprint, is_among, nested_codes, span
 from srcad.frontend.texts import (
     Candidate,
     Definition,
@@ -183,7 +183,7 @@ def _top_level(
     modules = {n for n in code.co_names if isinstance(space.get(n), ModuleType)}
     names = sorted(n for n in modules - called_as_methods(code) if n.isidentifier())
     compiled = compiled_below_imports(tree.body, names, code.co_filename, flags)
-    if compiled is None or code not in compiled.co_consts:
+    if compiled is None or not is_among(code, compiled.co_consts):
         return None
     return Source(tree.body[0], code.co_filename, lines)
 
@@ -194,7 +194,7 @@ def _exact(code: CodeType, lines: list[str], flags: int, rewritten: bool) -> Sou
     methods = called_as_methods(code)
     here = [c for c in text.candidates if c.line == code.co_firstlineno and c.name == code.co_name]
     for unit in _units(here):
-        if code in text.codes(unit, flags, methods, rewritten):
+        if is_among(code, text.codes(unit, flags, methods, rewritten)):
             chosen = _containing(here, code)
             return Source(chosen.node, code.co_filename, lines, chosen.class_in(unit))
     return None

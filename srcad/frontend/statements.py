@@ -9,7 +9,8 @@ from srcad.frontend.assignment import assign, refuse_write
 from srcad.frontend.boxes import UNBOUND, Box, Static
 from srcad.frontend.choices import choose
 from srcad.frontend.containers import delete_item, is_container
-from srcad.frontend.control import Statements, guarded, lower_if
+from srcad.frontend.control import Reader, Statements, guarded, lower_if
+from srcad.frontend.dispatching import halves, in_a_row
 from srcad.frontend.expressions import function_box
 from srcad.frontend.fields import delete_attribute, has_attributes
 from srcad.frontend.forms import (
@@ -31,19 +32,32 @@ from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Value
 from srcad.types import Opaque
 
 
-def lower_statements(s: Session, statements: Statements) -> None:
-    """Read statements until one of them leaves."""
+def lower_statements(s: Session, statements: Statements, *, whole: bool = True) -> None:
+    """Read statements until one of them leaves; those of a list that was cut are not `whole`."""
+    first, second = halves(in_a_row(statements), whole=whole)
+    if second:
+        _lower_part(s, first)
+        if _goes_on(s, second, _lower_part):
+            _lower_part(s, second)
+        return
+    for index, node in enumerate(first):
+        rest = first[index + 1 :]
+        if _takes_rest(s, node, rest) or not _goes_on(s, rest, lower_statements):
+            return
+
+
+def _lower_part(s: Session, statements: Statements) -> None:
+    lower_statements(s, statements, whole=False)
+
+
+def _goes_on(s: Session, rest: Statements, read: Reader) -> bool:
+    """Whether the statements that follow are still to be read, and are reached on every path."""
     frame = s.frame
-    for index, node in enumerate(statements):
-        rest = statements[index + 1 :]
-        if _takes_rest(s, node, rest):
-            return
-        if isinstance(frame.exit, Value):
-            if rest and NONE in frame.tags:
-                guarded(s, rest, lower_statements)
-            return
-        if frame.exit != NONE:
-            return
+    if isinstance(frame.exit, Value):
+        if rest and NONE in frame.tags:
+            guarded(s, rest, read)
+        return False
+    return frame.exit == NONE
 
 
 def _takes_rest(s: Session, node: ast.stmt, rest: Statements) -> bool:
@@ -60,6 +74,9 @@ def _takes_rest(s: Session, node: ast.stmt, rest: Statements) -> bool:
     if isinstance(node, ast.Match):
         with s.at(node):
             node = matching.as_conditional(s, node)
+        if in_a_row([node]) != [node]:
+            lower_statements(s, [node, *rest])
+            return True
     if isinstance(node, ast.If):
         return lower_if(s, node, rest, lower_statements)
     lower_statement(s, node)
