@@ -113,6 +113,37 @@ def printed_on_the_way_down(n, x):
     return printed_on_the_way_down(n - 1, x) * x
 
 
+RATE = 2.0
+
+
+@cached
+def at_a_rate(x):
+    return RATE * x
+
+
+def through_a_rate(x):
+    return at_a_rate(x)
+
+
+def test_what_a_function_behind_a_cache_reads_is_what_it_is_now(monkeypatch):
+    g = grad(through_a_rate)
+    before = g(3.0)
+
+    monkeypatch.setitem(globals(), "RATE", 7.0)
+
+    assert (before, g(3.0)) == (2.0, 7.0)
+
+
+def test_the_code_behind_a_cache_is_what_it_is_now():
+    made = functools.lru_cache(lambda x: 2.0 * x)
+    g = grad(lambda x: made(x))
+    before = g(3.0)
+
+    made.__wrapped__.__code__ = (lambda x: 7.0 * x).__code__
+
+    assert (before, g(3.0)) == (2.0, 7.0)
+
+
 class Tally:
     def __init__(self):
         self.n = 0

@@ -241,7 +241,7 @@ def _wrapped(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str
         inner = box_of_object(s, function.__func__, below(path, ("attr", "__func__")))
         return invoke(s, inner, (receiver, *args), kwargs)
     if not s.is_active(*args, *kwargs.values()):
-        return opaque_call(s, callee, args, kwargs)  # what it kept of an earlier call
+        return opaque_call(s, Static(function), args, kwargs)  # what it kept of an earlier call
     inner = Static(function.__wrapped__, below(path, ("attr", "__wrapped__")))
     return invoke_static(s, Static(once), (inner, *args), kwargs)
 

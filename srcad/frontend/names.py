@@ -177,7 +177,8 @@ def box_of_object(s: Session, value: Any, path: Path | None) -> Box:
         return Static(value, None if is_stable(value) else path)
     if is_constant_object(value):
         s.guard(path, "is", value)
-        has_members = isinstance(value, types.ModuleType | type) and not is_stable(value)
+        kinds = (types.ModuleType, type, functools._lru_cache_wrapper)
+        has_members = isinstance(value, kinds) and not is_stable(value)
         return Static(value, path if has_members else None)
     if s.outside.holders and elsewhere.is_held(s, value):
         s.guard(path, "class", type(value))
