@@ -60,6 +60,7 @@ from srcad.frontend.inactive import (
     changes_outside,
     handed_out,
     may_write_arrays,
+    note_hit,
     put_into_objects,
 )
 from srcad.frontend.iterating import gone_through
@@ -299,11 +300,13 @@ def _inactive(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[st
     if not objects and not written and not outside and not s.inactive.are_read:
         s.inactive.left = True
         return opaque_call(s, callee, args, kwargs)
+    s.inactive.hit = None
     found = unless_refused(s, lambda: _inline(s, callee_of(s, function, callee.path), args, kwargs))
     if not isinstance(found, errors.SrcadError):
         return found
     if local or written or (outside and is_active(s)):
         raise found
+    note_hit(s, found)
     return opaque_call(s, callee, args, kwargs)
 
 

@@ -124,7 +124,9 @@ class Inactive:
     What such a call returns is unknown where it matters (`is_open`), or asked there in the call.
     `unknown` are results that others may hold, `used` what was computed with, `items` what was read
     out of something unknown, `handed` what was given to calls that may keep it; `outermost` is the
-    block that runs once a call; `kept` is what functions with a cache have returned.
+    block that runs once a call; `kept` is what functions with a cache have returned.  `hit` is
+    the outside array that the latest refused write was to, `hits` are those that calls in loops and
+    branches write into.
     """
 
     are_read: bool = False
@@ -137,6 +139,8 @@ class Inactive:
     handed: set[Value] = field(default_factory=set)
     kept: set[Box] = field(default_factory=set)
     outermost: Builder | None = None
+    hit: Value | None = None
+    hits: list[tuple[Value, errors.SrcadError]] = field(default_factory=list)
 
     @property
     def may_open(self) -> bool:

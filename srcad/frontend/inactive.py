@@ -17,10 +17,11 @@ from srcad.frontend.boxes import Box, Static, inner_boxes, mutable_parts
 from srcad.frontend.elsewhere import is_active
 from srcad.frontend.scope import Session
 from srcad.frontend.source import definition
-from srcad.frontend.storage import inner_values, is_array
+from srcad.frontend.storage import inner_values, is_array, origin
 from srcad.frontend.syntax import may_write, writes_outside
 from srcad.identifiers import label, module_of
 from srcad.ir.core import Value
+from srcad.paths import read
 
 _READERS = (operator.itemgetter, operator.attrgetter, Counter)
 _NEVER_READ = sys.stdlib_module_names | {"numpy", "scipy", "srcad"}
@@ -55,6 +56,45 @@ def changes_outside(s: Session, function: FunctionType) -> bool:
     if module_of(function).partition(".")[0] in _NEVER_READ:
         return False
     return is_active(s) or _may_write_outside(function, set())
+
+
+def note_hit(s: Session, error: errors.SrcadError) -> None:
+    """Refuse a call that writes into an outside array with which something was computed before.
+
+    What is computed after it is that of the plain call.  In a loop, what follows runs before, too.
+    """
+    hit = s.inactive.hit
+    if hit is None:
+        return
+    if _is_used(s, hit):
+        raise error
+    if s.builder is not s.inactive.outermost:
+        s.inactive.hits.append((hit, error))
+
+
+def refuse_hits(s: Session) -> None:
+    """Refuse what a call in a loop writes into if something was computed with it anywhere."""
+    for hit, error in s.inactive.hits:
+        if _is_used(s, hit):
+            raise error
+
+
+def _is_used(s: Session, array: Value) -> bool:
+    """Whether something was computed with an array from outside, by whatever name."""
+    objects = {one for value in s.inactive.used for one in origin(s, value).everything}
+    held = [_array_at(s, one) for one in objects if one in s.paths]
+    written = _array_at(s, array)
+    return array in objects or any(
+        one is not None and written is not None and np.may_share_memory(one, written)
+        for one in held
+    )
+
+
+def _array_at(s: Session, value: Value) -> np.ndarray | None:
+    """The array that something from outside is now."""
+    path = s.paths.get(value)
+    held = None if path is None else read(path, s.root, s.arguments)
+    return held if isinstance(held, np.ndarray) else None
 
 
 def _may_write_outside(function: FunctionType, seen: set[CodeType]) -> bool:

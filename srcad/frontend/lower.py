@@ -54,6 +54,7 @@ from srcad.frontend.functions import (
     size_of,
 )
 from srcad.frontend.guards import Capture, Guard
+from srcad.frontend.inactive import refuse_hits
 from srcad.frontend.meanings import means_later
 from srcad.frontend.names import first_content
 from srcad.frontend.rooms import (
@@ -238,6 +239,7 @@ def lowered(
     s: Session, name: str, params: tuple[Value, ...], result: Atom | None, where: Location | None
 ) -> Lowered:
     """What was read, with what it takes for granted; without a result every path raises."""
+    refuse_hits(s)
     take_for_granted(s)
     atom = Const(None) if result is None else result
     block = Block((), tuple(s.builder.ops), (atom,))

@@ -28,6 +28,7 @@ def check_owner(s: Session, objects: frozenset[Value]) -> None:
                 help=("append a copy:  history.append(y.copy())",),
             )
         if is_captured(s, object_):
+            s.inactive.hit = object_
             s.refuse(
                 errors.MutationError,
                 "cannot write into an array from outside the function",

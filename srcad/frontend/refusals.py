@@ -12,7 +12,7 @@ from srcad.frontend.scope import Session
 def unless_refused(s: Session, build: Callable[[], Box]) -> Box | errors.SrcadError:
     """What was read, or the refusal; then nothing has happened."""
     builder, before, count = s.builder, s.snapshot(), len(s.builder.ops)
-    objects = s.objects.copy()
+    objects, used = s.objects.copy(), set(s.inactive.used)
     where = builder.where
     try:
         return build()
@@ -20,6 +20,6 @@ def unless_refused(s: Session, build: Callable[[], Box]) -> Box | errors.SrcadEr
         s.builder = builder
         del builder.ops[count:]
         s.restore(before)
-        s.objects = objects
+        s.objects, s.inactive.used = objects, used
         builder.where = where
         return error

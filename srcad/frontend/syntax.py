@@ -272,7 +272,8 @@ def may_write(node: ast.FunctionDef | ast.Lambda) -> bool:
 
 _CHANGING = frozenset(
     ["append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "sort",
-     "reverse", "popitem", "add", "discard", "appendleft", "popleft"]
+     "reverse", "popitem", "add", "discard", "appendleft", "popleft", "fill", "put", "itemset",
+     "copyto", "place", "putmask", "put_along_axis", "fill_diagonal", "shuffle"]
 )  # fmt: skip
 
 
@@ -290,6 +291,8 @@ def _writes_outside(node: ast.AST, own: frozenset[str], declared: dict[str, str]
     target: ast.AST | None = None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         target = node.func.value if node.func.attr in _CHANGING else None
+        outs = [k.value for k in node.keywords if k.arg == "out"]
+        target = outs[0] if outs else target
     elif isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
         target = node.value
     while isinstance(target, ast.Attribute | ast.Subscript):
