@@ -249,6 +249,8 @@ class Conditions:
                 return f"{self.constant(hasattr)}({first}, {quoted(expected)})"
             case "lacks":
                 return f"not {self.constant(hasattr)}({first}, {quoted(expected)})"
+            case "keys":
+                return f"[*{first}] == {self.constant(expected)}"
             case "set":
                 return f"{self._text(expected)} in {first}"
             case "unset":

@@ -328,6 +328,32 @@ def test_an_objective_counts_its_calls_bound_and_unbound() -> None:
     assert_close(bound, difference(Ackley().fun, (X,), 0), 1e-6, 1e-7)
 
 
+class Objective:
+    def __init__(self) -> None:
+        self.calls, self.best, self.trace = 0, np.inf, []
+
+    def __call__(self, x):
+        self.calls += 1
+        value = np.sum((x - 1) ** 2)
+        self.trace.append((self.calls, float(value)))
+        if value < self.best:
+            self.best = value
+            self.where = x.copy()
+        return value
+
+
+def test_an_object_that_is_called_remembers_the_best_of_its_calls() -> None:
+    objective, plain = Objective(), Objective()
+    gradient = srcad.value_and_grad(objective)
+
+    for x in (X, 2 * X, 0 * X):
+        value, slope = gradient(x)
+        assert value == plain(x)
+        assert_close(slope, 2 * (x - 1))
+
+    assert repr(vars(objective)) == repr(vars(plain))
+
+
 def test_a_pullback_writes_in_its_forward_half_only() -> None:
     o = fresh()
     value, back = srcad.pullback(lambda x: counts(o, x), X)

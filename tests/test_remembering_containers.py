@@ -187,6 +187,28 @@ def writes_into_an_array_it_has_cached(s, x):
     return np.sum(y * s.cache["y"] * s.kept[0])
 
 
+def goes_through_what_it_has_cached(s, x):
+    s.cache["a"] = x
+    total = sum(np.sum(s.cache[k]) for k in s.cache)
+    return total * sum(np.sum(v) for v in s.cache.values())
+
+
+def passes_on_what_it_has_cached(s, x):
+    s.log["steps"] = x[0]
+    return weighted(x, **s.log) * weighted(x, **{**s.log, "loss": (x[1],)})
+
+
+def weighted(x, loss, steps):
+    return np.sum(x**2) * steps + loss[0]
+
+
+def puts_parameters_into_an_object(s, x):
+    s.__dict__.update(w=x[:2], b=x[2])
+    for name in ("w", "b"):
+        setattr(s, name, getattr(s, name) * 2)
+    return np.sum(s.w * s.b) + s.__dict__["b"]
+
+
 def returns_what_a_helper_keeps(s, x):
     y = kept(s, x * 2)
     return np.sum(y * kept(s, y))
@@ -203,7 +225,8 @@ PROGRAMS = [
     caches, caches_once, caches_by_the_trip, caches_on_one_path, counts_in_a_dict,
     overwrites_what_it_has_used, sets_defaults, of_a_dict_inside, begins_a_list, begins_a_dict,
     changes_what_it_has_put_there, puts_an_object_there, writes_into_an_array_it_has_cached,
-    returns_what_a_helper_keeps,
+    returns_what_a_helper_keeps, goes_through_what_it_has_cached, passes_on_what_it_has_cached,
+    puts_parameters_into_an_object,
 ]  # fmt: skip
 
 
@@ -345,8 +368,8 @@ def appended_and_written(s, x):
 
 
 def gone_through(s, x):
-    s.cache["a"] = x
-    return sum(np.sum(s.cache[k]) for k in s.cache)
+    s.history.append(x[0])
+    return sum(v * x[1] for v in s.history)
 
 
 def read_at_another_place(s, x):

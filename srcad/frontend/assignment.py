@@ -29,7 +29,7 @@ from srcad.frontend.fields import has_attributes, set_attribute
 from srcad.frontend.forms import bind, lower, lower_next, lowers_statement
 from srcad.frontend.holding import Holder
 from srcad.frontend.indexing import getitem
-from srcad.frontend.known import spread
+from srcad.frontend.known import as_list, asks_its_class, spread
 from srcad.frontend.meanings import Special, meaning
 from srcad.frontend.objects import of_augmented
 from srcad.frontend.operators import BINARY, operate
@@ -158,6 +158,8 @@ def _require(s: Session, test: Value, message: str) -> None:
 def _items_to_unpack(
     s: Session, box: Box, count: int, star: bool, node: ast.expr
 ) -> tuple[Box, ...]:
+    if asks_its_class(box):
+        box = as_list(s, box)
     unknown = isinstance(box, Value) and (
         isinstance(box.type, ListOf | Opaque)
         or (isinstance(box.type, Numeric) and (box.type.shape is None or len(box.type.shape) > 0))

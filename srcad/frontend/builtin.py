@@ -22,6 +22,7 @@ from srcad.frontend.boxes import (
 from srcad.frontend.containers import as_copy, entries_of
 from srcad.frontend.functions import callee_of, inline
 from srcad.frontend.generators import is_drawn, is_lazy, prelude_generator, refuse_listing
+from srcad.frontend.holders import as_data
 from srcad.frontend.keyed import is_mapping, unless_open
 from srcad.frontend.known import known, of_constant, raises, spread, static_items
 from srcad.frontend.meanings import meaning
@@ -139,6 +140,7 @@ def known_items(s: Session, box: Box) -> Args | None:
 @meaning(dict)
 def dict_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``dict(pairs, **more)``."""
+    args = tuple(as_data(s, arg) for arg in args)
     if any(map(is_mapping, args)):
         return mappings.made(s, args, kwargs)
     entries = unless_open(s, lambda: entries_of(s, args, kwargs))

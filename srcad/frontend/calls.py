@@ -98,7 +98,7 @@ def call(s: Session, node: ast.Call) -> Box:
         if keyword.arg is not None:
             kwargs[keyword.arg] = box
             continue
-        kwargs.update(spread_mapping(s, box, keyword.value))
+        kwargs.update(spread_mapping(s, holders.as_data(s, box), keyword.value))
     with s.at(node):
         return invoke(s, callee, tuple(args), kwargs)
 

@@ -13,6 +13,7 @@ from srcad import errors
 from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import Box, DictBox, FunctionBox, IterBox, ListBox, Static, TupleBox
 from srcad.frontend.forms import bind, lower, lower_each, lowers
+from srcad.frontend.holders import as_data
 from srcad.frontend.keyed import is_mapping, unless_open
 from srcad.frontend.known import is_settled, known, spread, unpacked
 from srcad.frontend.names import lookup
@@ -152,7 +153,7 @@ def dict_display(s: Session, node: ast.Dict) -> Box:
     rows: list[tuple[Box | None, Box]] = []
     for key, value, box in zip(node.keys, node.values, lower_each(s, node.values), strict=True):
         _check_kept(s, box, value)
-        rows.append((None if key is None else lower(s, key), box))
+        rows.append((None, as_data(s, box)) if key is None else (lower(s, key), box))
     with s.at(node):
         if any(key is None and is_mapping(box) for key, box in rows):
             return mappings.display(s, rows)

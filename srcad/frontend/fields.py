@@ -75,8 +75,9 @@ def has_attributes(box: Box) -> bool:
 def attribute_place(box: Static, name: str) -> Place | None:
     """An attribute of an object outside, as a place that may be written."""
     path, value = box.path, box.value
-    if path is None or path == ():
+    if path is None:
         return None
+    path = path or (("attr", "__call__"), ("attr", "__self__"))  # the function is the object
     content = (*path, ("attr", name))
     if isinstance(value, types.ModuleType):
         return Place(vars(value), "global", name, path, content, value)
@@ -115,6 +116,8 @@ def _written_to_class(s: Session, box: Static, name: str) -> Box | None:
 
 def _refuse_all_at_once(s: Session, box: Static, name: str) -> None:
     """Refuse to read ``__dict__`` of an object some of whose attributes were written."""
+    if s.outside.holders and id(getattr(box.value, "__dict__", None)) in s.outside.holders:
+        return
     if name == "__dict__" and any(key[0] == id(box.value) for key in s.outside.written):
         s.refuse(
             errors.UnsupportedSyntaxError,

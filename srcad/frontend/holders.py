@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend import elsewhere
-from srcad.frontend.boxes import Box, DictBox, ListBox, Static, TupleBox
+from srcad.frontend.boxes import Box, DictBox, ListBox, MethodBox, Static, TupleBox
 from srcad.frontend.elsewhere import Place
 from srcad.frontend.holding import Holder
 from srcad.frontend.known import known, raises
@@ -21,9 +21,10 @@ from srcad.frontend.names import box_of_object
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import inner_values, origin
-from srcad.frontend.unsure import require_bound
+from srcad.frontend.unsure import is_unsure, require_bound
 from srcad.ir import primitives
 from srcad.ir.core import Value
+from srcad.paths import read
 from srcad.types import BOOL, INT, OPAQUE, Numeric, Opaque, static_value
 
 Args = tuple[Box, ...]
@@ -32,7 +33,11 @@ LAST = -1
 
 
 # ------------------------------------------------------------------------------ places
-def _place(box: Holder, key: Any) -> Place:
+def _place(s: Session, box: Holder, key: Any) -> Place:
+    if box.path[-1] == ("attr", "__dict__") and isinstance(key, str):
+        holder = box.path[:-1] or (("attr", "__call__"), ("attr", "__self__"))
+        owner = read(holder, s.root, s.arguments)
+        return Place(owner, "attr", key, holder, (*box.path[:-1], ("attr", key)), owner)
     content = (*box.path, ("item", key))
     return Place(box.value, "item", key, box.path, content, box.value)
 
@@ -79,12 +84,12 @@ def item(s: Session, box: Holder, index: Box) -> Box:
     key = _key(s, index)
     if _is_vague(s, box, key):
         refuse(s, box, "read this item of")
-    found = elsewhere.found(s, _place(box, key))
+    found = elsewhere.found(s, _place(s, box, key))
     if found is not None:
         require_bound(s, str(key), found, lambda: raises(s, KeyError, str(key)))
         return found
     if isinstance(key, Value):
-        handle = elsewhere.handle(s, _place(box, key))
+        handle = elsewhere.handle(s, _place(s, box, key))
         return s.box(s.emit(operator.getitem, handle, key, effect=True, type=OPAQUE))
     try:
         held = box.value[key]
@@ -100,14 +105,14 @@ def _absent(box: Holder, key: Any) -> Any:
 
 def set_item(s: Session, box: Holder, index: Box, value: Box) -> None:
     """``holder[index] = value``."""
-    elsewhere.put(s, _place(box, _key(s, index)), value)
+    elsewhere.put(s, _place(s, box, _key(s, index)), value)
 
 
 def delete_item(s: Session, box: Holder, index: Box) -> None:
     """``del holder[index]``."""
     if isinstance(box.value, list):
         refuse(s, box, "delete an item of")
-    elsewhere.take_out(s, _place(box, _key(s, index)))
+    elsewhere.take_out(s, _place(s, box, _key(s, index)))
 
 
 def has_item(s: Session, box: Holder, index: Box, *, negated: bool = False) -> Box:
@@ -116,10 +121,10 @@ def has_item(s: Session, box: Holder, index: Box, *, negated: bool = False) -> B
         refuse(s, box, "look for something in")
     key = _key(s, index)
     if isinstance(key, Value) or _is_vague(s, box, key):
-        handle = elsewhere.handle(s, _place(box, key))
+        handle = elsewhere.handle(s, _place(s, box, key))
         found = s.emit(primitives.contains, handle, index, effect=True, type=BOOL)
         return s.emit(primitives.not_, found, type=BOOL) if negated else found
-    if elsewhere.found(s, _place(box, key)) is not None:
+    if elsewhere.found(s, _place(s, box, key)) is not None:
         return Static(not negated)
     there = key in box.value
     s.guard(box.path, "set" if there else "unset", key)
@@ -129,13 +134,13 @@ def has_item(s: Session, box: Holder, index: Box, *, negated: bool = False) -> B
 # ------------------------------------------------------------------------------ the whole
 def append(s: Session, box: Holder, value: Box) -> None:
     """``holder.append(value)``: the last item from now on."""
-    elsewhere.put(s, _place(box, LAST), value, appended=True)
+    elsewhere.put(s, _place(s, box, LAST), value, appended=True)
     s.outside.given.update(o for v in inner_values(value) for o in origin(s, v).everything)
 
 
 def length(s: Session, box: Holder) -> Box:
     """``len(holder)``."""
-    handle = elsewhere.handle(s, _place(box, LAST))
+    handle = elsewhere.handle(s, _place(s, box, LAST))
     return s.emit(len, handle, effect=True, type=INT)
 
 
@@ -143,7 +148,7 @@ def snapshot(s: Session, box: Holder) -> Value:
     """The items as they are now, of which none carries a derivative."""
     if _written(s, box):
         refuse(s, box, "read all of")
-    handle = elsewhere.handle(s, _place(box, LAST))
+    handle = elsewhere.handle(s, _place(s, box, LAST))
     return s.emit(copy.copy, handle, effect=True, type=Opaque(type(box.value)))
 
 
@@ -163,6 +168,33 @@ def augment(s: Session, box: Holder, operation: Any, value: Box) -> None:
         _update(s, box, value)
     else:
         refuse(s, box, "change in this way")
+
+
+def entries(s: Session, box: Holder) -> DictBox:
+    """What a dict outside holds now, entry by entry."""
+    written = _written(s, box)
+    if isinstance(box.value, list) or any(isinstance(key, Value) for key in written):
+        refuse(s, box, "go through")
+    s.guard(box.path, "keys", list(box.value))
+    env = s.frames[0].env
+    more = [k for k in written if s.outside.written[_place(s, box, k).key] in env]
+    keys = tuple(dict.fromkeys((*box.value, *more)))
+    items = tuple(item(s, box, Static(key)) for key in keys)
+    if any(is_unsure(s, part) for part in items):
+        refuse(s, box, "go through")
+    return DictBox(keys, items)
+
+
+def as_data(s: Session, box: Box) -> Box:
+    """A dict outside as its entries; any other box as it is."""
+    return entries(s, box) if isinstance(box, Holder) and isinstance(box.value, dict) else box
+
+
+def _view(name: str) -> Any:
+    def method(s: Session, box: Holder) -> Box:
+        return s.invoke(s, MethodBox(entries(s, box), name), (), {})
+
+    return method
 
 
 def _extend(s: Session, box: Holder, more: Box) -> None:
@@ -204,4 +236,5 @@ _METHODS: dict[tuple[type, str], Any] = {
     (dict, "get"): _get,
     (dict, "setdefault"): _setdefault,
     (dict, "update"): _update,
+    **{(dict, name): _view(name) for name in ("keys", "values", "items", "copy")},
 }

@@ -12,7 +12,7 @@ from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import Box, RecordBox
 from srcad.frontend.building import is_of_library
 from srcad.frontend.generators import prelude_generator
-from srcad.frontend.holders import refuse
+from srcad.frontend.holders import entries
 from srcad.frontend.holding import Holder
 from srcad.frontend.keyed import is_mapping
 from srcad.frontend.known import as_tuple
@@ -41,7 +41,7 @@ _LAZY = frozenset({enumerate, itertools.accumulate, itertools.islice, itertools.
 def iterated(s: Session, box: Box) -> Box:
     """What a loop over a box goes through: of an object, what its class says; else the box."""
     if isinstance(box, Holder):
-        refuse(s, box, "go through")
+        return entries(s, box)
     if not isinstance(box, RecordBox):
         return box
     if is_mapping(box):
