@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, ParamSpec, TypeVar, overload
 
 from srcad import nested
-from srcad.compiled import (
-    Differentiable,
-    Gradient,
-    inspection,
-    of_arguments,
-    plain,
-)
+from srcad.compiled import Gradient, inspection, of_arguments, plain
+from srcad.decorated import Differentiable
 from srcad.dispatch import Failure
 from srcad.errors import OptionError
 from srcad.frontend.boxes import Box
@@ -23,6 +18,8 @@ from srcad.quiet import FLOATING, again
 from srcad.records import replace
 from srcad.request import Request, entries_of
 
+P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
 Wrt = int | str | tuple[int | str, ...] | list[int | str]
 BACKENDS = ("numpy",)
@@ -39,14 +36,14 @@ _UNSET: Any = _Unset()
 
 
 def grad(
-    function: Callable[..., Any],
+    function: Callable[P, Any],
     wrt: Wrt = _UNSET,
     *,
     argnums: Wrt = _UNSET,
     argnum: Wrt = _UNSET,
     has_aux: bool = False,
     backend: str = "numpy",
-) -> Gradient:
+) -> Gradient[P, Any]:
     """Return the gradient of a scalar function, as a function of the same arguments.
 
     Parameters
@@ -87,14 +84,14 @@ def grad(
 
 
 def value_and_grad(
-    function: Callable[..., Any],
+    function: Callable[P, R],
     wrt: Wrt = _UNSET,
     *,
     argnums: Wrt = _UNSET,
     argnum: Wrt = _UNSET,
     has_aux: bool = False,
     backend: str = "numpy",
-) -> Gradient:
+) -> Gradient[P, tuple[R, Any]]:
     """Return the value together with the gradient, as a function of the same arguments.
 
     Parameters are those of `grad`.  The result is ``(value, gradient)``, with `has_aux`
@@ -111,13 +108,13 @@ def value_and_grad(
 
 
 def elementwise_grad(
-    function: Callable[..., Any],
+    function: Callable[P, Any],
     wrt: Wrt = _UNSET,
     *,
     argnums: Wrt = _UNSET,
     argnum: Wrt = _UNSET,
     backend: str = "numpy",
-) -> Gradient:
+) -> Gradient[P, Any]:
     """Return the gradient of the sum of a function's result.
 
     For a function that acts on each entry by itself this is its derivative at each entry.
@@ -132,7 +129,7 @@ def elementwise_grad(
     return Gradient(_checked(function, backend), replace(request, summed=True))
 
 
-def gradient(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+def gradient(function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs) -> tuple[Any, ...]:
     """Differentiate a scalar function with respect to all its positional arguments, now.
 
     Parameters
@@ -170,7 +167,15 @@ def gradient(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tupl
     return result
 
 
+@overload
 def pullback(
+    function: Callable[..., R], /, *args: Any, wrt: Wrt | None, **kwargs: Any
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+@overload
+def pullback(
+    function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+def pullback(  # type: ignore[misc]
     function: Callable[..., Any], /, *args: Any, wrt: Wrt | None = None, **kwargs: Any
 ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """Run a function and return its value with the map from its cotangent to the arguments'.
@@ -258,7 +263,7 @@ def stop_gradient(x: T) -> T:
 
 
 @overload
-def differentiate(function: Callable[..., Any], /) -> Differentiable: ...
+def differentiate(function: Callable[P, R], /) -> Differentiable[P, R]: ...
 @overload
 def differentiate(
     function: None = None,
@@ -268,7 +273,7 @@ def differentiate(
     argnums: Wrt = ...,
     argnum: Wrt = ...,
     backend: str = ...,
-) -> Callable[[Callable[..., Any]], Differentiable]: ...
+) -> Callable[[Callable[P, R]], Differentiable[P, R]]: ...
 def differentiate(
     function: Callable[..., Any] | None = None,
     /,

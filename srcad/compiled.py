@@ -7,16 +7,14 @@ from the user to generated code.
 from __future__ import annotations
 
 import inspect
-import sys
 import weakref
 from collections.abc import Callable, Sequence
-from types import FunctionType, MethodType
-from typing import Any
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from srcad import pipeline
 from srcad.cache import CacheInfo, Family, record_of
 from srcad.dispatch import Failure
-from srcad.frontend.source import definition
 from srcad.inspection import Inspection
 from srcad.notes import noted
 from srcad.quiet import FLOATING, again
@@ -29,6 +27,17 @@ from srcad.request import (
     parameters_of,
     parameters_of_call,
 )
+from srcad.showing import (
+    Code,
+    Documentation,
+    documented,
+    highlighted,
+    signature_of,
+)
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
 
 
 def family_of(function: Any, request: Request, parameters: tuple[Parameter, ...]) -> Family:
@@ -38,10 +47,11 @@ def family_of(function: Any, request: Request, parameters: tuple[Parameter, ...]
     return record.family(function, asked, how, parameters, pipeline.compile_entry)
 
 
-class Gradient:
+class Gradient(Generic[P, R]):
     """A derivative of a function: a callable that compiles itself for the arguments it gets.
 
-    It is made by `srcad.grad`, `srcad.value_and_grad` and `srcad.elementwise_grad`.
+    It is made by `srcad.grad`, `srcad.value_and_grad` and `srcad.elementwise_grad`.  Its types are
+    the function's parameters and what a call of it returns.
 
     Attributes
     ----------
@@ -53,7 +63,10 @@ class Gradient:
 
     __slots__ = ("__call__", "__dict__", "__weakref__", "function", "given", "request")
 
-    __call__: Callable[..., Any]
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+            """Compute the derivative."""
 
     def __init__(self, function: Any, request: Request) -> None:
         self.given = function
@@ -61,7 +74,7 @@ class Gradient:
         self.request = request
         parameters = parameters_of(function)
         if parameters is None:
-            self.__call__ = self._by_count()
+            self.__call__ = self._by_count()  # type: ignore[method-assign]
             return
         self._connect(family_of(function, request, parameters))
 
@@ -77,7 +90,7 @@ class Gradient:
             if me is not None:
                 me._connect(now())
 
-        self.__call__ = family.dispatcher(function, now, rebind)
+        self.__call__ = family.dispatcher(function, now, rebind)  # type: ignore[method-assign]
 
     def _by_count(self) -> Callable[..., Any]:
         """The dispatcher of a callable that has a rule and no signature."""
@@ -122,7 +135,20 @@ class Gradient:
     @property
     def __signature__(self) -> inspect.Signature:
         """The signature of the function."""
-        return inspect.signature(self.function)
+        return signature_of(self.function).replace(return_annotation=inspect.Signature.empty)
+
+    def _documentation(self) -> str:
+        kind = {"grad": "Gradient", "value_and_grad": "Value and gradient"}[self.request.mode]
+        kind = "Gradient of the sum" if self.request.summed else kind
+        names = ", ".join(map(str, self.request.wrt or ()))
+        text = f"{kind} of {name_of(self.function)} by {names}.\n\n{documented(self.function)}"
+        return text.rstrip()
+
+    def _repr_html_(self) -> str:
+        return highlighted(self.source)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self.source.rstrip("\n"))
 
     @property
     def __wrapped__(self) -> Any:
@@ -142,6 +168,12 @@ class Gradient:
     def __reduce__(self) -> tuple[Any, ...]:
         return Gradient, (self.given, self.request)
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: Gradient[Concatenate[Any, Q], R], instance: object, owner: type | None = None
+    ) -> Gradient[Q, R]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
@@ -168,8 +200,8 @@ class Gradient:
         """The generated code: of the last specialisation, else of the generic form."""
         entry = self._newest()
         if entry is not None:
-            return str(entry.product.text)
-        return pipeline.readable(self.function, self.request).text
+            return Code(entry.product.text)
+        return Code(pipeline.readable(self.function, self.request).text)
 
     def specialize(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
         """Return the bare compiled function for arguments like these: it checks nothing.
@@ -216,145 +248,14 @@ class Gradient:
             self._connect(family)
 
 
-class _Derivative:
-    """An attribute that is made when it is first read."""
-
-    def __init__(self, mode: Mode) -> None:
-        self.mode = mode
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else instance._derivative(self.mode)
+Gradient.__doc__ = Documentation(Gradient.__doc__)  # type: ignore[assignment]
 
 
-class Differentiable:
-    """A function that is still itself and knows its derivatives: made by `srcad.differentiate`.
-
-    Attributes
-    ----------
-    grad, value_and_grad : Gradient
-        Its derivatives, by the arguments that ``differentiate(wrt=...)`` names.
-    """
-
-    __slots__ = ("__call__", "__dict__", "__weakref__", "function", "request")
-
-    __call__: Callable[..., Any]
-
-    def __init__(self, function: Any, request: Request) -> None:
-        self.function = function
-        self.request = request
-        self.__call__ = function
-        self.__dict__.update(getattr(function, "__dict__", {}))
-        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
-            if hasattr(function, name):
-                self.__dict__[name] = getattr(function, name)
-
-    def __repr__(self) -> str:
-        return f"<differentiable {name_of(self.function)!r}>"
-
-    @property
-    def __wrapped__(self) -> Any:
-        """The function itself."""
-        return self.function
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        """The signature of the function."""
-        return inspect.signature(self.function)
-
-    def __srcad_primal__(self) -> Any:
-        """The function that calls of this object are calls of."""
-        return self.function
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
-            return self
-        return Differentiable(self.function.__get__(instance, owner), self.request)
-
-    def __reduce__(self) -> Any:
-        if isinstance(self.function, FunctionType) and _is_named(self):
-            return str(self.function.__qualname__)
-        return Differentiable, (self.function, self.request)
-
-    def _derivative(self, mode: Any) -> Gradient:
-        known = self.__dict__.get("_derivatives")
-        if known is None:
-            known = self.__dict__["_derivatives"] = {}
-        if mode not in known:
-            request = Request(mode, self.request.wrt, self.request.single)
-            known[mode] = Gradient(self, request)
-        made: Gradient = known[mode]
-        return made
-
-    grad = _Derivative("grad")
-    value_and_grad = _Derivative("value_and_grad")
-
-    def gradient(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Return the gradients with respect to all positional arguments."""
-        found = of_arguments("grad", self.function, args, kwargs)
-        if isinstance(found, Failure):
-            raise found.error from None
-        result: tuple[Any, ...]
-        try:
-            with noted():
-                result = found()
-        except FLOATING:
-            call = again(found)
-            if call is None:
-                raise
-        else:
-            return result
-        with noted():
-            result = call()
-        return result
-
-    def pullback(
-        self, *args: Any, wrt: Any = None, **kwargs: Any
-    ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-        """Return the value, and the function from its cotangent to those of the arguments."""
-        found = of_arguments("pullback", self.function, args, kwargs, wrt)
-        if isinstance(found, Failure):
-            raise found.error from None
-        with noted():
-            result: tuple[Any, Any] = found()
-        return result
-
-    @property
-    def source(self) -> str:
-        """The user's text of the function."""
-        return definition(self.function).text
-
-    @property
-    def primal_source(self) -> str:
-        """The generated primal half, in its generic form."""
-        return self.inspect().primal_source
-
-    @property
-    def adjoint_source(self) -> str:
-        """The generated adjoint, in its generic form."""
-        return self.inspect().adjoint_source
-
-    @property
-    def ssa(self) -> str:
-        """The function as the compiler sees it, in its generic form."""
-        return self.inspect().ssa
-
-    def inspect(self, *args: Any, **kwargs: Any) -> Inspection:
-        """Show what the compiler makes of it: see `srcad.inspect`."""
-        return inspection(self.function, self.request, args, kwargs)
-
-
-def _is_named(made: Differentiable) -> bool:
-    """Whether the object is found again under its module and qualified name."""
-    found: Any = sys.modules.get(made.function.__module__)
-    for part in made.function.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found is made
-
-
-# ------------------------------------------------------------------- shared by both and by the api
+# ------------------------------------------------------------- shared with decorated functions
 def plain(function: Any) -> Any:
     """The function behind a `Differentiable`."""
-    return function.function if isinstance(function, Differentiable) else function
+    is_one = hasattr(type(function), "__srcad_primal__")
+    return function.__srcad_primal__() if is_one else function
 
 
 def of_arguments(

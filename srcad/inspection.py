@@ -12,6 +12,7 @@ from srcad.ir.core import Call, Const, Display, Function, Location, Value, walk
 from srcad.ir.text import Printer, target_name, text
 from srcad.product import Product
 from srcad.records import dataclass, once
+from srcad.showing import Code, highlighted
 
 
 @dataclass(frozen=True)
@@ -64,25 +65,34 @@ class Inspection:
         saved = ", ".join(self.saved) or "nothing"
         return f"<srcad.inspect of {self._product.name!r}: saved {saved}>"
 
+    def _shown(self) -> str:
+        return f"{self.primal_source.rstrip()}\n\n\n{self.adjoint_source}".lstrip()
+
+    def _repr_html_(self) -> str:
+        return highlighted(self._shown())
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self._shown().rstrip("\n"))
+
     @property
     def primal_source(self) -> str:
         """The generated primal half."""
-        return self._product.primal_text
+        return Code(self._product.primal_text)
 
     @property
     def adjoint_source(self) -> str:
         """The generated adjoint half."""
-        return self._product.adjoint_text
+        return Code(self._product.adjoint_text)
 
     @once
     def ssa(self) -> str:
         """The function, one op per line."""
-        return _text(self._product.lowered, self._product)
+        return Code(_text(self._product.lowered, self._product))
 
     @once
     def adjoint_ssa(self) -> str:
         """The adjoint, one op per line."""
-        return _text(self._product.adjoint, self._product)
+        return Code(_text(self._product.adjoint, self._product))
 
     @property
     def ast(self) -> ast.AST:

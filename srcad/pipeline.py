@@ -22,7 +22,7 @@ from srcad.derivatives import (
     with_zeros_for_stopped,
 )
 from srcad.dispatch import Pattern, default_now
-from srcad.errors import SrcadError
+from srcad.errors import SourceUnavailableError, SrcadError
 from srcad.finishing import checked, finished
 from srcad.frontend.guards import Guard
 from srcad.frontend.lower import Lowered
@@ -41,6 +41,7 @@ from srcad.product import Product
 from srcad.quiet import Quiet, with_quiet
 from srcad.records import replace
 from srcad.request import Parameter, Request, code_of, module_of, name_of, parameters_of
+from srcad.showing import text_of
 from srcad.signature import describe, generic, is_in_c_order
 from srcad.steps import warn_of_steps
 from srcad.transforms.silent import is_repeatable, silenced, without_loud_lines
@@ -297,7 +298,8 @@ def _likely(function: Any, parameter: Parameter, count: int) -> Type:
 
 def _undecided(function: Any, error: SrcadError) -> Product:
     """The user's text with a note where the compiler needs to know the arguments."""
-    text = definition(function).text if code_of(function) is not None else ""
+    known = code_of(function) is not None and not isinstance(error, SourceUnavailableError)
+    text = text_of(function) if known else ""
     note = f"# decided at the call: {' '.join(error.sentence.split())}\n"
     return Product(name_of(function), text=note + text, primal_text=note + text,
                    adjoint_text=note + text, note=note)  # fmt: skip

@@ -69,14 +69,15 @@ OWN = {
 }
 
 
+SHOWN = ("def f(x):\n    return x * x\ng = grad(f)\ng", "g.source")
+
+
 @pytest.fixture(scope="module")
-def outputs(tmp_path_factory):
-    """What each cell printed, all run in one kernel."""
-    programs = {**PROGRAMS, **OWN}
+def notebook(tmp_path_factory):
+    """The cells with their outputs, all run in one kernel."""
     start = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nimport srcad"
-    cells = [
-        nbformat.v4.new_code_cell(text) for text in (start, *(p for p, _ in programs.values()))
-    ]
+    texts = (start, *(program for program, _ in {**PROGRAMS, **OWN}.values()), *SHOWN)
+    cells = [nbformat.v4.new_code_cell(text) for text in texts]
     notebook = nbformat.v4.new_notebook(cells=cells)
     folder = str(tmp_path_factory.mktemp("notebook"))
     with warnings.catch_warnings():
@@ -84,7 +85,14 @@ def outputs(tmp_path_factory):
         nbclient.NotebookClient(
             notebook, timeout=120, allow_errors=True, resources={"metadata": {"path": folder}}
         ).execute()
-    return dict(zip(programs, map(printed, cells[1:]), strict=True))
+    return cells
+
+
+@pytest.fixture(scope="module")
+def outputs(notebook):
+    """What each cell printed."""
+    cells = notebook[1 : len(notebook) - len(SHOWN)]
+    return dict(zip({**PROGRAMS, **OWN}, map(printed, cells), strict=True))
 
 
 def printed(cell):
@@ -96,6 +104,13 @@ def printed(cell):
         elif output.output_type == "error":
             parts.append(f"{output.ename}: {output.evalue}\n")
     return re.sub(r"[^ (]*\d+\.py:", "model.py:", "".join(parts)).rstrip()
+
+
+def test_a_derivative_and_its_source_are_shown_as_code(notebook):
+    for cell in notebook[-2:]:
+        (output,) = cell.outputs
+        assert output.data["text/html"].startswith("<pre")
+        assert output.data["text/plain"].splitlines()[1].startswith("def grad_f(x):")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -1,0 +1,209 @@
+"""What derivatives say of themselves: to notebooks, `help`, `inspect`, doctest and pickle."""
+
+import copy
+import doctest
+import functools
+import html
+import inspect
+import operator
+import pickle
+import pydoc
+import re
+import types
+
+import numpy as np
+import pytest
+
+import srcad
+import srcad.showing
+from srcad import differentiate, elementwise_grad, grad, value_and_grad
+
+
+def energy(x, k: int = 2) -> float:
+    """The energy of a state.
+
+    >>> energy(2.0)
+    4.0
+    """
+    return x * x  # "twice" & <once>
+
+
+def without_docstring(x):
+    return x * x
+
+
+class Scaled:
+    """A callable object."""
+
+    def __call__(self, x):
+        return 3 * x * x
+
+    @differentiate
+    def method(self, x):
+        """The method."""
+        return x * x
+
+
+def typed_in():
+    space = {"__name__": "typed_in"}
+    exec(
+        'def unseen(x):\n    """Not to be found.\n\n    >>> 1\n    1\n    """\n    return x * x',
+        space,
+    )
+    return space["unseen"]
+
+
+FUNCTIONS = {
+    "plain": energy,
+    "without docstring": without_docstring,
+    "without source": typed_in(),
+    "ufunc": np.sin,
+    "numpy": np.linalg.norm,
+    "builtin": abs,
+    "operator": operator.neg,
+    "partial": functools.partial(energy, k=3),
+    "partial of a ufunc": functools.partial(np.add, 1.0),
+    "object": Scaled(),
+    "method": Scaled().method,
+    "gradient": grad(energy),
+    "cached": functools.lru_cache(energy),
+    "class": float,
+    "unreadable": lambda x: [(yield), x],
+}
+KINDS = {
+    "grad": grad,
+    "value_and_grad": value_and_grad,
+    "elementwise_grad": elementwise_grad,
+    "differentiate": differentiate,
+}
+OBJECTS = [
+    pytest.param(make, function, id=f"{kind} of {name}")
+    for kind, make in KINDS.items()
+    for name, function in FUNCTIONS.items()
+]
+ASKED = (
+    inspect.unwrap,
+    inspect.signature,
+    inspect.getdoc,
+    inspect.getmembers,
+    inspect.isroutine,
+    inspect.getmodule,
+    pydoc.render_doc,
+    dir,
+    repr,
+    copy.copy,
+    functools.wraps,
+    lambda made: hasattr(made, "__wrapped__"),
+    lambda made: made.source,
+    lambda made: doctest.DocTestFinder().find(made, name="made"),
+)
+
+
+@pytest.mark.parametrize(("make", "function"), OBJECTS)
+def test_looking_at_it_never_raises(make, function):
+    made = make(function)
+
+    for ask in ASKED:
+        ask(made)
+
+
+@pytest.mark.parametrize(("make", "function"), OBJECTS)
+def test_doctest_goes_through_a_module_that_holds_it(make, function):
+    module = types.ModuleType("holder")
+    module.made = make(function)
+
+    doctest.DocTestFinder().find(module)
+
+
+def test_the_docstring_of_a_derivative_is_that_of_the_function():
+    said = grad(energy, wrt="x").__doc__
+
+    assert said.startswith("Gradient of energy by x.\n\nThe energy of a state.\n")
+    assert value_and_grad(energy).__doc__.startswith("Value and gradient of energy by 0.")
+    assert elementwise_grad(np.sin).__doc__.startswith("Gradient of the sum of sin by 0.")
+    assert grad(without_docstring).__doc__ == "Gradient of without_docstring by 0."
+    assert type(grad(energy)).__doc__.startswith("A derivative of a function")
+
+
+def test_help_shows_the_signature_and_the_docstring():
+    text = re.sub(".\b", "", pydoc.render_doc(grad(energy)))
+
+    assert "grad_energy(x, k: int = 2)\n" in text
+    assert "The energy of a state." in text
+    assert "energy(x, k: int = 2) -> float" in re.sub(".\b", "", pydoc.render_doc(
+        differentiate(energy)))  # fmt: skip
+
+
+def test_the_signature_of_what_tells_none():
+    class Silent:
+        __signature__ = 3
+
+        def __call__(self, x):
+            return x * x
+
+    assert str(inspect.signature(grad(Silent()))) == "(*args, **kwargs)"
+
+
+@pytest.mark.parametrize("make", [grad, value_and_grad])
+def test_a_notebook_shows_code(make):
+    g = make(energy)
+    g(2.0)
+
+    for shown in (g, g.source):
+        page = shown._repr_html_()
+        assert html.unescape(re.sub("<[^>]*>", "", page)).rstrip() == g.source.rstrip()
+        assert ">def</span>" in page
+        assert ">return</span>" in page
+
+
+def test_a_notebook_shows_both_halves_of_an_inspection():
+    seen = srcad.inspect(energy, np.ones(3))
+    text = html.unescape(re.sub("<[^>]*>", "", seen._repr_html_()))
+
+    assert "def energy_primal(" in text
+    assert "def energy_adjoint(" in text
+    assert "t1" in seen.ssa._repr_html_()
+    assert differentiate(energy).source._repr_html_().count("<span") > 3
+
+
+def test_what_is_shown_is_escaped():
+    g = grad(energy)
+
+    assert "# return x * x" in g.source
+    assert "<once>" not in differentiate(energy).source._repr_html_()
+    assert "&lt;once&gt;" in differentiate(energy).source._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a ?? b", "'open", "(", "x = 1\n  y", "\n\n", "\t<b>", "é = 'ü'"]
+)
+def test_any_text_can_be_shown(text):
+    page = srcad.showing.Code(text)._repr_html_()
+
+    assert html.unescape(re.sub("<[^>]*>", "", page)).rstrip() == text.rstrip()
+
+
+class Printer:
+    def __init__(self):
+        self.written = ""
+
+    def text(self, text):
+        self.written += text
+
+
+def test_a_terminal_shows_code_without_quotes():
+    g = grad(energy)
+    g(2.0)
+    for shown in (g, g.source, g.inspect(2.0)):
+        printer = Printer()
+        shown._repr_pretty_(printer, False)
+        assert printer.written.endswith(g.source.rstrip().rpartition("\n")[2])
+
+
+def test_shown_code_is_a_text_like_any_other():
+    source = grad(energy).source
+
+    assert isinstance(source, str)
+    assert pickle.loads(pickle.dumps(source)) == source
+    assert source == str(source)
+    assert {source: 1}[str(source)] == 1
