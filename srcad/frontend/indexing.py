@@ -238,9 +238,11 @@ def _sequence_item(s: Session, box: TupleBox | ListBox, index: Box) -> Box:
     if isinstance(index, SliceBox):
         bounds = [known(s, b, "a slice of a tuple") for b in (index.start, index.stop, index.step)]
         return type(box)(box.items[slice(*bounds)])
-    if isinstance(index, Static) and isinstance(index.value, int):
-        if -len(box.items) <= index.value < len(box.items):
-            return box.items[index.value]
+    place = index.value if isinstance(index, Static) else None
+    if isinstance(place, int) and -len(box.items) <= place < len(box.items):
+        item: Box = box.items[place]
+        return item
+    if isinstance(place, int) or (not box.items and _is_count(index)):
         kind = "tuple" if isinstance(box, TupleBox) else "list"
         raises(s, IndexError, f"{kind} index out of range")
     if len(box.items) <= _FEW_KEYS and _is_count(index) and _has_no_type(s, box):

@@ -123,7 +123,8 @@ def trapezoid(y_bar, integral, y, x=None, dx=1.0, axis=-1):
     if x is None:
         widths = dx
     elif np.ndim(x) == 1:
-        widths = np.moveaxis(np.reshape(np.diff(x), (*ones(np.ndim(y) - 1), -1)), -1, axis)
+        shape = ones(np.ndim(y) - 1) + (-1,)  # noqa: RUF005 - perhaps not known
+        widths = np.moveaxis(np.reshape(np.diff(x), shape), -1, axis)
     else:
         widths = np.diff(x, axis=axis)
     share = np.broadcast_to(g * widths, np.shape(pairs))

@@ -252,7 +252,8 @@ def inner(y_bar, pad_width, array):
     """The block of a padded array that is the array itself."""
     if np.ndim(array) == 0:
         return y_bar
-    if not isinstance(pad_width, (int, np.integer, tuple, list, dict, np.ndarray)):
+    told = isinstance(pad_width, (int, np.integer, tuple, list, dict, np.ndarray))
+    if not told or not is_known(np.ndim(array)):
         own = np.pad(np.ones(np.shape(array), bool), pad_width)
         return np.reshape(y_bar[own], np.shape(array))
     widths = margins(pad_width, np.ndim(array))

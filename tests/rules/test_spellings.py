@@ -32,7 +32,7 @@ W = np.cos(np.arange(27.0)).reshape(3, 3, 3)
 TABLE = {
     "one": 1, "pair": (1, 2), "triple": (1, 2, 2), "turn": (2, 0, 1), "axes": [[1], [0]],
     "places": [0, 2, 0], "widths": {0: (1, 2)}, "unsigned": np.uint8(1), "order": "A", "none": None,
-    "text": "ijk,jk->i",
+    "text": "ijk,jk->i", "shape": (9, 3), "whole": (3, 3, 3),
 }  # fmt: skip
 TURN = np.array([2, 0, 1])
 STORE = [2, 0, 1]
@@ -132,6 +132,14 @@ def einsum_of_an_entry(x):
     return np.sum(np.sin(np.einsum(TABLE["text"], x, W[0])))
 
 
+def padded_of_any_rank(x):
+    return np.sum(np.pad(np.reshape(x, kept("shape")), 2)[1:8] ** 2)
+
+
+def points_of_any_rank(x):
+    return np.sum(np.trapezoid(np.reshape(x, kept("shape")), x[0, 0]))
+
+
 def points_at_a_helper_s_positions(x):
     return np.trapezoid(x[0, 0], kept("places"), x[1, 1, 1])
 
@@ -164,6 +172,8 @@ def points_at_a_helper_s_positions(x):
             (einsum_of_lists_with_an_ellipsis, X),
             (einsum_of_a_text, X, "ijk,jk->i"),
             (einsum_of_an_entry, X),
+            (padded_of_any_rank, X),
+            (points_of_any_rank, X),
             (points_at_a_helper_s_positions, X),
         ]
     )
@@ -195,3 +205,34 @@ def test_subscripts_that_only_the_call_knows_are_refused_where_they_are_used():
         srcad.grad(f)(X)
 
     assert info.value.where.file == __file__
+
+
+def test_a_refusal_names_the_function_and_not_the_inside_of_its_rule():
+    def f(x):
+        return np.sum(np.kron(np.reshape(x, kept("whole")), W))
+
+    with pytest.raises(srcad.errors.SrcadError, match="numpy.kron before the call in 'f'") as info:
+        srcad.grad(f)(X)
+
+    assert info.value.where.file == __file__
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.sin(W * np.transpose(x, TURN))),
+        lambda x: np.sum(np.sin(np.std(x * W, axis=kept("one")))),
+        lambda x: np.sum(np.linalg.norm(x * W, axis=kept("pair")) ** 2),
+        lambda x: np.sum(np.sin(np.tensordot(x, W, kept("axes")))),
+        lambda x: np.sum(np.sin(np.prod(np.cos(x), axis=kept("pair")))),
+        lambda x: np.sum(np.sin(np.take(x, kept("places"), axis=kept("one")))),
+        lambda x: np.sum(np.sin(np.tile(x, kept("triple")) * np.tile(W, (1, 2, 2)))),
+    ],
+)
+def test_a_second_derivative_by_an_option_that_only_the_call_knows(f):
+    gradient, step = srcad.grad(f), 1e-5
+
+    found = srcad.grad(lambda x: np.sum(gradient(x) * W))(X)
+
+    want = (gradient(X + step * W) - gradient(X - step * W)) / (2 * step)
+    np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-6)
