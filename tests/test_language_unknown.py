@@ -9,6 +9,7 @@ from collections import OrderedDict, deque
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from srcad import grad, gradient, value_and_grad
 from srcad.errors import MutationError
@@ -159,6 +160,30 @@ def sorted_between_two_uses(x):
     return y + np.sum(a * x)
 
 
+def through_a_comprehension(x):
+    a = np.ones(3)
+    rows = [same(a) for _ in range(2)]
+    rows[0] *= x
+    return np.sum(rows[1] * x)
+
+
+def pair(a):
+    return a, 2.0
+
+
+def of_an_unpacked_pair(x):
+    a = np.ones(3)
+    b, c = pair(a)
+    b *= x
+    return np.sum(a * x) + c
+
+
+def of_a_factor_of_the_library(x):
+    q, r = scipy.linalg.qr(np.diag([1.0, 2.0, 4.0]))
+    r /= 2.0
+    return np.sum(r @ x) + np.sum(q @ x)
+
+
 def by_the_operator_module(x):
     a = np.ones(3)
     b = same(a)
@@ -270,6 +295,9 @@ def of_a_text(x):
             (fresh_in_a_loop, X),
             (filled_between_two_uses, X),
             (sorted_between_two_uses, X),
+            (through_a_comprehension, X),
+            (of_an_unpacked_pair, X),
+            (of_a_factor_of_the_library, X),
             (by_the_operator_module, X),
             (by_the_operator_module_through_a_view, X),
             (by_the_operator_module_on_a_list, X),
@@ -436,6 +464,26 @@ def filled_after_it_was_read(x):
     return y
 
 
+def down(n, b, x):
+    if n == 0:
+        return np.sum(b * x)
+    b *= x
+    return down(n - 1, b, x)
+
+
+def of_a_parameter_of_a_recursion(x):
+    a = np.ones(3)
+    y = down(2, same(a), x)
+    return y + np.sum(a * x)
+
+
+def of_a_factor_that_was_read(x):
+    q, r = scipy.linalg.qr(np.eye(3))
+    y = np.sum(r @ x)
+    r /= 2.0
+    return y + np.sum(q @ x)
+
+
 def of_the_next_item(x):
     a = np.ones(3)
     b = next(iter([a]))
@@ -464,6 +512,8 @@ def of_the_next_item(x):
         of_every_trip,
         after_it_was_read,
         filled_after_it_was_read,
+        of_a_parameter_of_a_recursion,
+        of_a_factor_that_was_read,
         of_the_next_item,
     ],
 )

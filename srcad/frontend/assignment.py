@@ -169,7 +169,11 @@ def _items_to_unpack(
     assert isinstance(box, Value)
     if isinstance(box.type, Opaque):
         value = s.emit(tuple, box, effect=True)
-        return tuple(s.emit(operator.getitem, value, Const(k), type=Opaque()) for k in range(count))
+        parts = [s.emit(operator.getitem, value, Const(k), type=Opaque()) for k in range(count)]
+        if box.type.cls is None:  # whose it is what the tuple holds is known as of the box itself
+            s.inactive.unknown.discard(value)
+        s.inactive.items.difference_update(parts)  # the items of a tuple stay
+        return tuple(parts)
     if isinstance(box.type, Numeric) and box.type.shape and not box.type.shape[0].terms:
         return spread(s, box, node)
 

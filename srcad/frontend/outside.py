@@ -42,10 +42,10 @@ def changed(s: Session, operation: Any, old: Box, value: Box) -> Box | None:
     if isinstance(old, Static):
         _check_object(s, in_place, old)
         return None
-    if not isinstance(old, Value) or not isinstance(old.type, Opaque) or s.is_active(old):
+    if not isinstance(old, Value) or not isinstance(old.type, Opaque):
         return None
     alone = not _is_seen(s, old)
-    if s.is_active(value):
+    if s.is_active(old, value):
         if _may_be_array(old.type):
             perhaps_written(s, old)
         return operate(s, operation, old, value)

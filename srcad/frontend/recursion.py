@@ -200,6 +200,8 @@ def _is_open(s: Session, variant: Variant) -> bool:
 
 def _read_once(s: Session, callee: Any, variant: Variant) -> Atom | None:
     """What the function returns, as far as its own calls are known; None where it always raises."""
+    given = [v for box in variant.headers.values() for v in _leaves(box)]
+    s.inactive.unknown.update(v for v in given if v.type == OPAQUE)  # whose it is differs by call
     try:
         result = s.read_body(s, callee.node, _frame_for(callee.frame, variant.headers))
     except Diverges:
