@@ -59,6 +59,7 @@ from srcad.frontend.inactive import (
     call_method_of,
     changes_outside,
     handed_out,
+    looks_into_callers,
     may_write_arrays,
     note_hit,
     put_into_objects,
@@ -272,7 +273,8 @@ def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dic
     writes = call_method and (
         may_write_arrays(call_method, (*args, *kwargs.values())) or changes_outside(s, call_method)
     )
-    left = not python or is_library(function) or not makes_functions(function)
+    left = not python or is_library(function)
+    left = left or not (makes_functions(function) or looks_into_callers(function))
     if not active and left and not writes:
         return _inactive(s, callee, args, kwargs)
     if python and not is_library(function):

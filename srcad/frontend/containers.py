@@ -56,8 +56,8 @@ def _is_lazy(box: Box) -> bool:
     )
 
 
-def as_value(s: Session, box: Box) -> Value:
-    """A list as one value, under all its names."""
+def as_value(s: Session, box: Box, *, resizes: bool = True) -> Value:
+    """A list as one value, under all its names; `resizes` says what is to be done with it."""
     if isinstance(box, Value):
         return box
     assert isinstance(box, ListBox)
@@ -67,7 +67,7 @@ def as_value(s: Session, box: Box) -> Value:
     value.hint = names[0] if names else None
     for k, item in enumerate(box.items):
         held_by(s, item, value, Static(k))
-    write(s, box, value, resizes=False)
+    write(s, box, value, resizes=resizes)
     return value
 
 
@@ -212,7 +212,7 @@ def set_item(s: Session, box: Box, index: Box, value: Box) -> None:
         items[index.value] = value
         write(s, box, ListBox(tuple(items)), resizes=False)
     else:
-        old = as_value(s, box)
+        old = as_value(s, box, resizes=False)
         new = s.emit(primitives.replaced, old, index, placed(s, value), hint=old.hint)
         detach(s, old, index)
         held_by(s, value, new, index)
@@ -297,22 +297,22 @@ def _begins(start: Box) -> bool:
     return not (isinstance(start, Static) and start.value in (None, 0))
 
 
-def found(s: Session, question: Any, box: Box, value: Box) -> Box:
+def found(s: Session, question: Any, box: Box, value: Box, missing: str = "") -> Box:
     """``items.index(value)`` and ``items.count(value)``."""
     items = box.items if isinstance(box, ListBox | TupleBox) else None
     asked = [i for i in (*(items or ()), value) if isinstance(i, Static) and is_settled(s, i)]
     if items is not None and len(asked) == len(items) + 1:
         *constants, wanted = [i.value for i in asked]
-        try:
-            return Static(question(constants, wanted))
-        except ValueError:
-            raises(s, ValueError, "the item is not in the list")
+        if question is operator.indexOf and wanted not in constants:
+            raises(s, ValueError, missing or f"{wanted!r} is not in list")
+        return Static(question(constants, wanted))
     return s.emit(question, box, value, type=INT)
 
 
 def remove(s: Session, box: Box, value: Box) -> None:
     """``items.remove(value)``."""
-    pop(s, box, found(s, operator.indexOf, box, value))
+    missing = "list.remove(x): x not in list"
+    pop(s, box, found(s, operator.indexOf, box, value, missing))
 
 
 def reverse(s: Session, box: Box) -> None:
@@ -328,7 +328,7 @@ def sort(s: Session, box: Box, **kwargs: Box) -> None:
     """``items.sort(key=..., reverse=...)``."""
     new = s.invoke(s, Static(sorted), (box,), kwargs)
     if isinstance(new, Value) and not isinstance(new.type, ListOf):
-        new = s.emit(list, new, type=as_value(s, box).type)
+        new = s.emit(list, new, type=as_value(s, box, resizes=False).type)
     rename(s, box, new)
 
 

@@ -166,7 +166,8 @@ def type_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     return Static(found, path)
 
 
-@meaning(locals, globals, vars, eval, exec, compile, dir)
+@meaning(locals, globals, vars, eval, exec, compile, dir, sys._getframe, inspect.currentframe,
+         inspect.stack, inspect.trace, sys._current_frames)  # fmt: skip
 def looks_inside(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """What reads or runs a program by its text or its names has no one meaning here."""
     s.refuse(

@@ -14,6 +14,7 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.boxes import Box, Static, inner_boxes, mutable_parts
+from srcad.frontend.codes import nested_codes
 from srcad.frontend.elsewhere import is_active
 from srcad.frontend.scope import Session
 from srcad.frontend.source import definition
@@ -56,6 +57,12 @@ def changes_outside(s: Session, function: FunctionType) -> bool:
     if module_of(function).partition(".")[0] in _NEVER_READ:
         return False
     return is_active(s) or _may_write_outside(function, set())
+
+
+def looks_into_callers(function: FunctionType) -> bool:
+    """Whether a function reads the names of others by their frames."""
+    codes = (function.__code__, *nested_codes(function.__code__))
+    return any("f_locals" in code.co_names for code in codes)
 
 
 def note_hit(s: Session, error: errors.SrcadError) -> None:
