@@ -289,3 +289,52 @@ def test_what_shares_memory_is_added_up_in_the_order_of_the_plain_call(f, axes):
         return x, x[::-1]
 
     assert srcad.value_and_grad(f)(*made())[0] == f(*made())
+
+
+def one_added(x, y):
+    x += 1.0
+    return x * y
+
+
+def both_written(x, y):
+    for _ in range(3):
+        x += y
+        y *= 0.5
+    return x * y + x
+
+
+def stored_into_a_point(x, y):
+    y[...] = 3.0 * y
+    return x * y
+
+
+def entry_and_whole(x, y):
+    x += 0.5
+    y[...] *= 2.0
+    x *= 1.5
+    return np.sum(x * y)
+
+
+@pytest.mark.parametrize("f", [one_added, both_written, stored_into_a_point])
+@pytest.mark.parametrize("view", [lambda a: a, lambda a: a[...]])
+def test_arrays_without_axes_may_share_memory(f, view):
+    """What was read from the copy was a number, and the write into it was not seen."""
+
+    def plain(value):
+        x = np.array(value)
+        return f(x, view(x))
+
+    x = np.array(1.5)
+    value, gradient = srcad.value_and_grad(f)(x, view(x))
+
+    assert value == plain(1.5)
+    assert np.isclose(gradient, (plain(1.5 + 1e-6) - plain(1.5 - 1e-6)) / 2e-6)
+
+
+def test_an_entry_may_share_memory_with_its_array():
+    def made():
+        base = X.copy()
+        return base[1, ...], base
+
+    assert srcad.value_and_grad(entry_and_whole)(*made())[0] == entry_and_whole(*made())
+    assert srcad.value_and_grad(entry_and_whole)(*made()[::-1])[0] == entry_and_whole(*made()[::-1])

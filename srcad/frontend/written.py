@@ -16,7 +16,7 @@ from srcad.frontend.places import Step
 from srcad.frontend.scope import Session
 from srcad.frontend.storage import Origin, inner_values, note_laid_out, origin
 from srcad.ir import primitives
-from srcad.ir.core import Const, Value
+from srcad.ir.core import Const, Display, Value
 from srcad.overlaps import Memory, backward_axes, memory_of, places
 from srcad.paths import Path, read, spelled
 from srcad.types import INT, Numeric, TupleOf
@@ -125,5 +125,9 @@ def _steps(s: Session, value: Value, place: Value) -> Iterator[Step]:
     turns = [Step(np.flip, (Const(axis),)) for axis in axes]
     for turn in turns:
         place = s.emit(turn.target, place, *turn.args)
+    if isinstance(value.type, Numeric) and value.type.is_scalar:  # what is read is a number
+        yield Step(operator.getitem, (s.emit(np.reshape, place, Const(1)),))
+        yield Step(np.reshape, (Display("tuple", ()),))
+        return
     yield Step(operator.getitem, (place,))
     yield from turns
