@@ -52,6 +52,36 @@ def signed(function):
     return wrapper
 
 
+def weighted(weight):
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapper(*args, weight=weight, **kwargs):
+            return weight * function(*args, **kwargs)
+
+        return wrapper
+
+    return decorate
+
+
+class Held:
+    def __init__(self, function):
+        self.function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args, **kwargs):
+        return self.function(*args, **kwargs)
+
+
+@weighted(3.0)
+def weighed(x, y):
+    return x * y**2
+
+
+@Held
+def held(x, y):
+    return x * y**2
+
+
 @logged
 def loss(x, y):
     return x**2 * y + y**3
@@ -141,6 +171,10 @@ CALLS = [
     (functools.partial(loss, 2.0), 0, (1.5,), {}, 0),
     (functools.partial(items, 2.0), 0, (1.5,), {}, 0),
     (differentiate(loss), "y", (2.0, 1.0), {}, 1),
+    (weighed, "y", (2.0, 5.0), {}, 1),
+    (weighed, "weight", (2.0, 5.0), {"weight": 4.0}, "weight"),
+    (held, "y", (2.0, 5.0), {}, 1),
+    (held, 1, (2.0,), {"y": 5.0}, "y"),
     (logged(logged(spread)), 2, (2.0, 5.0, 7.0), {}, 2),
     (logged(doubled(kept)), "y", (2.0, 5.0), {}, 1),
 ]
@@ -215,6 +249,18 @@ def test_arrays_and_memory_order_behind_a_wrapper():
     np.testing.assert_allclose(found[0], np.cos(x) * y)
     assert found[0].flags.f_contiguous
     np.testing.assert_allclose(found[1], np.sin(x).sum(axis=0))
+
+
+def test_what_is_written_into_among_any_number_of_arguments():
+    def written(*a):
+        a[0][0] = a[1]
+        return np.sum(a[0] ** 2)
+
+    x = np.ones(3)
+
+    np.testing.assert_array_equal(grad(written)(x, 4.0), [0.0, 2.0, 2.0])
+    assert grad(written, wrt=1)(x, 4.0) == 8.0
+    np.testing.assert_array_equal(x, np.ones(3))
 
 
 def test_wrappers_of_one_code_do_not_share_what_names_mean():
