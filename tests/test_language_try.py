@@ -426,6 +426,16 @@ def manager_depends_on_the_argument(a):
         return a * a
 
 
+def test_a_manager_of_the_argument_logs_as_in_the_plain_call() -> None:
+    LOG.clear()
+    manager_depends_on_the_argument(0.7)
+    want = list(LOG)
+    LOG.clear()
+
+    assert grad(manager_depends_on_the_argument)(0.7) == 1.4
+    assert want == LOG
+
+
 def yields_inside(a):
     def g():
         try:
@@ -449,7 +459,7 @@ def generator_in_steps(a):
 
 @pytest.mark.parametrize(
     "f",
-    [reads_the_exception, manager_depends_on_the_argument, yields_inside, generator_in_steps],
+    [reads_the_exception, yields_inside, generator_in_steps],
 )
 def test_what_cannot_be_reversed_is_refused_where_it_stands(f: Callable[..., Any]) -> None:
     with pytest.raises(errors.SrcadError) as caught:

@@ -43,6 +43,7 @@ class Thing:
 
     def state(self):
         inner = {k: v.state() if isinstance(v, Thing) else v for k, v in vars(self).items()}
+        inner["watch"] = vars(self.watch) if "watch" in inner else None
         return {k: repr(v.tolist() if isinstance(v, np.ndarray) else v) for k, v in inner.items()}
 
 
@@ -230,6 +231,24 @@ def in_an_inner_gradient(o, x):
     return np.sum(srcad.grad(loss)(x) * x) * o.n
 
 
+class Watch:
+    def __init__(self) -> None:
+        self.state, self.times = "new", 0
+
+    def __enter__(self):
+        self.state, self.times = "running", self.times + 1
+        return self
+
+    def __exit__(self, *error):
+        self.state = "over"
+
+
+def in_a_manager(o, x):
+    with o.watch as watch:
+        o.h = x * watch.times
+    return np.sum(o.h * x) * (2 if o.watch.state == "over" else 3)
+
+
 def a_global(o, x):
     global TOTAL
     for k in range(3):
@@ -267,7 +286,7 @@ PROGRAMS = [
     in_a_loop, carried_by_a_loop, counts_the_trips_of_a_while, in_a_generator,
     once_if_nothing_is_there, of_an_object_inside, of_another_object_in_its_place, of_its_class,
     written_into_afterwards, written_into_by_another_name, added_to_in_place,
-    returned_as_a_gradient_too, fails_and_goes_on, in_an_inner_gradient, a_global,
+    returned_as_a_gradient_too, fails_and_goes_on, in_an_inner_gradient, in_a_manager, a_global,
     a_global_of_a_helper, a_name_of_the_function_around,
 ]  # fmt: skip
 
@@ -277,7 +296,15 @@ def fresh() -> Thing:
     global TOTAL
     TOTAL, Thing.seen = 0.5, 10
     inner, other = Thing(h=None, n=2), Thing(h=None, n=3)
-    return Thing(h=np.array([0.1, 0.2, 0.3]), n=1, total=0.5, none=None, inner=inner, other=other)
+    return Thing(
+        h=np.array([0.1, 0.2, 0.3]),
+        n=1,
+        total=0.5,
+        none=None,
+        inner=inner,
+        other=other,
+        watch=Watch(),
+    )
 
 
 def plain(f: Callable[..., Any], x: Any) -> Any:

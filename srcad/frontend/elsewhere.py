@@ -103,7 +103,7 @@ def found(s: Session, place: Place) -> Box | None:
         return None
     if not isinstance(box, Stale):
         return box
-    if place.key in outside.first:
+    if place.key in outside.first or isinstance(place.name, Value):
         refuse_unsure(s, place)
     outside.first[place.key] = place
     raise Again
@@ -113,15 +113,20 @@ def refuse_unsure(s: Session, place: Place) -> NoReturn:
     """Refuse to read a place of which nobody knows what it holds, if anything."""
     s.refuse(
         errors.MutationError,
-        f"cannot tell what {place.name!r} holds",
+        f"cannot tell what {_spelled(place)} holds",
         why="one path of the program only has written it, and nothing was there before.",
-        help=(f"give {place.name!r} a value before",),
+        help=("give it a value before",),
     )
 
 
 def is_place(name: str) -> bool:
     """Whether a name of the frame at the bottom stands for a place."""
     return name.startswith(PLACE)
+
+
+def _spelled(place: Place) -> str:
+    """A place in the user's words."""
+    return "an item" if isinstance(place.name, Value) else repr(place.name)
 
 
 def begins_empty(s: Session, name: str) -> bool:
@@ -197,7 +202,7 @@ def changed(s: Session, before: Env, is_shown: Callable[[Box], bool]) -> None:
         old, new = before.get(name, UNBOUND), env.get(name, UNBOUND)
         place = next(iter(outside.seen[key].values()))
         if isinstance(old, Stale) and name in outside.arrays and is_shown(old.value):
-            if key in outside.first:
+            if key in outside.first or isinstance(place.name, Value):
                 _refuse_held(s, place)
             outside.first[key] = place
             raise Again
@@ -250,7 +255,7 @@ def is_held(s: Session, value: Any) -> bool:
 def _refuse_held(s: Session, place: Place) -> NoReturn:
     s.refuse(
         errors.MutationError,
-        f"cannot tell whether {place.name!r} holds what is written into here",
+        f"cannot tell whether {_spelled(place)} holds what is written into here",
         why="it may be, or share memory with, this array, or not.",
         help=("write into a copy:  y = y.copy()",),
     )

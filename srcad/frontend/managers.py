@@ -10,17 +10,20 @@ import ast
 import contextlib
 from collections.abc import Callable
 from functools import partial
+from types import FunctionType
 
 import numpy as np
 
 from srcad import errors
 from srcad.frontend.assignment import assign
 from srcad.frontend.attempts import attempted, on_exit, refuse_in_steps
+from srcad.frontend.attributes import attribute
 from srcad.frontend.boxes import Box, GeneratorBox, RecordBox, Static
 from srcad.frontend.choices import choose
 from srcad.frontend.control import Statements
 from srcad.frontend.forms import lower, lowers_statement
 from srcad.frontend.generators import manage
+from srcad.frontend.inactive import changes_outside
 from srcad.frontend.known import known
 from srcad.frontend.objects import special
 from srcad.frontend.scope import Session
@@ -129,7 +132,7 @@ def _managed(
                 why="the context manager depends on the differentiated arguments.",
                 help=("give it a constant:  srcad.stop_gradient(x)",),
             )
-        s.frame.env[name] = manager = s.box(s.atom(manager))
+        s.frame.env[name] = manager = _at_hand(s, manager)
         _bind_target(s, item, _method(s, manager, "__enter__"))
 
     def leave_own(*args: Box) -> Box:
@@ -174,6 +177,21 @@ def _matters(s: Session, manager: RecordBox) -> bool:
     return s.is_active(manager) or any(held is manager for _, held in s.reachable())
 
 
+def _at_hand(s: Session, manager: Box) -> Box:
+    """A manager whose methods are called: at the call, unless they write what is read here."""
+    return manager if _writes_outside(s, manager) else s.box(s.atom(manager))
+
+
+def _writes_outside(s: Session, manager: Box) -> bool:
+    """Whether entering or leaving an object outside writes what may be read later on."""
+    if not isinstance(manager, Static) or manager.path is None:
+        return False
+    methods = [getattr(type(manager.value), name, None) for name in ("__enter__", "__exit__")]
+    return all(isinstance(m, FunctionType) for m in methods) and any(
+        changes_outside(s, m) for m in methods if isinstance(m, FunctionType)
+    )
+
+
 def _own_method(s: Session, item: ast.withitem, manager: Box, name: str, *args: Box) -> Box:
     """``manager.name(...)`` of an object made here: it is read."""
     found = special(s, manager, name, *args)
@@ -215,5 +233,7 @@ def _bind_target(s: Session, item: ast.withitem, box: Box) -> None:
 
 def _method(s: Session, manager: Box, name: str, *args: Box) -> Box:
     """``manager.name(...)``, at the call."""
+    if isinstance(manager, Static):
+        return s.invoke(s, attribute(s, manager, name), args, {})
     method = s.emit(primitives.field, manager, Const(name), type=OPAQUE)
     return s.emit(primitives.apply, method, *args, effect=True, type=OPAQUE)
