@@ -222,6 +222,15 @@ def one_number(called: str, *, one_entry: bool) -> tuple[str, tuple[str, ...]]:
     )
 
 
+def no_result(name: str) -> tuple[str, str, str]:
+    """The refusal of a function that returns None: what, why, and what to do."""
+    return (
+        f"the gradient needs one real number, and {name!r} returns nothing",
+        "a path of it ends without 'return', so that its result is None.",
+        "return the number:  return y",
+    )
+
+
 class WrtError(SrcadError, ValueError):
     """A `wrt` that names no parameter, or only parameters through which nothing flows."""
 

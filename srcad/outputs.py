@@ -8,7 +8,7 @@ from collections.abc import Container
 import numpy as np
 
 from srcad import runtime
-from srcad.errors import NonScalarOutputError, UnsupportedTypeError, one_number
+from srcad.errors import NonScalarOutputError, UnsupportedTypeError, no_result, one_number
 from srcad.extents import is_one
 from srcad.identifiers import is_name
 from srcad.ir import primitives
@@ -73,14 +73,17 @@ def describe_result(type_: Type, y: Atom) -> str:
 
 def not_scalar(function: Function, type_: Type, y: Atom) -> NonScalarOutputError:
     """The refusal of a result that is not one real number."""
-    name = function.name
+    name, result = function.name, describe_result(type_, y)
+    if result == "None":
+        sentence, reason, remedy = no_result(name)
+        return NonScalarOutputError(sentence, where=function.where, why=reason, help=remedy)
     called = name if is_name(name) else "f"
     shape = (type_.shape or ()) if isinstance(type_, Numeric) else ()
     one_entry = bool(shape) and all(is_one(extent) for extent in shape)
     why, remedies = one_number(called, one_entry=one_entry)
     summed = f"or differentiate their sum:  srcad.elementwise_grad({called})"
     return NonScalarOutputError(
-        f"the gradient needs one real number, and {name!r} returns {describe_result(type_, y)}",
+        f"the gradient needs one real number, and {name!r} returns {result}",
         where=function.where,
         why=why,
         help=remedies if one_entry else (*remedies, summed),

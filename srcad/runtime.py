@@ -16,6 +16,7 @@ from srcad.errors import (
     NonScalarOutputError,
     RuleError,
     UnsupportedTypeError,
+    no_result,
     one_number,
 )
 from srcad.identifiers import dotted, label
@@ -247,8 +248,11 @@ def shuffled(generator: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
 
 def real_scalar(y: Any, name: str) -> None:
     """Refuse a result that is not one real number."""
+    if y is None:
+        sentence, reason, remedy = no_result(name)
+        raise NonScalarOutputError(sentence, why=reason, help=remedy)
     if isinstance(y, bool | np.bool_) or not isinstance(y, int | float | np.generic | np.ndarray):
-        kind = "None" if y is None else f"a {label(type(y))}"
+        kind = f"a {label(type(y))}"
     elif isinstance(y, np.ndarray) and y.shape != ():
         kind = f"an array of shape {y.shape}"
     elif isinstance(y, np.generic | np.ndarray) and y.dtype.kind not in "fiu":

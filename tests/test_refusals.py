@@ -148,3 +148,20 @@ def test_a_closure_for_a_solver_gets_a_remedy_that_can_be_followed():
     said = refusal(f)
 
     assert "@srcad.rules.adjoint(solve)" in said
+
+
+def without_return(x):
+    np.sum(x)
+
+
+def without_return_on_one_path(x):
+    if x[0] > 5.0:
+        return np.sum(x)
+
+
+@pytest.mark.parametrize("f", [without_return, without_return_on_one_path])
+def test_a_function_without_return_is_told_so(f):
+    said = refusal(f)
+
+    assert f"{f.__name__!r} returns nothing" in said
+    assert "return y" in said
