@@ -35,6 +35,9 @@ class Holder:
     def get(self):
         return self.w
 
+    def __add__(self, other):
+        return self.w
+
     @classmethod
     def of_class(cls):
         return cls.weights
@@ -372,6 +375,12 @@ def of_a_property(x):
     return np.sum(HOLDER.w * x)
 
 
+def of_a_sum_with_an_object(x):
+    b = HOLDER + 1
+    b *= x
+    return np.sum(HOLDER.w * x)
+
+
 def of_a_method(x):
     b = HOLDER.get()
     b *= x
@@ -498,6 +507,7 @@ def of_the_next_item(x):
         of_a_part_of_a_global,
         of_a_reshaped_global,
         of_a_property,
+        of_a_sum_with_an_object,
         of_a_method,
         of_a_class_method,
         of_an_item_of_a_returned_dict,

@@ -70,6 +70,9 @@ def note(
     first = args[0] if args else None
     if is_array(first) and _note_view(s, target, args, kwargs, result):
         return
+    if is_one_of(target, OPERATORS) and any(map(_is_users_object, args)):
+        s.inactive.unknown.add(result)
+        return
     drawn = target is primitives.apply and is_array(result)  # the only such results of a known type
     if (
         drawn
@@ -108,6 +111,12 @@ def _note_use(s: Session, target: Any, args: tuple[Arg, ...], op: Op) -> None:
             s.inactive.items.add(op.results[0])  # it may be a number that is read again
     elif target is not primitives.field:
         s.inactive.used.update(v for v in op.operands if has_storage(v))
+
+
+def _is_users_object(arg: Arg) -> bool:
+    """Whether an operand is an object whose class may return what it holds."""
+    cls = arg.type.cls if _is_object(arg) else None  # type: ignore[union-attr]
+    return cls is not None and cls.__module__.partition(".")[0] not in ("numpy", "scipy")
 
 
 def _is_object(arg: Arg) -> bool:
