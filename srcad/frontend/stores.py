@@ -36,7 +36,7 @@ from srcad.frontend.storage import (
 from srcad.frontend.written import before_write
 from srcad.identifiers import label
 from srcad.ir import primitives
-from srcad.ir.apart import parts_of
+from srcad.ir.apart import may_repeat, parts_of
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.memory import is_one_of, reads_a_copy
 from srcad.types import Numeric, Type, same, same_dtype
@@ -184,7 +184,8 @@ def augment_item(s: Session, array: Value, index: Arg, operation: Any, value: Bo
     """``array[index] op= value``."""
     _check_operand(s, value)
     before_arithmetic(s, array)
-    if _is_sum(array, operation) and not reads_a_copy(index):
+    once = not reads_a_copy(index) and not may_repeat(index)
+    if once and _is_sum(array, operation):
         return _add(s, array, index, operation, value)
     old = s.emit(operator.getitem, array, index)
     new = operate(s, operation, old, value)

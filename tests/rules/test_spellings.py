@@ -103,6 +103,12 @@ def read_at_places_twice(x, places):
     return np.sum(np.sin(x[places]))
 
 
+def added_at_places_twice(x, places):
+    y = x.copy()
+    y[places] += x[0, 0, 0]
+    return np.sum(np.sin(y * W))
+
+
 def multiplied_along_a_list_of_axes(x, axes):
     return np.sum(np.sin(np.tensordot(x, W, axes)))
 
@@ -162,6 +168,10 @@ def points_at_a_helper_s_positions(x):
             (padded_by_a_helper_s_dict, X),
             (read_at_places_twice, X, ([0, 2, 0], [1, 1, 1])),
             (read_at_places_twice, X, (1, [0, 2, 0])),
+            (added_at_places_twice, X, ([0, 0], [1, 1])),
+            (added_at_places_twice, X, (slice(0, 2), [0, 0])),
+            (added_at_places_twice, X, [0, 2, 0]),
+            (added_at_places_twice, X, (1, 2)),
             (multiplied_along_a_list_of_axes, X, [[1], [0]]),
             (multiplied_along_a_list_of_axes, X, np.array([[1, 2], [0, 2]])),
             (multiplied_along_a_list_of_axes, X, (1, [0])),
