@@ -24,7 +24,10 @@ from srcad.types import ARRAY_CLASSES
 
 
 def unbroadcast(g: Any, x: Any) -> Any:
-    """Sum a cotangent over the axes along which `x` was broadcast, so that it has `x`'s shape."""
+    """Sum a cotangent over the axes along which `x` was broadcast, so that it has `x`'s shape.
+
+    An axis of length 1 that met a longer one of `x` in a sum is repeated along that.
+    """
     shape = np.shape(x)
     extra = np.ndim(g) - len(shape)
     if extra > 0:
@@ -32,7 +35,8 @@ def unbroadcast(g: Any, x: Any) -> Any:
     axes = tuple(
         k for k, (n, m) in enumerate(zip(np.shape(g), shape, strict=False)) if m == 1 and n != 1
     )
-    return np.sum(g, axis=axes, keepdims=True) if axes else g
+    g = np.sum(g, axis=axes, keepdims=True) if axes else g
+    return g if np.shape(g) == shape else np.broadcast_to(g, shape).copy()
 
 
 def zeros_like(x: Any) -> Any:
