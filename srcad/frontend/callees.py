@@ -90,10 +90,10 @@ def call_value(s: Session, callee: Value, args: tuple[Box, ...], kwargs: dict[st
     if isinstance(callee.type, Opaque) and callee.type.cls in (np.vectorize, np.ufunc):
         refuse_entry_by_entry(s)
     what = f", an object of class {str(callee.type)!r}," if isinstance(callee.type, Opaque) else ""
-    name = f" {callee.hint!r}" if callee.hint else ""
+    called = f"{callee.hint!r} is, called" if callee.hint else "is called"
     return s.refuse(
         errors.MissingRuleError,
-        f"cannot tell which function{name} is, called",
+        f"cannot tell which function {called}",
         why=f"what is called{what} is known at the call only, and the derivative needs its source.",
         help=("pass the function as an argument of its own", "or name it:  f = np.sin"),
     )
