@@ -440,6 +440,52 @@ def from_keys(x):
     return sum(d.values())
 
 
+# ------------------------------------------------------------------------------ written through
+def one_hot(weights):
+    inputs = [int(k) for k in np.argsort(weights[:, 0])]
+    xs, hs, ps = {}, {}, {}
+    hs[-1] = np.copy(weights[0])
+    loss = 0.0
+    for t in range(len(inputs)):
+        xs[t] = np.zeros((4,))
+        xs[t][inputs[t]] = 1
+        hs[t] = np.tanh(weights[:3] @ hs[t - 1] + xs[t][:3])
+        ys = weights @ hs[t]
+        ps[t] = np.exp(ys) / np.sum(np.exp(ys))
+        loss += -np.log(ps[t][inputs[t]])
+    return loss
+
+
+def by_its_own_name(table):
+    d = {}
+    s = 0.0
+    for i in range(len(table)):
+        row = table[i] * 2
+        d[i] = row
+        part = d[i][1:]
+        row[0] = table[i, 2] ** 2
+        part[0] = row[0] * table[0, 0]
+        s += row[1] * d[i][0]
+    return s + sum(np.sum(v**2) * (k + 2) for k, v in d.items())
+
+
+def entry_by_entry(table):
+    d = {}
+    for i in range(len(table)):
+        d[i] = np.zeros(3)
+        for j in range(3):
+            d[i][j] = table[i, j] * table[0, j]
+    return sum(np.sum(v**2) * (k + 2) for k, v in d.items())
+
+
+def of_names_that_a_trip_adds(x):
+    d = {}
+    for v in x:
+        d["last"] = v * v
+        d["sum"] = d.get("sum", 0.0) + d["last"]
+    return d["sum"] * d["last"]
+
+
 PROGRAMS: list[tuple[Any, ...]] = [
     (from_a_comprehension, X), (of_some_items, X), (curve, X, YEARS), (by_pairs, TABLE),
     (by_text, X), (zipped, X, NAMES), (displayed, X, NAMES), (table_of_values, X),
@@ -453,6 +499,8 @@ PROGRAMS: list[tuple[Any, ...]] = [
     (popped, X), (copies, X), (updated, X), (rearranged, X, NAMES), (in_an_object, X),
     (in_a_closure, X), (in_a_list, X), (of_records, X), (swapped, X), (made_anew_now_and_then, X),
     (left_early, X), (where_something_was, X), (lists_written_through_it, X), (from_keys, X),
+    (one_hot, np.vstack([TABLE, -TABLE + 0.1])), (by_its_own_name, TABLE), (entry_by_entry, TABLE),
+    (of_names_that_a_trip_adds, X),
 ]  # fmt: skip
 
 
@@ -551,6 +599,43 @@ def test_an_item_that_reading_makes_is_kept_when_it_is_added_to():
         return sums.items[0] ** 2 * sums.asked
 
     assert_program(f, X)
+
+
+def held_twice(table):
+    d, e = {}, []
+    for i in range(len(table)):
+        row = table[i] * 2
+        e.append(row)
+        d[i] = row
+        d[i][0] = table[i, 1]
+    return np.sum(d[0]) + np.sum(e[0])
+
+
+def made_before_the_loop(table):
+    d = {}
+    row = table[0] * 2
+    for i in range(len(table)):
+        d[i] = row
+        d[i][0] = table[i, 1]
+    return np.sum(d[0] ** 2)
+
+
+def copied_before(table):
+    d = {}
+    s = 0.0
+    for i in range(len(table)):
+        row = table[i] * 2
+        d[i] = row
+        e = d.copy()
+        row[0] = table[i, 1]
+        s += np.sum(e[i])
+    return s
+
+
+@pytest.mark.parametrize("f", [held_twice, made_before_the_loop, copied_before])
+def test_an_array_that_others_may_hold_is_not_written_through_a_dict(f: Any) -> None:
+    with pytest.raises(srcad.errors.MutationError):
+        srcad.grad(f)(np.vstack([TABLE, TABLE, TABLE, TABLE, TABLE, TABLE, TABLE, TABLE, TABLE]))
 
 
 def test_keys_that_carry_a_derivative_are_not_read_again():

@@ -153,7 +153,7 @@ def dict_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def dict_from_keys(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``dict.fromkeys(keys, value)`` of keys that are known."""
     items = known_items(s, args[0])
-    if items is None and mappings.is_needed(s):
+    if items is None and s.dicts.is_needed(s.builder.where):
         return read(s, library.from_keys, args[0], *(args[1:] or (Static(None),)))
     if items is None or kwargs:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 from srcad import errors
 from srcad.frontend.boxes import UNBOUND, Box, FunctionBox, Path
 from srcad.ir.builder import Builder
-from srcad.ir.core import NONE, Location, Value
+from srcad.ir.core import NONE, Arg, Location, Value
 from srcad.records import dataclass, field
 
 RETURN_NAME = "%return"
@@ -95,17 +95,39 @@ class Kept:
 DEAD = -1  # the tag of a path that raises
 
 
+@dataclass(frozen=True, eq=False)
+class Latest:
+    """What was stored in a dict last: under which key, and at which place of its list.
+
+    `object_` is the array that it is, if it was made for this store; `places` belong to the list.
+    """
+
+    places: Value
+    key: Arg
+    place: Value
+    value: Value
+    object_: Value | None
+
+
 @dataclass(eq=False)
 class Dicts:
     """The places where a dict gets, or is asked for, a key that only the call knows.
 
     `opened` are those where that is allowed; `asked` those where it was not, with the refusals.
-    `made` are the places where containers of `collections` were left to the call.
+    `made` are the places where containers of `collections` were left to the call.  `latest` is what
+    was stored last, by the list of the values as it is then.
     """
 
     opened: set[Location | None] = field(default_factory=set)
     made: set[Location | None] = field(default_factory=set)
     asked: list[tuple[errors.SrcadError, Location | None]] = field(default_factory=list)
+    latest: dict[Value, Latest] = field(default_factory=dict)
+
+    def is_needed(self, where: Location | None) -> bool:
+        """Whether what is made here has to be read; noted where that was not tried yet."""
+        if where not in self.opened:
+            self.made.add(where)
+        return where in self.opened
 
     def open(self, refused: errors.SrcadError) -> bool:
         """Allow what was refused, or read what was left, if that was not done before."""

@@ -11,6 +11,7 @@ from srcad.frontend.boxes import (
     Box,
     Code,
     Conflict,
+    DictBox,
     ListBox,
     Stale,
     Static,
@@ -23,7 +24,7 @@ from srcad.frontend.boxes import (
     with_parts,
 )
 from srcad.frontend.carried import Memory
-from srcad.frontend.keyed import alike, part_names
+from srcad.frontend.keyed import alike, as_mapping, part_names
 from srcad.frontend.known import same_constant
 from srcad.frontend.scope import Frame, Session
 from srcad.frontend.surroundings import are_alike, same_parts
@@ -265,8 +266,16 @@ def _widened(s: Session, known: Box, end: Box, name: str | None, same: Same) -> 
     structured = isinstance(known, Structure) or isinstance(end, Structure)
     lost = structured and isinstance(type_, Opaque)
     if active and (lost or any(is_lost(box_type(box), type_) for box in (known, end))):
+        if isinstance(known, DictBox) and isinstance(end, DictBox):
+            return _of_any_keys(s, known, end, name, same)
         return Conflict(known, end)  # structures that differ: nothing is known of what is inside
     return _param(s, type_, hint, active)
+
+
+def _of_any_keys(s: Session, a: DictBox, b: DictBox, name: str | None, same: Same) -> Box:
+    """A dict to which a trip adds keys: one of any keys, where it has to be read."""
+    is_read = s.dicts.is_needed(s.builder.where)
+    return widened(s, as_mapping(a), as_mapping(b), name, same) if is_read else Conflict(a, b)
 
 
 def _first_binding(s: Session, end: Box, hint: str | None = None) -> Box:

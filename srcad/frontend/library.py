@@ -17,6 +17,14 @@ def place_of(places, key):
     return places[key]
 
 
+def value_of(mapping, key):
+    return mapping.entries[mapping.places[key]]
+
+
+def remember(mapping, key, place, value):
+    """What was stored last is not looked up."""
+
+
 def drop(items, index):
     del items[index]
 
@@ -44,11 +52,13 @@ class Mapping(Container):
         self.entries = []
 
     def __getitem__(self, key):
-        return self.entries[place_of(self.places, key)]
+        return value_of(self, key)
 
     def __setitem__(self, key, value):
-        self.places[key] = len(self.entries)
+        place = len(self.entries)
+        self.places[key] = place
         self.entries.append(to_keep(value))
+        remember(self, key, place, value)
 
     def __delitem__(self, key):
         del self.places[key]
@@ -312,6 +322,8 @@ INSIDE = (
     Values,
     Items,
     place_of,
+    value_of,
+    remember,
     drop,
     copied,
     to_keep,

@@ -12,12 +12,16 @@ from srcad.frontend.attributes import read_attribute
 from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, Static
 from srcad.frontend.containers import as_copy, as_value, set_item, take_out
 from srcad.frontend.deques import Deque
+from srcad.frontend.frames import Latest
+from srcad.frontend.indexing import getitem
 from srcad.frontend.keyed import FIELDS, opened
 from srcad.frontend.meanings import Special, meaning
 from srcad.frontend.objects import construct
 from srcad.frontend.scope import Session
+from srcad.frontend.storage import origin
 from srcad.ir import primitives
-from srcad.types import INT
+from srcad.ir.core import Call, Value
+from srcad.types import INT, Numeric
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]
@@ -61,17 +65,9 @@ def _where_needed(read: Special) -> Special:
     """Read a container of the library where the plain one, at the call, would not do."""
 
     def special(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
-        return read(s, args, kwargs) if is_needed(s) else None
+        return read(s, args, kwargs) if s.dicts.is_needed(s.builder.where) else None
 
     return special
-
-
-def is_needed(s: Session) -> bool:
-    """Whether what is made here has to be read; noted where that was not tried yet."""
-    where = s.builder.where
-    if where not in s.dicts.opened:
-        s.dicts.made.add(where)
-    return where in s.dicts.opened
 
 
 @meaning(collections.defaultdict)
@@ -128,6 +124,48 @@ for _cls in (library.Mapping, library.Keys, library.Values, library.Items):
 def place_of(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """Where the value of a key stands; KeyError where there is none."""
     return s.emit(operator.getitem, args[0], s.arg(args[1]), type=INT)
+
+
+@meaning(library.value_of)
+def value_of(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """``mapping[key]``: what was stored there last, or what stands at the place of the key."""
+    mapping, key = args
+    assert isinstance(mapping, RecordBox)
+    places, entries, *_ = mapping.items
+    latest = s.dicts.latest.get(entries) if isinstance(entries, Value) else None
+    if latest is not None and latest.places is places and latest.key == s.arg(key):
+        return latest.value
+    place = s.emit(operator.getitem, places, s.arg(key), type=INT)
+    return getitem(s, read_attribute(s, mapping, "entries"), place)
+
+
+@meaning(library.remember)
+def remember(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
+    """Note what was stored last; an array that was made in this block is held nowhere else."""
+    mapping, key, place, value = args
+    assert isinstance(mapping, RecordBox)
+    places, entries, *_ = mapping.items
+    if not all(isinstance(box, Value) for box in (places, entries, place, value)):
+        return Static(None)
+    if not isinstance(value.type, Numeric):  # type: ignore[union-attr]
+        return Static(None)
+    object_ = _made_here(s, entries, value)  # type: ignore[arg-type]
+    s.dicts.latest[entries] = Latest(places, s.arg(key), place, value, object_)  # type: ignore
+    return Static(None)
+
+
+def _made_here(s: Session, entries: Value, value: Value) -> Value | None:
+    """The array that a value is, if this block makes it and the list has got it just now."""
+    found = origin(s, value)
+    if not found.is_exact or found.steps or len(found.objects) != 1:
+        return None
+    (object_,) = found.objects
+    made = any(object_ in op.results for op in s.builder.ops)
+    before = next(op for op in reversed(s.builder.ops) if entries in op.results)
+    assert isinstance(before, Call)
+    earlier = before.args[0]
+    assert isinstance(earlier, Value)
+    return object_ if made and object_ not in origin(s, earlier).everything else None
 
 
 @meaning(library.drop)

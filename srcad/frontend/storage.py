@@ -40,7 +40,7 @@ from srcad.ir.core import Atom, Value
 from srcad.ir.memory import (
     has_storage,
 )
-from srcad.records import dataclass
+from srcad.records import dataclass, replace
 from srcad.types import Numeric
 
 if TYPE_CHECKING:
@@ -325,10 +325,20 @@ def _shown(
         )
     assert found.steps is not None
     if found.objects.isdisjoint(objects):
-        return None  # a container that may hold the array
+        return _with_latest(s, value, objects, root)  # a container that may hold the array
     if are_disjoint(found.steps, place):
         return value
     return realised(s, root, found.steps, value.hint) if found.steps else root
+
+
+def _with_latest(s: Session, items: Value, objects: frozenset[Value], root: Value) -> Value | None:
+    """The list of a dict's values with what was stored last as it is now, if that was written."""
+    latest = s.dicts.latest.get(items)
+    if latest is None or objects != {latest.object_}:
+        return None
+    new = s.emit(primitives.replaced, items, latest.place, root, hint=items.hint)
+    s.dicts.latest[new] = replace(latest, value=root)
+    return new
 
 
 def refuse_hidden(s: Session, objects: frozenset[Value]) -> None:
