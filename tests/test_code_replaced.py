@@ -238,3 +238,59 @@ def with_a_decorator(x):
 def test_a_lambda_in_the_head_of_a_function_is_not_taken_for_the_function():
     assert grad(with_a_default)(2.0) == 12.0
     assert grad(with_a_decorator)(2.0) == 20.0
+
+
+class Switch:
+    pass
+
+
+def test_a_truth_that_a_class_gains_is_seen():
+    switch = Switch()
+
+    def f(x):
+        return x * x if switch else x
+
+    gradient = grad(f)
+    assert gradient(1.5) == 3.0
+
+    Switch.__bool__ = lambda self: False
+    try:
+        assert gradient(1.5) == 1.0
+    finally:
+        del Switch.__bool__
+    Switch.__len__ = lambda self: 0
+    try:
+        assert gradient(1.5) == 1.0
+    finally:
+        del Switch.__len__
+    assert gradient(1.5) == 3.0
+
+
+def test_an_equality_that_a_class_gains_is_seen():
+    a, b = Switch(), Switch()
+
+    def f(x):
+        return x * x if a == b else x
+
+    gradient = grad(f)
+    assert gradient(1.5) == 1.0
+
+    Switch.__eq__ = lambda self, other: True
+    try:
+        assert gradient(1.5) == 3.0
+    finally:
+        del Switch.__eq__
+
+
+def test_a_truth_that_the_class_of_an_object_made_inside_gains_is_seen():
+    def f(x):
+        return x * x if Switch() else x
+
+    gradient = grad(f)
+    assert gradient(1.5) == 3.0
+
+    Switch.__bool__ = lambda self: False
+    try:
+        assert gradient(1.5) == 1.0
+    finally:
+        del Switch.__bool__

@@ -132,7 +132,7 @@ def condition(s: Session, box: Box) -> Atom:
     """A box as the test of a conditional."""
 
     def true(part: Box) -> Box:
-        known = truth(part)
+        known = truth(s, part)
         return part if known is None else Static(known)
 
     return s.atom(asked(s, box, true) if isinstance(box, Choice) else tested(s, box))

@@ -17,7 +17,7 @@ _LONG = 12  # operands that stand in one another's arms
 def conditional(s: Session, node: ast.IfExp) -> Box:
     """``then if test else orelse``."""
     test = lower(s, node.test)
-    known = truth(test)
+    known = truth(s, test)
     if known is not None:
         return lower(s, node.body if known else node.orelse)
     test_ = condition(s, test)
@@ -36,7 +36,7 @@ def _short_circuit(s: Session, is_and: bool, values: list[ast.expr]) -> Box:
         return lower(s, values[0])
     middle = len(values) // 2 if len(values) > _LONG else 1
     first = _short_circuit(s, is_and, values[:middle])
-    known = truth(first)
+    known = truth(s, first)
     if known is not None:
         return _short_circuit(s, is_and, values[middle:]) if known == is_and else first
 

@@ -57,7 +57,7 @@ def continued(s: Session, path: merge.Path, build: Callable[[], None]) -> merge.
 def lower_if(s: Session, node: ast.If, rest: Statements, read: Reader) -> bool:
     """Read a conditional; True if it took the statements that follow with it."""
     test = lower(s, node.test)
-    known = truth(test)
+    known = truth(s, test)
     if known is not None:
         read(s, node.body if known else node.orelse)
         return False

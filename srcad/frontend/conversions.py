@@ -317,7 +317,7 @@ def divmod_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 @meaning(bool)
 def bool_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``bool(x)``."""
-    found = truth(args[0])
+    found = truth(s, args[0])
     return Static(found) if found is not None else s.emit(bool, tested(s, args[0]), type=BOOL)
 
 

@@ -20,6 +20,7 @@ from srcad.frontend.boxes import (
     GeneratorBox,
     IterBox,
     ListBox,
+    Path,
     RecordBox,
     Static,
     Structure,
@@ -34,27 +35,35 @@ from srcad.ir.core import Const, Value
 from srcad.types import Numeric, static_value
 
 
-def truth(box: Box) -> bool | None:
-    """The truth of a box where it is known now."""
+def truth(s: Session, box: Box) -> bool | None:
+    """The truth of a box where it is known now; that its class has no say in it is guarded."""
     if isinstance(box, Static):
         if box.atom is not None and not isinstance(box.value, bool | str | type(None)):
             return None
-        if is_of_users(box) and (hasattr(box.value, "__bool__") or hasattr(box.value, "__len__")):
-            return None
+        if is_of_users(box):
+            return _is_plainly_true(s, box.value, box.path)
         try:
             return bool(box.value)
         except Exception:
             return None
     if isinstance(box, RecordBox) and not issubclass(box.cls, tuple):
-        plain = not hasattr(box.cls, "__bool__") and not hasattr(box.cls, "__len__")
-        return True if plain else None
+        return _is_plainly_true(s, box.cls, s.objects.classes.get(box.cls))
     if isinstance(box, Structure):
         return len(box.items) > 0
     if isinstance(box, Choice):
-        first = truth(box.left)
-        return first if first == truth(box.right) else None
+        first = truth(s, box.left)
+        return first if first == truth(s, box.right) else None
     if isinstance(box, Value | Conflict | Holder):
         return None
+    return True
+
+
+def _is_plainly_true(s: Session, owner: Any, path: Path | None) -> bool | None:
+    """True where an object, or a class for its objects, defines no truth; None where it does."""
+    for name in ("__bool__", "__len__"):
+        if hasattr(owner, name):
+            return None
+        s.guard(path, "lacks", name)
     return True
 
 
@@ -82,6 +91,10 @@ def is_settled(s: Session, box: Static) -> bool:
     if inspect.getattr_static(type(box.value), "__eq__", None) is not vars(object)["__eq__"]:
         return False
     pinned(s, box)
+    if box.path is not None and not isinstance(box.value, FunctionType):
+        s.guard(
+            (*box.path, ("attr", "__class__"), ("attr", "__eq__")), "is", vars(object)["__eq__"]
+        )
     return True
 
 

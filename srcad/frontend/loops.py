@@ -238,7 +238,7 @@ def while_(s: Session, node: ast.While) -> None:
     if walrus or (s.frame.handlers and not isinstance(node.test, ast.Constant)):
         node = _without_walrus(s, node)
     reader = LoopReader(s, node, lambda: lower_statements(s, node.body), node.test)
-    first = truth(lower_quietly(s, node.test))
+    first = truth(s, lower_quietly(s, node.test))
     if first is False:
         lower_statements(s, node.orelse)
         return

@@ -88,7 +88,7 @@ def _all(s: Session, questions: list[Part]) -> Box:
     if not questions:
         return Static(True)
     first = questions[0]()
-    known_truth = truth(first)
+    known_truth = truth(s, first)
     if len(questions) == 1 or known_truth is False:
         return first if known_truth is None else Static(known_truth)
     if known_truth is True:
@@ -135,7 +135,7 @@ def _either(s: Session, found: Reading, pattern: ast.MatchOr, part: Part) -> Non
     def attempt(index: int) -> Box:
         reading = readings[index]
         answer = _all(s, [*reading.questions, lambda: matched(reading)])
-        known_truth = truth(answer)
+        known_truth = truth(s, answer)
         if known_truth is True or index + 1 == len(readings):
             return answer
         if known_truth is False:

@@ -209,7 +209,7 @@ def _unary(s: Session, op: ast.unaryop, operand: Box) -> Box:
     if own is not None:
         return own
     if isinstance(op, ast.Not):
-        known = truth(operand)
+        known = truth(s, operand)
         return Static(not known) if known is not None else negation(s, operand)
     target = UNARY[type(op)]
     if isinstance(operand, Static) and (
@@ -233,7 +233,7 @@ def _compared(s: Session, left: Box, ops: list[ast.cmpop], others: list[ast.expr
     first = compare(s, ops[0], left, right)
     if len(ops) == 1:
         return first
-    known = truth(first)
+    known = truth(s, first)
     if known is not None:
         return _compared(s, right, ops[1:], others[1:]) if known else first
     return choose(s, s.atom(first), lambda: _compared(s, right, ops[1:], others[1:]), lambda: first)
@@ -304,13 +304,13 @@ def _compared_tuples(s: Session, target: Any, left: TupleBox, right: TupleBox) -
     result: Box = Static(True)
     for a, b in zip(left.items, right.items, strict=True):
         equal = compare(s, ast.Eq(), a, b)
-        if truth(equal) is False:
+        if truth(s, equal) is False:
             return Static(target is operator.ne)
-        if truth(equal) is None:
-            result = equal if truth(result) is True else s.emit(operator.and_, result, equal)
+        if truth(s, equal) is None:
+            result = equal if truth(s, result) is True else s.emit(operator.and_, result, equal)
     if target is operator.eq:
         return result
-    known = truth(result)
+    known = truth(s, result)
     return Static(not known) if known is not None else s.emit(primitives.not_, result)
 
 

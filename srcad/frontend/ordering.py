@@ -68,7 +68,7 @@ def _extreme(many: Any, one: Any, many_by: Any, one_by: Any) -> Special:
         if default is None:
             return read(s, sequence, *by, whole)
         count = sequences.length(s, whole)
-        empty = truth(count) is False
+        empty = truth(s, count) is False
         if isinstance(count, Static):
             return default if empty else read(s, sequence, *by, whole)
         return choose(s, s.atom(count), lambda: read(s, sequence, *by, whole), lambda: default)

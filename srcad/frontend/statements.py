@@ -254,7 +254,7 @@ def assert_(s: Session, node: ast.Assert) -> None:
     if not __debug__:
         return
     test = lower(s, node.test)
-    known_truth = truth(test)
+    known_truth = truth(s, test)
     if known_truth is True:
         return
 
