@@ -30,7 +30,16 @@ def grouped(statements: list[Statement], nesting: Nesting, webs: Webs) -> list[l
         else:
             groups.append([statement])
             last, width = key, more
+        if key is not None and _is_rebound(statement, key[0], webs):
+            last = None
     return groups
+
+
+def _is_rebound(statement: Statement, container: str, webs: Webs) -> bool:
+    """Whether the part takes over the variable of the container: ``node = node["left"]``."""
+    assert isinstance(statement, Do)
+    assert statement.result is not None
+    return webs.names[statement.result] == container
 
 
 def _container(statement: Statement, nesting: Nesting, webs: Webs) -> tuple[str, object] | None:
