@@ -62,7 +62,7 @@ def sequences(s: Session, box: Box, node: ast.AST | None = None) -> Sequences:
     if isinstance(box, IterBox) and box.kind == "rows":
         return _rows(s, box)
     if isinstance(box, TupleBox | ListBox):
-        value = s.atom(box)
+        value = s.atom(ListBox(box.items) if isinstance(box, TupleBox) else box)
         assert isinstance(value, Value)
         return sequences(s, value, node)
     if isinstance(box, DictBox):
