@@ -151,7 +151,7 @@ def test_a_method_and_a_classmethod_are_differentiated_themselves() -> None:
     assert grad(MODEL.energy)(0.5) == pytest.approx(4.5)
     assert grad(Model.scaled)(0.5) == pytest.approx(3.0)
     assert grad(Model.square)(0.5) == pytest.approx(1.0)
-    assert grad(decorated)(0.5) == (2.0,)
+    assert grad(decorated)(0.5) == 2.0
 
 
 def test_an_array_named_as_numpy_is_an_array() -> None:
