@@ -37,6 +37,7 @@ from srcad.frontend.outside import changed
 from srcad.frontend.rooms import each, stores
 from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.storage import is_array
+from srcad.frontend.unruled import refuse_without_rule
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types import ListOf, Numeric, Opaque
@@ -168,6 +169,10 @@ def _items_to_unpack(
         return spread(s, box, node)
     assert isinstance(box, Value)
     if isinstance(box.type, Opaque):
+        if s.is_active(box) and s.inactive.may_open:
+            refuse_without_rule(
+                s, tuple, (box,), {}
+            )  # an array, once the call that made it is read
         value = s.emit(tuple, box, effect=True)
         parts = [s.emit(operator.getitem, value, Const(k), type=Opaque()) for k in range(count)]
         if box.type.cls is None:  # whose it is what the tuple holds is known as of the box itself
