@@ -62,10 +62,10 @@ def at_once(s: Session, box: Box) -> Box:
 
 def gone_through(s: Session, function: Any, args: tuple[Box, ...]) -> tuple[Box, ...]:
     """The arguments of a function that goes through some of them: iterators of these objects."""
-    if not any(isinstance(box, RecordBox) for box in args) or not is_hashable(function):
+    if not any(isinstance(box, RecordBox | Holder) for box in args) or not is_hashable(function):
         return args
     if function is reversed:
-        return tuple(map(as_tuple, args))
+        return tuple(iterated(s, b) if isinstance(b, Holder) else as_tuple(b) for b in args)
     which = _ITERATING.get(function)
     if which is None or (function in (max, min) and len(args) > 1):
         return args
@@ -75,5 +75,7 @@ def gone_through(s: Session, function: Any, args: tuple[Box, ...]) -> tuple[Box,
 
 
 def _items_of(s: Session, box: Box) -> Box:
-    """What a function goes through that returns only then."""
+    """What a function goes through that returns only then; it reads what is outside itself."""
+    if isinstance(box, Holder):
+        return box
     return at_once(s, box) if is_of_library(box) else iterated(s, box)
