@@ -11,6 +11,7 @@ comes out as an identifier or as the literal of an exact string.
 
 from __future__ import annotations
 
+import builtins
 import enum
 import keyword
 import re
@@ -22,6 +23,7 @@ unicodedata = Later("unicodedata")
 _NOT_WORD = re.compile(r"\W+")
 _SOFT = frozenset({"_", "match", "case", "type"})
 _LONGEST = 200
+_MADE_BY_STATEMENT = 1 << 9  # CPython: the class lies on the heap
 _PLAIN = (int, float, complex, bool, bytes, type(None), type(...))
 
 
@@ -93,9 +95,26 @@ def printable(text: str) -> str:
 
 
 def module_of(value: Any) -> str:
-    """The module that a function or class says it belongs to, or ''."""
+    """The module that a function or class says it belongs to, or ''.
+
+    What is defined in a space without a name belongs to none: Python says it is a builtin.
+
+    >>> space = {}
+    >>> exec("class Net: pass", space)
+    >>> module_of(space["Net"]), module_of(dict)
+    ('', 'builtins')
+    """
     found = getattr(value, "__module__", None)
-    return plain(found) if isinstance(found, str) else ""
+    if not isinstance(found, str):
+        return ""
+    return "" if found == "builtins" and _is_nameless(value) else plain(found)
+
+
+def _is_nameless(value: Any) -> bool:
+    """Whether a class, or that of an object, was defined in a space without a name."""
+    kind = value if isinstance(value, type) else type(value)
+    made = bool(kind.__flags__ & _MADE_BY_STATEMENT)
+    return made and vars(builtins).get(kind.__name__) is not kind
 
 
 def shown(value: Any) -> str:

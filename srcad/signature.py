@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.identifiers import plain, word
+from srcad.identifiers import module_of, plain, word
 from srcad.paths import EACH, Path
 from srcad.records import dataclass, is_record, record_fields
 from srcad.types import (
@@ -167,7 +167,7 @@ class _Describer:
         if is_fixed(values[0]):
             fixed = Fixed(values[0], tuple(("item", 0) if s == EACH else s for s in source))
             return fixed if all(fixed == Fixed(v) for v in values) else None
-        return Opaque(cls) if cls.__module__ in _PLAIN_MODULES else None
+        return Opaque(cls) if module_of(cls) in _PLAIN_MODULES else None
 
     def _mixed(self, values: list[Any]) -> Type | None:
         """Numbers of several kinds: what they have in common."""

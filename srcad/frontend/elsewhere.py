@@ -24,7 +24,7 @@ from srcad.ir.core import Atom, Const, Value
 from srcad.ir.memory import has_storage
 from srcad.paths import read, spelled
 from srcad.records import dataclass, field, is_record, record_fields
-from srcad.types import ListOf, Opaque, TupleOf
+from srcad.types import Fixed, ListOf, Opaque, TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session
@@ -244,7 +244,7 @@ def is_argument(s: Session, path: Path) -> bool:
     """Whether a path leads into an argument whose parts the function has as its own."""
     if path[0][0] != "param":
         return False
-    return len(path) == 1 or not isinstance(s.captured(path[:1], None).type, Opaque)
+    return len(path) == 1 or not isinstance(s.captured(path[:1], None).type, Opaque | Fixed)
 
 
 def is_held(s: Session, value: Any) -> bool:

@@ -129,7 +129,7 @@ def handed_out(s: Session, callee: type | None, args: Iterable[Box]) -> None:
 
     `callee` is the class of what is called, or of what is made, if it is known.
     """
-    module = "" if callee is None else callee.__module__.partition(".")[0]
+    module = "" if callee is None else module_of(callee).partition(".")[0]
     if callee in _READERS or (module in _COPYING and callee is not MappingProxyType):
         return
     given = [p for box in args for p in mutable_parts(box) if not isinstance(p, Value)]

@@ -132,7 +132,7 @@ def is_asked(box: Box) -> bool:
         return is_of_users(box)
     if not isinstance(box, Value) or not isinstance(box.type, Opaque):
         return False
-    return box.type.cls is None or box.type.cls.__module__ not in ("builtins", "numpy")
+    return box.type.cls is None or module_of(box.type.cls) not in ("builtins", "numpy")
 
 
 def text_class(box: Box) -> type | None:
