@@ -170,9 +170,7 @@ def _items_to_unpack(
     assert isinstance(box, Value)
     if isinstance(box.type, Opaque):
         if s.is_active(box) and s.inactive.may_open:
-            refuse_without_rule(
-                s, tuple, (box,), {}
-            )  # an array, once the call that made it is read
+            refuse_without_rule(s, tuple, (box,), {})  # the call that made it is read instead
         value = s.emit(tuple, box, effect=True)
         parts = [s.emit(operator.getitem, value, Const(k), type=Opaque()) for k in range(count)]
         if box.type.cls is None:  # whose it is what the tuple holds is known as of the box itself

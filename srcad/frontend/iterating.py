@@ -9,7 +9,7 @@ from typing import Any
 
 from srcad.frontend import prelude
 from srcad.frontend.attributes import read_attribute
-from srcad.frontend.boxes import Box, RecordBox
+from srcad.frontend.boxes import Box, RecordBox, Static
 from srcad.frontend.building import is_of_library
 from srcad.frontend.generators import prelude_generator
 from srcad.frontend.holders import entries
@@ -42,7 +42,7 @@ def iterated(s: Session, box: Box) -> Box:
     """What a loop over a box goes through: of an object, what its class says; else the box."""
     if isinstance(box, Holder):
         return entries(s, box)
-    if not isinstance(box, RecordBox):
+    if not isinstance(box, RecordBox | Static):
         return box
     if is_mapping(box):
         return at_once(s, box)

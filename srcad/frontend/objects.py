@@ -173,10 +173,13 @@ def replace(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def special(s: Session, box: Box, name: str, *args: Box) -> Box | None:
     """``box.__name__(*args)`` where the class of an object defines it in Python.
 
-    An object that is not made here runs its own method; only a derivative needs it to be read.
+    An object that is not made here runs its own method; only a derivative needs it to be read, or
+    the use of what it returns.
     """
-    if isinstance(box, Static) and s.is_active(*args):
+    if isinstance(box, Static) and (s.is_active(*args) or s.inactive.are_read):
         return _special_of_surroundings(s, box, name, args)
+    if isinstance(box, Static) and _method_of(box, name) is not None:
+        s.inactive.left = True
     if not isinstance(box, RecordBox):
         return None
     found = inspect.getattr_static(box.cls, name, None)
@@ -187,14 +190,21 @@ def special(s: Session, box: Box, name: str, *args: Box) -> Box | None:
 
 
 def _special_of_surroundings(s: Session, box: Static, name: str, args: Args) -> Box | None:
-    found = inspect.getattr_static(type(box.value), name, None)
-    is_number = isinstance(box.value, numbers.Number)
-    if not isinstance(found, types.FunctionType) or is_library(found) or is_number:
+    found = _method_of(box, name)
+    if found is None:
         return None
     path = None if box.path is None else (*box.path, ("attr", name), ("attr", "__func__"))
     if path is not None:
         s.guard(path, "code", found)
     return _unless_declined(s.invoke(s, Static(found, path), (box, *args), {}))
+
+
+def _method_of(box: Static, name: str) -> types.FunctionType | None:
+    """A special method of an object of the surroundings, if its class defines it in Python."""
+    found = inspect.getattr_static(type(box.value), name, None)
+    is_number = isinstance(box.value, numbers.Number)
+    of_users = isinstance(found, types.FunctionType) and not is_library(found) and not is_number
+    return found if of_users else None
 
 
 def _unless_declined(result: Box) -> Box | None:

@@ -81,29 +81,35 @@ def is_static_number(box: Box) -> bool:
 def describe_box(box: Box) -> str:
     """What a box is, in the user's words."""
     match box:
-        case Value(type=Opaque() | Undefined()):
-            return "an object"
-        case Value(type=ListOf()):
-            return "a list"
         case Value():
-            return f"a number or array ({box.type})"
+            return _describe_value(box)
         case Static(value):
-            return (
-                f"{value!r}" if is_plain(value) and not callable(value) else "a function or object"
-            )
+            return _describe_object(value)
         case TupleBox() | ListBox():
-            kind = "tuple" if isinstance(box, TupleBox) else "list"
+            kind = {TupleBox: "tuple", ListBox: "list"}[type(box)]
             return f"a {kind} of {len(box.items)}"
         case DictBox():
             return "a dict"
         case RecordBox():
             return f"a {label(box.cls)}"
-        case FunctionBox() | BoundBox() | MethodBox() | Choice():
+        case Choice():
+            return " or ".join(dict.fromkeys(map(describe_box, (box.left, box.right))))
+        case FunctionBox() | BoundBox() | MethodBox():
             return "a function"
         case IterBox() | GeneratorBox() | Stale():
             return "an array that was written into" if isinstance(box, Stale) else "an iterator"
         case _:
             return "nothing"
+
+
+def _describe_value(value: Value) -> str:
+    if isinstance(value.type, Opaque | Undefined):
+        return "an object"
+    return "a list" if isinstance(value.type, ListOf) else f"a number or array ({value.type})"
+
+
+def _describe_object(value: Any) -> str:
+    return f"{value!r}" if is_plain(value) and not callable(value) else "a function or object"
 
 
 def has_dtype(box: Box, dtype: Box) -> bool | None:
