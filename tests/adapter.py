@@ -105,3 +105,12 @@ def _swapped_op(op: Op, swap: dict[Any, Any]) -> Op:
         case While():
             return replace(op, test=_swapped(op.test, swap), body=_swapped(op.body, swap))
     raise TypeError(type(op).__name__)
+
+
+def generated(f: Callable[..., Any], wrt: tuple[int, ...] | None, *args: Any) -> str:
+    """The text of the gradient by some or all arguments, made for these; nothing is run."""
+    arity = len(args) if wrt is None else 0
+    gradient = Gradient(f, Request("grad", wrt, single=False, arity=arity))
+    gradient.cache_clear()
+    family, arguments = gradient._bound(args, {})
+    return family.entry_for(gradient.function, arguments).product.text

@@ -1,0 +1,132 @@
+"""The table of texts: what is kept, what is compared, and that a hundred texts are as they were."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.frozen import programs, runner
+from tests.frozen.collected import collected_from, programs_of
+from tests.frozen.programs import Program
+from tests.frozen.runner import compared, shown, texts
+from tests.frozen.table import TABLE, digest, normal, read, renewed, varying, written
+
+SAMPLES = Path(__file__).with_name("samples.py")
+SOURCES = (
+    programs.goldens,
+    programs.problems,
+    lambda: itertools.islice(programs.attacks(), 0, None, 5),
+    lambda: programs.random({"spine": range(0, 30, 3)}),
+)
+
+
+# ------------------------------------------------------------------------------- the table
+def test_a_table_is_what_was_written():
+    table = {"test b.py::two[x  y]": "SRCAD-101", "test a.py::one": "0123456789"}
+
+    assert read(written(table)) == table
+    assert written(table).startswith("test a.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("# f  (model.py:4)\nx = 1  # why", "# f\nx = 1  # why"),
+        ("    # y = np.sin(x)  (mod...\n", "    # y = np.sin(x)\n"),
+        ("    # y = np.sin(x...\n", "    # y = np.sin(x\n"),
+        ("x = f(  (a.py))\n", "x = f(  (a.py))\n"),
+    ],
+)
+def test_places_in_files_do_not_matter(text, want):
+    assert normal(text) == want
+
+
+def test_a_text_has_ten_digits_and_a_refusal_its_code():
+    assert len(digest("def f(x):\n    return x\n")) == 10
+    assert digest("SRCAD-103") == "SRCAD-103"
+    assert digest("TypeError") == "TypeError"
+
+
+def test_what_changed_came_and_went_is_reported():
+    changed, report = compared({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "4", "d": "5"})
+
+    assert changed == ["b"]
+    assert report.splitlines() == [
+        "b: 2 -> 4", "c: 3 -> gone", "d: new -> 5", "1 of 3 programs have changed",
+    ]  # fmt: skip
+
+
+def test_what_varies_with_versions_never_differs():
+    old = varying({"a": "1", "b": "2"}, {"a": "1", "b": "3"})
+
+    assert old == {"a": "1", "b": "varies"}
+    assert compared(old, {"a": "1", "b": "4"})[0] == []
+    assert renewed(old, {"a": "5", "b": "6", "c": "7"}) == {"a": "5", "b": "varies", "c": "7"}
+
+
+def test_the_difference_of_two_texts_is_shown():
+    lines = shown("f", "# f  (a.py:1)\nx = 1\n", "# f  (a.py:9)\nx = 2\n").splitlines()
+
+    assert lines == ["--- old f", "+++ new f", "@@ -1,2 +1,2 @@", " # f", "-x = 1", "+x = 2"]
+
+
+@pytest.fixture
+def two_programs(tmp_path, monkeypatch):
+    """A table of three programs, of which a short run takes one, and one that is new."""
+    table = tmp_path / "table.txt"
+    table.write_text(written({"a": "SRCAD-101", "gone": "SRCAD-101", "random b": "SRCAD-102"}))
+    monkeypatch.setattr(runner, "TABLE", table)
+    monkeypatch.setattr(runner, "texts", lambda _: {"a": "SRCAD-103", "new": "SRCAD-101"})
+    return table
+
+
+def test_a_changed_text_is_an_error_until_it_is_accepted(two_programs, capsys):
+    assert runner.main(["--short"]) == 1
+    assert "a: SRCAD-101 -> SRCAD-103\ngone: SRCAD-101 -> gone" in capsys.readouterr().out
+
+    runner.main(["--short", "--update"])
+
+    assert runner.main(["--short"]) == 0
+    assert set(read(two_programs.read_text())) == {"a", "new", "random b"}
+
+
+def test_what_is_new_or_gone_is_no_error(two_programs):
+    two_programs.write_text(written({"a": "SRCAD-103", "gone": "SRCAD-101"}))
+
+    assert runner.main([]) == 0
+
+
+# ---------------------------------------------------------------------------- the programs
+async def awaited(x):
+    return x
+
+
+def test_a_program_has_a_text_a_code_or_the_name_of_an_exception():
+    assert "2.0 * x" in Program(lambda x: x * x, (1.0,)).text()
+    assert Program(awaited, (1.0,)).text().startswith("SRCAD-")
+    assert Program(lambda x: x, ([],), (3,)).text()[0] != "#"
+
+
+def test_the_text_is_made_for_the_arguments_asked_for():
+    def product(x, y):
+        return np.sum(x * y)
+
+    assert "y_bar" not in Program(product, (np.ones(3), 2.0), (0,)).text()
+
+
+def test_programs_are_taken_from_tables_and_from_comparisons():
+    found = {test.name: list(programs_of(test)) for test in collected_from(SAMPLES)}
+
+    assert [len(p) for p in found.values()] == [1, 1, 2, 2, 0, 0]
+    assert found["test_with_a_table[program1]"] == [Program(max, (2.0, 3.0))]
+    assert found["test_with_comparisons[2.0]"][1] == Program(abs, (-2.0,))
+
+
+def test_a_hundred_texts_are_as_they_were():
+    table = read(TABLE.read_text())
+
+    found = {name: digest(text) for name, text in texts(SOURCES).items()}
+
+    changed, _ = compared(table, {**table, **found})
+    assert not changed, "python -m tests.frozen --against PATH shows them; --update accepts them"
