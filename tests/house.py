@@ -1,0 +1,239 @@
+"""``python -m tests.house [--strict]``: figures of the house, each beside its target.
+
+Imports are counted wherever they stand: at the margin, under ``TYPE_CHECKING``, in a function, and
+as the name of a module in a string, which is how modules are loaded later.  With ``--strict`` the
+exit status is 1 if a target is missed.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+STATE = {"Session", "Machine"}  # the class of the interpreter's state
+PRIMITIVES = "srcad.ir.primitives"
+
+Graph = dict[str, set[str]]
+
+
+@dataclass(frozen=True)
+class House:
+    """The modules of a package, by dotted name: a package stands for its ``__init__``."""
+
+    name: str
+    texts: dict[str, str]
+
+    @functools.cached_property
+    def trees(self) -> dict[str, ast.Module]:
+        """The syntax tree of each module."""
+        return {name: ast.parse(text) for name, text in self.texts.items()}
+
+    @staticmethod
+    def read(folder: Path) -> House:
+        """The package in a folder."""
+        texts = {}
+        for file in sorted(folder.rglob("*.py")):
+            parts = file.relative_to(folder.parent).with_suffix("").parts
+            texts[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file.read_text()
+        return House(folder.name, texts)
+
+    def packages(self) -> set[str]:
+        """The packages, itself included."""
+        return {name.rpartition(".")[0] for name in self.texts} - {""} | {self.name}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What is counted, how much of it there is, how much there should be, and where it is."""
+
+    what: str
+    found: int
+    target: int | None
+    where: str = ""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether there is not more than there should be."""
+        return self.target is None or self.found <= self.target
+
+    def __str__(self) -> str:
+        target = "" if self.target is None else f"<= {self.target}"
+        mark = " " if self.is_met else "!"
+        return f"{mark} {self.found:5} {target:>6}  {self.what:46} {self.where}".rstrip()
+
+
+# ------------------------------------------------------------------------------- imports
+def imports(house: House) -> Graph:
+    """The modules of the house that each module imports, in whatever way.
+
+    A package is not imported by its own modules, nor by `from package import module`.
+    """
+    return {
+        name: {
+            other
+            for other in imported(tree, house.texts)
+            if other != name and not name.startswith(f"{other}.")
+        }
+        for name, tree in house.trees.items()
+    }
+
+
+def imported(tree: ast.Module, modules: Mapping[str, str]) -> Iterator[str]:
+    """What one module imports of some modules."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                found = [alias.name for alias in node.names]
+            case ast.ImportFrom():
+                inner = [f"{node.module}.{alias.name}" for alias in node.names]
+                found = [name if name in modules else str(node.module) for name in inner]
+            case ast.Constant(str(text)):
+                found = [text]
+            case _:
+                continue
+        yield from (name for name in found if name in modules)
+
+
+def circles(graph: Graph) -> list[set[str]]:
+    """The sets of nodes that reach each other, largest first."""
+    reached = {node: _reachable(graph, node) for node in graph}
+    found: list[set[str]] = []
+    for node in graph:
+        knot = {other for other in reached[node] if node in reached.get(other, ())}
+        if len(knot) > 1 and knot not in found:
+            found.append(knot)
+    return sorted(found, key=len, reverse=True)
+
+
+def _reachable(graph: Graph, start: str) -> set[str]:
+    seen: set[str] = set()
+    pending = [start]
+    while pending:
+        for other in graph.get(pending.pop(), ()):
+            if other not in seen:
+                seen.add(other)
+                pending.append(other)
+    return seen
+
+
+def folders(house: House, graph: Graph) -> Graph:
+    """The same between folders; a module at top level stands for itself."""
+    packages = house.packages() - {house.name}
+
+    def folder(name: str) -> str:
+        above = name.rpartition(".")[0]
+        return name if name in packages or above not in packages else above
+
+    found: Graph = {folder(name): set() for name in graph}
+    for name, others in graph.items():
+        found[folder(name)] |= {folder(other) for other in others} - {folder(name)}
+    return found
+
+
+def mutual(graph: Graph) -> list[str]:
+    """The pairs that import each other."""
+    return [f"{a} {b}" for a in sorted(graph) for b in sorted(graph[a]) if a < b and a in graph[b]]
+
+
+# ------------------------------------------------------------------------ state, primitives
+def callable_fields(house: House) -> list[str]:
+    """The fields of the interpreter's state that hold functions."""
+    return [
+        f"{node.name}.{ast.unparse(field.target)}"
+        for tree in house.trees.values()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name in STATE
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and "Callable" in ast.unparse(field.annotation)
+    ]
+
+
+def users_of_primitives(house: House, module: str = PRIMITIVES) -> dict[str, set[str]]:
+    """The modules that name each primitive."""
+    short = module.rpartition(".")[2]
+    defined = house.trees[module].body
+    users: dict[str, set[str]] = {n.name: set() for n in defined if isinstance(n, ast.FunctionDef)}
+    for name, tree in house.trees.items():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Attribute(value=ast.Name(id=found), attr=primitive) if found == short:
+                    named = [primitive]
+                case ast.ImportFrom(module=found) if found == module:
+                    named = [alias.name for alias in node.names]
+                case _:
+                    continue
+            for primitive in named:
+                users.get(primitive, set()).add(name)
+    return users
+
+
+# ------------------------------------------------------------------------------- figures
+def figures(house: House) -> list[Figure]:
+    """All figures of a house."""
+    graph = imports(house)
+    knots = circles(graph)
+    pairs = mutual(folders(house, graph))
+    state = callable_fields(house)
+    return [
+        _top_level(house),
+        Figure("modules in import circles", sum(map(len, knots)), 0,
+               _listed(f"{len(knot)} with {min(knot)}" for knot in knots)),
+        Figure("pairs of folders that import each other", len(pairs), 0, _listed(pairs)),
+        Figure("callable fields of the interpreter's state", len(state), 0, _listed(state)),
+        *_sizes(house),
+        _primitives(house),
+        _fan_out(graph),
+    ]  # fmt: skip
+
+
+def _top_level(house: House) -> Figure:
+    inner = house.packages() - {house.name}
+    found = [name for name in house.texts if name not in inner and name.count(".") < 2]
+    return Figure("modules at top level", len(found), 8)
+
+
+def _sizes(house: House) -> list[Figure]:
+    lines = {name: len(text.splitlines()) for name, text in house.texts.items()}
+    long = [name for name, count in lines.items() if count >= 395]
+    above = [name for name, count in lines.items() if count > 350]
+    return [
+        Figure("files of 395 lines or more", len(long), 0, _listed(long)),
+        Figure("files of more than 350 lines", len(above), 15),
+    ]
+
+
+def _primitives(house: House) -> Figure:
+    users = users_of_primitives(house)
+    many = sorted((name for name in users if len(users[name]) > 4), key=lambda n: -len(users[n]))
+    where = _listed(f"{name} {len(users[name])}" for name in many)
+    return Figure("primitives named in more than 4 files", len(many), 0, where)
+
+
+def _fan_out(graph: Graph) -> Figure:
+    most = sorted(graph, key=lambda name: -len(graph[name]))
+    where = _listed(f"{name} {len(graph[name])}" for name in most[:3])
+    return Figure("modules that one module imports, at most", len(graph[most[0]]), None, where)
+
+
+def _listed(names: Iterable[str]) -> str:
+    """The first names of many."""
+    every = list(names)
+    return ", ".join(every[:4]) + (" ..." if len(every) > 4 else "")
+
+
+def main(argv: list[str]) -> int:
+    """Print the figures."""
+    found = figures(House.read(ROOT / "srcad"))
+    print(*found, sep="\n")
+    missed = [figure for figure in found if not figure.is_met]
+    print(f"\n{len(missed)} of {len(found)} targets are missed")
+    return int(bool(missed) and "--strict" in argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,103 @@
+"""The figures of the house count what they say, on small houses."""
+
+import pytest
+
+from tests.house import (
+    Figure,
+    House,
+    callable_fields,
+    circles,
+    folders,
+    imports,
+    main,
+    mutual,
+    users_of_primitives,
+)
+
+
+def house(**texts):
+    """A house whose modules are named without the package; ``__`` stands for a dot."""
+    named = {f"h.{name.replace('__', '.')}": text for name, text in texts.items()}
+    return House("h", {"h": "", **named})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from h import b",
+        "import h.b",
+        "from h.b import name",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from h.b import name",
+        "def f():\n    from h import b",
+        "b = Later('h.b')",
+    ],
+)
+def test_an_import_counts_wherever_it_stands(text):
+    assert imports(house(a=text, b=""))["h.a"] == {"h.b"}
+
+
+def test_what_is_not_of_the_house_does_not_count():
+    assert imports(house(a="import os\nfrom numpy import b\nx = 'b'", b=""))["h.a"] == set()
+
+
+def test_a_module_does_not_import_the_package_it_is_in():
+    assert imports(house(a="from h import name"))["h.a"] == set()
+
+
+def test_a_circle_is_found_with_all_its_modules():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+
+    assert circles(graph) == [{"a", "b", "c"}, {"d", "e"}]
+
+
+def test_a_line_of_imports_is_no_circle():
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_two_folders_import_each_other_through_other_modules():
+    made = house(p="", q="", p__a="from h.q import b", p__c="", q__b="", q__d="from h.p import c")
+
+    assert mutual(folders(made, imports(made))) == ["h.p h.q"]
+
+
+def test_modules_at_top_level_stand_for_themselves():
+    made = house(p="", p__a="from h import low", low="", high="from h.p import a")
+
+    assert mutual(folders(made, imports(made))) == []
+
+
+def test_fields_that_hold_functions_are_found():
+    made = house(a="class Session:\n    n: int = 0\n    f: Callable[..., int] | None = None")
+
+    assert callable_fields(made) == ["Session.f"]
+
+
+def test_users_of_a_primitive_are_found_by_either_spelling():
+    made = house(
+        prim="def item(): ...\ndef field(): ...",
+        a="from h import prim\nprim.item",
+        b="from h.prim import item as i",
+    )
+
+    assert users_of_primitives(made, "h.prim") == {"item": {"h.a", "h.b"}, "field": set()}
+
+
+def test_a_figure_says_whether_its_target_is_met():
+    assert Figure("files", 3, 3).is_met
+    assert Figure("files", 30, None).is_met
+    assert str(Figure("files", 4, 3, "here")).split() == ["!", "4", "<=", "3", "files", "here"]
+
+
+def test_the_figures_of_this_house_are_printed(capsys):
+    assert main([]) == 0
+
+    out = capsys.readouterr().out
+    assert "<= 8  modules at top level" in out
+    assert "targets are missed" in out
+
+
+def test_a_missed_target_is_an_error_only_where_that_is_asked(monkeypatch):
+    monkeypatch.setattr("tests.house.figures", lambda _: [Figure("files", 4, 3)])
+
+    assert main([]) == 0
+    assert main(["--strict"]) == 1
