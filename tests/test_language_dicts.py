@@ -660,3 +660,29 @@ def test_keys_that_carry_a_derivative_find_their_values():
         return sum(d.values()) * d[x[0]]
 
     assert_program(f, X)
+
+
+def table_read_by_a_computed_key(x):
+    return np.sum(TABLE[int(3 * x[0])] * x) + np.sum(TABLE[len(x) - 3])
+
+
+def table_read_in_a_loop(x, rows):
+    total = 0.0
+    for k, v in zip(rows, x):
+        total = total + v * np.sum(TABLE[k])
+    return total
+
+
+TABLE = {0: np.ones(3), 1: np.arange(3.0), 2: np.arange(3.0) ** 2}
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (table_read_by_a_computed_key, (np.array([0.5, 0.7, 1.1]),)),
+        (table_read_in_a_loop, (np.array([0.5, 0.7, 1.1]), np.array([2, 0, 2]))),
+    ],
+)
+def test_a_dict_outside_is_read_as_it_is(f, args):
+    assert_program(f, *args)
+    assert "TABLE[" in srcad.grad(f).inspect(*args).adjoint_source

@@ -34,7 +34,7 @@ from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.united import box_type, can_be_atom
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import INT, Numeric, Opaque, is_lost, join
+from srcad.types import INT, OPAQUE, Numeric, Opaque, is_lost, join
 
 _FEW_KEYS = 16
 
@@ -221,12 +221,32 @@ def _counted(s: Session, box: TupleBox | ListBox, index: Box, first: int) -> Box
 def _item_of_dict(s: Session, box: DictBox, index: Box) -> Box:
     if _is_looked_up(box, index):
         return _looked_up(s, box, index, 0)
+    found = _item_at_call(s, box, index)
+    if found is not None:
+        return found
     key = key_of(s, index)
     if key is not None and key.value in box.keys:
         return box.items[box.keys.index(key.value)]
     if key is not None or not box.keys:
         _raise_missing(s, index)
     return invoked(s, box, "__getitem__", (index,), {})
+
+
+def _item_at_call(s: Session, box: DictBox, index: Box) -> Box | None:
+    """An item, read at the call: of a dict that is as it came and carries no derivative.
+
+    None where that does not do, or where the key may be known before the call.
+    """
+    may_be_known = not isinstance(index, Value) or getattr(index.type, "value", None) is not None
+    if box.source is None or may_be_known or not box.keys or s.is_active(box):
+        return None
+    types = [box_type(item) for item in box.items if can_be_atom(item)]
+    joined = functools.reduce(join, types) if types else OPAQUE
+    if len(types) < len(box.items) or isinstance(joined, Opaque):
+        return None
+    if any(is_lost(type_, joined) for type_ in types):
+        return None
+    return s.box(s.emit(operator.getitem, box.source, index, type=joined))
 
 
 def _raise_missing(s: Session, key: Box | Const) -> NoReturn:
