@@ -59,6 +59,7 @@ from srcad.frontend.inactive import (
     call_method_of,
     changes_outside,
     handed_out,
+    left_alone,
     looks_into_callers,
     may_write_arrays,
     note_hit,
@@ -265,13 +266,13 @@ def _ruled(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, B
 
 def _without_rule(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box:
     function = callee.value
-    python = isinstance(function, types.FunctionType)
-    active = s.is_active(*args, *kwargs.values()) or closure_is_active(s, args, kwargs)
+    python, given = isinstance(function, types.FunctionType), (*args, *kwargs.values())
+    active = s.is_active(*given) or closure_is_active(s, args, kwargs)
     if s.frame.trusted and python and not is_library(function):
         return _inline(s, callee_of(s, function, callee.path), args, kwargs)
     call_method = call_method_of(function)
     writes = call_method and (
-        may_write_arrays(call_method, (*args, *kwargs.values())) or changes_outside(s, call_method)
+        may_write_arrays(call_method, given) or changes_outside(s, call_method, (callee, *given))
     )
     left = not python or is_library(function)
     left = left or not (makes_functions(function) or looks_into_callers(function))
@@ -292,13 +293,12 @@ def _inactive(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[st
 
     So is every one if, left alone, some of them returned what could not be used.
     """
-    function = callee.value
-    objects = [p for b in (*args, *kwargs.values()) for p in mutable_parts(b)]
+    function, given = callee.value, (*args, *kwargs.values())
+    objects = [p for box in given for p in mutable_parts(box)]
     local = [p for p in objects if not isinstance(p, Value) and p.source is None]  # type: ignore[union-attr]
     if is_library(function) or not isinstance(function, types.FunctionType):
         return opaque_call(s, callee, args, kwargs)
-    written = may_write_arrays(function, (*args, *kwargs.values()))
-    outside = changes_outside(s, function)
+    written, outside = may_write_arrays(function, given), changes_outside(s, function, given)
     if not objects and not written and not outside and not s.inactive.are_read:
         s.inactive.left = True
         return opaque_call(s, callee, args, kwargs)
@@ -318,6 +318,7 @@ def opaque_call(s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[
     if found is not None:
         return found
     function = callee.value
+    left_alone(s, function, (*args, *kwargs.values()))
     module = module_of(function).partition(".")[0]
     pure = module in ("numpy", "math", "_operator", "builtins") and not is_random(function)
     pure = pure and not (is_hashable(function) and function in MOVING)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.boxes import UNBOUND, Box, Path, Stale, Static, Unbound, is_mutable, values_of
+from srcad.frontend.doubts import Again, Doubt
 from srcad.frontend.frames import Env, Frame
 from srcad.frontend.real import mirror, real
 from srcad.ir.core import Atom, Const, Value
@@ -33,10 +34,6 @@ PLACE = "%at "
 _TOKEN = "%outside"
 NOTHING = Const(None).type
 Key = tuple[int, str, Hashable]
-
-
-class Again(Exception):  # noqa: N818 - control flow of the reader, not an error
-    """More is known now of what the function writes: read it once more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +62,12 @@ class Outside:
     """The places that a function reads and writes.
 
     `holders` are the dicts, lists and data classes, by identity, that are not taken apart; `first`
-    are the places whose first content is read when the call starts: both outlive a reading.
+    are the places whose first content is read when the call starts; `unread` are the managers that
+    must be read: all of these outlive a reading.
     `seen` are all that were read or written, by the paths that lead there; `written` are the names
     of those written, `arrays` the names of those that were given an array; `given` are arrays that
-    were handed out for good.
+    were handed out for good.  `doubts` are the calls that may have changed something; `inner` are
+    the paths that were read in loops and branches.
     """
 
     holders: dict[int, Any] = field(default_factory=dict)
@@ -77,12 +76,15 @@ class Outside:
     written: dict[Key, str] = field(default_factory=dict)
     arrays: set[str] = field(default_factory=set)
     given: set[Value] = field(default_factory=set)
+    unread: set[Any] = field(default_factory=set)
+    doubts: list[Doubt] = field(default_factory=list)
+    inner: set[Path] = field(default_factory=set)
     count: int = 0
     token: Static = field(default_factory=lambda: Static(None))
 
     def next(self) -> Outside:
         """For a further reading."""
-        return Outside(self.holders, self.first)
+        return Outside(self.holders, self.first, unread=self.unread)
 
 
 def surroundings(s: Session) -> Frame:

@@ -6,8 +6,8 @@ import ast
 import operator
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from types import CodeType, FunctionType, MappingProxyType
+from collections.abc import Iterable, Iterator, Sequence
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,18 +15,20 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.boxes import Box, Static, inner_boxes, mutable_parts
 from srcad.frontend.codes import nested_codes
+from srcad.frontend.doubts import doubt, refuse_doubts
+from srcad.frontend.effects import Effects, effects_of
 from srcad.frontend.elsewhere import is_active
+from srcad.frontend.holding import Holder
 from srcad.frontend.scope import Session
 from srcad.frontend.source import definition
 from srcad.frontend.storage import inner_values, is_array, origin
-from srcad.frontend.syntax import may_write, writes_outside
+from srcad.frontend.syntax import may_write
 from srcad.identifiers import label, module_of
 from srcad.ir.core import Value
 from srcad.paths import read
 
 _READERS = (operator.itemgetter, operator.attrgetter, Counter)
 _NEVER_READ = sys.stdlib_module_names | {"numpy", "scipy", "srcad"}
-_MOST_CALLEES = 40
 _COPYING = frozenset({"builtins", "numpy", "fractions", "decimal", "array"})
 
 
@@ -52,11 +54,44 @@ def may_write_arrays(function: FunctionType, given: Iterable[Box]) -> bool:
     return isinstance(node, ast.FunctionDef | ast.Lambda) and may_write(node)
 
 
-def changes_outside(s: Session, function: FunctionType) -> bool:
+def changes_outside(s: Session, function: FunctionType, given: Iterable[Box] = ()) -> bool:
     """Whether a call may write an object outside, or read one that carries a derivative by now."""
     if module_of(function).partition(".")[0] in _NEVER_READ:
         return False
-    return is_active(s) or _may_write_outside(function, set())
+    return is_active(s) or bool(_effects(s, function, given).names)
+
+
+def _effects(s: Session, function: Any, given: Iterable[Box]) -> Effects:
+    """What a call may change outside, as far as what is in sight of it tells."""
+    objects = [one for box in given for one in _objects_now(s, box)]
+    return effects_of(function, objects, _NEVER_READ)
+
+
+def _objects_now(s: Session, box: Box) -> Iterator[Any]:
+    """The objects outside that a box is or holds, as they are now."""
+    if isinstance(box, Static | Holder):
+        yield box.value
+    path = s.paths.get(box) if isinstance(box, Value) else None
+    if path is not None:
+        yield read(path, s.root, s.arguments)
+    for part in inner_boxes(box):
+        yield from _objects_now(s, part)
+
+
+def entered_alone(s: Session, cls: type, given: Iterable[Box]) -> None:
+    """Note what an object made here may change of others when a ``with`` enters or leaves it."""
+    held = tuple(given)
+    for method in (getattr(cls, "__enter__", None), getattr(cls, "__exit__", None)):
+        effects = _effects(s, method, held)
+        if effects.others:
+            doubt(s, effects, label(cls), unread=cls)
+
+
+def left_alone(s: Session, function: Any, given: Iterable[Box]) -> None:
+    """Note what a call that is left as it stands may change: it is not read any more."""
+    effects = _effects(s, function, given)
+    if effects.names:
+        doubt(s, effects, label(function))
 
 
 def looks_into_callers(function: FunctionType) -> bool:
@@ -84,6 +119,7 @@ def refuse_hits(s: Session) -> None:
     for hit, error in s.inactive.hits:
         if _is_used(s, hit):
             raise error
+    refuse_doubts(s)
 
 
 def _is_used(s: Session, array: Value) -> bool:
@@ -102,26 +138,6 @@ def _array_at(s: Session, value: Value) -> np.ndarray | None:
     path = s.paths.get(value)
     held = None if path is None else read(path, s.root, s.arguments)
     return held if isinstance(held, np.ndarray) else None
-
-
-def _may_write_outside(function: FunctionType, seen: set[CodeType]) -> bool:
-    """Whether a function, or one that it calls by name, writes more than names of its own."""
-    code = function.__code__
-    if code in seen or len(seen) > _MOST_CALLEES:
-        return False
-    seen.add(code)
-    if module_of(function).partition(".")[0] in _NEVER_READ:
-        return False
-    try:
-        node = definition(function).tree
-    except errors.SrcadError:
-        return False
-    if not isinstance(node, ast.FunctionDef | ast.Lambda):
-        return False
-    if writes_outside(node):
-        return True
-    called = (function.__globals__.get(name) for name in code.co_names)
-    return any(isinstance(one, FunctionType) and _may_write_outside(one, seen) for one in called)
 
 
 def handed_out(s: Session, callee: type | None, args: Iterable[Box]) -> None:

@@ -46,6 +46,7 @@ _STATE = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what
 def setattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``setattr(box, name, value)``."""
     if not has_attributes(args[0]):
+        _refuse_unknown(s, args[0])
         return None
     set_attribute(s, args[0], attribute_name(s, args[1]), args[2])
     return Static(None)
@@ -55,6 +56,7 @@ def setattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def set_frozen(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``object.__setattr__(self, name, value)``, as frozen classes do it in ``__post_init__``."""
     if not has_attributes(args[0]):
+        _refuse_unknown(s, args[0])
         return None
     name = attribute_name(s, args[1])
     set_attribute(s, args[0], name, args[2], frozen=False)
@@ -65,9 +67,21 @@ def set_frozen(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
 def delattr_(s: Session, args: Args, kwargs: Kwargs) -> Box | None:
     """``delattr(box, name)``."""
     if not has_attributes(args[0]):
+        _refuse_unknown(s, args[0])
         return None
     delete_attribute(s, args[0], attribute_name(s, args[1]))
     return Static(None)
+
+
+def _refuse_unknown(s: Session, box: Box) -> None:
+    """Refuse to change an object of which only the call knows which one it is."""
+    if isinstance(box, Value):
+        s.refuse(
+            errors.MutationError,
+            "cannot write to an attribute",
+            why="only the call knows which object it is, and it may go by other names, too.",
+            help=("write it where the object is named:  net.w = w",),
+        )
 
 
 @meaning(object.__init__)

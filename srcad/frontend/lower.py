@@ -42,7 +42,8 @@ from srcad.frontend.boxes import (
 )
 from srcad.frontend.building import as_plain
 from srcad.frontend.closures import held_value
-from srcad.frontend.elsewhere import Again, Outside, begin, surroundings, take_for_granted
+from srcad.frontend.doubts import Again
+from srcad.frontend.elsewhere import Outside, begin, surroundings, take_for_granted
 from srcad.frontend.forms import lowers_later
 from srcad.frontend.functions import (
     Callee,

@@ -23,7 +23,7 @@ from srcad.frontend.choices import choose
 from srcad.frontend.control import Statements
 from srcad.frontend.forms import lower, lowers_statement
 from srcad.frontend.generators import manage
-from srcad.frontend.inactive import changes_outside
+from srcad.frontend.inactive import changes_outside, entered_alone
 from srcad.frontend.known import known
 from srcad.frontend.objects import special
 from srcad.frontend.scope import Session
@@ -112,6 +112,7 @@ def _managed(
 ) -> None:
     """Any other manager."""
     name, is_read = f"%manager {id(item)}", False
+    own: list[Box] = []
 
     def enter() -> None:
         nonlocal is_read
@@ -132,6 +133,7 @@ def _managed(
                 why="the context manager depends on the differentiated arguments.",
                 help=("give it a constant:  srcad.stop_gradient(x)",),
             )
+        own.append(manager)
         s.frame.env[name] = manager = _at_hand(s, manager)
         _bind_target(s, item, _method(s, manager, "__enter__"))
 
@@ -152,7 +154,8 @@ def _managed(
             s.frame.env.pop(name, None)
             return
         leave = partial(_method, s, s.frame.env.pop(name), "__exit__")
-        protected(s, node.body, inside, partial(_left, s, item, leave), [], told=True)
+        then = partial(_then_left, s, own, inside)
+        protected(s, node.body, then, partial(_left, s, item, leave), [], told=True)
 
     _entered_then(s, enter, run)
 
@@ -172,9 +175,21 @@ def _entered_then(s: Session, enter: Callable[[], None], run: Callable[[], None]
     run()
 
 
+def _then_left(s: Session, managers: list[Box], inside: Callable[[], None]) -> None:
+    """What is inside, after which the managers may write once more."""
+    inside()
+    for manager in managers:
+        if isinstance(manager, RecordBox):
+            entered_alone(s, manager.cls, manager.items)
+
+
 def _matters(s: Session, manager: RecordBox) -> bool:
     """Whether what the methods of an object made here do to it may be read later on."""
-    return s.is_active(manager) or any(held is manager for _, held in s.reachable())
+    if s.is_active(manager) or any(held is manager for _, held in s.reachable()):
+        return True
+    if manager.cls not in s.outside.unread:
+        entered_alone(s, manager.cls, manager.items)
+    return manager.cls in s.outside.unread
 
 
 def _at_hand(s: Session, manager: Box) -> Box:
@@ -188,7 +203,7 @@ def _writes_outside(s: Session, manager: Box) -> bool:
         return False
     methods = [getattr(type(manager.value), name, None) for name in ("__enter__", "__exit__")]
     return all(isinstance(m, FunctionType) for m in methods) and any(
-        changes_outside(s, m) for m in methods if isinstance(m, FunctionType)
+        changes_outside(s, m, (manager,)) for m in methods if isinstance(m, FunctionType)
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from srcad import errors
 from srcad.frontend import elsewhere
 from srcad.frontend.boxes import UNBOUND, Box, Path, Stale, Static, Unbound
+from srcad.frontend.doubts import note_read
 from srcad.frontend.elsewhere import Place
 from srcad.frontend.holding import Holder
 from srcad.frontend.known import raises
@@ -169,6 +170,7 @@ def box_of_object(s: Session, value: Any, path: Path | None) -> Box:
     """The box of an object of the user's that is reached by `path` (None: it never changes)."""
     if path is None:
         return Static(value)
+    note_read(s, path, value)
     if value is None or isinstance(value, bool | str | bytes):
         s.guard(path, "equals", value)
         return Static(value)

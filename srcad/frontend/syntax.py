@@ -270,36 +270,6 @@ def may_write(node: ast.FunctionDef | ast.Lambda) -> bool:
     return any(_may_write(inner, given) for inner in nodes_of(node))
 
 
-_CHANGING = frozenset(
-    ["append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "sort",
-     "reverse", "popitem", "add", "discard", "appendleft", "popleft", "fill", "put", "itemset",
-     "copyto", "place", "putmask", "put_along_axis", "fill_diagonal", "shuffle"]
-)  # fmt: skip
-
-
-@per_node
-def writes_outside(node: ast.AST) -> bool:
-    """Whether a function writes into something that it has not made: an object, a global."""
-    own = bound_names(node) - {a.arg for a in _parameters(node.args)}  # type: ignore[attr-defined]
-    declared = declared_names(node)
-    return any(_writes_outside(inner, own, declared) for inner in own_nodes(node))
-
-
-def _writes_outside(node: ast.AST, own: frozenset[str], declared: dict[str, str]) -> bool:
-    if isinstance(node, ast.Name):
-        return node.id in declared and not isinstance(node.ctx, ast.Load)
-    target: ast.AST | None = None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        target = node.func.value if node.func.attr in _CHANGING else None
-        outs = [k.value for k in node.keywords if k.arg == "out"]
-        target = outs[0] if outs else target
-    elif isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-        target = node.value
-    while isinstance(target, ast.Attribute | ast.Subscript):
-        target = target.value
-    return isinstance(target, ast.Name) and target.id not in own
-
-
 def _may_write(node: ast.AST, given: set[str]) -> bool:
     if isinstance(node, ast.Subscript | ast.Attribute):
         return not isinstance(node.ctx, ast.Load)
