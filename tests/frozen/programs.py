@@ -7,10 +7,11 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from benchmarks.npbench import KERNELS
 from benchmarks.npbench.registry import floating
 from benchmarks.problems import PROBLEMS
 from srcad.errors import SrcadError
@@ -20,7 +21,7 @@ from tests.generator.checker import loaded
 from tests.generator.program import program
 from tests.programs import golden_primals
 from tests.test_golden import NAMES, WRT, arguments
-from tests.test_npbench import KERNELS, inputs_of
+from tests.test_npbench import inputs_of
 
 # Every third seed makes a small program: what differs shall be short to read.
 SMALL = {"spine": range(0, 3900, 3), "all": range(0, 1500, 3)}
@@ -46,7 +47,14 @@ class Program:
             return type(error).__name__
 
 
-Programs = Iterator[tuple[str, Program]]
+class HasText(Protocol):
+    """What is kept of a program."""
+
+    def text(self) -> str:
+        """The generated text, or what stands for it."""
+
+
+Programs = Iterator[tuple[str, HasText]]
 
 
 def goldens() -> Programs:
@@ -78,15 +86,28 @@ def attacks() -> Programs:
             yield f"attack {name}", Program(f, args)
 
 
+@dataclass(frozen=True)
+class RandomProgram:
+    """A program of the generator, which is made when its text is asked for."""
+
+    features: str
+    seed: int
+
+    def text(self) -> str:
+        """The generated text, as of other programs."""
+        made = program(self.seed, self.features)
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            loaded(made.text, Path(folder), f"program_{self.seed}") as module,
+        ):
+            return Program(module.f, module.make_arguments(), module.WRT).text()
+
+
 def random(seeds: dict[str, range]) -> Programs:
-    """Programs of the generator; the module of each is gone when the next one is asked for."""
-    with tempfile.TemporaryDirectory() as folder:
-        for features, numbers in seeds.items():
-            for seed in numbers:
-                made = program(seed, features)
-                with loaded(made.text, Path(folder), f"program_{seed}") as module:
-                    found = Program(module.f, module.make_arguments(), module.WRT)
-                    yield f"random {features}-{seed:04}", found
+    """Programs of the generator."""
+    for features, numbers in seeds.items():
+        for seed in numbers:
+            yield f"random {features}-{seed:04}", RandomProgram(features, seed)
 
 
 def all_random() -> Programs:
