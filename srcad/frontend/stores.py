@@ -190,6 +190,7 @@ def augment_item(s: Session, array: Value, index: Arg, operation: Any, value: Bo
     old = s.emit(operator.getitem, array, index)
     new = operate(s, operation, old, value)
     is_array = isinstance(old.type, Numeric) and old.type.form == "array"
+    new = check_fits(s, old, new) if is_array else new
     if is_array or reads_a_copy(index):  # a number may be cut off
         check_cast(s, old, new)
     return store(s, array, index, new)
@@ -231,6 +232,7 @@ def augment_name(s: Session, array: Value, operation: Any, value: Box) -> Value:
     new = operate(s, operation, array, value)
     if array.type.form != "array":  # a number perhaps, which others keep as it was
         return _rebound(s, array, new)
+    new = check_fits(s, array, new)
     if is_point:  # arithmetic makes a number of it, which the array takes in
         check_cast(s, array, new)
         return store(s, array, EVERYTHING, new)
@@ -285,6 +287,21 @@ def _check_writable(s: Session, steps: Sequence[Step]) -> None:
                 why=f"what {label(step.target)!r} returns is read-only.",
                 help=("write into a copy:  y = y.copy()",),
             )
+
+
+def check_fits(s: Session, array: Value, new: Box) -> Box:
+    """What ``op=`` and ``out=`` write; where that has more axes than there are, NumPy raises."""
+    if not isinstance(new, Value) or not isinstance(new.type, Numeric):
+        return new
+    there = array.type.shape if isinstance(array.type, Numeric) else None
+    if there is None or new.type.is_scalar:
+        return new
+    if new.type.shape is not None and len(new.type.shape) > len(there):
+        axes = f"{len(there)} axes doesn't match a broadcast shape of {len(new.type.shape)}"
+        raises(s, ValueError, f"non-broadcastable output operand of {axes}")
+    if new.type.shape is None and not there:
+        return s.box(s.emit(np.broadcast_to, new, Display("tuple", ())))
+    return new
 
 
 def check_cast(s: Session, array: Value, new: Box) -> None:

@@ -256,6 +256,7 @@ def into(s: Session, callee: Static, args: Args, kwargs: Kwargs) -> Box | None:
     if where is not None:
         value = s.emit(np.where, where, value, kept_array)
     stores.check_cast(s, kept_array, value)
+    value = stores.check_fits(s, kept_array, value)
     return stores.store(s, kept_array, stores.EVERYTHING, value)
 
 
