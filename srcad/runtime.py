@@ -148,6 +148,15 @@ def like(g: Any, x: Any) -> Any:
     return complex(g) if isinstance(x, complex) else float(g)
 
 
+def taken_in(y: Any, place: Any) -> Any:
+    """What ``place op= value`` leaves, `y` being its arithmetic: an array stays one."""
+    if not isinstance(place, np.ndarray):
+        return y
+    result = np.empty_like(place)
+    np.copyto(result, y, casting="same_kind")
+    return result
+
+
 def fitting(g: Any, x: Any, name: str, *, partial: bool = False) -> Any:
     """A cotangent that a rule of the user's made for `x`, if it has the shape and kind of `x`.
 

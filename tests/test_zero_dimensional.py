@@ -418,3 +418,26 @@ def test_a_number_that_is_written_into_raises_as_in_the_plain_call():
     assert_program(stored_into_a_number, 1.5, 1.0)
     with pytest.raises(TypeError):
         srcad.grad(stored_into_a_number)(1.5, -1.0)
+
+
+def kind_asked_by_class(x, y):
+    b = np.ones_like(y)
+    for _ in range(3):
+        b += y
+        if type(b) is np.ndarray:
+            b = b + 1.0
+    return np.sum(b) * x[0]
+
+
+def kind_asked_by_instance(x, y):
+    b = np.ones_like(y)
+    for k in range(3):
+        if isinstance(b, np.ndarray) and k > 0:
+            b = b * x[1]
+        b *= y
+    return np.sum(b) * x[0]
+
+
+@pytest.mark.parametrize("f", [kind_asked_by_class, kind_asked_by_instance])
+def test_what_is_an_array_in_some_trips_is_asked_in_each(f):
+    assert_program(f, np.array([0.7, 1.1]), np.array(0.6))

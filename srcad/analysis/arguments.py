@@ -20,7 +20,7 @@ _NO_PATH = frozenset({len, primitives.shape, primitives.is_, primitives.not_, pr
                       operator.contains, runtime.zeros_like, primitives.build_places,
                       primitives.keys_of, primitives.in_order})  # fmt: skip
 _FIRST_ONLY = frozenset({operator.getitem, runtime.unbroadcast, runtime.like, runtime.or_zeros,
-                         runtime.fitting})  # fmt: skip
+                         runtime.fitting, runtime.taken_in})  # fmt: skip
 
 
 def arguments(call: Call) -> dict[int | str, Arg]:

@@ -86,7 +86,7 @@ def describe_box(box: Box) -> str:
         case Static(value):
             return _describe_object(value)
         case TupleBox() | ListBox():
-            kind = {TupleBox: "tuple", ListBox: "list"}[type(box)]
+            kind = "tuple" if isinstance(box, TupleBox) else "list"
             return f"a {kind} of {len(box.items)}"
         case DictBox():
             return "a dict"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad import errors
+from srcad import errors, runtime
 from srcad.frontend.boxes import Box, RecordBox, Static
 from srcad.frontend.known import raises
 from srcad.frontend.layout import in_order, shape_of
@@ -263,9 +263,19 @@ def _check_operand(s: Session, value: Box) -> None:
 def _rebound(s: Session, array: Value, new: Box) -> Value:
     value = s.atom(new)
     assert isinstance(value, Value)
+    if _may_stay_array(array.type, value.type):
+        kind = Numeric(None, (), "any")
+        value = s.emit(runtime.taken_in, value, array, type=kind, hint=array.hint)
     before_write(s, array)
     perhaps_written(s, array)
     return value
+
+
+def _may_stay_array(old: Type, new: Type) -> bool:
+    """Whether an array without axes may be what a number was computed for."""
+    if not isinstance(old, Numeric) or not isinstance(new, Numeric):
+        return False
+    return old.form == "any" and not old.shape and new.form in ("numpy", "python", "number")
 
 
 def have_same_shape(a: Type, b: Type) -> bool:

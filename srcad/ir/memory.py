@@ -32,7 +32,7 @@ OPERATORS = frozenset(
      operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt, operator.le,
      operator.gt, operator.ge, operator.eq, operator.ne, builtins.abs, builtins.len, builtins.float,
      builtins.int, builtins.bool, builtins.round, builtins.range, runtime.like, runtime.laid_out,
-     runtime.stays, runtime.rounded}
+     runtime.stays, runtime.rounded, runtime.taken_in}
 )  # fmt: skip
 IN_PLACE = frozenset(
     {operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv,

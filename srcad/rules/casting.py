@@ -7,7 +7,7 @@ import numpy as np
 
 from srcad.ir.primitives import identity
 from srcad.rules.registry import NoPartial, derivative, linear, nondifferentiable
-from srcad.runtime import fitting, like, rounded
+from srcad.runtime import fitting, like, rounded, taken_in
 
 TOO_DEEP = NoPartial("lists are nested more than three deep; stack them with np.stack")
 
@@ -92,6 +92,11 @@ def gradient_like(y_bar, g, x):
 @linear(fitting)
 def as_it_is(y_bar, g, x, name, *, partial=False):
     return y_bar, None, None
+
+
+@linear(taken_in)
+def as_taken_in(y_bar, y, place):
+    return y_bar, None
 
 
 @linear(rounded, active=("y", "place", "a", "b"))

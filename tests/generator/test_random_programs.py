@@ -11,7 +11,7 @@ from tests.generator.checker import check
 from tests.generator.features import REQUIRED, features
 from tests.generator.program import program
 
-COUNT, CHUNK = 30, 10
+COUNT, CHUNK = 10, 5
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, CHUNK))
@@ -29,9 +29,9 @@ def test_random_programs_agree_three_ways_and_with_differences(first: int, tmp_p
 
 
 def test_each_feature_is_in_at_least_one_program_of_twenty() -> None:
-    seen = Counter(name for seed in range(200) for name in features(program(seed)))
+    seen = Counter(name for seed in range(100) for name in features(program(seed)))
 
-    rare = {name: seen[name] / 200 for name in REQUIRED if seen[name] < 0.05 * 200}
+    rare = {name: seen[name] / 100 for name in REQUIRED if seen[name] < 0.05 * 100}
     assert not rare
 
 

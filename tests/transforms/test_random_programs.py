@@ -12,7 +12,7 @@ from tests.transforms.checking import check, lowered, smooth
 PER_TEST = 5
 
 
-@pytest.mark.parametrize("first", range(0, 15, PER_TEST))
+@pytest.mark.parametrize("first", range(0, 10, PER_TEST))
 @pytest.mark.filterwarnings("ignore")
 def test_derivatives_of_random_programs_agree_with_differences(first, tmp_path):
     wrong = []
