@@ -23,7 +23,7 @@ from srcad.frontend.frames import Env, Frame
 from srcad.frontend.real import mirror, real
 from srcad.ir.core import Atom, Const, Value
 from srcad.ir.memory import has_storage
-from srcad.paths import read, spelled
+from srcad.paths import Unreadable, read, spelled
 from srcad.records import dataclass, field, is_record, record_fields
 from srcad.types import Fixed, ListOf, Opaque, TupleOf
 
@@ -221,6 +221,14 @@ def changed(s: Session, before: Env, is_shown: Callable[[Box], bool]) -> None:
 
 
 # ------------------------------------------------------------------------------ holders
+def _now(s: Session, path: Path) -> Any:
+    """What is at a path now; None where there is no example of the arguments."""
+    try:
+        return read(path, s.root, s.arguments)
+    except Unreadable:
+        return None
+
+
 def hold(s: Session, path: Path) -> bool:
     """Never take apart the containers that a path leads through, or to: read once more.
 
@@ -230,7 +238,7 @@ def hold(s: Session, path: Path) -> bool:
         return False
     found: list[Any] = []
     for k in range(1, len(path) + 1):
-        value = read(path[:k], s.root, s.arguments)
+        value = _now(s, path[:k])
         if type(value) in (list, dict) or (is_record(type(value)) and not isinstance(value, tuple)):
             found.append(value)
         elif isinstance(value, tuple):
@@ -308,7 +316,7 @@ def _keep_apart(s: Session) -> None:
         is_root = len(path) == 1 or any(c.value is value for c in s.captures)
         if not is_root or not isinstance(value.type, ListOf | TupleOf):
             continue
-        data = read(path, s.root, s.arguments)
+        data = _now(s, path)
         if any(id(part) in held for part in _containers(data)):
             s.refuse(
                 errors.MutationError,

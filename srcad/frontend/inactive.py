@@ -7,6 +7,7 @@ import operator
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -25,7 +26,7 @@ from srcad.frontend.storage import inner_values, is_array, origin
 from srcad.frontend.syntax import may_write
 from srcad.identifiers import label, module_of
 from srcad.ir.core import Value
-from srcad.paths import read
+from srcad.paths import Unreadable, read
 
 _READERS = (operator.itemgetter, operator.attrgetter, Counter)
 _NEVER_READ = sys.stdlib_module_names | {"numpy", "scipy", "srcad"}
@@ -73,7 +74,8 @@ def _objects_now(s: Session, box: Box) -> Iterator[Any]:
         yield box.value
     path = s.paths.get(box) if isinstance(box, Value) else None
     if path is not None:
-        yield read(path, s.root, s.arguments)
+        with suppress(Unreadable):  # where there is no example of the arguments
+            yield read(path, s.root, s.arguments)
     for part in inner_boxes(box):
         yield from _objects_now(s, part)
 
