@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
+from srcad import value_and_grad
+from srcad.errors import MutationError
+from srcad.ir import memory
 from tests.language import assert_program, named
 
 X = np.array([[0.3, 0.5], [0.7, 1.1]])
@@ -88,6 +93,63 @@ PROGRAMS = [
         transposed, whole_and_rows, decomposition,
     )
 ]  # fmt: skip
+
+
+SQUARE = np.array([[2.0, 1.0], [1.0, 3.0]])
+CALLS = {
+    "nonzero": (SQUARE,),
+    "meshgrid": (X[0], X[1]),
+    "unravel_index": (np.array([0, 3]), (2, 2)),
+    "triu_indices": (2,),
+    "tril_indices": (2,),
+    "triu_indices_from": (SQUARE,),
+    "tril_indices_from": (SQUARE,),
+    "mask_indices": (2, np.triu),
+    "unique": (SQUARE, True, True, True),
+    "svd": (SQUARE,),
+    "eigh": (SQUARE,),
+    "eig": (SQUARE,),
+    "qr": (SQUARE,),
+    "slogdet": (SQUARE,),
+}
+
+
+def test_numpy_keeps_apart_what_is_taken_to_be_apart():
+    assert set(CALLS) == memory._SEVERAL_FRESH
+    for name, args in CALLS.items():
+        results = getattr(np, name, None) or getattr(np.linalg, name)
+        arrays = [a for a in (*results(*args), *args) if isinstance(a, np.ndarray)]
+        for a, b in itertools.combinations(arrays, 2):
+            assert not np.shares_memory(a, b), name
+
+
+def one_array_twice(x):
+    a, b = np.diag_indices(2)
+    a += 1
+    return np.sum(x[a - 1, b - 1])
+
+
+def one_array_twice_from(x):
+    a, b = np.diag_indices_from(x)
+    a *= 0
+    return np.sum(x[a, b] * x)
+
+
+def edges_of_a_histogram(x):
+    edges = np.array([0.0, 1.0, 2.0])
+    _, same = np.histogram(np.array([0.5, 1.5]), bins=edges)
+    same += 1.0
+    return np.sum(x) * edges[0]
+
+
+@pytest.mark.parametrize("f", [one_array_twice, one_array_twice_from, edges_of_a_histogram])
+def test_one_array_that_is_returned_twice_is_right_or_refused(f):
+    try:
+        value, _ = value_and_grad(f)(X)
+    except MutationError:
+        return
+
+    assert value == f(X)
 
 
 @pytest.mark.parametrize(**named(PROGRAMS))

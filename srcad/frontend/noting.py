@@ -35,6 +35,7 @@ from srcad.ir.memory import (
     keeps_an_axis,
     makes_new_array,
     makes_new_arrays,
+    module_of,
     reads_a_copy,
     reads_a_view,
 )
@@ -94,7 +95,7 @@ def note(
         s.origins[result] = Origin(parent.objects, parent.steps, parent.holds | added)
     elif is_one_of(target, BUILDERS):
         s.origins[result] = Origin(frozenset({result}), (), held)
-    elif held:
+    elif held or _may_repeat_an_array(target, result):
         s.origins[result] = Origin(held | {result}, None)
 
 
@@ -117,6 +118,11 @@ def _is_users_object(arg: Arg) -> bool:
     """Whether an operand is an object whose class may return what it holds."""
     cls = arg.type.cls if _is_object(arg) else None  # type: ignore[union-attr]
     return cls is not None and cls.__module__.partition(".")[0] not in ("numpy", "scipy")
+
+
+def _may_repeat_an_array(target: Any, result: Value) -> bool:
+    """Whether a NumPy function may return one array twice, as ``np.diag_indices`` does."""
+    return isinstance(result.type, TupleOf) and module_of(target).startswith("numpy")
 
 
 def _is_object(arg: Arg) -> bool:

@@ -56,9 +56,8 @@ _FRESH_NAMES = (
 _FRESH = frozenset(_FRESH_NAMES.split(" "))
 # ... and those that return several arrays, each in memory of its own.
 _SEVERAL_FRESH = frozenset(
-    {"nonzero", "meshgrid", "unravel_index", "triu_indices", "tril_indices", "diag_indices",
-     "triu_indices_from", "tril_indices_from", "diag_indices_from", "mask_indices", "unique",
-     "svd", "eigh", "eig", "qr", "slogdet", "histogram", "histogram2d"}
+    {"nonzero", "meshgrid", "unravel_index", "triu_indices", "tril_indices", "triu_indices_from",
+     "tril_indices_from", "mask_indices", "unique", "svd", "eigh", "eig", "qr", "slogdet"}
 )  # fmt: skip
 # ... but for one number of times, which leaves the array itself.
 _SAME_AFTER = {np.diff: 0, np.linalg.matrix_power: 1}
