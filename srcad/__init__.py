@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'srcad' has no attribute {name!r}")
     if name in _MODULES:
         return importlib.import_module(f"srcad.{name}")
-    with importlib.import_module("srcad.collecting").loading():
+    with importlib.import_module("srcad.startup.gc_paused").loading():
         found = globals()[name] = getattr(importlib.import_module("srcad.api"), name)
     return found
 

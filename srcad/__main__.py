@@ -18,8 +18,8 @@ import numpy as np
 
 import srcad
 from srcad import api, demo, rules
+from srcad.calling.inspection import Inspection
 from srcad.errors import SrcadError
-from srcad.inspection import Inspection
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
-from srcad import nested
-from srcad.compiled import Gradient, inspection, of_arguments, plain
-from srcad.decorated import Differentiable
-from srcad.dispatch import Failure
+from srcad.arguments.request import (
+    Request,
+    entries_of,
+)
+from srcad.backends.tracebacks import noted
+from srcad.calling.decorated import Differentiable
+from srcad.calling.gradient import (
+    Gradient,
+    inspection,
+    of_arguments,
+    plain,
+)
+from srcad.calling.inspection import Inspection
+from srcad.calling.patterns import Failure
 from srcad.errors import OptionError
 from srcad.frontend.boxes import Box
 from srcad.frontend.scope import Session
-from srcad.inspection import Inspection
-from srcad.notes import noted
-from srcad.quiet import FLOATING, again
-from srcad.records import replace
-from srcad.request import Request, entries_of
+from srcad.modes import nested
+from srcad.modes.quiet import (
+    FLOATING,
+    again,
+)
+from srcad.startup.records import replace
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -9,45 +9,89 @@ from typing import Any
 
 import numpy as np
 
-from srcad import seeds
+from srcad.arguments.aliasing import (
+    groups,
+    names_of,
+    overlapping,
+    refuse_shared,
+    shared,
+)
+from srcad.arguments.guesses import guessed
+from srcad.arguments.request import (
+    Parameter,
+    Request,
+    code_of,
+    module_of,
+    name_of,
+    parameters_of,
+)
+from srcad.arguments.signature import (
+    describe,
+    generic,
+    is_in_c_order,
+)
+from srcad.arguments.wrt import (
+    VARIADIC,
+    Place,
+)
 from srcad.backends.python import Emitted, emit, load
-from srcad.cache import Entry, Family
-from srcad.collecting import COMPILING, without_collections
-from srcad.conditions import guarded_code
-from srcad.derivatives import (
+from srcad.backends.tracebacks import register
+from srcad.calling.cache import (
+    Entry,
+    Family,
+)
+from srcad.calling.guards import guarded_code
+from srcad.calling.patterns import (
+    Pattern,
+    default_now,
+)
+from srcad.calling.showing import text_of
+from srcad.errors import SourceUnavailableError, SrcadError
+from srcad.frontend.callables import lower_callable
+from srcad.frontend.guards import Guard
+from srcad.frontend.lower import Lowered
+from srcad.frontend.source import definition
+from srcad.ir.core import Function, Value
+from srcad.modes import pullback
+from srcad.modes.inert import refuse_inert
+from srcad.modes.nested import transforms
+from srcad.modes.product import Product
+from srcad.modes.quiet import (
+    Quiet,
+    with_quiet,
+)
+from srcad.modes.results import refuse_complex
+from srcad.modes.reverse import (
     derived,
     with_layouts,
     with_parts,
     with_requested_results,
     with_zeros_for_stopped,
 )
-from srcad.dispatch import Pattern, default_now
-from srcad.errors import SourceUnavailableError, SrcadError
-from srcad.finishing import checked, finished
-from srcad.frontend.guards import Guard
-from srcad.frontend.lower import Lowered
-from srcad.frontend.source import definition
-from srcad.guesses import guessed
-from srcad.identifiers import is_name
-from srcad.inert import refuse_inert
-from srcad.ir.core import Function, Value
-from srcad.lowering import lower_callable
-from srcad.nested import transforms
-from srcad.notes import register
-from srcad.outputs import refuse_complex
-from srcad.overlaps import groups, names_of, overlapping, refuse_shared, shared
-from srcad.paths import is_besides_arguments, read, spelled
-from srcad.product import Product
-from srcad.quiet import Quiet, with_quiet
-from srcad.records import replace
-from srcad.request import Parameter, Request, code_of, module_of, name_of, parameters_of
-from srcad.showing import text_of
-from srcad.signature import describe, generic, is_in_c_order
-from srcad.steps import warn_of_steps
+from srcad.modes.steps import warn_of_steps
+from srcad.passes.finish import (
+    checked,
+    finished,
+)
+from srcad.startup.gc_paused import (
+    COMPILING,
+    without_collections,
+)
+from srcad.startup.identifiers import is_name
+from srcad.startup.records import replace
 from srcad.transforms.silent import is_repeatable, silenced, without_loud_lines
 from srcad.transforms.split import split
-from srcad.types import Facts, TupleOf, Type, array_type
-from srcad.wanted import VARIADIC, Place
+from srcad.types.numeric import array_type
+from srcad.types.sizes import Facts
+from srcad.types.sources import (
+    is_besides_arguments,
+    read,
+    spelled,
+)
+from srcad.types.structures import (
+    TupleOf,
+    Type,
+)
 
 
 def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> Entry:
@@ -251,7 +295,7 @@ def _pullback(product: Product, made: Function, order: Sequence[int]) -> Callabl
     product.text = f"{first.text}\n\n{second.text}"
     product.adjoint_map = second.line_map
     product.saved = tuple(_hint(p, k) for k, p in enumerate(halves.saved))
-    return seeds.pair(
+    return pullback.pair(
         loaded(first, product),
         loaded(second, product),
         len(primal.block.results) > 1,

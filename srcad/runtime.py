@@ -19,8 +19,11 @@ from srcad.errors import (
     no_result,
     one_number,
 )
-from srcad.identifiers import dotted, label
-from srcad.types import ARRAY_CLASSES
+from srcad.startup.identifiers import (
+    dotted,
+    label,
+)
+from srcad.types.numeric import ARRAY_CLASSES
 
 
 def unbroadcast(g: Any, x: Any) -> Any:

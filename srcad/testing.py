@@ -12,14 +12,23 @@ import numpy as np
 
 from srcad import rules
 from srcad.api import grad
-from srcad.compiled import plain
+from srcad.arguments.request import (
+    Request,
+    name_of,
+    outward_of,
+    parameters_of,
+    parameters_of_call,
+)
+from srcad.arguments.signature import parts_of
+from srcad.arguments.wrt import POSITIONAL
+from srcad.calling.gradient import plain
 from srcad.errors import OptionError
-from srcad.identifiers import member, shown
 from srcad.ir.primitives import build_dict, build_record
-from srcad.records import dataclass
-from srcad.request import Request, name_of, outward_of, parameters_of, parameters_of_call
-from srcad.signature import parts_of
-from srcad.wanted import POSITIONAL
+from srcad.startup.identifiers import (
+    member,
+    shown,
+)
+from srcad.startup.records import dataclass
 
 _MOST_ENTRIES = 64
 _COUNTER = itertools.count(1)

@@ -6,19 +6,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from srcad.compiled import Gradient
-from srcad.derivatives import derived
+from srcad.arguments.request import (
+    Request,
+    parameters_of,
+)
+from srcad.arguments.signature import describe
+from srcad.calling.gradient import Gradient
 from srcad.errors import SrcadError
-from srcad.finishing import checked
+from srcad.frontend.callables import lower_callable
 from srcad.frontend.lower import Lowered
 from srcad.ir.core import Block, Call, For, If, Op, While
 from srcad.ir.evaluate import evaluate
-from srcad.lowering import lower_callable
-from srcad.nested import transforms
-from srcad.paths import read
-from srcad.request import Request, parameters_of
-from srcad.signature import describe
-from srcad.types import Facts
+from srcad.modes.nested import transforms
+from srcad.modes.reverse import derived
+from srcad.passes.finish import checked
+from srcad.types.sizes import Facts
+from srcad.types.sources import read
 
 
 def lowered(

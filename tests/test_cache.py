@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import srcad
-from srcad import cache, rules
+from srcad import rules
+from srcad.calling import cache
 from srcad.frontend import source
 
 SCALE = 2.0

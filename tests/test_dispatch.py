@@ -9,10 +9,17 @@ import weakref
 import numpy as np
 import pytest
 
-from srcad.dispatch import Pattern, binder
+from srcad.arguments.signature import describe
+from srcad.calling.patterns import (
+    Pattern,
+    binder,
+)
 from srcad.frontend.guards import Guard
-from srcad.signature import describe
-from srcad.types import Facts, is_one, same
+from srcad.types.sizes import (
+    Facts,
+    is_one,
+    same,
+)
 
 SCALE = 2.0
 

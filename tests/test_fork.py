@@ -11,7 +11,11 @@ import time
 
 import pytest
 
-from srcad import grad, locks, pipeline
+from srcad import (
+    grad,
+    pipeline,
+)
+from srcad.startup import locks
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here"),

@@ -12,7 +12,16 @@ import pytest
 
 import srcad
 from srcad.errors import SourceUnavailableError, SrcadError, WrtError
-from srcad.identifiers import dotted, identifier, is_name, member, plain, printable, quoted, shown
+from srcad.startup.identifiers import (
+    dotted,
+    identifier,
+    is_name,
+    member,
+    plain,
+    printable,
+    quoted,
+    shown,
+)
 from srcad.testing import check_grads
 
 NUMBERS = itertools.count()

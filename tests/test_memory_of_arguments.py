@@ -7,8 +7,8 @@ import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import srcad
+from srcad.arguments.aliasing import memory_of
 from srcad.errors import MutationError
-from srcad.overlaps import memory_of
 from tests.language import assert_program
 
 X = np.array([1.0, 2.0, 3.0])

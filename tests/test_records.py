@@ -6,7 +6,12 @@ import pickle
 
 import pytest
 
-from srcad.records import dataclass, field, once, replace
+from srcad.startup.records import (
+    dataclass,
+    field,
+    once,
+    replace,
+)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import srcad
-import srcad.showing
+import srcad.calling.showing
 from srcad import differentiate, elementwise_grad, grad, value_and_grad
 
 
@@ -178,7 +178,7 @@ def test_what_is_shown_is_escaped():
     "text", ["", "a ?? b", "'open", "(", "x = 1\n  y", "\n\n", "\t<b>", "é = 'ü'"]
 )
 def test_any_text_can_be_shown(text):
-    page = srcad.showing.Code(text)._repr_html_()
+    page = srcad.calling.showing.Code(text)._repr_html_()
 
     assert html.unescape(re.sub("<[^>]*>", "", page)).rstrip() == text.rstrip()
 

@@ -9,9 +9,27 @@ import numpy as np
 import pytest
 
 from srcad import errors, grad
-from srcad.paths import Unreadable, read
-from srcad.signature import describe, generic
-from srcad.types import Facts, Fixed, ListOf, Numeric, Opaque, TupleOf, at_least, is_one, same
+from srcad.arguments.signature import (
+    describe,
+    generic,
+)
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import (
+    Facts,
+    at_least,
+    is_one,
+    same,
+)
+from srcad.types.sources import (
+    Unreadable,
+    read,
+)
+from srcad.types.structures import (
+    Fixed,
+    ListOf,
+    Opaque,
+    TupleOf,
+)
 
 P = (("param", "p"),)
 

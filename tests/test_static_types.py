@@ -14,7 +14,7 @@ mypy_path = {ROOT}
 strict = True
 [mypy-srcad.*,numpy.*,astor.*]
 follow_imports = skip
-[mypy-srcad,srcad.api,srcad.compiled,srcad.decorated]
+[mypy-srcad,srcad.api,srcad.calling.gradient,srcad.calling.decorated]
 follow_imports = silent
 """
 PROGRAM = """
@@ -90,7 +90,7 @@ def said(tmp_path_factory):
 @pytest.mark.parametrize("expression", REVEALED)
 def test_the_type_of(expression, said):
     (note,) = said[f"reveal_type({expression})"]
-    short = re.sub(r"\b(srcad\.\w+|builtins)\.", "", note)
+    short = re.sub(r"\b(srcad\.(?:\w+\.)?\w+|builtins)\.", "", note)
 
     assert short == f'note: Revealed type is "{REVEALED[expression]}"'
 

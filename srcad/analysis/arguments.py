@@ -13,7 +13,13 @@ from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Display, Routine
 from srcad.ir.standins import argument_type
 from srcad.rules.registry import Rule, lookup
-from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    ListOf,
+    Opaque,
+    TupleOf,
+    Type,
+)
 
 _NO_PATH = frozenset({len, primitives.shape, primitives.is_, primitives.not_, primitives.contains,
                       primitives.raise_, operator.not_, operator.is_, operator.is_not,

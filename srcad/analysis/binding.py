@@ -25,7 +25,7 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
-from srcad.types import Numeric
+from srcad.types.numeric import Numeric
 
 _READS = (operator.getitem, primitives.item)
 

@@ -35,9 +35,16 @@ from srcad.ir.core import (
 from srcad.ir.failing import Classes, may_fail
 from srcad.ir.memory import has_storage, is_one_of, kept_outside, replaced_outside
 from srcad.ir.primitives import add_at_repeated
-from srcad.records import dataclass, field
 from srcad.runtime import owned
-from srcad.types import ListOf, Numeric, PlacesOf
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    ListOf,
+    PlacesOf,
+)
 
 _NONES = (Const(None), Const(None))
 _ACCUMULATE = frozenset({operator.add, operator.sub})

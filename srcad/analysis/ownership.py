@@ -41,9 +41,14 @@ from srcad.ir.core import (
 from srcad.ir.memory import is_one_of
 from srcad.ir.primitives import field as field_of
 from srcad.ir.primitives import item
-from srcad.records import dataclass, field, replace
 from srcad.runtime import owned
-from srcad.types import ListOf, Numeric
+from srcad.startup.records import (
+    dataclass,
+    field,
+    replace,
+)
+from srcad.types.numeric import Numeric
+from srcad.types.structures import ListOf
 
 __all__ = ["fresh_results", "in_place"]
 

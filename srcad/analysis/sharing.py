@@ -55,8 +55,15 @@ from srcad.ir.primitives import (
     without,
 )
 from srcad.ir.primitives import field as field_of
-from srcad.records import dataclass, field
-from srcad.types import ListOf, Numeric, TupleOf
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+)
 
 STORES = frozenset({updated, add_at, add_at_repeated})
 LIST_STORES = frozenset({append, extended, inserted, replaced, without})

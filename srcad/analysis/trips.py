@@ -6,7 +6,14 @@ from collections.abc import Iterable
 
 from srcad.ir.core import BREAK, Arg, Atom, Block, Call, Const, Display, For, If, Loop
 from srcad.ir.standins import argument_type
-from srcad.types import Extent, Numeric, TupleOf, constant_extent, resolved, same
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import (
+    Extent,
+    constant_extent,
+    resolved,
+    same,
+)
+from srcad.types.structures import TupleOf
 
 
 def may_exit(loop: Loop) -> bool:

@@ -15,11 +15,14 @@ from srcad.backends.hints import derived_name
 from srcad.backends.liveness import is_nested, live_segments, visible_lists
 from srcad.backends.names import fresh, parameter_name
 from srcad.backends.statements import Attempt, Copy, Do, Loop, Statement
-from srcad.identifiers import identifier
 from srcad.ir.core import Call, Op, Value
-from srcad.later import Later
-from srcad.records import dataclass, field
-from srcad.types import Numeric
+from srcad.startup.identifiers import identifier
+from srcad.startup.lazy import Later
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.numeric import Numeric
 
 bisect = Later("bisect")
 _TRIES = 4

@@ -30,8 +30,8 @@ from srcad.ir.core import (
     Value,
     While,
 )
-from srcad.records import dataclass
-from srcad.types import BOOL
+from srcad.startup.records import dataclass
+from srcad.types.numeric import BOOL
 
 
 class Walk(Protocol):

@@ -8,8 +8,11 @@ from typing import Any
 from srcad.backends.statements import Branch, Copy, Do, Statement, head_atoms
 from srcad.ir.core import Atom, Call, Const, Value
 from srcad.ir.primitives import add_at, add_at_repeated, inserted, replaced, updated, without
-from srcad.records import dataclass, field
-from srcad.types import Numeric
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.numeric import Numeric
 
 # Written as statements of their own.
 STATEMENT_TARGETS = frozenset({updated, add_at, add_at_repeated, inserted, replaced})

@@ -29,8 +29,20 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.primitives import append, build_list, item, shape
-from srcad.records import dataclass, field
-from srcad.types import Extent, ListOf, Numeric, TupleOf, constant_extent, resolved
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import (
+    Extent,
+    constant_extent,
+    resolved,
+)
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+)
 
 Reader = Op | None
 _TAG_TESTS = frozenset({operator.eq, operator.ne, operator.ge, operator.lt})

@@ -6,10 +6,10 @@ from srcad.backends.coalesce import Webs
 from srcad.backends.expressions import Nesting
 from srcad.backends.liveness import is_nested
 from srcad.backends.statements import Do, Statement
-from srcad.identifiers import shown
 from srcad.ir.core import Const, Value
 from srcad.ir.primitives import item
-from srcad.types import TupleOf
+from srcad.startup.identifiers import shown
+from srcad.types.structures import TupleOf
 
 _WIDTH = 84
 

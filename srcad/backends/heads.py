@@ -9,7 +9,11 @@ from srcad.backends.facts import Facts, is_count, measured_sequence
 from srcad.backends.names import Globals
 from srcad.backends.statements import Head, Loop, Pattern
 from srcad.ir.core import Arg, Display, For, Value
-from srcad.types import ListOf, Numeric, TupleOf
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+)
 
 
 class HeadWriter(Protocol):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 
 from srcad.backends.expressions import Nesting
-from srcad.identifiers import is_name
 from srcad.ir.core import Call, Value
 from srcad.ir.primitives import (
     append,
@@ -19,7 +18,12 @@ from srcad.ir.primitives import (
     keys_of,
     shape,
 )
-from srcad.types import ListOf, Numeric, TupleOf
+from srcad.startup.identifiers import is_name
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+)
 
 _BY_TARGET: dict[object, str] = {
     operator.add: "total",

@@ -25,7 +25,10 @@ from srcad.backends.statements import (
     jumps,
 )
 from srcad.ir.core import Value
-from srcad.records import dataclass, field
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
 
 Segments = dict[Value, list[tuple[int, int]]]
 

@@ -10,7 +10,6 @@ from srcad.backends.coalesce import Webs
 from srcad.backends.expressions import Nesting
 from srcad.backends.names import Globals, attribute
 from srcad.backends.spelling import BINARY, index_expression
-from srcad.identifiers import is_name
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.primitives import (
     add_at,
@@ -22,7 +21,9 @@ from srcad.ir.primitives import (
     updated,
     without,
 )
-from srcad.types import Numeric, PlacesOf
+from srcad.startup.identifiers import is_name
+from srcad.types.numeric import Numeric
+from srcad.types.structures import PlacesOf
 
 
 class StoreWriter(Protocol):

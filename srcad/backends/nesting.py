@@ -48,8 +48,11 @@ from srcad.ir.primitives import (
     shape,
 )
 from srcad.passes.purity import fails_for_values
-from srcad.records import dataclass, field
-from srcad.types import Numeric
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.numeric import Numeric
 
 _STRUCTURES = frozenset({build_tuple, build_dict, build_record, build_list})
 _CHEAP = frozenset({len, shape, np.size, np.ndim, np.transpose})

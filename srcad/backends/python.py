@@ -5,7 +5,7 @@
 >>> import operator
 >>> from srcad.ir.builder import Builder
 >>> from srcad.ir.core import Const, Function, Value
->>> from srcad.types import FLOAT
+>>> from srcad.types.numeric import FLOAT
 >>> b, x = Builder(), Value(FLOAT, "x")
 >>> y = b.call(operator.mul, Const(3.0), b.call(operator.pow, x, Const(2)))
 >>> emitted = emit(Function("poly", (x,), b.finish(y)))
@@ -35,10 +35,10 @@ from srcad.backends.structure import Structured, structure
 from srcad.backends.text import Comment, render
 from srcad.backends.weak import moving_copies, weakly_read
 from srcad.backends.writer import Writer
-from srcad.identifiers import printable
 from srcad.ir.core import Call, Function, Location, Routine, Value, walk
-from srcad.locks import lock
-from srcad.records import dataclass
+from srcad.startup.identifiers import printable
+from srcad.startup.locks import lock
+from srcad.startup.records import dataclass
 
 _ROUNDS = 3
 SourceLine = Callable[[Location], str | None]

@@ -14,7 +14,6 @@ import numpy as np
 
 from srcad.backends.constants import constant, is_dtype
 from srcad.backends.names import Globals, attribute
-from srcad.identifiers import is_name, plain
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.primitives import (
     append,
@@ -36,7 +35,12 @@ from srcad.ir.primitives import (
     shape,
     without,
 )
-from srcad.types import Numeric, PlacesOf
+from srcad.startup.identifiers import (
+    is_name,
+    plain,
+)
+from srcad.types.numeric import Numeric
+from srcad.types.structures import PlacesOf
 
 
 class Scope(Protocol):

@@ -53,8 +53,15 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.primitives import build_list, build_tuple, identity, item
-from srcad.records import dataclass, field
-from srcad.types import OPAQUE, ListOf, Numeric
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    OPAQUE,
+    ListOf,
+)
 
 
 @dataclass(eq=False)

@@ -42,8 +42,11 @@ from srcad.backends.text import Comment
 from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, For, Location, Value, values_in
 from srcad.ir.memory import KEEPING, is_one_of
 from srcad.ir.primitives import build_dict, build_list, build_record, build_tuple, identity, raise_
-from srcad.records import dataclass, field
 from srcad.runtime import like
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
 
 _PACKING = frozenset(
     {build_tuple, build_list, build_dict, build_record, identity, like, float, np.copy, np.float64}

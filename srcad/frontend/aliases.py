@@ -34,8 +34,15 @@ from srcad.frontend.storage import note_version
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Atom, Const, Location, Value
 from srcad.ir.memory import is_one_of
-from srcad.records import dataclass, field
-from srcad.types import ListOf, TupleOf, Type
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+    Type,
+)
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Frame, Session

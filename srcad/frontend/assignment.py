@@ -40,7 +40,11 @@ from srcad.frontend.storage import is_array
 from srcad.frontend.unruled import refuse_without_rule
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import ListOf, Numeric, Opaque
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    ListOf,
+    Opaque,
+)
 
 
 @lowers_statement(ast.Assign)

@@ -22,7 +22,8 @@ from srcad.ir import primitives
 from srcad.ir.builder import Builder
 from srcad.ir.core import RAISED, Call, Const, Op, Value, walk
 from srcad.ir.failing import Classes, may_fail
-from srcad.types import BOOL, OPAQUE
+from srcad.types.numeric import BOOL
+from srcad.types.structures import OPAQUE
 
 ERROR = "%error"
 STEP = "%step"  # what one step of a statement leaves to the next

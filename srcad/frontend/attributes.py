@@ -37,10 +37,14 @@ from srcad.frontend.names import STABLE_MODULES, box_of_object, is_plain_class
 from srcad.frontend.noting import flat
 from srcad.frontend.scope import Session
 from srcad.frontend.stale import refuse_stale, refuse_to_hold
-from srcad.identifiers import label
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import ListOf, Numeric, Opaque
+from srcad.startup.identifiers import label
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    ListOf,
+    Opaque,
+)
 
 # The fields of the named tuples that NumPy's decompositions return.
 _FIELDS = {

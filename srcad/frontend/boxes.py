@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from srcad.frontend.holding import Holder
 from srcad.ir.core import Location, Value
-from srcad.records import dataclass, field, replace
-from srcad.types import ListOf
+from srcad.startup.records import (
+    dataclass,
+    field,
+    replace,
+)
+from srcad.types.structures import ListOf
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Frame

@@ -23,7 +23,10 @@ from srcad.frontend.boxes import (
 from srcad.frontend.deques import Deque
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import OPAQUE, PlacesOf
+from srcad.types.structures import (
+    OPAQUE,
+    PlacesOf,
+)
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session

@@ -31,7 +31,11 @@ from srcad.frontend.questions import is_index
 from srcad.frontend.rooms import mappings, sequences
 from srcad.frontend.scope import Session
 from srcad.ir.core import Value
-from srcad.types import INT, ListOf, Numeric
+from srcad.types.numeric import (
+    INT,
+    Numeric,
+)
+from srcad.types.structures import ListOf
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]

@@ -32,7 +32,8 @@ from srcad.frontend.scope import Session
 from srcad.frontend.storage import inner_values, origin
 from srcad.ir import primitives
 from srcad.ir.core import Block, Call, Op, Routine, Value, walk
-from srcad.types import ListOf, Numeric
+from srcad.types.numeric import Numeric
+from srcad.types.structures import ListOf
 
 _NOTICED = frozenset({*MOVING, print})
 

@@ -19,10 +19,11 @@ from srcad.frontend.outside import before_method
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
 from srcad.frontend.unruled import refuse_entry_by_entry
-from srcad.identifiers import module_of
 from srcad.ir import primitives
 from srcad.ir.core import Value
-from srcad.types import Numeric, Opaque
+from srcad.startup.identifiers import module_of
+from srcad.types.numeric import Numeric
+from srcad.types.structures import Opaque
 
 _READ_WITH_FUNCTIONS = frozenset(
     {map, filter, functools.partial, functools.reduce, itertools.accumulate, itertools.takewhile,

@@ -81,11 +81,11 @@ from srcad.frontend.stale import refuse_to_hold
 from srcad.frontend.surroundings import surrounded
 from srcad.frontend.syntax import is_generator
 from srcad.frontend.unruled import refuse_without_rule
-from srcad.identifiers import module_of
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.rules import registry
-from srcad.types import Opaque
+from srcad.startup.identifiers import module_of
+from srcad.types.structures import Opaque
 
 
 @lowers(ast.Call)

@@ -38,8 +38,11 @@ from srcad.frontend.storage import (
 from srcad.frontend.surroundings import same_parts
 from srcad.ir.core import Value
 from srcad.ir.memory import has_storage
-from srcad.records import dataclass, field
-from srcad.types import OPAQUE
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.structures import OPAQUE
 
 if TYPE_CHECKING:
     from srcad.frontend.headers import Slot

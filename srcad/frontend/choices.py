@@ -17,7 +17,7 @@ from srcad.frontend.rooms import merge
 from srcad.frontend.scope import DEAD, Diverges, Session
 from srcad.ir import primitives
 from srcad.ir.core import UNDEF, Atom, Value
-from srcad.types import Numeric
+from srcad.types.numeric import Numeric
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]

@@ -20,7 +20,7 @@ from srcad.frontend.surroundings import around
 from srcad.frontend.syntax import bound_names, read_counts
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import Opaque
+from srcad.types.structures import Opaque
 
 
 def held_value(s: Session, box: Any) -> Value:

@@ -41,7 +41,11 @@ from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.storage import note_container
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import INT, ListOf, PlacesOf
+from srcad.types.numeric import INT
+from srcad.types.structures import (
+    ListOf,
+    PlacesOf,
+)
 
 
 def is_list(box: Box) -> bool:

@@ -20,7 +20,7 @@ from srcad.frontend.rooms import merge
 from srcad.frontend.scope import DEAD, Diverges, Session
 from srcad.ir.builder import Builder
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Atom, Block, Const, If, Value
-from srcad.types import INT
+from srcad.types.numeric import INT
 
 Statements = list[ast.stmt]
 Reader = Callable[[Session, Statements], None]

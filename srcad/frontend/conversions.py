@@ -37,7 +37,17 @@ from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.rules.registry import is_known
-from srcad.types import BOOL, FLOAT, INT, ListOf, Numeric, Opaque, Type
+from srcad.types.numeric import (
+    BOOL,
+    FLOAT,
+    INT,
+    Numeric,
+)
+from srcad.types.structures import (
+    ListOf,
+    Opaque,
+    Type,
+)
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]

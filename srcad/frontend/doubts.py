@@ -14,8 +14,11 @@ from srcad import errors
 from srcad.frontend.boxes import Path
 from srcad.frontend.effects import Effects
 from srcad.frontend.touched import ANYTHING, ITEMS
-from srcad.paths import Unreadable, read
-from srcad.records import dataclass
+from srcad.startup.records import dataclass
+from srcad.types.sources import (
+    Unreadable,
+    read,
+)
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session

@@ -9,9 +9,9 @@ import numpy as np
 from srcad.frontend.boxes import Box
 from srcad.frontend.conversions import class_of
 from srcad.frontend.scope import Session
-from srcad.identifiers import module_of
 from srcad.ir.standins import by_running
-from srcad.types import Type
+from srcad.startup.identifiers import module_of
+from srcad.types.structures import Type
 
 
 def is_random(function: Any) -> bool:

@@ -18,9 +18,12 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.source import definition
 from srcad.frontend.touched import Written, written_outside
-from srcad.identifiers import module_of
-from srcad.paths import is_filled
-from srcad.records import dataclass, field
+from srcad.startup.identifiers import module_of
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.sources import is_filled
 
 _MOST = 400
 _DEEPEST = 4

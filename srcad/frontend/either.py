@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from srcad.frontend.boxes import Box
 from srcad.ir.core import UNDEF, Atom, Block, Const, If, Value
-from srcad.records import dataclass
+from srcad.startup.records import dataclass
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session

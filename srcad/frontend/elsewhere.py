@@ -23,9 +23,23 @@ from srcad.frontend.frames import Env, Frame
 from srcad.frontend.real import mirror, real
 from srcad.ir.core import Atom, Const, Value
 from srcad.ir.memory import has_storage
-from srcad.paths import Unreadable, read, spelled
-from srcad.records import dataclass, field, is_record, record_fields
-from srcad.types import Fixed, ListOf, Opaque, TupleOf
+from srcad.startup.records import (
+    dataclass,
+    field,
+    is_record,
+    record_fields,
+)
+from srcad.types.sources import (
+    Unreadable,
+    read,
+    spelled,
+)
+from srcad.types.structures import (
+    Fixed,
+    ListOf,
+    Opaque,
+    TupleOf,
+)
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session

@@ -23,7 +23,7 @@ from srcad.frontend.rooms import mappings
 from srcad.frontend.scope import Session
 from srcad.frontend.unsure import require_bound
 from srcad.ir.core import Const
-from srcad.types import Opaque
+from srcad.types.structures import Opaque
 
 _ONCE = ("zip", "reversed")  # what is gone through once; an ``enumerate`` is a ``zip``
 

@@ -20,9 +20,12 @@ from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_data, is_plain_class, is_stable
 from srcad.frontend.scope import Session
 from srcad.frontend.unsure import is_unsure, require_bound
-from srcad.identifiers import label, module_of
-from srcad.later import Later
-from srcad.records import is_record
+from srcad.startup.identifiers import (
+    label,
+    module_of,
+)
+from srcad.startup.lazy import Later
+from srcad.startup.records import is_record
 
 dataclasses = Later("dataclasses")
 

@@ -9,7 +9,7 @@ import numpy as np
 from srcad.frontend.boxes import Box, DictBox, ListBox, Static, TupleBox
 from srcad.frontend.scope import Session
 from srcad.ir.core import Const
-from srcad.types import Opaque
+from srcad.types.structures import Opaque
 
 
 def folded(s: Session, function: Any, args: tuple[Box, ...], kwargs: dict[str, Box]) -> Box | None:

@@ -16,12 +16,25 @@ import numpy as np
 
 from srcad import errors, runtime
 from srcad.frontend.boxes import Box, RecordBox
-from srcad.identifiers import label, module_of
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
 from srcad.ir.standins import argument_type
 from srcad.rules import registry
-from srcad.types import ARRAY_CLASSES, OPAQUE, ListOf, Numeric, Opaque, TupleOf, is_lost
+from srcad.startup.identifiers import (
+    label,
+    module_of,
+)
+from srcad.types.join import is_lost
+from srcad.types.numeric import (
+    ARRAY_CLASSES,
+    Numeric,
+)
+from srcad.types.structures import (
+    OPAQUE,
+    ListOf,
+    Opaque,
+    TupleOf,
+)
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session

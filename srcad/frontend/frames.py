@@ -10,7 +10,10 @@ from srcad import errors
 from srcad.frontend.boxes import UNBOUND, Box, FunctionBox, Path
 from srcad.ir.builder import Builder
 from srcad.ir.core import NONE, Arg, Location, Value
-from srcad.records import dataclass, field
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
 
 RETURN_NAME = "%return"
 Env = dict[str, Box]

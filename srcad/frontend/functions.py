@@ -33,10 +33,16 @@ from srcad.frontend.source import definition
 from srcad.frontend.statements import lower_statements, set_return
 from srcad.frontend.surroundings import around, returned
 from srcad.frontend.syntax import bound_names, calls_itself, declared_names
-from srcad.identifiers import module_of, plain
 from srcad.ir.core import NONE, RETURN, Location, Value
-from srcad.paths import is_filled
-from srcad.records import dataclass, field
+from srcad.startup.identifiers import (
+    module_of,
+    plain,
+)
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.sources import is_filled
 
 TRUSTED_PREFIX = "srcad."
 

@@ -54,8 +54,11 @@ from srcad.frontend.statements import lower_statements
 from srcad.frontend.surroundings import returned, surrounded
 from srcad.frontend.syntax import own_nodes, plain_yields, stored_names
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value, walk
-from srcad.records import dataclass, field
-from srcad.types import Opaque
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.structures import Opaque
 
 SPENT = "it was consumed before, in part or on some path."
 # What can be iterated over again and again, with the same items.

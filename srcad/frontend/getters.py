@@ -33,8 +33,8 @@ from srcad.frontend.meanings import meaning, meaning_in
 from srcad.frontend.questions import is_plain
 from srcad.frontend.scope import Session
 from srcad.ir.core import Value
-from srcad.records import replace
-from srcad.types import Numeric
+from srcad.startup.records import replace
+from srcad.types.numeric import Numeric
 
 _GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 # The code of what the decorator makes of every generator function.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from srcad.frontend.boxes import Path
 from srcad.ir.core import Value
-from srcad.records import dataclass
-from srcad.types import Fixed
+from srcad.startup.records import dataclass
+from srcad.types.structures import Fixed
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session

@@ -38,24 +38,30 @@ from srcad.frontend.united import box_type, can_be_atom, without_value
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import NONE, UNDEF, Atom, Call, Const, Value, free_values, values_in
 from srcad.ir.primitives import append
-from srcad.records import dataclass
-from srcad.types import (
-    Extent,
-    ListOf,
+from srcad.startup.records import dataclass
+from srcad.types.join import (
+    is_lost,
+    join,
+    take_lengths_for_equal,
+)
+from srcad.types.numeric import (
     Numeric,
+    form_covers,
+    same_dtype,
+)
+from srcad.types.sizes import (
+    Extent,
+    Symbol,
+    resolved,
+    symbol_extent,
+)
+from srcad.types.structures import (
+    ListOf,
     Opaque,
     PlacesOf,
-    Symbol,
     TupleOf,
     Type,
     Undefined,
-    form_covers,
-    is_lost,
-    join,
-    resolved,
-    same_dtype,
-    symbol_extent,
-    take_lengths_for_equal,
 )
 
 

@@ -24,8 +24,17 @@ from srcad.frontend.storage import inner_values, origin
 from srcad.frontend.unsure import is_unsure, require_bound
 from srcad.ir import primitives
 from srcad.ir.core import Value
-from srcad.paths import read
-from srcad.types import BOOL, INT, OPAQUE, Numeric, Opaque, static_value
+from srcad.types.numeric import (
+    BOOL,
+    INT,
+    Numeric,
+)
+from srcad.types.sizes import static_value
+from srcad.types.sources import read
+from srcad.types.structures import (
+    OPAQUE,
+    Opaque,
+)
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]

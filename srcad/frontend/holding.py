@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from srcad.records import dataclass
+from srcad.startup.records import dataclass
 
 Path = tuple[tuple[Any, ...], ...]
 

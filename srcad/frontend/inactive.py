@@ -24,9 +24,15 @@ from srcad.frontend.scope import Session
 from srcad.frontend.source import definition
 from srcad.frontend.storage import inner_values, is_array, origin
 from srcad.frontend.syntax import may_write
-from srcad.identifiers import label, module_of
 from srcad.ir.core import Value
-from srcad.paths import Unreadable, read
+from srcad.startup.identifiers import (
+    label,
+    module_of,
+)
+from srcad.types.sources import (
+    Unreadable,
+    read,
+)
 
 _READERS = (operator.itemgetter, operator.attrgetter, Counter)
 _NEVER_READ = sys.stdlib_module_names | {"numpy", "scipy", "srcad"}

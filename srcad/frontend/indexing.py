@@ -34,7 +34,15 @@ from srcad.frontend.scope import Diverges, Session
 from srcad.frontend.united import box_type, can_be_atom
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import INT, OPAQUE, Numeric, Opaque, is_lost, join
+from srcad.types.join import is_lost, join
+from srcad.types.numeric import (
+    INT,
+    Numeric,
+)
+from srcad.types.structures import (
+    OPAQUE,
+    Opaque,
+)
 
 _FEW_KEYS = 16
 

@@ -32,9 +32,16 @@ from srcad.frontend.objects import replace, special
 from srcad.frontend.questions import is_asked
 from srcad.frontend.rooms import sequences
 from srcad.frontend.scope import Session
-from srcad.identifiers import dotted, label
 from srcad.ir.core import Value
-from srcad.types import ListOf, Numeric, Opaque
+from srcad.startup.identifiers import (
+    dotted,
+    label,
+)
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    ListOf,
+    Opaque,
+)
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]

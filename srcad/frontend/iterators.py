@@ -31,7 +31,7 @@ from srcad.frontend.known import known, spread
 from srcad.frontend.meanings import meaning
 from srcad.frontend.scope import Session
 from srcad.ir.core import Value
-from srcad.types import Numeric
+from srcad.types.numeric import Numeric
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]

@@ -44,14 +44,18 @@ from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import UNDEF, Atom, Const, Value, values_in
 from srcad.ir.memory import has_storage
 from srcad.ir.rewrite import substitute_arg
-from srcad.records import dataclass, field, replace
-from srcad.types import (
-    Numeric,
-    Type,
+from srcad.startup.records import (
+    dataclass,
+    field,
+    replace,
+)
+from srcad.types.join import (
     is_lost,
     join,
     take_lengths_for_equal,
 )
+from srcad.types.numeric import Numeric
+from srcad.types.structures import Type
 
 if TYPE_CHECKING:
     from srcad.frontend.merge import Path

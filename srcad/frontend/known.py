@@ -29,10 +29,11 @@ from srcad.frontend.boxes import (
 from srcad.frontend.holding import Holder
 from srcad.frontend.questions import is_of_users, is_plain
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
-from srcad.identifiers import plain
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import Numeric, static_value
+from srcad.startup.identifiers import plain
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import static_value
 
 
 def truth(s: Session, box: Box) -> bool | None:

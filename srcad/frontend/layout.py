@@ -18,8 +18,18 @@ from srcad.frontend.places import Step, is_number_index
 from srcad.ir import primitives
 from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Display, Value
-from srcad.records import dataclass
-from srcad.types import Extent, Numeric, Shape, constant_extent, is_one, resolved, settled
+from srcad.startup.records import dataclass
+from srcad.types.numeric import (
+    Numeric,
+    Shape,
+)
+from srcad.types.sizes import (
+    Extent,
+    constant_extent,
+    is_one,
+    resolved,
+    settled,
+)
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session

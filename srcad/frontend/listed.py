@@ -15,10 +15,13 @@ from srcad.frontend.known import as_list, as_tuple
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
 from srcad.frontend.source import inert_entries
-from srcad.identifiers import module_of
 from srcad.ir.core import Const, Value
 from srcad.rules.registry import lookup
-from srcad.types import ListOf, TupleOf
+from srcad.startup.identifiers import module_of
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+)
 
 _ASK_AT_ONCE = frozenset({set, frozenset, math.prod, math.fsum})
 # What takes several arrays as one argument, or whose rule asks only for the shape of a list.

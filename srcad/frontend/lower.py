@@ -73,12 +73,19 @@ from srcad.frontend.scope import Dicts, Diverges, Inactive, NeedsStatic, Session
 from srcad.frontend.stops import differentiated_in
 from srcad.frontend.syntax import is_generator
 from srcad.frontend.written import matrices, overlaid, written_parameters
-from srcad.identifiers import plain
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Op, Value
-from srcad.records import dataclass
 from srcad.rules.row import AlwaysRaisesError
-from srcad.types import OPAQUE, Facts, Fixed, ListOf, Opaque, Type
+from srcad.startup.identifiers import plain
+from srcad.startup.records import dataclass
+from srcad.types.sizes import Facts
+from srcad.types.structures import (
+    OPAQUE,
+    Fixed,
+    ListOf,
+    Opaque,
+    Type,
+)
 
 FORMS = (
     assignment,

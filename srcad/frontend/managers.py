@@ -29,12 +29,12 @@ from srcad.frontend.objects import special
 from srcad.frontend.scope import Session
 from srcad.frontend.statements import lower_statements
 from srcad.frontend.trying import protected
-from srcad.identifiers import label
 from srcad.ir import primitives
 from srcad.ir.core import NONE, Const, Location
-from srcad.records import replace
 from srcad.runtime import undecided
-from srcad.types import OPAQUE
+from srcad.startup.identifiers import label
+from srcad.startup.records import replace
+from srcad.types.structures import OPAQUE
 
 Leave = Callable[..., Box]
 

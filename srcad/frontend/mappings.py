@@ -21,7 +21,10 @@ from srcad.frontend.scope import Session
 from srcad.frontend.storage import origin
 from srcad.ir import primitives
 from srcad.ir.core import Call, Value
-from srcad.types import INT, Numeric
+from srcad.types.numeric import (
+    INT,
+    Numeric,
+)
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]

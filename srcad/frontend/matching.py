@@ -24,10 +24,20 @@ from srcad.frontend.known import known, spread, truth
 from srcad.frontend.operators import compare
 from srcad.frontend.scope import Session
 from srcad.frontend.sequences import length
-from srcad.identifiers import label
 from srcad.ir.core import Value
-from srcad.records import dataclass, field
-from srcad.types import BOOL, ListOf, Numeric, Opaque
+from srcad.startup.identifiers import label
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.numeric import (
+    BOOL,
+    Numeric,
+)
+from srcad.types.structures import (
+    ListOf,
+    Opaque,
+)
 
 Part = Callable[[], Box]
 WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)

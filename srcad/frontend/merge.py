@@ -13,7 +13,7 @@ from srcad.frontend.joining import Meeting
 from srcad.frontend.scope import DEAD, RETURN_NAME, Env, Session
 from srcad.ir.builder import Builder
 from srcad.ir.core import NONE, RETURN, Atom, Block, Const, If, Try, Value
-from srcad.records import dataclass
+from srcad.startup.records import dataclass
 
 
 @dataclass(eq=False)

@@ -28,7 +28,11 @@ from srcad.frontend.rooms import writing
 from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types import FLOAT, INT, Numeric
+from srcad.types.numeric import (
+    FLOAT,
+    INT,
+    Numeric,
+)
 
 SAME_SIGNATURE = {
     name: getattr(np, name)

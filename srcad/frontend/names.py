@@ -20,10 +20,10 @@ from srcad.frontend.holding import Holder
 from srcad.frontend.known import raises
 from srcad.frontend.scope import Diverges, Frame, Session
 from srcad.frontend.stale import refuse_stale
-from srcad.identifiers import module_of
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.records import is_record
+from srcad.startup.identifiers import module_of
+from srcad.startup.records import is_record
 
 STABLE_MODULES = frozenset(
     {"numpy", "math", "cmath", "operator", "scipy", "builtins", "functools", "itertools", "srcad"}

@@ -39,7 +39,16 @@ from srcad.ir.memory import (
     reads_a_copy,
     reads_a_view,
 )
-from srcad.types import OPAQUE, Numeric, Opaque, Shape, TupleOf, resolved
+from srcad.types.numeric import (
+    Numeric,
+    Shape,
+)
+from srcad.types.sizes import resolved
+from srcad.types.structures import (
+    OPAQUE,
+    Opaque,
+    TupleOf,
+)
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session

@@ -32,11 +32,11 @@ from srcad.frontend.known import raises
 from srcad.frontend.names import STABLE_MODULES, box_of_object, is_library
 from srcad.frontend.questions import is_hashable
 from srcad.frontend.scope import Session
-from srcad.identifiers import label
 from srcad.ir.core import Value
-from srcad.later import Later
-from srcad.records import is_record
-from srcad.types import Numeric
+from srcad.startup.identifiers import label
+from srcad.startup.lazy import Later
+from srcad.startup.records import is_record
+from srcad.types.numeric import Numeric
 
 dataclasses = Later("dataclasses")
 _PLAIN = ("__new__", "__setattr__", "__delattr__", "__getattribute__")

@@ -39,7 +39,12 @@ from srcad.frontend.stale import refuse_to_hold
 from srcad.frontend.storage import note_container
 from srcad.ir import primitives
 from srcad.ir.core import Value
-from srcad.types import BOOL, Numeric, Opaque, same
+from srcad.types.numeric import (
+    BOOL,
+    Numeric,
+)
+from srcad.types.sizes import same
+from srcad.types.structures import Opaque
 
 MOST_WRITTEN_OUT = 256  # items of a list that is repeated
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {

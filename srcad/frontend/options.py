@@ -14,7 +14,7 @@ from srcad.frontend.known import known
 from srcad.frontend.meanings import meaning
 from srcad.frontend.scope import Session
 from srcad.ir.core import Value
-from srcad.types import Opaque
+from srcad.types.structures import Opaque
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]

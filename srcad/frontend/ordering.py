@@ -25,7 +25,8 @@ from srcad.frontend.rooms import sequences
 from srcad.frontend.scope import Session
 from srcad.ir.core import Value
 from srcad.runtime import ascending
-from srcad.types import INT, ListOf
+from srcad.types.numeric import INT
+from srcad.types.structures import ListOf
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]

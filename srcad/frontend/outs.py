@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from srcad.frontend.boxes import Box, Static
-from srcad.identifiers import module_of
 from srcad.rules import registry
+from srcad.startup.identifiers import module_of
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]

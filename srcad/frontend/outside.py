@@ -28,7 +28,7 @@ from srcad.frontend.storage import (
 )
 from srcad.ir import primitives
 from srcad.ir.core import Call, Const, Value
-from srcad.types import Opaque
+from srcad.types.structures import Opaque
 
 # Methods of arrays that write into them; those of lists change no array.
 _WRITING = frozenset(

@@ -9,8 +9,8 @@ from typing import Any
 from srcad.frontend.boxes import Box
 from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Value
-from srcad.records import dataclass
-from srcad.types import Numeric
+from srcad.startup.records import dataclass
+from srcad.types.numeric import Numeric
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,20 @@ from srcad.frontend.boxes import (
     Static,
     TupleBox,
 )
-from srcad.identifiers import label, module_of
 from srcad.ir import primitives
 from srcad.ir.core import Value
 from srcad.ir.memory import KEEPING
 from srcad.rules import registry
-from srcad.types import ListOf, Numeric, Opaque, Undefined
+from srcad.startup.identifiers import (
+    label,
+    module_of,
+)
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    ListOf,
+    Opaque,
+    Undefined,
+)
 
 CUTS = frozenset(
     {primitives.shape, primitives.is_, primitives.not_, primitives.contains, len, slice, range,

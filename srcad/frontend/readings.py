@@ -69,8 +69,11 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.rewrite import substitute
-from srcad.records import dataclass, field
-from srcad.types import Type
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.structures import Type
 
 MOST_READINGS = 12
 Rows = list[tuple[tuple[Box, ...], Box]]

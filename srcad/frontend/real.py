@@ -13,7 +13,10 @@ from srcad.frontend.boxes import Box, DictBox, ListBox, RecordBox, Structure, Tu
 from srcad.frontend.holding import Holder
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
-from srcad.types import ListOf, Opaque
+from srcad.types.structures import (
+    ListOf,
+    Opaque,
+)
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session

@@ -40,8 +40,15 @@ from srcad.ir.core import (
 from srcad.ir.memory import has_storage
 from srcad.ir.primitives import item
 from srcad.ir.rewrite import substitute
-from srcad.records import dataclass, field, replace
-from srcad.types import OPAQUE, TupleOf
+from srcad.startup.records import (
+    dataclass,
+    field,
+    replace,
+)
+from srcad.types.structures import (
+    OPAQUE,
+    TupleOf,
+)
 
 MOST_READINGS = 8
 MOST_RUNNING = 3  # readings within each other, each for other surroundings

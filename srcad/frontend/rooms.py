@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from srcad.later import Later
+from srcad.startup.lazy import Later
 
 __all__ = [
     "attempts",

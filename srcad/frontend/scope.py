@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from srcad import errors
+from srcad.arguments.signature import describe
 from srcad.frontend.aliases import Objects, note_element
 from srcad.frontend.boxes import (
     UNBOUND,
@@ -67,9 +68,19 @@ from srcad.frontend.storage import Origin
 from srcad.frontend.unfolding import unfolded
 from srcad.ir.builder import Builder, Placing
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Op, Value
-from srcad.records import dataclass, field
-from srcad.signature import describe
-from srcad.types import OPAQUE, Facts, Fixed, Numeric, TupleOf, Type, is_text
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import Facts
+from srcad.types.structures import (
+    OPAQUE,
+    Fixed,
+    TupleOf,
+    Type,
+    is_text,
+)
 
 __all__ = ["DEAD", "RETURN_NAME", "Dicts", "Diverges", "Env", "Frame", "Inactive", "Kept",
            "NeedsStatic", "Placed", "Session"]  # fmt: skip

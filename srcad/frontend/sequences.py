@@ -29,8 +29,23 @@ from srcad.frontend.storage import Origin, origin
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.infer import result_type
 from srcad.ir.memory import has_storage
-from srcad.records import dataclass, field
-from srcad.types import INT, OPAQUE, Fixed, ListOf, Numeric, Opaque, TupleOf, Type, freshened
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.numeric import (
+    INT,
+    Numeric,
+)
+from srcad.types.structures import (
+    OPAQUE,
+    Fixed,
+    ListOf,
+    Opaque,
+    TupleOf,
+    Type,
+    freshened,
+)
 
 Make = Callable[[list[Box]], Box]
 

@@ -13,7 +13,10 @@ from srcad.frontend.names import is_library
 from srcad.frontend.refusals import unless_refused
 from srcad.frontend.scope import Diverges, NeedsStatic, Session
 from srcad.frontend.united import box_type
-from srcad.types import TupleOf, Type
+from srcad.types.structures import (
+    TupleOf,
+    Type,
+)
 
 _being_read: set[FunctionType] = set()
 

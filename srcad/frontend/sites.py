@@ -10,9 +10,9 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from srcad.identifiers import label
 from srcad.ir.core import Location
 from srcad.rules.stubs import written
+from srcad.startup.identifiers import label
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Frame, Session

@@ -30,10 +30,15 @@ from srcad.frontend.texts import (
     parse,
     spell_private_names,
 )
-from srcad.identifiers import dotted, plain, printable, quoted
 from srcad.ir.core import Location
-from srcad.locks import lock
-from srcad.records import dataclass
+from srcad.startup.identifiers import (
+    dotted,
+    plain,
+    printable,
+    quoted,
+)
+from srcad.startup.locks import lock
+from srcad.startup.records import dataclass
 
 _FUTURE = 0
 for _feature in __future__.all_feature_names:

@@ -29,7 +29,7 @@ from srcad.frontend.surroundings import returning
 from srcad.frontend.syntax import binding_of
 from srcad.ir import primitives
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Value
-from srcad.types import Opaque
+from srcad.types.structures import Opaque
 
 
 def lower_statements(s: Session, statements: Statements, *, whole: bool = True) -> None:

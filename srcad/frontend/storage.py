@@ -40,8 +40,11 @@ from srcad.ir.core import Atom, Value
 from srcad.ir.memory import (
     has_storage,
 )
-from srcad.records import dataclass, replace
-from srcad.types import Numeric
+from srcad.startup.records import (
+    dataclass,
+    replace,
+)
+from srcad.types.numeric import Numeric
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Env, Frame, Session

@@ -34,12 +34,17 @@ from srcad.frontend.storage import (
     written_in_part,
 )
 from srcad.frontend.written import before_write
-from srcad.identifiers import label
 from srcad.ir import primitives
 from srcad.ir.apart import may_repeat, parts_of
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.memory import is_one_of, reads_a_copy
-from srcad.types import Numeric, Type, same, same_dtype
+from srcad.startup.identifiers import label
+from srcad.types.numeric import (
+    Numeric,
+    same_dtype,
+)
+from srcad.types.sizes import same
+from srcad.types.structures import Type
 
 EVERYTHING = Const(Ellipsis)
 _WHOLE = Display("slice", (Const(None), Const(None), Const(None)))

@@ -30,7 +30,7 @@ from srcad.frontend.holding import Holder
 from srcad.frontend.known import same_constant
 from srcad.frontend.scope import Env, Frame, Session
 from srcad.frontend.syntax import read_counts
-from srcad.records import replace
+from srcad.startup.records import replace
 
 Read = list[tuple[str, Box]]
 

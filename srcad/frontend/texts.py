@@ -9,7 +9,10 @@ from types import CodeType
 from typing import Any
 
 from srcad.frontend.codes import nested_codes
-from srcad.records import dataclass, once
+from srcad.startup.records import (
+    dataclass,
+    once,
+)
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 

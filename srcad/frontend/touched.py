@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from srcad.frontend.syntax import declared_names, nodes_of, per_node
-from srcad.records import dataclass
+from srcad.startup.records import dataclass
 
 ITEMS = "[]"
 ANYTHING = "*"

@@ -10,8 +10,17 @@ from srcad.frontend.guards import found_at
 from srcad.frontend.storage import note_part
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.paths import Unreadable, read
-from srcad.types import Fixed, Opaque, PlacesOf, TupleOf, Type
+from srcad.types.sources import (
+    Unreadable,
+    read,
+)
+from srcad.types.structures import (
+    Fixed,
+    Opaque,
+    PlacesOf,
+    TupleOf,
+    Type,
+)
 
 if TYPE_CHECKING:
     from srcad.frontend.scope import Session

@@ -19,7 +19,15 @@ from srcad.frontend.boxes import (
 from srcad.ir.builder import atom_type
 from srcad.ir.core import Const, Value
 from srcad.ir.infer import places_type
-from srcad.types import ListOf, Numeric, TupleOf, Type, Undefined, field_type, join
+from srcad.types.join import join
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+    Type,
+    Undefined,
+    field_type,
+)
 
 
 def can_be_atom(box: Box) -> bool:

@@ -10,9 +10,9 @@ from srcad.errors import MissingRuleError, UnsupportedSyntaxError
 from srcad.frontend.boxes import Box, Static, values_of
 from srcad.frontend.scope import Session
 from srcad.frontend.sites import called_name, method_of_object
-from srcad.identifiers import dotted
 from srcad.rules.stubs import stub, written
-from srcad.types import Numeric
+from srcad.startup.identifiers import dotted
+from srcad.types.numeric import Numeric
 
 
 def refuse_without_rule(

@@ -25,7 +25,13 @@ from srcad.frontend.scope import Session
 from srcad.ir import primitives
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Value
 from srcad.ir.standins import argument_type
-from srcad.types import Extent, Numeric, TupleOf, at_least, constant_extent
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import (
+    Extent,
+    at_least,
+    constant_extent,
+)
+from srcad.types.structures import TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.headers import Slot

@@ -22,7 +22,7 @@ from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.memory import reads_a_copy
 from srcad.rules.indexing import along
-from srcad.types import Numeric
+from srcad.types.numeric import Numeric
 
 Args = tuple[Box, ...]
 Kwargs = dict[str, Box]

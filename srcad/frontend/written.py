@@ -9,6 +9,12 @@ from typing import NoReturn
 import numpy as np
 
 from srcad import errors
+from srcad.arguments.aliasing import (
+    Memory,
+    backward_axes,
+    memory_of,
+    places,
+)
 from srcad.frontend.boxes import Box
 from srcad.frontend.known import raises
 from srcad.frontend.owners import with_beginnings
@@ -17,9 +23,16 @@ from srcad.frontend.scope import Session
 from srcad.frontend.storage import Origin, inner_values, note_laid_out, origin
 from srcad.ir import primitives
 from srcad.ir.core import Const, Display, Value
-from srcad.overlaps import Memory, backward_axes, memory_of, places
-from srcad.paths import Path, read, spelled
-from srcad.types import INT, Numeric, TupleOf
+from srcad.types.numeric import (
+    INT,
+    Numeric,
+)
+from srcad.types.sources import (
+    Path,
+    read,
+    spelled,
+)
+from srcad.types.structures import TupleOf
 
 
 def written_parameters(s: Session) -> Iterator[str]:

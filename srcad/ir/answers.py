@@ -14,7 +14,13 @@ import numpy as np
 
 from srcad.ir.choices import Choice, chosen
 from srcad.ir.core import Arg, Display, Value
-from srcad.types import Extent, ListOf, Numeric, TupleOf, Type
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import Extent
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+    Type,
+)
 
 Lengths = Callable[[Extent], Any]
 

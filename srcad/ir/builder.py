@@ -1,7 +1,7 @@
 """Writing IR: a cursor into a block that is being built.
 
 >>> import operator
->>> from srcad.types import FLOAT
+>>> from srcad.types.numeric import FLOAT
 >>> b = Builder()
 >>> x = Value(FLOAT, "x")
 >>> y = b.call(operator.mul, x, x, hint="y")
@@ -32,8 +32,22 @@ from srcad.ir.core import (
     While,
 )
 from srcad.ir.infer import result_type
-from srcad.records import dataclass, field
-from srcad.types import INT, ListOf, Numeric, TupleOf, Type, Undefined, fresh_extent, join
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.join import join
+from srcad.types.numeric import (
+    INT,
+    Numeric,
+)
+from srcad.types.sizes import fresh_extent
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+    Type,
+    Undefined,
+)
 
 
 @dataclass(eq=False)

@@ -12,19 +12,23 @@ from itertools import product
 import numpy as np
 
 from srcad.ir.core import Arg, Display, Value
-from srcad.records import dataclass
-from srcad.types import (
-    UNDEFINED,
+from srcad.startup.records import dataclass
+from srcad.types.join import join
+from srcad.types.numeric import (
     DType,
     Form,
-    ListOf,
     Numeric,
+)
+from srcad.types.sizes import (
+    constant_extent,
+    fresh_extent,
+)
+from srcad.types.structures import (
+    UNDEFINED,
+    ListOf,
     PlacesOf,
     TupleOf,
     Type,
-    constant_extent,
-    fresh_extent,
-    join,
 )
 
 _FLOAT64 = np.dtype(np.float64)

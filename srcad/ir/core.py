@@ -14,10 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from srcad.identifiers import plain
 from srcad.ir.constants import same_constant
-from srcad.records import dataclass, field, once
-from srcad.types import Type, type_of_constant
+from srcad.startup.identifiers import plain
+from srcad.startup.records import (
+    dataclass,
+    field,
+    once,
+)
+from srcad.types.join import type_of_constant
+from srcad.types.structures import Type
 
 # "derived" marks the reverse half of an earlier transform: no longer reversed, but not the user's;
 # "repeated" a view that the user took once and that is taken again of a later version.

@@ -16,20 +16,24 @@ from srcad.ir.answers import concluded, question, remembered
 from srcad.ir.choices import Choice, agreed, choices, chosen
 from srcad.ir.core import Arg, Const
 from srcad.ir.standins import argument_type, filled
-from srcad.types import (
+from srcad.types.join import type_of_constant
+from srcad.types.numeric import (
     NUMBER,
-    Extent,
     Form,
     Numeric,
     Shape,
-    TupleOf,
-    Type,
+)
+from srcad.types.sizes import (
+    Extent,
     constant_extent,
     fresh_extent,
     is_one,
     resolved,
     same,
-    type_of_constant,
+)
+from srcad.types.structures import (
+    TupleOf,
+    Type,
 )
 
 

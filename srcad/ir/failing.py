@@ -7,7 +7,8 @@ from typing import Any
 
 from srcad.ir import primitives
 from srcad.ir.core import Call, Op
-from srcad.types import Numeric, TupleOf
+from srcad.types.numeric import Numeric
+from srcad.types.structures import TupleOf
 
 Classes = tuple[type[BaseException], ...]
 _SAFE = frozenset({primitives.build_tuple, primitives.build_list, primitives.build_dict,

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.identifiers import module_of
 from srcad.ir.choices import of_any_lengths
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.elementwise import broadcast, elementwise_type
@@ -53,14 +52,20 @@ from srcad.ir.primitives import (
     without,
 )
 from srcad.ir.standins import argument_type, by_running, fallback
-from srcad.types import (
+from srcad.startup.identifiers import module_of
+from srcad.types.join import join
+from srcad.types.numeric import (
     BOOL,
     INT,
     NUMBER,
+    Numeric,
+    int_type,
+)
+from srcad.types.sizes import same
+from srcad.types.structures import (
     OPAQUE,
     UNDEFINED,
     ListOf,
-    Numeric,
     Opaque,
     PlacesOf,
     TupleOf,
@@ -68,9 +73,6 @@ from srcad.types import (
     Undefined,
     field_type,
     freshened,
-    int_type,
-    join,
-    same,
 )
 
 ELEMENTWISE_OPERATORS = frozenset(

@@ -1,8 +1,8 @@
 """The shapes that follow exactly from the operands' extents: slices, reshapes, joins, products.
 
 A slice cuts its bounds to the axis, so what it leaves is a linear expression only where it is known
-which of them lie inside.  That is asked of `srcad.extents`, which records what it takes from the
-example: ``x[:d]`` has length ``d`` as long as ``d`` is at most the length of ``x``.  An axis of
+which of them lie inside. That is asked of `srcad.types.sizes`, which records what it takes from the
+example: ``x[:d]`` has length ``d`` as long as ``d`` is at most the length of ``x``. An axis of
 which nothing is known gets a fresh length; the others keep theirs.
 """
 
@@ -20,19 +20,23 @@ from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Display
 from srcad.ir.elementwise import broadcast
 from srcad.ir.standins import argument_type
-from srcad.types import (
-    Extent,
-    ListOf,
+from srcad.types.numeric import (
     Numeric,
     Shape,
-    TupleOf,
-    Type,
+    int_type,
+)
+from srcad.types.sizes import (
+    Extent,
     at_least,
     constant_extent,
     fresh_extent,
-    int_type,
     resolved,
     same,
+)
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+    Type,
 )
 
 Kwargs = tuple[tuple[str, Arg], ...]

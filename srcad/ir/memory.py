@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad import identifiers, runtime
+from srcad import runtime
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -24,7 +24,13 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.types import Fixed, Numeric, TupleOf, Type
+from srcad.startup import identifiers
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    Fixed,
+    TupleOf,
+    Type,
+)
 
 OPERATORS = frozenset(
     {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,

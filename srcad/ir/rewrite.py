@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from srcad.ir.core import Arg, Atom, Block, Call, Display, For, If, Op, Value, While
-from srcad.records import replace
+from srcad.startup.records import replace
 
 Names = Mapping[Value, Atom]
 

@@ -20,30 +20,33 @@ import numpy as np
 from srcad.ir.answers import outline, question, remembered
 from srcad.ir.choices import Choice, agreed, choices, chosen, of_other_ranks
 from srcad.ir.core import Arg, Const, Display
-from srcad.types import (
+from srcad.types.join import join, type_of_constant
+from srcad.types.numeric import (
     FLOAT,
     NUMBER,
-    OPAQUE,
-    Extent,
-    ListOf,
     Numeric,
-    Opaque,
-    PlacesOf,
+    joined_form,
+    same_dtype,
+)
+from srcad.types.sizes import (
+    Extent,
     Symbol,
-    TupleOf,
-    Type,
-    Undefined,
     at_least,
     constant_extent,
     fresh_extent,
     is_one,
-    join,
-    joined_form,
     resolved,
     same,
-    same_dtype,
     symbol_extent,
-    type_of_constant,
+)
+from srcad.types.structures import (
+    OPAQUE,
+    ListOf,
+    Opaque,
+    PlacesOf,
+    TupleOf,
+    Type,
+    Undefined,
 )
 
 Sizes = dict[Symbol | Extent, int]

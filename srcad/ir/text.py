@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from srcad.identifiers import label, printable, shown
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -20,6 +19,11 @@ from srcad.ir.core import (
     Try,
     Value,
     While,
+)
+from srcad.startup.identifiers import (
+    label,
+    printable,
+    shown,
 )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from srcad.ir.core import Arg, Atom, Call, Const, Value
 from srcad.passes.rewriting import Rewriter, rewrites, type_of
-from srcad.types import Numeric
+from srcad.types.numeric import Numeric
 
 _FOLDED: dict[Any, Callable[[Any, Any], Any]] = {
     operator.add: operator.add,

@@ -30,7 +30,11 @@ from srcad.ir.core import (
     values_in,
 )
 from srcad.passes.purity import is_noticeable
-from srcad.records import dataclass, field, replace
+from srcad.startup.records import (
+    dataclass,
+    field,
+    replace,
+)
 
 
 def dce(function: Function) -> Function:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Call, For, Function, Half, If, Op, Value, While
 from srcad.passes.substitute import substituted_block
-from srcad.records import replace
+from srcad.startup.records import replace
 
 
 def erase(function: Function) -> Function:

@@ -12,8 +12,8 @@ import operator
 import numpy as np
 
 from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Op, While
-from srcad.records import replace
-from srcad.types import Numeric
+from srcad.startup.records import replace
+from srcad.types.numeric import Numeric
 
 _TARGETS = frozenset(
     {operator.add, operator.sub, operator.mul, operator.truediv, np.add, np.subtract, np.multiply,

@@ -12,7 +12,7 @@ from collections import Counter
 from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While, free_values
 from srcad.passes.purity import is_noticeable
 from srcad.passes.substitute import substituted_block
-from srcad.records import replace
+from srcad.startup.records import replace
 
 
 def fuse(function: Function) -> Function:

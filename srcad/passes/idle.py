@@ -28,8 +28,8 @@ from srcad.ir.core import (
 )
 from srcad.ir.primitives import updated
 from srcad.passes.substitute import substituted_block
-from srcad.records import replace
-from srcad.types import Numeric
+from srcad.startup.records import replace
+from srcad.types.numeric import Numeric
 
 
 def without_idle_zeros(function: Function) -> Function:

@@ -37,8 +37,12 @@ from srcad.ir.memory import has_storage
 from srcad.ir.primitives import add_at, updated
 from srcad.passes.rewriting import uses_of
 from srcad.passes.substitute import substituted, substituted_atom, substituted_op
-from srcad.records import dataclass, field, replace
-from srcad.types import Numeric
+from srcad.startup.records import (
+    dataclass,
+    field,
+    replace,
+)
+from srcad.types.numeric import Numeric
 
 
 def places(function: Function) -> Function:

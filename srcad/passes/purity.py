@@ -13,7 +13,9 @@ from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Const, Display, Routine
 from srcad.ir.misfits import misfit
 from srcad.rules.registry import lookup
-from srcad.types import Numeric, TupleOf, resolved
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import resolved
+from srcad.types.structures import TupleOf
 
 _PURE: frozenset[Any] = frozenset(
     getattr(primitives, name)

@@ -20,7 +20,12 @@ from srcad.ir.core import (
 )
 from srcad.ir.infer import result_type
 from srcad.ir.standins import argument_type
-from srcad.types import ListOf, Opaque, Type, join
+from srcad.types.join import join
+from srcad.types.structures import (
+    ListOf,
+    Opaque,
+    Type,
+)
 
 
 def settle(

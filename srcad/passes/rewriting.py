@@ -37,8 +37,20 @@ from srcad.ir.infer import result_type
 from srcad.ir.memory import has_storage
 from srcad.passes.purity import is_mergeable
 from srcad.passes.substitute import substituted, substituted_atom, substituted_call
-from srcad.records import dataclass, field, replace
-from srcad.types import Extent, Numeric, Opaque, Type, resolved
+from srcad.startup.records import (
+    dataclass,
+    field,
+    replace,
+)
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import (
+    Extent,
+    resolved,
+)
+from srcad.types.structures import (
+    Opaque,
+    Type,
+)
 
 Rewrite = Callable[["Rewriter", Call], Arg | None]
 _Whole = TypeVar("_Whole", bound=Op | Block | Function)

@@ -15,8 +15,12 @@ import numpy as np
 from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Location, Op, Value, While
 from srcad.ir.standins import argument_type
 from srcad.passes.retype import retype
-from srcad.records import dataclass, field, replace
-from srcad.types import Numeric
+from srcad.startup.records import (
+    dataclass,
+    field,
+    replace,
+)
+from srcad.types.numeric import Numeric
 
 _DIVIDING = (operator.truediv, operator.floordiv, operator.mod, math.fmod, math.remainder)
 _LOGARITHMS = (math.log, math.log2, math.log10)

@@ -31,8 +31,9 @@ from srcad.ir.core import (
 from srcad.ir.infer import is_elementwise
 from srcad.ir.memory import is_one_of
 from srcad.passes.substitute import with_blocks
-from srcad.records import replace
-from srcad.types import Numeric, resolved
+from srcad.startup.records import replace
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import resolved
 
 _ASKED = frozenset({primitives.shape, np.size, np.shape, len})
 # Of which argument a call reads only the shape; and of which the shape and the dtype.

@@ -13,7 +13,11 @@ from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.passes.algebra import is_real, number
 from srcad.passes.rewriting import Rewriter, rewrites, type_of
-from srcad.types import Extent, Numeric, resolved
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import (
+    Extent,
+    resolved,
+)
 
 _ELEMENTWISE = (operator.mul, operator.truediv, operator.add, operator.sub)
 

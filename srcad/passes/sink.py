@@ -28,7 +28,7 @@ from srcad.ir.memory import has_storage
 from srcad.ir.primitives import add_at
 from srcad.passes.purity import is_in, is_noticeable
 from srcad.passes.rewriting import uses_of
-from srcad.records import replace
+from srcad.startup.records import replace
 
 Use = tuple[int, Block | None]  # which op of a block reads a value, and in which arm
 

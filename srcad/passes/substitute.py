@@ -18,7 +18,7 @@ from srcad.ir.core import (
     While,
     values_in,
 )
-from srcad.records import replace
+from srcad.startup.records import replace
 
 Mapping_ = Mapping[Value, Atom]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from srcad.errors import RuleError
-from srcad.records import dataclass
+from srcad.startup.records import dataclass
 
 Definition = ast.FunctionDef | ast.Lambda
 

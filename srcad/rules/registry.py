@@ -33,11 +33,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from srcad.errors import RuleError
-from srcad.identifiers import label, module_of, printable
-from srcad.locks import lock
-from srcad.records import replace
 from srcad.rules.formulas import Place, check_arity
 from srcad.rules.row import NO_PARTIAL, Kind, NoPartial, Rule
+from srcad.startup.identifiers import (
+    label,
+    module_of,
+    printable,
+)
+from srcad.startup.locks import lock
+from srcad.startup.records import replace
 
 RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Any])
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any, Literal
 
-from srcad.records import dataclass
 from srcad.rules.formulas import Place, returned_formulas
+from srcad.startup.records import dataclass
 
 Kind = Literal["derivative", "linear", "adjoint", "nondifferentiable"]
 

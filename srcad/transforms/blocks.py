@@ -47,7 +47,15 @@ from srcad.transforms.sweep import (
     leaf_paths,
     type_at,
 )
-from srcad.types import INT, ListOf, Numeric, TupleOf, join
+from srcad.types.join import join
+from srcad.types.numeric import (
+    INT,
+    Numeric,
+)
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+)
 
 
 def undo_block(scope: Scope) -> None:

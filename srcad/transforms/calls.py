@@ -39,7 +39,15 @@ from srcad.transforms.refusals import (
 from srcad.transforms.structure import ADJOINTS, undo_getitem
 from srcad.transforms.sweep import Path
 from srcad.transforms.templates import write_rule
-from srcad.types import ListOf, Numeric, TupleOf, is_one, same
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import (
+    is_one,
+    same,
+)
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+)
 
 _FLOAT64 = Const(np.float64)
 

@@ -21,7 +21,10 @@ from srcad.analysis.activity import Activity, candidates, part
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Location, Value
-from srcad.records import dataclass, field
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
 from srcad.transforms.sweep import (
     NOTHING,
     Path,
@@ -34,7 +37,16 @@ from srcad.transforms.sweep import (
     leaf_paths,
     type_at,
 )
-from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type, same_dtype
+from srcad.types.numeric import (
+    Numeric,
+    same_dtype,
+)
+from srcad.types.structures import (
+    ListOf,
+    Opaque,
+    TupleOf,
+    Type,
+)
 
 
 @dataclass(eq=False)

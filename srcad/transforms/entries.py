@@ -12,16 +12,23 @@ from typing import Any
 from srcad import runtime
 from srcad.analysis.arguments import arguments
 from srcad.errors import RuleError
-from srcad.identifiers import label
 from srcad.ir.builder import atom_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.standins import argument_type
 from srcad.ir.text import target_name
-from srcad.records import dataclass
 from srcad.rules.registry import Rule, qualified_name
 from srcad.rules.row import NoPartial
+from srcad.startup.identifiers import label
+from srcad.startup.records import dataclass
 from srcad.transforms.cotangents import Scope
-from srcad.types import ListOf, Numeric, Opaque, TupleOf, Type, same
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import same
+from srcad.types.structures import (
+    ListOf,
+    Opaque,
+    TupleOf,
+    Type,
+)
 
 _WHY = (
     "a cotangent has the shape of the argument that it is for, "

@@ -21,7 +21,12 @@ from srcad.transforms.sweep import (
     leaf_paths,
     type_at,
 )
-from srcad.types import ListOf, Numeric, TupleOf, Type
+from srcad.types.numeric import Numeric
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+    Type,
+)
 
 Leaves = dict[Slot, Atom]
 

@@ -23,7 +23,7 @@ from srcad.ir.memory import is_one_of
 from srcad.rules.registry import Rule
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.sweep import Sweep
-from srcad.types import Numeric
+from srcad.types.numeric import Numeric
 
 _PRODUCTS = (operator.mul, np.multiply)
 _POWERS = (operator.pow, np.power, np.float_power)

@@ -18,7 +18,7 @@ from srcad.ir.memory import is_one_of
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.masks import arrives
 from srcad.transforms.sweep import Sweep, is_scalar
-from srcad.types import Numeric
+from srcad.types.numeric import Numeric
 
 _LEAVING_OUT = frozenset(
     {np.nansum, np.nanmean, np.nanmax, np.nanmin, np.nanvar, np.nanstd, np.nancumsum,

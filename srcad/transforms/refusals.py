@@ -21,17 +21,17 @@ from srcad.errors import (
     SrcadError,
     UnsupportedTypeError,
 )
-from srcad.identifiers import dotted
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, If, Op, Value
 from srcad.ir.primitives import as_dict
 from srcad.ir.standins import argument_type
 from srcad.ir.text import target_name
-from srcad.records import replace
 from srcad.rules.registry import NoPartial, Rule, qualified_name
 from srcad.rules.stubs import stub
+from srcad.startup.identifiers import dotted
+from srcad.startup.records import replace
 from srcad.transforms.cotangents import Scope
-from srcad.types import OPAQUE
+from srcad.types.structures import OPAQUE
 
 
 def refuse_texts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Call, If, Loop, Op, Value, carried_outputs
 from srcad.passes.substitute import substituted_call
-from srcad.records import replace
+from srcad.startup.records import replace
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.mirror import is_read, is_store
 

@@ -35,9 +35,13 @@ from srcad.ir.core import (
 )
 from srcad.passes.dce import cheapest_sequence
 from srcad.passes.substitute import substituted_block
-from srcad.records import replace
+from srcad.startup.records import replace
 from srcad.transforms.recompute import Around, Plan, is_python_int
-from srcad.types import INT, ListOf, TupleOf
+from srcad.types.numeric import INT
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+)
 
 _NONE = Const(None)
 

@@ -24,9 +24,9 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.passes.purity import is_in
-from srcad.records import replace
 from srcad.rules.registry import lookup
-from srcad.types import Opaque
+from srcad.startup.records import replace
+from srcad.types.structures import Opaque
 
 _Change = Callable[[Op, Location | None], Op]
 

@@ -20,9 +20,21 @@ from srcad.ir.core import (
     collected_outputs,
     walk,
 )
-from srcad.records import dataclass, field
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
 from srcad.transforms.mirror import Mirrors
-from srcad.types import FLOAT, ListOf, Numeric, Opaque, TupleOf, Type
+from srcad.types.numeric import (
+    FLOAT,
+    Numeric,
+)
+from srcad.types.structures import (
+    ListOf,
+    Opaque,
+    TupleOf,
+    Type,
+)
 
 Path = tuple[int, ...]
 Slot = tuple[Value, Path]

@@ -11,10 +11,10 @@ from typing import Any
 
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value
-from srcad.records import dataclass
 from srcad.rules.registry import Rule
+from srcad.startup.records import dataclass
 from srcad.transforms.sweep import Inline
-from srcad.types import Numeric
+from srcad.types.numeric import Numeric
 
 _MOST = 1024
 

@@ -23,7 +23,13 @@ from srcad.ir.core import (
     Value,
 )
 from srcad.ir.primitives import add_at, append, build_list, build_tuple, identity, item, updated
-from srcad.types import FLOAT, INT, ListOf, array_type, constant_extent
+from srcad.types.numeric import (
+    FLOAT,
+    INT,
+    array_type,
+)
+from srcad.types.sizes import constant_extent
+from srcad.types.structures import ListOf
 
 HINTS = (None, None, None, "x", "y", "s", "x_bar", "h", "np", "len", "range")
 LENGTH = 3

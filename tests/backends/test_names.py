@@ -11,7 +11,7 @@ from srcad.backends.names import fresh, identifier, parameter_name
 from srcad.backends.python import emit, load
 from srcad.ir.builder import Builder
 from srcad.ir.core import Const, Function, Value
-from srcad.types import FLOAT
+from srcad.types.numeric import FLOAT
 from tests.backends.check import assert_means_the_same, written
 
 

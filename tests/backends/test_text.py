@@ -15,7 +15,7 @@ from srcad.backends.python import emit, load
 from srcad.backends.text import Comment, render, same_tree
 from srcad.ir.builder import Builder
 from srcad.ir.core import Const, Function, Location, Value
-from srcad.types import FLOAT
+from srcad.types.numeric import FLOAT
 
 
 def function(line: int = 14, text: str = "y = np.log(x)") -> Function:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from srcad.arguments.signature import describe
 from srcad.frontend.lower import lower
 from srcad.ir.builder import atom_type
 from srcad.ir.evaluate import evaluate
 from srcad.ir.verify import verify
-from srcad.signature import describe
-from srcad.types import Facts
+from srcad.types.sizes import Facts
 
 X = np.arange(1.0, 5.0)
 A = np.arange(12.0).reshape(3, 4)

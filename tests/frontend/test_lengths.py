@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 
 import srcad
-from srcad.extents import Extent
+from srcad.arguments.signature import describe
 from srcad.frontend.lower import lower
 from srcad.ir.builder import atom_type
-from srcad.signature import describe
-from srcad.types import Facts, Numeric, resolved
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import (
+    Extent,
+    Facts,
+    resolved,
+)
 
 G = np.arange(12.0)
 A = np.arange(20.0).reshape(4, 5)

@@ -13,7 +13,10 @@ from srcad.ir.evaluate import evaluate
 from srcad.ir.text import text
 from srcad.ir.verify import verify
 from srcad.passes.dce import dce
-from srcad.types import FLOAT, INT
+from srcad.types.numeric import (
+    FLOAT,
+    INT,
+)
 from tests.transforms.checking import lowered
 
 

@@ -11,7 +11,7 @@ from srcad.ir.core import UNDEF, Block, Const, Function, If, Value, walk
 from srcad.ir.evaluate import evaluate
 from srcad.ir.verify import verify
 from srcad.passes.fuse import fuse
-from srcad.types import FLOAT
+from srcad.types.numeric import FLOAT
 
 
 def two_conditionals(between: str) -> Function:

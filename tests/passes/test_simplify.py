@@ -9,6 +9,7 @@ import pytest
 
 import srcad
 from srcad import runtime
+from srcad.arguments.signature import describe
 from srcad.ir.builder import Builder
 from srcad.ir.core import Const, Function, Value
 from srcad.ir.evaluate import evaluate
@@ -17,9 +18,12 @@ from srcad.ir.text import text
 from srcad.ir.verify import verify
 from srcad.passes.rewriting import Rewriter
 from srcad.passes.simplify import simplify
-from srcad.signature import describe
 from srcad.testing import check_grads
-from srcad.types import FLOAT, INT, Facts
+from srcad.types.numeric import (
+    FLOAT,
+    INT,
+)
+from srcad.types.sizes import Facts
 from tests.transforms.tracing import Traced, as_arg
 
 A = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

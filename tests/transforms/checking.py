@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from srcad.arguments.signature import describe
 from srcad.frontend.lower import Lowered, lower, lower_inline
 from srcad.ir.builder import Builder
 from srcad.ir.core import Const, Function
 from srcad.ir.evaluate import evaluate
 from srcad.ir.text import text
 from srcad.ir.verify import verify
-from srcad.paths import read
-from srcad.signature import describe
 from srcad.transforms.vjp import vjp
-from srcad.types import Facts, Numeric
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import Facts
+from srcad.types.sources import read
 
 
 def lowered(f: Callable[..., Any], *args: Any) -> tuple[Lowered, list[Any]]:

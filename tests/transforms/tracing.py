@@ -11,7 +11,12 @@ from srcad.ir import primitives
 from srcad.ir.builder import Builder
 from srcad.ir.core import Const, Display, Value
 from srcad.ir.primitives import shape
-from srcad.types import ListOf, Numeric, TupleOf, static_value
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import static_value
+from srcad.types.structures import (
+    ListOf,
+    TupleOf,
+)
 
 BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul",
           "lt", "le", "gt", "ge", "eq", "ne", "and_", "or_")  # fmt: skip

@@ -1,0 +1,1 @@
+"""From the arguments of a call to types and to what is asked for."""

@@ -1,0 +1,250 @@
+"""What is asked for: which derivative, of which arguments of which callable."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import CodeType, FunctionType, MethodType
+from typing import Any, Literal
+
+import numpy as np
+
+from srcad.arguments.wrt import (
+    VARIADIC,
+    Place,
+    Seeker,
+    place_of_argument,
+)
+from srcad.errors import SourceUnavailableError, WrtError
+from srcad.startup.identifiers import (
+    is_name,
+    plain,
+    quoted,
+    shown,
+)
+from srcad.startup.records import (
+    dataclass,
+    replace,
+)
+
+Mode = Literal["grad", "value_and_grad", "pullback"]
+Parameter = inspect.Parameter
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which derivative is asked for.
+
+    Attributes
+    ----------
+    mode : str
+        ``"grad"``, ``"value_and_grad"`` or ``"pullback"``.
+    wrt : tuple of int or str, or None
+        Parameters by position or name; None for every positional argument of the call.
+    single : bool
+        Whether the one gradient comes back itself, not in a tuple.
+    has_aux : bool
+        Whether the function returns a pair of which only the first is differentiated.
+    summed : bool
+        Whether the sum of the result is differentiated (`elementwise_grad`).
+    arity : int
+        The number of positional arguments of the call, where `wrt` is None.
+    outward : tuple of inspect.Parameter
+        The parameters that `wrt` goes by, where these are not the callable's own.
+    """
+
+    mode: Mode = "grad"
+    wrt: tuple[int | str, ...] | None = (0,)
+    single: bool = True
+    has_aux: bool = False
+    summed: bool = False
+    arity: int = 0
+    outward: tuple[Parameter, ...] = ()
+
+    @property
+    def lenient(self) -> bool:
+        """Whether None comes back for an argument through which no derivative can flow."""
+        return self.wrt is None
+
+    def of(self, function: Any, parameters: Sequence[Parameter]) -> Request:
+        """The request with the parameters that a wrapper shows, by which its `wrt` goes."""
+        if self.wrt is None:
+            return self
+        return replace(self, outward=outward_of(function, parameters))
+
+    def places(
+        self,
+        function: Any,
+        parameters: Sequence[Parameter],
+        given: Mapping[str, Collection[Any]] | None = None,
+    ) -> tuple[Place, ...]:
+        """What to differentiate by, found in the signature.
+
+        Parameters
+        ----------
+        function, parameters
+            The callable, and its own parameters.
+        given : mapping from str to collection, optional
+            What a call passes in ``*args`` (any items) and ``**kw`` (the keywords).  Without it
+            `wrt` is only checked against the signature.
+
+        Raises
+        ------
+        WrtError
+            There is no such parameter, or the call does not pass it.
+        """
+        if self.wrt is None:
+            return tuple(place_of_argument(parameters, k) for k in range(self.arity))
+        seeker = Seeker(name_of(function), parameters, self.outward or parameters, given)
+        found = (seeker.place(entry) for entry in self.wrt)
+        return tuple(place for place in found if place is not None)
+
+
+def entries_of(wrt: Any) -> tuple[int | str, ...]:
+    """What the user gave as `wrt`: a position, a name, or several of these."""
+    entries = tuple(wrt) if isinstance(wrt, tuple | list) else (wrt,)
+    for entry in entries:
+        if isinstance(entry, bool) or not isinstance(entry, int | np.integer | str):
+            raise WrtError(
+                f"wrt={shown(entry)} is neither a position nor a name",
+                why="arguments are named by int or str.",
+                help="wrt=0, wrt='x' or wrt=(0, 'x')",
+            )
+    return tuple(entry if isinstance(entry, str) else int(entry) for entry in entries)
+
+
+# -------------------------------------------------------------------------------- callables
+def name_of(function: Any) -> str:
+    """What a callable is called in messages and in generated code."""
+    name = getattr(function, "__name__", None)
+    if isinstance(name, str):
+        return plain(name)
+    inner = getattr(function, "func", None)
+    return name_of(inner) if inner is not None else plain(type(function).__name__)
+
+
+def module_of(function: Any) -> str:
+    """The module that a callable belongs to, or ''."""
+    found = getattr(function, "__module__", None)
+    return plain(found) if isinstance(found, str) else ""
+
+
+def parameters_of(function: Any) -> tuple[Parameter, ...] | None:
+    """The parameters of a callable; None where it has no signature that can be relied on.
+
+    Whether a parameter has a default is part of it; what the default is, is not.
+    """
+    if isinstance(function, FunctionType):
+        defaults, keywords = function.__defaults__ or (), function.__kwdefaults__ or ()
+        key = (id(function.__code__), len(defaults), *keywords)
+        known = _PARAMETERS.get(key)
+        if known is not None and known[0]() is function.__code__:
+            return known[1]
+        _check_names(function.__code__)
+        found = _without_values(inspect.signature(_bare(function)))
+        if len(_PARAMETERS) >= _MOST_SIGNATURES:
+            _PARAMETERS.clear()
+        _PARAMETERS[key] = (weakref.ref(function.__code__), found)
+        return found
+    if isinstance(function, functools._lru_cache_wrapper):
+        return parameters_of(function.__wrapped__)
+    if _is_opaque(function):
+        return None
+    try:
+        return _without_values(inspect.signature(function, follow_wrapped=False))
+    except (TypeError, ValueError):
+        return None
+
+
+def _check_names(code: CodeType) -> None:
+    count = code.co_argcount + code.co_kwonlyargcount
+    for name in code.co_varnames[:count]:
+        if not is_name(name) and not name.startswith("."):  # the implicit one of a generator
+            raise SourceUnavailableError(
+                f"{quoted(code.co_name)} has a parameter that no 'def' can have: {quoted(name)}",
+                why="its code object was made by a program, not by the compiler of Python.",
+                help="write the function as a 'def'",
+            )
+
+
+def _bare(function: FunctionType) -> FunctionType:
+    """The function without what others have written on it: a signature, what it wraps."""
+    made = FunctionType(function.__code__, {}, function.__name__, function.__defaults__,
+                        function.__closure__)  # fmt: skip
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def outward_of(function: Any, parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """The parameters that a wrapper shows, which are those of what it wraps; () if its own."""
+    if not any(p.kind in VARIADIC for p in parameters):
+        return ()
+    try:
+        shown = _without_values(inspect.signature(function))
+    except (TypeError, ValueError):
+        return ()
+    return () if shown == tuple(parameters) else shown
+
+
+_MOST_SIGNATURES = 4096
+_PARAMETERS: dict[Any, tuple[weakref.ref[CodeType], tuple[Parameter, ...]]] = {}
+
+
+def _without_values(signature: inspect.Signature) -> tuple[Parameter, ...]:
+    """Parameters that hold on to no default and no annotation."""
+    return tuple(
+        Parameter(p.name, p.kind, default=p.empty if p.default is p.empty else None)
+        for p in signature.parameters.values()
+    )
+
+
+def _is_opaque(function: Any) -> bool:
+    """Whether a callable is compiled code: its signature says more than a call means."""
+    if isinstance(function, functools.partial):
+        return _is_opaque(function.func)
+    return anchor_of(function)[0] is function
+
+
+def parameters_of_call(count: int, keywords: Iterable[str] = ()) -> tuple[Parameter, ...]:
+    """The parameters of a callable without a signature: one per argument of the call."""
+    named = [Parameter(k, Parameter.KEYWORD_ONLY) for k in keywords if is_name(k)]
+    taken = {p.name for p in named}
+    names = ["x"] if count == 1 else [f"x{k}" for k in range(1, count + 1)]
+    names = [f"{name}_" if name in taken else name for name in names]
+    return (*(Parameter(name, Parameter.POSITIONAL_ONLY) for name in names), *named)
+
+
+def anchor_of(function: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The object by whose identity compilations are kept, and how the callable wraps it.
+
+    For everything written in Python that is the code object, so that closures share what was
+    compiled for the first of them.
+    """
+    if isinstance(function, FunctionType):
+        return function.__code__, ()
+    if isinstance(function, MethodType):
+        anchor, how = anchor_of(function.__func__)
+        return anchor, ("method", *how)
+    if isinstance(function, functools.partial):
+        anchor, how = anchor_of(function.func)
+        return anchor, ("partial", len(function.args), tuple(function.keywords), *how)
+    if isinstance(function, functools._lru_cache_wrapper):
+        anchor, how = anchor_of(function.__wrapped__)
+        return anchor, ("lru_cache", *how)
+    wrapped = getattr(type(function), "__srcad_of__", None)
+    if wrapped is not None:
+        inner, request = wrapped(function)
+        anchor, how = anchor_of(inner)
+        return anchor, ("srcad", request, *how)
+    call = inspect.getattr_static(type(function), "__call__", None)
+    if isinstance(call, FunctionType):
+        return call.__code__, ("object", type(function))
+    return function, ()
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code object behind a callable, if it is written in Python."""
+    anchor, _ = anchor_of(function)
+    return anchor if isinstance(anchor, CodeType) else None

@@ -1,0 +1,316 @@
+"""From values to types: what is taken for granted of the arguments of one call.
+
+A *path* (see `srcad.types.sources`) says where a value is found again at the next call.
+
+>>> import numpy as np
+>>> facts = Facts()
+>>> print(describe((1.0, np.ones((3, 4))), (("param", "p"),), facts))
+(float, float64[p1_0, p1_1])
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from srcad.startup.identifiers import (
+    module_of,
+    plain,
+    word,
+)
+from srcad.startup.records import (
+    dataclass,
+    is_record,
+    record_fields,
+)
+from srcad.types.join import join
+from srcad.types.numeric import (
+    ARRAY_CLASSES,
+    COMPLEX,
+    FLOAT,
+    Numeric,
+    array_type,
+    int_type,
+)
+from srcad.types.sizes import (
+    Facts,
+    Symbol,
+    symbol_extent,
+)
+from srcad.types.sources import (
+    EACH,
+    Path,
+)
+from srcad.types.structures import (
+    OPAQUE,
+    UNDEFINED,
+    Fixed,
+    ListOf,
+    Opaque,
+    TupleOf,
+    Type,
+)
+
+_LONGEST_STATIC = 64
+LARGEST_DICT = 256
+_DEEPEST = 16
+_NUMBERS = frozenset("biufc")
+_PLAIN_MODULES = ("builtins", "numpy")  # whose objects are data, not code that may be read
+_SIMPLE = (bool, str, bytes, type(None), type, np.dtype, enum.Enum, type(Ellipsis))
+
+
+def describe(value: Any, source: Path, facts: Facts) -> Type:
+    """Describe a value as it is known before the call.
+
+    Parameters
+    ----------
+    value : object
+        The value in the call that causes the compilation.
+    source : tuple
+        The path at which it is found.
+    facts : Facts
+        Where assumptions about its lengths will be recorded.
+
+    Returns
+    -------
+    Type
+        A type that holds for every value of the same pattern: lengths and integers are symbols.
+    """
+    return _Describer(facts).one(value, source, 0)
+
+
+@dataclass(eq=False)
+class _Describer:
+    """Describes one value; `group` describes the items of a list together."""
+
+    facts: Facts
+
+    def one(self, value: Any, source: Path, depth: int) -> Type:
+        """The type of one value."""
+        number = self._number(value, source)
+        if number is not None:
+            return number
+        parts = parts_of(value)
+        if depth > _DEEPEST:
+            return OPAQUE
+        if parts is not None:
+            keys, items, cls, step = parts
+            names = range(len(items)) if keys is None else keys
+            return TupleOf(
+                tuple(
+                    self.one(item, (*source, (step, key)), depth + 1)
+                    for key, item in zip(names, items, strict=True)
+                ),
+                keys,
+                cls,
+            )
+        if type(value) is list:
+            return self._list(value, source, depth)
+        return Fixed(value, source) if is_fixed(value) else Opaque(type(value))
+
+    def _number(self, value: Any, source: Path) -> Type | None:
+        cls = type(value)
+        if cls is float:
+            return FLOAT
+        if cls is int:
+            return int_type(symbol_extent(self._symbol(value, source)))
+        if cls is complex:
+            return COMPLEX
+        if cls in ARRAY_CLASSES:
+            return self._array(value.dtype, [value.shape], source)
+        if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
+            return Numeric(value.dtype, (), "numpy")
+        return None
+
+    def _array(self, dtype: Any, shapes: Sequence[tuple[int, ...]], source: Path) -> Type:
+        if dtype.kind not in _NUMBERS:
+            return Opaque(np.ndarray)
+        axes = []
+        for axis in range(len(shapes[0])):
+            lengths = tuple(shape[axis] for shape in shapes)
+            example = lengths if EACH in source else lengths[0]
+            axes.append(symbol_extent(self._symbol(example, (*source, ("shape", axis)))))
+        return array_type(dtype, tuple(axes))
+
+    def _symbol(self, example: int | tuple[int, ...], source: Path) -> Symbol:
+        return Symbol(_symbol_name(source), example, source, self.facts)
+
+    # ------------------------------------------------------------------------- lists
+    def _list(self, values: list[Any], source: Path, depth: int) -> Type:
+        if not values:
+            return ListOf(UNDEFINED)
+        self.facts.has_lists = True
+        if self.facts.items_known and len(values) <= _LONGEST_STATIC:
+            return self._item_by_item(values, source, depth)
+        item = self.group(values, (*source, EACH), depth + 1)
+        if item is not None:
+            return ListOf(item)
+        if len(values) > _LONGEST_STATIC:
+            alike = all(type(v) is type(values[0]) for v in values) and not is_fixed(values[0])
+            return ListOf(Opaque(type(values[0])) if alike else OPAQUE)
+        return self._item_by_item(values, source, depth)
+
+    def _item_by_item(self, values: list[Any], source: Path, depth: int) -> Type:
+        items = (self.one(v, (*source, ("item", k)), depth + 1) for k, v in enumerate(values))
+        return TupleOf(tuple(items), None, list)
+
+    def group(self, values: list[Any], source: Path, depth: int) -> Type | None:
+        """The one type of all items, or None if a part must be known item by item."""
+        cls = type(values[0])
+        if depth > _DEEPEST:
+            return OPAQUE
+        if any(type(v) is not cls for v in values):
+            return self._mixed(values)
+        if cls is int:
+            return int_type(symbol_extent(self._symbol(tuple(values), source)))
+        if cls in ARRAY_CLASSES:
+            return self._arrays(values, source)
+        if is_number(values[0]):
+            return self._mixed(values)
+        if cls is list:
+            inner = [item for value in values for item in value]
+            if not inner:
+                return ListOf(UNDEFINED)
+            found = self.group(inner, (*source, EACH), depth + 1)
+            return None if found is None else ListOf(found)
+        if parts_of(values[0]) is not None:
+            return self._structures(values, source, depth)
+        if is_fixed(values[0]):
+            fixed = Fixed(values[0], tuple(("item", 0) if s == EACH else s for s in source))
+            return fixed if all(fixed == Fixed(v) for v in values) else None
+        return Opaque(cls) if module_of(cls) in _PLAIN_MODULES else None
+
+    def _mixed(self, values: list[Any]) -> Type | None:
+        """Numbers of several kinds: what they have in common."""
+        if not all(is_number(v) for v in values):
+            return None
+        loose: list[Type] = [_loose(v) for v in values]
+        result = loose[0]
+        for type_ in loose[1:]:
+            result = join(result, type_)
+        return result
+
+    def _arrays(self, values: list[Any], source: Path) -> Type | None:
+        if any(v.dtype.kind not in _NUMBERS for v in values):
+            return Opaque(np.ndarray)
+        alike = all(v.ndim == values[0].ndim and v.dtype == values[0].dtype for v in values)
+        if not alike:
+            return self._mixed(values)
+        return self._array(values[0].dtype, [v.shape for v in values], source)
+
+    def _structures(self, values: list[Any], source: Path, depth: int) -> Type | None:
+        split = [parts_of(v) for v in values]
+        if split[0] is None:
+            return None
+        keys, first, cls, step = split[0]
+        if any(s is None or s[0] != keys or len(s[1]) != len(first) for s in split):
+            return None
+        columns = zip(*(s[1] for s in split if s is not None), strict=True)
+        items = []
+        for key, column in zip(range(len(first)) if keys is None else keys, columns, strict=True):
+            found = self.group(list(column), (*source, (step, key)), depth + 1)
+            if found is None:
+                return None
+            items.append(found)
+        return TupleOf(tuple(items), keys, cls)
+
+
+def _loose(value: Any) -> Type:
+    """A number of which only kind and dtype are known."""
+    if isinstance(value, ARRAY_CLASSES):
+        return array_type(value.dtype, None)
+    if isinstance(value, np.generic):
+        return Numeric(value.dtype, (), "numpy")
+    kinds: dict[type, Type] = {float: FLOAT, int: int_type(None), complex: COMPLEX}
+    return kinds[type(value)]
+
+
+def _symbol_name(source: Path) -> str:
+    words = [word(step[-1]) for step in source if step != EACH]
+    name = words[0]
+    for part, step in zip(words[1:], [s for s in source[1:] if s != EACH], strict=True):
+        name += f"_{part}" if step[0] == "shape" else part
+    return name
+
+
+# ----------------------------------------------------------------------------- kinds of values
+def is_number(value: Any) -> bool:
+    """Whether a value is a number or an array of numbers (a flag is none)."""
+    if isinstance(value, np.ndarray | np.generic):
+        plain = isinstance(value, np.generic) or type(value) in ARRAY_CLASSES
+        return plain and value.dtype.kind in _NUMBERS
+    return type(value) in (int, float, complex)
+
+
+def is_fixed(value: Any) -> bool:
+    """Whether a value is part of the pattern: a flag, a text, a callable, a dtype, a class."""
+    if isinstance(value, _SIMPLE) or type(value).__name__ == "module":
+        return True
+    return isinstance(value, FunctionType) or callable(value)
+
+
+Parts = tuple[tuple[Any, ...] | None, tuple[Any, ...], type, str]
+
+
+def parts_of(value: Any) -> Parts | None:
+    """The keys, parts, class and kind of step of a tuple, dict, named tuple or dataclass."""
+    cls = type(value)
+    if cls is tuple:
+        return None, value, tuple, "item"
+    if cls is dict:
+        if len(value) > LARGEST_DICT:
+            return None
+        return tuple(value), tuple(value.values()), dict, "item"
+    fields = fields_of(cls)
+    if fields is None:
+        return None
+    if issubclass(cls, tuple):
+        return fields, tuple(value), cls, "attr"
+    try:
+        return fields, tuple(getattr(value, name) for name in fields), cls, "attr"
+    except AttributeError:
+        return None
+
+
+def fields_of(cls: type) -> tuple[str, ...] | None:
+    """The names of the fields of a named tuple or dataclass, else None."""
+    if issubclass(cls, tuple):
+        fields = getattr(cls, "_fields", None)
+        if isinstance(fields, tuple) and all(isinstance(name, str) for name in fields):
+            names = tuple(plain(name) for name in fields)
+            return names if all(hasattr(cls, name) for name in names) else None
+        return None
+    if issubclass(cls, np.ndarray | dict | list) or not is_record(cls):
+        return None
+    return tuple(plain(name) for name in record_fields(cls))
+
+
+def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """The arrays inside a value."""
+    if isinstance(value, np.ndarray):
+        yield value
+        return
+    parts = parts_of(value)
+    for item in value if type(value) is list else () if parts is None else parts[1]:
+        yield from arrays_in(item)
+
+
+def is_in_c_order(value: Any) -> bool:
+    """Whether all arrays inside a value lie in memory in C order."""
+    return all(a.ndim < 2 or a.flags.c_contiguous for a in arrays_in(value))
+
+
+# --------------------------------------------------------------------------------- generic form
+def generic(type_: Type) -> Type:
+    """The same pattern with nothing known of lengths: the form that serves all the rest."""
+    if isinstance(type_, Numeric):
+        if type_.form == "array":
+            return Numeric(type_.dtype, None, "array")
+        return Numeric(type_.dtype, type_.shape, type_.form)
+    if isinstance(type_, TupleOf):
+        return type_.of(tuple(generic(item) for item in type_.items))
+    return ListOf(generic(type_.item)) if isinstance(type_, ListOf) else type_

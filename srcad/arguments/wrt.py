@@ -1,0 +1,123 @@
+"""Which arguments of a call an entry of `wrt` means.
+
+Positions count the arguments of the call.  Names are those that the callable shows, which for a
+wrapper are the names of what it wraps; but a name that the wrapper itself has for what it takes
+goes first, since keywords go by it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from srcad.errors import WrtError
+from srcad.startup.identifiers import shown
+from srcad.startup.records import dataclass
+
+Parameter = inspect.Parameter
+POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One thing to differentiate by: a parameter, or an argument in its ``*args`` or ``**kw``."""
+
+    parameter: int
+    item: int | str | None = None
+
+
+def place_of_argument(parameters: Sequence[Parameter], position: int) -> Place:
+    """A positional argument of a call."""
+    positional = sum(p.kind in POSITIONAL for p in parameters)
+    if position < positional:
+        return Place(position)
+    return Place(positional, position - positional)
+
+
+@dataclass(frozen=True)
+class Seeker:
+    """Finds what an entry of `wrt` means for one callable.
+
+    `parameters` are its own; `outward` those that it shows, which differ for a wrapper; `given`
+    is what a call passes in ``*args`` (any items) and ``**kw`` (the keywords), where it is known.
+    """
+
+    name: str
+    parameters: Sequence[Parameter]
+    outward: Sequence[Parameter]
+    given: Mapping[str, Collection[Any]] | None
+
+    def place(self, entry: int | str) -> Place | None:
+        """The place of an entry; None if only a call can tell."""
+        own = [p.name for p in self.parameters if p.kind not in VARIADIC]
+        if isinstance(entry, str) and entry in own:
+            return self._own(entry)
+        if type(entry) is int and entry >= 0:
+            rest = self._first(self.outward, Parameter.VAR_POSITIONAL)
+            if rest is not None and entry >= rest:
+                return self._passed(entry, entry, None)
+        names = [p.name for p in self.outward]
+        if isinstance(entry, str) and entry in names:
+            position = names.index(entry)
+        elif type(entry) is int and -len(names) <= entry < len(names):
+            position = entry % len(names)
+        else:
+            raise self._unknown(entry)
+        parameter = self.outward[position]
+        if parameter.kind in VARIADIC:
+            return self._variadic(entry, position, parameter)
+        at = position if parameter.kind in POSITIONAL else None
+        return self._passed(entry, at, parameter.name)
+
+    def _own(self, name: str) -> Place:
+        return Place([p.name for p in self.parameters].index(name))
+
+    def _passed(self, entry: int | str, position: int | None, name: str | None) -> Place | None:
+        """An argument of the call, by its position or as a keyword."""
+        fixed = sum(p.kind in POSITIONAL for p in self.parameters)
+        if position is not None and position < fixed:
+            return Place(position)
+        if any(p.name == name and p.kind not in VARIADIC for p in self.parameters):
+            return self._own(str(name))
+        if self.given is None:
+            return None
+        rest = self._first(self.parameters, Parameter.VAR_POSITIONAL)
+        items = () if rest is None else self.given.get(self.parameters[rest].name, ())
+        if rest is not None and position is not None and position - fixed < len(items):
+            return Place(rest, position - fixed)
+        keywords = self._first(self.parameters, Parameter.VAR_KEYWORD)
+        if keywords is not None and name in self.given.get(self.parameters[keywords].name, ()):
+            return Place(keywords, name)
+        raise WrtError(
+            f"wrt={shown(entry)} is an argument of {self.name!r} that this call leaves out",
+            why=f"{self.name!r} takes what a call passes, as *args or **kw.",
+            help="pass it in the call, also where it has a default",
+        )
+
+    def _variadic(self, entry: int | str, position: int, parameter: Parameter) -> Place | None:
+        """``*args`` as its tuple, ``**kw`` as its dict."""
+        own = self._first(self.parameters, parameter.kind)
+        if own is not None and self.outward is self.parameters:
+            return Place(own)
+        others = {p.name for p in self.outward if p.kind not in VARIADIC}
+        if own == position and others <= {p.name for p in self.parameters}:
+            return Place(own)
+        raise WrtError(
+            f"wrt={shown(entry)} is only a part of what {self.name!r} takes",
+            why="its wrapper collects other arguments with it.",
+            help="count the arguments of the call:  wrt=0",
+        )
+
+    @staticmethod
+    def _first(parameters: Sequence[Parameter], kind: Any) -> int | None:
+        return next((k for k, p in enumerate(parameters) if p.kind is kind), None)
+
+    def _unknown(self, entry: int | str) -> WrtError:
+        known = ", ".join(f"{k}: {p.name!r}" for k, p in enumerate(self.outward))
+        return WrtError(
+            f"wrt={shown(entry)} is no parameter of {self.name!r}",
+            why=f"its parameters are {known}." if known else "it has no parameters.",
+            help="name a parameter, or count from 0 (from the end with negative numbers)",
+        )

@@ -1,0 +1,376 @@
+"""Compiled functions, kept for as long as the code that they come from.
+
+There is one `Record` per code object (by identity: code objects of different files may compare
+equal), held weakly and bounded in number.  For every request it has a `Family`: the patterns that
+were compiled, newest first.  Each function object (each closure) gets a dispatcher of its own over
+the shared patterns.  A lock per record makes sure that threads compile a pattern once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import CodeType
+from typing import Any
+
+from srcad.arguments.request import (
+    Parameter,
+    Request,
+    anchor_of,
+    name_of,
+)
+from srcad.backends.tracebacks import (
+    add_note,
+    noted,
+)
+from srcad.calling.patterns import (
+    Bind,
+    Failure,
+    Pattern,
+    binder,
+    default_now,
+)
+from srcad.errors import SrcadError
+from srcad.modes.quiet import (
+    FLOATING,
+    again,
+    form_now,
+    quiet_of,
+    raises_now,
+)
+from srcad.rules import registry
+from srcad.startup.gc_paused import (
+    COMPILING,
+    without_collections,
+)
+from srcad.startup.locks import lock
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+from srcad.types.sources import read
+from srcad.types.structures import Opaque
+
+MOST_PATTERNS = 8
+MOST_ENTRIES = 16
+MOST_RECORDS = 1024
+
+Run = Callable[..., Any]
+_PLAIN = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(eq=False)
+class Entry:
+    """One compiled pattern.
+
+    `run` takes the arguments in order, then the captures.  `product` is everything else that the
+    compiler made, for inspection; `why` says what made the compilation necessary.
+    """
+
+    pattern: Pattern
+    run: Run
+    product: Any
+    parameters: tuple[Parameter, ...]
+    why: str = "the first call"
+    rules: int = field(default_factory=registry.version)
+    _binds: dict[bool, Bind] = field(default_factory=dict)
+
+    @property
+    def asks(self) -> bool:
+        """Whether each call asks whether NumPy raises: the function must not run twice."""
+        quiet = quiet_of(self.run)
+        return quiet is not None and not quiet.repeats
+
+    def bind(self, function: Any, run: Run, next_: Run, *, head: bool) -> Run:
+        """The dispatcher of a function object for this pattern, with another to go on to."""
+        bind = self._binds.get(head)
+        if bind is None:
+            bind = self._binds[head] = binder(self.pattern, self.parameters, function, self.rules,
+                                              head=head, asks=self.asks)  # fmt: skip
+        return bind(function, run, next_)
+
+    def bare(self, function: Any) -> Run:
+        """The compiled function alone; captures and defaults are still read at each call.
+
+        Where NumPy is told to raise now, it is the form whose reverse half is silent.
+        """
+        run = form_now(self.run) if raises_now() else self.run
+        plain = all(p.default is p.empty and p.kind in _PLAIN for p in self.parameters)
+        if plain and not self.pattern.captures:
+            return run
+        anything = tuple(Opaque() for _ in self.parameters)
+        captures = tuple((path, Opaque()) for path, _ in self.pattern.captures)
+        pattern = Pattern(anything, captures=captures)
+        return binder(pattern, self.parameters, function, head=True)(function, run, _nothing)
+
+    def ready(self, function: Any, arguments: Sequence[Any]) -> Run | None:
+        """The call for these arguments, ready to be made, or None if the pattern does not fit."""
+        found: Run | None = self.bind(function, self.run, _nothing, head=False)(*arguments)
+        return found
+
+    def prepared(self, function: Any, arguments: Sequence[Any]) -> Run:
+        """The call, ready to be made; captures are read now and nothing is checked."""
+        named = dict(zip((p.name for p in self.parameters), arguments, strict=True))
+        captures = [read(path, function, named) for path, _ in self.pattern.captures]
+        run = form_now(self.run) if self.asks else self.run
+        return partial(run, *arguments, *captures)
+
+
+def _nothing(*_: Any) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """What has been compiled for one function, newest last.
+
+    Attributes
+    ----------
+    compilations : int
+        How many times the compiler has run.
+    patterns : tuple of str
+        The argument types of each pattern that is kept.
+    reasons : tuple of str
+        Why each of them was compiled.
+    """
+
+    compilations: int
+    patterns: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rows = [f"{self.compilations} compilations, {len(self.patterns)} kept"]
+        rows += [f"  {p}  ({w})" for p, w in zip(self.patterns, self.reasons, strict=True)]
+        return "\n".join(rows)
+
+
+Compile = Callable[["Family", Any, Sequence[Any]], Entry]
+
+
+@dataclass(eq=False)
+class Family:
+    """The patterns of one request, newest first; `version` changes whenever they do."""
+
+    request: Request
+    parameters: tuple[Parameter, ...]
+    compile: Compile
+    lock: Any
+    entries: list[Entry] = field(default_factory=list)
+    version: int = 0
+    compilations: int = 0
+
+    def __post_init__(self) -> None:
+        self.is_plain = all(p.kind in _PLAIN for p in self.parameters)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether further patterns are compiled for lengths of any kind."""
+        return len(self.entries) >= MOST_PATTERNS
+
+    def dispatcher(
+        self, function: Any, now: Callable[[], Family], rebind: Callable[[], None]
+    ) -> Run:
+        """A function that is called as `function` is, and finds or compiles the pattern.
+
+        `now` tells the family of the code that the function has now: it may have been replaced.
+        """
+        entries, seen = self.entries, self.version
+
+        def missed(*arguments: Any) -> Run | Failure:
+            family = now()
+            if family is not self:
+                args, kwargs = self._as_given(arguments)
+                arguments = tuple(family.bound(function, args, kwargs))
+            found = family.found(function, arguments, seen if family is self else -1)
+            rebind()
+            return found
+
+        if not entries:
+            return self._first(function, now, rebind)
+        next_: Run = missed
+        for entry in reversed(entries[1:]):
+            next_ = entry.bind(function, entry.run, next_, head=False)
+        return entries[0].bind(function, entries[0].run, next_, head=True)
+
+    def _as_given(self, arguments: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a call, one per parameter, as they would be given again."""
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for parameter, value in zip(self.parameters, arguments, strict=True):
+            if parameter.kind is Parameter.VAR_POSITIONAL:
+                args += value
+            elif parameter.kind is Parameter.VAR_KEYWORD:
+                kwargs.update(value)
+            elif parameter.kind is Parameter.KEYWORD_ONLY:
+                kwargs[parameter.name] = value
+            else:
+                args.append(value)
+        return tuple(args), kwargs
+
+    def _first(self, function: Any, now: Callable[[], Family], rebind: Callable[[], None]) -> Run:
+        """Before there is any pattern, `inspect` binds the arguments."""
+
+        def first(*args: Any, **kwargs: Any) -> Any:
+            family = now()
+            found = family.found(function, family.bound(function, args, kwargs))
+            rebind()
+            if isinstance(found, Failure):
+                raise found.error from None
+            call: Run | None = None
+            try:
+                return found()
+            except FLOATING as error:
+                call = again(found)
+                if call is None:
+                    add_note(error)
+                    raise
+            except BaseException as error:
+                add_note(error)
+                raise
+            with noted():
+                return call()
+
+        return first
+
+    def bound(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
+        """The arguments of a call, one per parameter, with defaults as they are now."""
+        if not kwargs and self.is_plain and len(args) == len(self.parameters):
+            return args
+        try:
+            given = inspect.Signature(self.parameters).bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise TypeError(f"{name_of(function)}() {error}") from None
+        return [
+            given[p.name] if p.name in given else _omitted(function, p) for p in self.parameters
+        ]
+
+    def found(self, function: Any, arguments: Sequence[Any], seen: int = -1) -> Run | Failure:
+        """The call for these arguments, ready to be made, or why it cannot be."""
+        try:
+            entry, ready = self._fitting(function, arguments, seen)
+        except SrcadError as error:
+            return Failure(error.with_traceback(None))
+        return ready or entry.prepared(function, arguments)
+
+    def entry_for(self, function: Any, arguments: Sequence[Any]) -> Entry:
+        """The entry that fits these arguments, compiled if need be."""
+        return self._fitting(function, arguments, -1)[0]
+
+    def _fitting(
+        self, function: Any, arguments: Sequence[Any], seen: int
+    ) -> tuple[Entry, Run | None]:
+        """The entry that fits and its call, where known (`seen`: none fitted at that version)."""
+        with self.lock:
+            self._drop_stale()
+            if self.version != seen:
+                for entry in self.entries:
+                    ready = entry.ready(function, arguments)
+                    if ready is not None:
+                        return entry, ready
+            with COMPILING, without_collections():
+                entry = self.compile(self, function, arguments)
+            self.entries = [entry, *self.entries][:MOST_ENTRIES]
+            self.version += 1
+            self.compilations += 1
+            return entry, None
+
+    def _drop_stale(self) -> None:
+        """Rules registered since then are used from now on."""
+        if any(entry.rules != registry.version() for entry in self.entries):
+            self.clear()
+
+    def clear(self) -> None:
+        """Forget every pattern."""
+        with self.lock:
+            self.entries = []
+            self.version += 1
+
+    def info(self) -> CacheInfo:
+        """What has been compiled and why."""
+        entries = self.entries[::-1]
+        names = [p.name for p in self.parameters]
+        return CacheInfo(
+            self.compilations,
+            tuple(
+                ", ".join(f"{n}: {t}" for n, t in zip(names, e.pattern.types, strict=True))
+                for e in entries
+            ),
+            tuple(e.why for e in entries),
+        )
+
+
+def _omitted(function: Any, parameter: Parameter) -> Any:
+    if parameter.kind is Parameter.VAR_POSITIONAL:
+        return ()
+    if parameter.kind is Parameter.VAR_KEYWORD:
+        return {}
+    return default_now(function, parameter.name)
+
+
+@dataclass(eq=False)
+class Record:
+    """Everything that was compiled for one code object."""
+
+    lock: Any = field(default_factory=lock)
+    families: dict[Any, Family] = field(default_factory=dict)
+    _recent: dict[Any, Family] = field(default_factory=dict)
+
+    def family(
+        self, function: Any, request: Request, how: Any, parameters: tuple[Parameter, ...],
+        compile_: Compile,
+    ) -> Family:  # fmt: skip
+        """The patterns of a request.
+
+        Raises
+        ------
+        WrtError
+            The request names no parameter.
+        """
+        short = (request, how, id(parameters))
+        family = self._recent.get(short)
+        if family is not None and family.parameters is parameters:
+            return family
+        request.places(function, parameters)
+        key = (request, how, parameters)
+        with self.lock:
+            family = self.families.get(key)
+            if family is None:
+                family = Family(request, parameters, compile_, self.lock)
+                self.families[key] = self._recent[short] = family
+        return family
+
+
+_RECORDS: OrderedDict[int, tuple[Callable[[], Any], Record]] = OrderedDict()
+_LOCK = lock(1)
+
+
+def record_of(function: Any) -> tuple[Record, Any]:
+    """The record of a callable, and how the callable wraps the code that the record is about."""
+    anchor, how = anchor_of(function)
+    key = id(anchor)
+    with _LOCK:
+        known = _RECORDS.get(key)
+        if known is not None and known[0]() is anchor:
+            _RECORDS.move_to_end(key)
+            return known[1], how
+        record = Record()
+        _RECORDS[key] = (_reference(anchor, key), record)
+        while len(_RECORDS) > MOST_RECORDS:
+            _RECORDS.popitem(last=False)
+    return record, how
+
+
+def _reference(anchor: Any, key: int) -> Callable[[], Any]:
+    """A weak reference to code that forgets the record; other callables are simply held."""
+    if not isinstance(anchor, CodeType):
+        return lambda: anchor
+
+    def forget(dead: weakref.ref[CodeType], records: Any = _RECORDS) -> None:
+        known = records.get(key)
+        if known is not None and known[0] is dead:
+            del records[key]
+
+    return weakref.ref(anchor, forget)

@@ -1,0 +1,288 @@
+"""The objects that the public functions return: callables with their generated source.
+
+The instances' ``__call__`` is a slot that holds the dispatcher itself, so that a call goes straight
+from the user to generated code.
+"""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+
+from srcad import pipeline
+from srcad.arguments.request import (
+    Mode,
+    Parameter,
+    Request,
+    entries_of,
+    name_of,
+    parameters_of,
+    parameters_of_call,
+)
+from srcad.backends.tracebacks import noted
+from srcad.calling.cache import (
+    CacheInfo,
+    Family,
+    record_of,
+)
+from srcad.calling.inspection import Inspection
+from srcad.calling.patterns import Failure
+from srcad.calling.showing import (
+    Code,
+    Documentation,
+    documented,
+    highlighted,
+    signature_of,
+)
+from srcad.modes.quiet import (
+    FLOATING,
+    again,
+)
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
+
+
+def family_of(function: Any, request: Request, parameters: tuple[Parameter, ...]) -> Family:
+    """The compiled patterns of a request for a callable."""
+    record, how = record_of(function)
+    asked = request.of(function, parameters)
+    return record.family(function, asked, how, parameters, pipeline.compile_entry)
+
+
+class Gradient(Generic[P, R]):
+    """A derivative of a function: a callable that compiles itself for the arguments it gets.
+
+    It is made by `srcad.grad`, `srcad.value_and_grad` and `srcad.elementwise_grad`.  Its types are
+    the function's parameters and what a call of it returns.
+
+    Attributes
+    ----------
+    function : callable
+        The function that is differentiated.
+    request : Request
+        Which derivative it is.
+    """
+
+    __slots__ = ("__call__", "__dict__", "__weakref__", "function", "given", "request")
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+            """Compute the derivative."""
+
+    def __init__(self, function: Any, request: Request) -> None:
+        self.given = function
+        self.function = function = plain(function)
+        self.request = request
+        parameters = parameters_of(function)
+        if parameters is None:
+            self.__call__ = self._by_count()  # type: ignore[method-assign]
+            return
+        self._connect(family_of(function, request, parameters))
+
+    def _connect(self, family: Family) -> None:
+        """Let calls go to the patterns that the family has now."""
+        alive, function, request = weakref.ref(self), self.function, self.request
+
+        def now() -> Family:
+            return family_of(function, request, parameters_of(function) or family.parameters)
+
+        def rebind() -> None:
+            me = alive()
+            if me is not None:
+                me._connect(now())
+
+        self.__call__ = family.dispatcher(function, now, rebind)  # type: ignore[method-assign]
+
+    def _by_count(self) -> Callable[..., Any]:
+        """The dispatcher of a callable that has a rule and no signature."""
+        function, request = self.function, self.request
+
+        def dispatch(*args: Any, **kwargs: Any) -> Any:
+            family = family_of(function, request, parameters_of_call(len(args), kwargs))
+            found = family.found(function, family.bound(function, args, kwargs))
+            if isinstance(found, Failure):
+                raise found.error from None
+            try:
+                with noted():
+                    return found()
+            except FLOATING:
+                call = again(found)
+                if call is None:
+                    raise
+            with noted():
+                return call()
+
+        return dispatch
+
+    # ------------------------------------------------------------------------- what it is
+    def __repr__(self) -> str:
+        wrt = ", ".join(map(str, self.request.wrt or ()))
+        return f"<srcad.{self._kind} of {name_of(self.function)!r} by {wrt}>"
+
+    @property
+    def _kind(self) -> str:
+        return "elementwise_grad" if self.request.summed else self.request.mode
+
+    @property
+    def __name__(self) -> str:
+        """The name of the generated function."""
+        return f"{self._kind}_{name_of(self.function)}"
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__qualname__":
+            return self.__name__
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The signature of the function."""
+        return signature_of(self.function).replace(return_annotation=inspect.Signature.empty)
+
+    def _documentation(self) -> str:
+        kind = {"grad": "Gradient", "value_and_grad": "Value and gradient"}[self.request.mode]
+        kind = "Gradient of the sum" if self.request.summed else kind
+        names = ", ".join(map(str, self.request.wrt or ()))
+        text = f"{kind} of {name_of(self.function)} by {names}.\n\n{documented(self.function)}"
+        return text.rstrip()
+
+    def _repr_html_(self) -> str:
+        return highlighted(self.source)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self.source.rstrip("\n"))
+
+    @property
+    def __wrapped__(self) -> Any:
+        """The generated function, for `inspect.getsource` and the like."""
+        entry = self._newest()
+        if entry is not None:
+            return entry.run
+        made = pipeline.readable(self.function, self.request).function
+        if made is None:
+            raise AttributeError("__wrapped__")
+        return made
+
+    def __srcad_of__(self) -> tuple[Any, Request]:
+        """What is differentiated, and how."""
+        return self.function, self.request
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Gradient, (self.given, self.request)
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: Gradient[Concatenate[Any, Q], R], instance: object, owner: type | None = None
+    ) -> Gradient[Q, R]: ...
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        return Gradient(MethodType(self.function, instance), self.request)
+
+    # ------------------------------------------------------------------------- looking inside
+    def _families(self) -> list[Family]:
+        record, how = record_of(self.function)
+        asked = self.request.of(self.function, parameters_of(self.function) or ())
+        return [
+            family
+            for (request, wrapping, _), family in record.families.items()
+            if request == asked and wrapping == how
+        ]
+
+    def _newest(self) -> Any:
+        """The pattern that was compiled last; a name tells wrappers of the same code apart."""
+        name = name_of(self.function)
+        named = (e for f in self._families()[::-1] for e in f.entries if e.product.name == name)
+        return next(named, None)
+
+    @property
+    def source(self) -> str:
+        """The generated code: of the last specialisation, else of the generic form."""
+        entry = self._newest()
+        if entry is not None:
+            return Code(entry.product.text)
+        return Code(pipeline.readable(self.function, self.request).text)
+
+    def specialize(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
+        """Return the bare compiled function for arguments like these: it checks nothing.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of the pattern that the function will be called with.
+
+        Returns
+        -------
+        callable
+            A function of the same arguments.
+        """
+        family, arguments = self._bound(args, kwargs)
+        return family.entry_for(self.function, arguments).bare(self.function)
+
+    def inspect(self, *args: Any, **kwargs: Any) -> Inspection:
+        """Show what the compiler made: see `srcad.inspect`."""
+        if not args and not kwargs:
+            return Inspection(pipeline.readable(self.function, self.request), self.function)
+        family, arguments = self._bound(args, kwargs)
+        product = family.entry_for(self.function, arguments).product
+        return Inspection(product, self.function)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Family, Sequence[Any]]:
+        parameters = parameters_of(self.function) or parameters_of_call(len(args), kwargs)
+        family = family_of(self.function, self.request, parameters)
+        return family, family.bound(self.function, args, kwargs)
+
+    def cache_info(self) -> CacheInfo:
+        """What has been compiled, and why."""
+        infos = [family.info() for family in self._families()]
+        return CacheInfo(
+            sum(i.compilations for i in infos),
+            tuple(p for i in infos for p in i.patterns),
+            tuple(r for i in infos for r in i.reasons),
+        )
+
+    def cache_clear(self) -> None:
+        """Forget what has been compiled."""
+        for family in self._families():
+            family.clear()
+            self._connect(family)
+
+
+Gradient.__doc__ = Documentation(Gradient.__doc__)  # type: ignore[assignment]
+
+
+# ------------------------------------------------------------- shared with decorated functions
+def plain(function: Any) -> Any:
+    """The function behind a `Differentiable`."""
+    is_one = hasattr(type(function), "__srcad_primal__")
+    return function.__srcad_primal__() if is_one else function
+
+
+def of_arguments(
+    mode: Mode,
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    wrt: Any = None,
+) -> Callable[..., Any] | Failure:
+    """The call of a derivative, ready to be made: by `wrt`, or all positional arguments."""
+    entries = None if wrt is None else entries_of(wrt)
+    request = Request(mode, entries, False, arity=len(args) if wrt is None else 0)
+    parameters = parameters_of(function) or parameters_of_call(len(args), kwargs)
+    family = family_of(function, request, parameters)
+    return family.found(function, family.bound(function, args, kwargs))
+
+
+def inspection(
+    function: Any, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Inspection:
+    """What the compiler makes of a function: for these arguments, or in its generic form."""
+    split = Request("pullback", request.wrt, request.single, request.has_aux)
+    return Gradient(function, split).inspect(*args, **kwargs)

@@ -1,0 +1,167 @@
+"""What the compiler made of a function, laid open."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from srcad.calling.showing import (
+    Code,
+    highlighted,
+)
+from srcad.errors import SourceUnavailableError, UndefinedNameError
+from srcad.frontend.source import definition
+from srcad.ir.core import Call, Const, Display, Function, Location, Value, walk
+from srcad.ir.text import Printer, target_name, text
+from srcad.modes.product import Product
+from srcad.startup.records import (
+    dataclass,
+    once,
+)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """The op that defines a name.
+
+    Attributes
+    ----------
+    name, op : str
+        The name, and the short name of the operation.
+    args : tuple of str
+        Its operands.
+    line : int
+        The line in the user's file.
+    """
+
+    name: str
+    op: str
+    args: tuple[str, ...]
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.op}({', '.join(self.args)})  # line {self.line}"
+
+
+class Inspection:
+    """What `srcad.inspect` returns: the halves of the generated code and what lies between.
+
+    Attributes
+    ----------
+    primal_source, adjoint_source : str
+        The generated halves.
+    ssa, adjoint_ssa : str
+        The function and its adjoint in the compiler's own form.
+    ast : ast.AST
+        The syntax tree of the user's function.
+    saved : tuple of str
+        What the primal half hands to the adjoint.
+    active : frozenset of str
+        The names through which derivatives flow.
+    line_map : dict
+        The line of the user's file for every line of `adjoint_source` that has one.
+    """
+
+    def __init__(self, product: Product, function: Any) -> None:
+        self._product = product
+        self._function = function
+
+    def __repr__(self) -> str:
+        saved = ", ".join(self.saved) or "nothing"
+        return f"<srcad.inspect of {self._product.name!r}: saved {saved}>"
+
+    def _shown(self) -> str:
+        return f"{self.primal_source.rstrip()}\n\n\n{self.adjoint_source}".lstrip()
+
+    def _repr_html_(self) -> str:
+        return highlighted(self._shown())
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self._shown().rstrip("\n"))
+
+    @property
+    def primal_source(self) -> str:
+        """The generated primal half."""
+        return Code(self._product.primal_text)
+
+    @property
+    def adjoint_source(self) -> str:
+        """The generated adjoint half."""
+        return Code(self._product.adjoint_text)
+
+    @once
+    def ssa(self) -> str:
+        """The function, one op per line."""
+        return Code(_text(self._product.lowered, self._product))
+
+    @once
+    def adjoint_ssa(self) -> str:
+        """The adjoint, one op per line."""
+        return Code(_text(self._product.adjoint, self._product))
+
+    @property
+    def ast(self) -> ast.AST:
+        """The syntax tree of the user's function."""
+        return definition(self._function).tree
+
+    @property
+    def saved(self) -> tuple[str, ...]:
+        """What the primal half hands to the adjoint."""
+        return self._product.saved
+
+    @property
+    def active(self) -> frozenset[str]:
+        """The names through which derivatives flow."""
+        return self._product.active
+
+    @property
+    def line_map(self) -> Mapping[int, int]:
+        """From lines of `adjoint_source` to lines of the user's file."""
+        return {line: where.line for line, where in self._product.adjoint_map.items()}
+
+    def definition(self, name: str) -> Definition:
+        """Say which operation made a value.
+
+        Parameters
+        ----------
+        name : str
+            A name of the function, or a temporary of `ssa`.
+
+        Returns
+        -------
+        Definition
+            The operation, its operands, and the line.
+
+        Raises
+        ------
+        UndefinedNameError
+            No operation defines the name.
+        """
+        function = self._product.lowered
+        if function is not None:
+            printer = Printer()
+            printer.function(function)
+            for op in walk(function.block):
+                if any(printer.name(v) == name for v in op.results):
+                    return _definition(printer, op, name)
+        raise UndefinedNameError(
+            f"no operation defines {name!r} in {self._product.name!r}",
+            why="it is a parameter, or the name of nothing.",
+            help="print(srcad.inspect(f).ssa) shows all names",
+        )
+
+
+def _definition(printer: Printer, op: Any, name: str) -> Definition:
+    line = op.where.line if op.where is not None else 0
+    if not isinstance(op, Call):
+        return Definition(name, type(op).__name__.lower(), (), line)
+    args = tuple(printer.arg(a) for a in op.args)
+    return Definition(name, target_name(op.target), args, line)
+
+
+def _text(function: Function | None, product: Product) -> str:
+    return product.note if function is None else text(function)
+
+
+_ = (Const, Display, Location, SourceUnavailableError, Value)

@@ -1,0 +1,186 @@
+"""Reading any callable: plain functions, and whatever ends in one when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+from srcad import errors
+from srcad.arguments.request import (
+    Parameter,
+    name_of,
+)
+from srcad.frontend import calls
+from srcad.frontend.boxes import Box, Static
+from srcad.frontend.building import as_plain
+from srcad.frontend.elsewhere import Outside
+from srcad.frontend.known import spread
+from srcad.frontend.lower import (
+    EMPTY,
+    Lowered,
+    begin_places,
+    lower,
+    lowered,
+    session_for,
+    until_settled,
+)
+from srcad.frontend.scope import Dicts, Diverges, Frame, Inactive, NeedsStatic, Session
+from srcad.frontend.stops import differentiated_in
+from srcad.frontend.written import matrices, overlaid
+from srcad.ir.core import Atom, Value
+from srcad.rules import registry
+from srcad.types.sizes import Facts
+from srcad.types.structures import (
+    Opaque,
+    Type,
+)
+
+
+def lower_callable(
+    function: Any,
+    parameters: Sequence[Parameter],
+    types: Mapping[str, Type],
+    facts: Facts,
+    *,
+    active: tuple[str, ...],
+    items: Mapping[str, Collection[Any]] = EMPTY,
+    arguments: Mapping[str, Any],
+    transforms: Callable[..., Any],
+    overlaps: Sequence[Sequence[str]] = (),
+    ordered: Collection[str] = (),
+) -> Lowered:
+    """Read a callable for one signature.
+
+    Calls through which no derivative flows are left as they stand.  What such a call returns, say
+    an object whose attributes change afterwards, may be what the function is refused for: then it
+    is read once more, and these calls with it.
+
+    Parameters
+    ----------
+    function : callable
+        What is called.
+    parameters : sequence of inspect.Parameter
+        Its parameters.
+    types : mapping from str to Type
+        Their types, in order.
+    facts : Facts
+        Where assumptions about lengths are recorded.
+    active, items
+        The parameters through which derivatives are taken; the items of those where not all are.
+    arguments : mapping from str to object
+        The arguments of the call that caused the compilation.
+    transforms : callable
+        What a call of an object of srcad's own means.
+    overlaps, ordered
+        Parameters that are arrays which share memory; those whose arrays all lie in C order.
+
+    Returns
+    -------
+    Lowered
+        The IR and what it takes for granted.
+    """
+    dicts = Dicts()
+    read = partial(_lowered, function, parameters, types, facts, active=active, items=items,
+                   arguments=arguments, transforms=transforms, overlaps=overlaps,
+                   ordered=ordered, dicts=dicts)  # fmt: skip
+    while True:
+        try:
+            return _read_twice(read)
+        except errors.SrcadError as error:
+            if not dicts.open(error):
+                raise
+
+
+def _read_twice(read: Callable[..., Lowered]) -> Lowered:
+    """Read a function; again, with the calls that were left alone, where it is refused."""
+    inactive = Inactive()
+    try:
+        return read(inactive=inactive)
+    except errors.SrcadError as error:
+        if not inactive.left:
+            raise
+        refused = error
+    for one in (Inactive(are_read=True), Inactive(are_asked=True))[: 1 + inactive.is_open]:
+        with suppress(errors.SrcadError):
+            return read(inactive=one)
+    raise refused from None
+
+
+def _lowered(
+    function: Any,
+    parameters: Sequence[Parameter],
+    types: Mapping[str, Type],
+    facts: Facts,
+    *,
+    active: tuple[str, ...],
+    items: Mapping[str, Collection[Any]],
+    arguments: Mapping[str, Any],
+    overlaps: Sequence[Sequence[str]],
+    ordered: Collection[str],
+    **given: Any,
+) -> Lowered:
+    if isinstance(function, FunctionType) and registry.lookup(function) is None:
+        return lower(function, types, facts, active=active, items=items, arguments=arguments,
+                     overlaps=overlaps, ordered=ordered, **given)  # fmt: skip
+
+    def read(outside: Outside) -> Lowered:
+        session = session_for(facts, root=function, outside=outside, **given)
+        name = name_of(function)
+        frame = Frame(name=name, file="", globals={}, path=())
+        session.frames.append(frame)
+        session.arguments = dict(arguments)
+        values = {key: Value(type_, key) for key, type_ in types.items()}
+        boxes: dict[str, Box] = {}
+        for key, value in values.items():
+            if key in active:
+                session.active.add(value)
+            session.paths[value] = (("param", key),)
+            boxes[key] = _argument(session, value, arguments.get(key))
+        boxes |= {key: differentiated_in(session, boxes[key], items[key]) for key in items}
+        session.compact.update(matrices(boxes[key] for key in ordered))
+        boxes.update(overlaid(session, [[values[name] for name in group] for group in overlaps]))
+        frame.env.update({key: box for key, box in boxes.items() if key not in values})
+        begin_places(session)
+        result = _result(session, function, parameters, boxes)
+        return lowered(session, name, tuple(values.values()), result, None)
+
+    return until_settled(read, facts)
+
+
+def _result(
+    session: Session, function: Any, parameters: Sequence[Parameter], boxes: Mapping[str, Box]
+) -> Atom | None:
+    """What the callable returns; None where every path raises."""
+    try:
+        return session.atom(as_plain(session, _called(session, function, parameters, boxes)))
+    except Diverges:
+        return None
+    except NeedsStatic as problem:
+        raise problem.error from None
+
+
+def _argument(session: Session, value: Value, given: Any) -> Box:
+    if isinstance(value.type, Opaque) and given is not None:
+        return Static(given, session.paths[value], atom=value)
+    return session.box(value)
+
+
+def _called(
+    session: Session, function: Any, parameters: Sequence[Parameter], boxes: Mapping[str, Box]
+) -> Box:
+    positional: list[Box] = []
+    keywords: dict[str, Box] = {}
+    for parameter in parameters:
+        box = boxes[parameter.name]
+        if parameter.kind is Parameter.VAR_POSITIONAL:
+            positional.extend(spread(session, box))
+        elif parameter.kind is Parameter.VAR_KEYWORD:
+            keywords.update(zip(box.keys, box.items, strict=True))  # type: ignore[union-attr]
+        elif parameter.kind is Parameter.KEYWORD_ONLY:
+            keywords[parameter.name] = box
+        else:
+            positional.append(box)
+    return calls.invoke(session, Static(function, ()), tuple(positional), keywords)

@@ -1,0 +1,1 @@
+"""What may be asked for: one file a mode, and what they share."""

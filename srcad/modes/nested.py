@@ -1,0 +1,234 @@
+"""Derivatives inside a function that is itself read: ``grad(f)(x)`` in the middle of a program.
+
+The inner function is read into a block of its own, whose parameters are the arguments to
+differentiate by; everything else that it names is simply in scope.  Its derivative is an ordinary
+function of the IR, and its ops become part of the outer program.  So any nesting is one transform
+applied again, and there is nothing that could confuse one level with another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from srcad import errors
+from srcad.arguments.request import Request
+from srcad.frontend.boxes import (
+    BoundBox,
+    Box,
+    ListBox,
+    Static,
+    TupleBox,
+    values_of,
+)
+from srcad.frontend.known import known
+from srcad.frontend.names import box_of_object
+from srcad.frontend.scope import Session
+from srcad.frontend.stops import constant_of
+from srcad.ir import primitives
+from srcad.ir.core import Atom, Call, Function, Op, Value, free_values
+from srcad.modes.nested_wrt import (
+    Key,
+    name_of_box,
+    sought,
+)
+from srcad.modes.reverse import (
+    derived,
+    is_inert,
+)
+from srcad.passes.substitute import substituted_block
+from srcad.startup.records import (
+    dataclass,
+    replace,
+)
+from srcad.transforms.vjp import as_primal
+
+Meaning = Callable[[Session, "Given"], Box]
+MEANINGS: dict[Any, Meaning] = {}
+
+
+@dataclass(frozen=True)
+class Given:
+    """The arguments of a call of one of srcad's own functions."""
+
+    args: tuple[Box, ...]
+    kwargs: dict[str, Box]
+
+    def function(self, s: Session) -> Box:
+        """The function that is differentiated."""
+        if self.args:
+            return self.args[0]
+        if "function" in self.kwargs:
+            return self.kwargs["function"]
+        return s.refuse(errors.UnsupportedSyntaxError, "cannot tell what is differentiated",
+                 help=("pass the function first",))  # fmt: skip
+
+    def known(self, s: Session, name: str, position: int, default: Any) -> Any:
+        """An option, which has to be known before the call."""
+        box = self.kwargs.get(name)
+        if box is None:
+            box = self.args[position] if position < len(self.args) else Static(default)
+        if isinstance(box, ListBox):
+            box = TupleBox(box.items)
+        return known(s, box, f"{name!r} of a gradient")
+
+
+def transforms(
+    s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box | None:
+    """What a call of an object of srcad's own means; None for all other objects."""
+    value = callee.value
+    if isinstance(value, Request):
+        return differentiated(s, value, args[0], args[1:], kwargs)
+    kind = type(value)
+    if hasattr(kind, "__srcad_of__"):
+        inner, request = value.__srcad_of__()
+        return differentiated(s, request, _attribute(s, callee, inner), args, kwargs)
+    if hasattr(kind, "__srcad_primal__"):
+        return s.invoke(s, _attribute(s, callee, value.__srcad_primal__()), args, kwargs)
+    meaning = MEANINGS.get(value) if callable(getattr(value, "__hash__", None)) else None
+    return None if meaning is None else meaning(s, Given(args, kwargs))
+
+
+def _attribute(s: Session, callee: Static, function: Any) -> Box:
+    """The function inside one of srcad's objects, guarded like the user's other objects."""
+    if callee.path is None:
+        return Static(function)
+    if hasattr(type(callee.value), "__srcad_of__"):
+        s.guard((*callee.path, ("attr", "request")), "equals", callee.value.request)
+    return box_of_object(s, function, (*callee.path, ("attr", "function")))
+
+
+def means(target: Any) -> Callable[[Meaning], Meaning]:
+    """Register what a call of a function means inside a function that is read."""
+
+    def register(meaning: Meaning) -> Meaning:
+        MEANINGS[target] = meaning
+        return meaning
+
+    return register
+
+
+def gradient_function(s: Session, request: Request, function: Box) -> Box:
+    """``grad(f)`` as a value: a function that is still to be called."""
+    return BoundBox(Static(request), (function,))
+
+
+def gradient_now(s: Session, given: Given) -> Box:
+    """Call ``gradient(f, *args)``."""
+    return differentiated(s, Request("grad", None, False), given.args[0], given.args[1:],
+                          given.kwargs)  # fmt: skip
+
+
+def pullback_now(s: Session, given: Given) -> Box:
+    """Call ``pullback(f, *args)``."""
+    s.refuse(errors.UnsupportedSyntaxError, "cannot call 'pullback'",
+             why="a pullback inside a differentiated function is not supported yet.",
+             help=("use srcad.grad or srcad.value_and_grad",))  # fmt: skip
+
+
+def stopped(s: Session, given: Given) -> Box:
+    """``stop_gradient(x)``: the same parts as new values through which nothing flows."""
+    return constant_of(s, given.args[0])
+
+
+# ------------------------------------------------------------------------------ differentiation
+def differentiated(
+    s: Session, request: Request, function: Box, args: tuple[Box, ...], kwargs: dict[str, Box]
+) -> Box:
+    """Call the derivative of a function here."""
+    keys = sought(s, request, function, len(args), kwargs)
+    places = list(dict.fromkeys(keys))
+    inner = _Inner(s, request, function, args, kwargs, places)
+    found = dict(zip(places, inner.gradients(), strict=True))
+    if not request.lenient and any(found[key] is None for key in keys):
+        s.refuse(errors.WrtError, "no derivative flows through an argument of the inner gradient",
+                 why="it is a flag, a count or an index.",
+                 help=("differentiate by another argument",))  # fmt: skip
+    gradients = [found[key] for key in keys]
+    boxes = tuple(Static(None) if g is None else s.box(g) for g in gradients)
+    answer = boxes[0] if request.single else TupleBox(boxes)
+    if request.mode == "value_and_grad":
+        return TupleBox((inner.result, answer))
+    return answer if inner.aux is None else TupleBox((answer, inner.aux))
+
+
+class _Inner:
+    """The inner function: read into a block, derived, and written into the outer block."""
+
+    def __init__(
+        self,
+        s: Session,
+        request: Request,
+        function: Box,
+        args: tuple[Box, ...],
+        kwargs: dict[str, Box],
+        places: list[Key],
+    ) -> None:
+        self.s = s
+        boxes: dict[Key, Box] = dict(enumerate(args))
+        boxes.update(kwargs.items())
+        self.atoms = [s.atom(boxes[place]) for place in places]
+        self.params = [_parameter(a, place) for a, place in zip(self.atoms, places, strict=True)]
+        s.active.update(self.params)
+        with s.block() as builder:
+            for place, param in zip(places, self.params, strict=True):
+                boxes[place] = s.box(param)
+            positional = tuple(boxes[k] for k in range(len(args)))
+            self.result = s.invoke(s, function, positional, {k: boxes[k] for k in kwargs})
+            self.y, self.aux = self._split(request)
+            y = s.atom(self.y)
+            self.kept = self._escaping(builder.ops)
+            if self.kept:
+                kept = builder.call(primitives.build_tuple, *self.kept)
+                y = builder.call(primitives.build_tuple, y, kept)
+        self.request = replace(request, has_aux=bool(self.kept))
+        block = builder.finish(y)
+        self.function = Function(name_of_box(function), tuple(self.params), block, s.builder.where)
+
+    def _split(self, request: Request) -> tuple[Box, Box | None]:
+        if not request.has_aux:
+            return self.result, None
+        if isinstance(self.result, TupleBox) and len(self.result.items) == 2:
+            return self.result.items
+        return self.s.refuse(
+            errors.NonScalarOutputError,
+            "has_aux=True needs a function that returns a pair",
+            help=("return the number and the rest:  return y, aux",),
+        )
+
+    def _escaping(self, ops: Sequence[Op]) -> list[Value]:
+        """Values made inside that something outside has come to hold (the aux, names, lists)."""
+        made = {v for op in ops for v in op.results}
+        boxes = [box for _, box in self.s.reachable()]
+        held = [*boxes, self.y, *([] if self.aux is None else [self.aux])]
+        found = [v for b in held for v in values_of(b) if v in made]
+        return [] if found == values_of(self.y) else list(dict.fromkeys(found))
+
+    def gradients(self) -> list[Atom | None]:
+        """Append the derived function's ops, and return its gradients (None: nothing flows)."""
+        s = self.s
+        made = as_primal(derived(self.function, self.request, range(len(self.params))))
+        mapping: dict[Value, Atom] = dict(zip(made.params, self.atoms, strict=True))
+        block = substituted_block(made.block, mapping)
+        for op in block.ops:
+            s.builder.ops.append(op)
+            if _carries(s, op):
+                s.active.update(v for v in op.results if not _is_flag(v))
+        return [None if is_inert(g, block) else g for g in block.results[1:]]
+
+
+def _carries(s: Session, op: Op) -> bool:
+    if isinstance(op, Call):
+        return any(s.carries(op.target, [v], r) for v in op.operands for r in op.results)
+    inside = (v for block in op.blocks for v in free_values(block))
+    return any(v in s.active for v in (*op.operands, *inside))
+
+
+def _is_flag(value: Value) -> bool:
+    return getattr(value.type, "kind", "") == "b"
+
+
+def _parameter(atom: Atom, place: Key) -> Value:
+    hint = atom.hint if isinstance(atom, Value) else None
+    return Value(atom.type, hint or (place if isinstance(place, str) else None))

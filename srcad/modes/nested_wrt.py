@@ -1,0 +1,135 @@
+"""What `wrt` means in a call of a gradient that is met while a function is read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+from types import FunctionType
+
+from srcad.arguments.request import (
+    Parameter,
+    Request,
+    outward_of,
+    parameters_of,
+)
+from srcad.arguments.wrt import (
+    POSITIONAL,
+    VARIADIC,
+    Seeker,
+)
+from srcad.errors import WrtError
+from srcad.frontend.boxes import BoundBox, Box, FunctionBox, Static
+from srcad.frontend.scope import Session
+from srcad.startup.identifiers import (
+    printable,
+    shown,
+)
+
+Key = int | str
+_ANY = (
+    Parameter("args", Parameter.VAR_POSITIONAL),
+    Parameter("kwargs", Parameter.VAR_KEYWORD),
+)
+
+
+def sought(
+    s: Session, request: Request, function: Box, count: int, keywords: Collection[str]
+) -> list[Key]:
+    """The arguments of a call that are differentiated by: positions or keywords."""
+    if request.wrt is None:
+        return list(range(count))
+    own, outward = _parameters(s, function) or (_ANY, ())
+    fixed = sum(p.kind in POSITIONAL for p in own)
+    given: dict[str, Collection[Key]] = {
+        p.name: range(count - fixed) if p.kind is Parameter.VAR_POSITIONAL else keywords
+        for p in own
+        if p.kind in VARIADIC
+    }
+    seeker = Seeker(name_of_box(function), own, outward or own, given)
+    return [_key(s, seeker, entry, count, keywords) for entry in request.wrt]
+
+
+def _key(
+    s: Session, seeker: Seeker, entry: int | str, count: int, keywords: Collection[str]
+) -> Key:
+    if isinstance(entry, str) and entry in keywords:
+        return entry
+    try:
+        place = seeker.place(entry)
+    except WrtError as error:
+        s.refuse(WrtError, error.sentence, why=error.why or "", help=error.help)
+    assert place is not None
+    if isinstance(place.item, str):
+        return place.item
+    if place.item is not None:
+        return place.parameter + place.item
+    parameter = seeker.parameters[place.parameter]
+    if parameter.name in keywords:
+        return parameter.name
+    if place.parameter < count and parameter.kind in POSITIONAL:
+        return place.parameter
+    return s.refuse(WrtError, f"wrt={shown(entry)} is no argument of this call",
+                    why="a default, or *args as a whole, is no argument of the call.",
+                    help=("pass the argument in the call",))  # fmt: skip
+
+
+Pair = tuple[Sequence[Parameter], Sequence[Parameter]]
+
+
+def _parameters(s: Session, function: Box) -> Pair | None:
+    """The parameters of a function and those that it shows; None where they are not known."""
+    match function:
+        case FunctionBox(node=node):
+            return _of_definition(node.args), ()
+        case BoundBox(function=Static(value=Request()), args=given):
+            return _parameters(s, given[0])
+        case BoundBox(function=inner, args=given, kwargs=named):
+            found = _parameters(s, inner)
+            if found is None:
+                return None
+            return _without(found[0], len(given), named), _without(found[1], len(given), named)
+        case Static(value=value):
+            parameters = parameters_of(value)
+            if parameters is None:
+                return None
+            outward = outward_of(value, parameters)
+            wrapped = getattr(value, "__wrapped__", None)
+            if outward and function.path is not None and isinstance(wrapped, FunctionType):
+                s.guard((*function.path, ("attr", "__wrapped__")), "code", wrapped)
+            return parameters, outward
+        case _:
+            return None
+
+
+def _of_definition(a: ast.arguments) -> list[Parameter]:
+    kinds = (
+        (a.posonlyargs, Parameter.POSITIONAL_ONLY),
+        (a.args, Parameter.POSITIONAL_OR_KEYWORD),
+        ([a.vararg] if a.vararg else [], Parameter.VAR_POSITIONAL),
+        (a.kwonlyargs, Parameter.KEYWORD_ONLY),
+        ([a.kwarg] if a.kwarg else [], Parameter.VAR_KEYWORD),
+    )
+    return [Parameter(p.arg, kind) for parts, kind in kinds for p in parts]
+
+
+def _without(
+    parameters: Sequence[Parameter], count: int, named: Collection[str]
+) -> list[Parameter]:
+    """The parameters that are left when some arguments are bound."""
+    fixed = sum(p.kind in POSITIONAL for p in parameters)
+    return [p for p in parameters[min(count, fixed) :] if p.name not in named]
+
+
+def name_of_box(function: Box) -> str:
+    """What a function that is read is called."""
+    match function:
+        case FunctionBox():
+            return function.name
+        case Static(value=value):
+            return printable(getattr(value, "__name__", "f"))
+        case BoundBox(function=Static(value=Request()), args=given):
+            return name_of_box(given[0])
+        case BoundBox(function=inner):
+            return name_of_box(inner)
+        case _:
+            return "f"

@@ -1,0 +1,190 @@
+"""What a function returns, and what is asked of it: one real number, a pair with aux, a sum."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Container
+
+import numpy as np
+
+from srcad import runtime
+from srcad.errors import NonScalarOutputError, UnsupportedTypeError, no_result, one_number
+from srcad.ir import primitives
+from srcad.ir.builder import Builder, atom_type
+from srcad.ir.core import Atom, Block, Call, Const, Function, Value, walk
+from srcad.startup.identifiers import is_name
+from srcad.startup.records import replace
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import is_one
+from srcad.types.structures import (
+    Fixed,
+    ListOf,
+    Opaque,
+    TupleOf,
+    Type,
+    Undefined,
+    leaves,
+)
+
+_ARTICLES: dict[type, str] = {list: "a list", dict: "a dict", tuple: "a tuple", str: "a str"}
+
+
+def scalar_output(function: Function, *, has_aux: bool = False) -> Function:
+    """Make sure that the result is one real number: now, or where types do not tell, at the call.
+
+    With `has_aux` this is about the first part of the pair that the function returns.
+
+    Raises
+    ------
+    NonScalarOutputError
+        The result is known to be something else.
+    """
+    builder = _at_end(function)
+    (result,) = function.block.results
+    y = _pair(function, builder)[0] if has_aux else result
+    type_ = atom_type(y)
+    if is_scalar(type_):
+        return function
+    if not _may_be_scalar(type_):
+        raise not_scalar(function, type_, y)
+    builder.call(runtime.real_scalar, y, Const(function.name), effect=True, type=Opaque(type(None)))
+    return _with(function, builder, result)
+
+
+def is_scalar(type_: Type) -> bool:
+    """Whether a result is certainly one real number."""
+    return isinstance(type_, Numeric) and type_.shape == () and type_.kind in "fiu"
+
+
+def _may_be_scalar(type_: Type) -> bool:
+    if isinstance(type_, Opaque | Undefined):
+        return getattr(type_, "cls", None) is None
+    return isinstance(type_, Numeric) and type_.kind in "?fiu" and type_.shape in ((), None)
+
+
+def describe_result(type_: Type, y: Atom) -> str:
+    """A result in the user's words."""
+    if isinstance(y, Const) and y.value is None:
+        return "None"
+    if isinstance(type_, Numeric):
+        if type_.kind in "bc" and type_.shape == ():
+            return {"b": "a bool", "c": "a complex number"}[type_.kind]
+        count = 0 if type_.shape is None else len(type_.shape)
+        return f"an array ({type_})" if count else f"a {type_}"
+    if isinstance(type_, TupleOf | ListOf):
+        cls = type_.cls if isinstance(type_, TupleOf) else list
+        return _ARTICLES.get(cls, f"a {cls.__name__}")
+    if isinstance(type_, Fixed):
+        return repr(type_.value) if type_.value is None else f"a {type(type_.value).__name__}"
+    known = type_.cls if isinstance(type_, Opaque) else None
+    return "an object" if known is None else _ARTICLES.get(known, f"a {known.__name__}")
+
+
+def not_scalar(function: Function, type_: Type, y: Atom) -> NonScalarOutputError:
+    """The refusal of a result that is not one real number."""
+    name, result = function.name, describe_result(type_, y)
+    if result == "None":
+        sentence, reason, remedy = no_result(name)
+        return NonScalarOutputError(sentence, where=function.where, why=reason, help=remedy)
+    called = name if is_name(name) else "f"
+    shape = (type_.shape or ()) if isinstance(type_, Numeric) else ()
+    one_entry = bool(shape) and all(is_one(extent) for extent in shape)
+    why, remedies = one_number(called, one_entry=one_entry)
+    summed = f"or differentiate their sum:  srcad.elementwise_grad({called})"
+    return NonScalarOutputError(
+        f"the gradient needs one real number, and {name!r} returns {result}",
+        where=function.where,
+        why=why,
+        help=remedies if one_entry else (*remedies, summed),
+    )
+
+
+def with_results(function: Function, results: tuple[Atom, ...]) -> Function:
+    """The function with other results."""
+    return replace(function, block=replace(function.block, results=results))
+
+
+def aux_of(function: Function) -> tuple[Function, Atom]:
+    """The second part of the pair that is a function's first result."""
+    builder = _at_end(function)
+    _, aux = _pair(function, builder)
+    return replace(function, block=replace(function.block, ops=tuple(builder.ops))), aux
+
+
+def _pair(function: Function, builder: Builder) -> tuple[Atom, Atom]:
+    """The parts of a result ``(y, aux)``."""
+    result = function.block.results[0]
+    type_ = atom_type(result)
+    if not isinstance(type_, TupleOf) or len(type_.items) != 2 or type_.keys is not None:
+        raise NonScalarOutputError(
+            f"has_aux=True needs {function.name!r} to return a pair (y, aux), and it returns "
+            f"{describe_result(type_, result)}",
+            where=function.where,
+            help="return the number and the rest:  return y, aux",
+        )
+    made = next((op for op in function.block.ops if result in op.results), None)
+    if isinstance(made, Call) and made.target is primitives.build_tuple:
+        y, aux = made.args
+        assert isinstance(y, Value | Const)
+        assert isinstance(aux, Value | Const)
+        return y, aux
+    y = builder.call(primitives.item, result, Const(0))
+    return y, builder.call(primitives.item, result, Const(1))
+
+
+def summed_output(function: Function) -> Function:
+    """The function whose result is the sum of all numbers in the result."""
+    (y,) = function.block.results
+    builder = _at_end(function)
+    total = _total(function, builder, y)
+    return _with(function, builder, total)
+
+
+def _total(function: Function, builder: Builder, y: Atom) -> Atom:
+    type_ = atom_type(y)
+    if isinstance(type_, TupleOf):
+        read = primitives.item if type_.keys is None or type_.cls is dict else primitives.field
+        keys = type_.keys if type_.keys is not None else tuple(range(len(type_.items)))
+        parts = [_total(function, builder, builder.call(read, y, Const(key))) for key in keys]
+        total: Atom = parts[0] if parts else Const(0.0)
+        for part in parts[1:]:
+            total = builder.call(operator.add, total, part)
+        return total
+    if isinstance(type_, Numeric) and type_.kind not in "bc":
+        return y if type_.shape == () else builder.call(np.sum, y)
+    raise not_scalar(function, type_, y)
+
+
+def refuse_complex(function: Function, active: Container[Value]) -> None:
+    """Complex numbers on the way of a derivative are refused for now.
+
+    Raises
+    ------
+    UnsupportedTypeError
+        Some active value is complex; the message shows where it is made.
+    """
+    for op in walk(function.block):
+        for value in op.results:
+            if value in active and isinstance(value.type, Numeric) and value.type.kind == "c":
+                raise UnsupportedTypeError(
+                    f"a complex number depends on the arguments of {function.name!r}",
+                    where=op.where or function.where,
+                    why="complex derivatives are planned, and not supported yet.",
+                    help="compute with the real and the imaginary part as two real numbers",
+                )
+    for param in function.params:
+        if param in active and any(leaf.kind == "c" for leaf in leaves(param.type)):
+            raise UnsupportedTypeError(
+                f"argument {param.hint!r} of {function.name!r} is complex",
+                where=function.where,
+                why="complex derivatives are planned, and not supported yet.",
+                help="pass the real and the imaginary part as two arguments",
+            )
+
+
+def _at_end(function: Function) -> Builder:
+    return Builder(ops=list(function.block.ops), where=function.where)
+
+
+def _with(function: Function, builder: Builder, y: Atom) -> Function:
+    return replace(function, block=Block((), tuple(builder.ops), (y,)))

@@ -1,0 +1,150 @@
+"""From a function in the IR to its derivatives in the IR, as they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from srcad import runtime
+from srcad.arguments.request import Request
+from srcad.arguments.wrt import Place
+from srcad.frontend.lower import lower_inline
+from srcad.ir import primitives
+from srcad.ir.builder import Builder
+from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Value, walk
+from srcad.modes.results import (
+    aux_of,
+    scalar_output,
+    summed_output,
+    with_results,
+)
+from srcad.transforms.vjp import vjp
+from srcad.types.numeric import Numeric
+
+ONE = Const(1.0)
+
+
+def derived(function: Function, request: Request, wrt: Sequence[int]) -> Function:
+    """The function of the result and of one gradient per parameter in `wrt`.
+
+    In the mode ``"pullback"`` its last parameter is the seed; otherwise the seed is 1.
+    """
+    if request.summed:
+        function = summed_output(function)
+    if request.mode == "pullback":
+        return vjp(function, wrt, lower_inline)
+    function = scalar_output(function, has_aux=request.has_aux)
+    return vjp(function, wrt, lower_inline, seed=ONE, has_aux=request.has_aux)
+
+
+def is_inert(gradient: Atom, block: Block) -> bool:
+    """Whether no derivative flows through an argument: every leaf of its gradient is None."""
+    if isinstance(gradient, Const):
+        return gradient.value is None
+    made = next((op for op in block.ops if gradient in op.results), None)
+    if not isinstance(made, Call) or made.target not in _BUILDERS:
+        return False
+    parts = made.args[_BUILDERS[made.target] :]
+    return all(not hasattr(p, "items") and is_inert(p, block) for p in parts)
+
+
+def with_layouts(made: Function, places: Sequence[Place], odd: Collection[Place]) -> Function:
+    """Bring gradients into the memory order that is promised, where arguments have another."""
+    if not odd:
+        return made
+    y, *gradients = made.block.results
+    builder = Builder(ops=list(made.block.ops), where=made.where, half="reverse")
+    for k, place in enumerate(places):
+        gradient = gradients[k]
+        if place in odd and isinstance(gradient, Value):
+            x: Atom = made.params[place.parameter]
+            if place.item is not None:
+                x = builder.call(primitives.item, x, Const(place.item))
+            gradients[k] = builder.call(runtime.laid_out, gradient, x,
+                                        type=gradient.type, hint=gradient.hint)  # fmt: skip
+    block = Block((), tuple(builder.ops), (y, *gradients))
+    return Function(made.name, made.params, block, made.where)
+
+
+def with_zeros_for_stopped(made: Function, lowered: Function, wrt: Sequence[int]) -> Function:
+    """A stopped integer has the gradient zero: arithmetic leads from it, and is cut on purpose."""
+    y, *gradients = made.block.results
+    stopped = {
+        v
+        for op in walk(lowered.block)
+        if isinstance(op, Call) and op.target is primitives.stop
+        for v in op.operands
+    }
+    for k, position in enumerate(wrt):
+        type_ = lowered.params[position].type
+        number = isinstance(type_, Numeric) and type_.is_scalar and type_.kind in "iu"
+        if number and is_inert(gradients[k], made.block) and lowered.params[position] in stopped:
+            gradients[k] = Const(0.0)
+    return with_results(made, (y, *gradients))
+
+
+_BUILDERS: dict[Any, int] = {
+    primitives.build_tuple: 0,
+    primitives.build_dict: 1,
+    primitives.build_record: 2,
+    primitives.build_list: 0,
+}
+
+
+def with_requested_results(function: Function, request: Request, order: Sequence[int]) -> Function:
+    """The derived function with what was asked for as its results: its gradients in this order.
+
+    ``grad``: the gradients; ``value_and_grad``: the value and them; with aux the pair
+    ``(gradients, aux)`` or ``((value, aux), gradients)``.  The gradients are one value, or a tuple.
+    """
+    aux: Atom | None = None
+    if request.has_aux and request.mode == "grad":
+        function, aux = aux_of(function)
+    y, *found = function.block.results
+    builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
+    gradients = [found[k] for k in order]
+    answer = gradients[0] if request.single else builder.call(primitives.build_tuple, *gradients)
+    results: tuple[Atom, ...] = (answer,)
+    if request.mode == "value_and_grad":
+        results = (y, answer)
+    elif aux is not None:
+        results = (answer, aux)
+    block = Block((), tuple(builder.ops), results)
+    return Function(function.name, function.params, block, function.where)
+
+
+def with_parts(function: Function, places: Sequence[Place], wrt: Sequence[int]) -> Function:
+    """The derived function with one gradient for each of these places."""
+    y, *found = function.block.results
+    by_parameter = dict(zip(wrt, found, strict=True))
+    builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
+    parts = [_at(builder, by_parameter[p.parameter], p.item) for p in places]
+    block = Block((), tuple(builder.ops), (y, *parts))
+    return Function(function.name, function.params, block, function.where)
+
+
+def _at(builder: Builder, gradient: Atom, item: int | str | None) -> Atom:
+    """One gradient, or the one of an argument inside ``*args`` or ``**kw``."""
+    part = part_of(builder.ops, gradient, item)
+    if part is None:
+        return Const(None)
+    if part is gradient and item is not None:
+        return builder.call(primitives.item, gradient, Const(item))
+    return part
+
+
+def part_of(ops: Sequence[Op], gradient: Atom, item: int | str | None) -> Atom | None:
+    """The part of a gradient that is for one item; the whole where parts are not known."""
+    if item is None or gradient == Const(None):
+        return gradient if item is None else None
+    made = next((op for op in ops if gradient in op.results), None)
+    if not isinstance(made, Call):
+        return gradient
+    if made.target is primitives.build_tuple:
+        part = made.args[item]  # type: ignore[index]
+    elif made.target is primitives.build_dict:
+        part = made.args[1 + made.args[0].value.index(item)]  # type: ignore[union-attr]
+    else:
+        return gradient
+    assert not hasattr(part, "kind")
+    return part

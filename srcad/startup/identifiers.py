@@ -1,0 +1,156 @@
+"""What comes from the user's objects, on its way into text.
+
+Attribute names, keys, fields, names of functions, classes, modules and files can be any text, also
+one that would end an expression and begin another, and of a class of the user's own whose methods
+would run when it is formatted.  Whatever is written into text that is compiled has passed here: it
+comes out as an identifier or as the literal of an exact string.
+
+>>> member("box", "scale"), member("box", "class"), member("box", "a) or (b")
+('box.scale', "getattr(box, 'class')", "getattr(box, 'a) or (b')")
+"""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import keyword
+import re
+from typing import Any, TypeGuard
+
+from srcad.startup.lazy import Later
+
+unicodedata = Later("unicodedata")
+_NOT_WORD = re.compile(r"\W+")
+_SOFT = frozenset({"_", "match", "case", "type"})
+_LONGEST = 200
+_MADE_BY_STATEMENT = 1 << 9  # CPython: the class lies on the heap
+_PLAIN = (int, float, complex, bool, bytes, type(None), type(...))
+
+
+def is_name(text: object) -> TypeGuard[str]:
+    """Whether a text can be written as a name and then is read as that very name.
+
+    Exactly a `str`, an identifier in NFKC (Python takes ``ﬁ`` for ``fi``), no keyword.
+
+    >>> [is_name(text) for text in ("scale", "class", "a b", "ﬁ", "__debug__")]
+    [True, False, False, False, False]
+    """
+    if type(text) is not str or not text.isidentifier() or keyword.iskeyword(text):
+        return False
+    return text != "__debug__" and _normal(text) == text
+
+
+def plain(text: str) -> str:
+    """The characters of a text, of whatever class it is, as exactly a `str`."""
+    return text if type(text) is str else str.__str__(text)
+
+
+def quoted(text: str) -> str:
+    """The literal of a text."""
+    return repr(plain(text))
+
+
+def member(holder: str, name: str, reader: str = "getattr") -> str:
+    """The expression of an attribute; `reader` is what ``getattr`` is called in the text."""
+    return f"{holder}.{name}" if is_name(name) else f"{reader}({holder}, {quoted(name)})"
+
+
+def dotted(path: str) -> str:
+    """A name with its owners, to be pasted; where it cannot be written, what to put there.
+
+    >>> dotted("model.loss"), dotted("outer.<locals>.loss")
+    ('model.loss', '...')
+    """
+    path = plain(path)
+    return path if all(is_name(part) for part in path.split(".")) else "..."
+
+
+def identifier(wanted: object) -> str:
+    """A legal identifier that looks like `wanted`.
+
+    Exactly `str`, in NFKC, no keyword, no dunder.
+
+    >>> identifier("x y"), identifier("lambda"), identifier("__import__"), identifier("3d")
+    ('x_y', 'lambda_', 'import_', 'x_3d')
+    """
+    text = wanted if type(wanted) is str else plain(type(wanted).__name__)
+    if text.startswith("%"):  # a name of ours, which nobody else has
+        text = text[1:].partition(" ")[0]
+    text = _NOT_WORD.sub("_", _normal(text)).strip("_") or "value"
+    if not text.isidentifier():
+        text = f"x_{text}"
+    if not text.isidentifier() or not text.isprintable():
+        text = "value"
+    return f"{text}_" if keyword.iskeyword(text) or text in _SOFT else text
+
+
+def printable(text: str) -> str:
+    r"""A text on one line, without characters that no file name and no terminal can take.
+
+    >>> printable("a\nb\0c")
+    'a b c'
+    """
+    text = plain(text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+
+
+def module_of(value: Any) -> str:
+    """The module that a function or class says it belongs to, or ''.
+
+    What is defined in a space without a name belongs to none: Python says it is a builtin.
+
+    >>> space = {}
+    >>> exec("class Net: pass", space)
+    >>> module_of(space["Net"]), module_of(dict)
+    ('', 'builtins')
+    """
+    found = getattr(value, "__module__", None)
+    if not isinstance(found, str):
+        return ""
+    return "" if found == "builtins" and _is_nameless(value) else plain(found)
+
+
+def _is_nameless(value: Any) -> bool:
+    """Whether a class, or that of an object, was defined in a space without a name."""
+    kind = value if isinstance(value, type) else type(value)
+    made = bool(kind.__flags__ & _MADE_BY_STATEMENT)
+    return made and vars(builtins).get(kind.__name__) is not kind
+
+
+def shown(value: Any) -> str:
+    """A value in a message: a number or text by its literal, a structure by its items.
+
+    Of the user's own classes nothing runs.
+
+    >>> shown(("a", 1.5)), shown(object())
+    ("('a', 1.5)", '<object>')
+    """
+    kind = type(value)
+    if isinstance(value, enum.Enum):
+        return f"{printable(kind.__name__)}.{printable(value._name_)}"
+    if isinstance(value, str):
+        return quoted(value)
+    if kind is int and abs(value) >= 10**_LONGEST:
+        return "<int>"
+    if kind in _PLAIN:
+        return repr(value)
+    if kind is tuple:
+        items = [shown(item) for item in value]
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    return f"<{printable(kind.__name__)}>"
+
+
+def word(key: Any) -> str:
+    """A key as it is shown: a text by its characters."""
+    return printable(key) if isinstance(key, str) else shown(key)
+
+
+def label(value: Any) -> str:
+    """What a function or class is called in a message."""
+    name = getattr(value, "__name__", None)
+    return printable(name if isinstance(name, str) and name else type(value).__name__)
+
+
+def _normal(text: str) -> str:
+    """The text in the form in which Python compares names."""
+    return text if text.isascii() else str(unicodedata.normalize("NFKC", text))

@@ -1,0 +1,272 @@
+"""Lengths and integers that are known before the call as expressions of symbols.
+
+An *extent* is the length of one axis: a linear expression of *symbols* plus a constant.
+A symbol stands for a length (or an integer argument) that is read at the call.  Questions
+about extents (`same`, `is_one`, `at_least`) are answered from the example that caused the
+compilation; every answer that the example decided is recorded as an *assumption*, which the
+cache checks before it runs the compiled code again.  A symbol without an example (the length
+of ``x[mask]``) decides nothing: the answer is then `None`, and code must not depend on it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import lru_cache
+from typing import Literal
+
+from srcad.startup.records import (
+    dataclass,
+    field,
+)
+
+Relation = Literal["==", "!=", ">="]
+_SERIALS = itertools.count()
+
+
+class Symbol:
+    """A length or an integer that is read at the call; compared by identity.
+
+    `example` is its value in the call that caused the compilation, or a tuple of values when
+    the symbol stands for one length of every item of a list.  `source` says where the cache
+    finds it again.  `link` is set once an assumption has decided the symbol.
+    """
+
+    __slots__ = ("example", "facts", "link", "name", "serial", "source")
+
+    def __init__(
+        self,
+        name: str,
+        example: int | tuple[int, ...] | None = None,
+        source: object = None,
+        facts: Facts | None = None,
+    ) -> None:
+        self.name = name
+        self.example = example
+        self.source = source
+        self.facts = facts
+        self.link: Extent | None = None
+        self.serial = next(_SERIALS)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A linear expression ``sum(coefficient * symbol) + constant``.
+
+    Its terms are in the order in which the symbols were made: equal expressions are equal.
+    """
+
+    terms: tuple[tuple[Symbol, int], ...] = ()
+    constant: int = 0
+
+    def __add__(self, other: Extent) -> Extent:
+        return _combined(self, other, 1)
+
+    def __sub__(self, other: Extent) -> Extent:
+        return _combined(self, other, -1)
+
+    def scaled(self, factor: int) -> Extent:
+        """The expression times an integer."""
+        if factor == 0:
+            return Extent()
+        terms = tuple((symbol, k * factor) for symbol, k in self.terms)
+        return Extent(terms, self.constant * factor)
+
+    def __str__(self) -> str:
+        parts = [s.name if k == 1 else f"{k}*{s.name}" for s, k in self.terms]
+        if self.constant or not parts:
+            parts.append(str(self.constant))
+        return "+".join(parts).replace("+-", "-")
+
+
+def _combined(a: Extent, b: Extent, sign: int) -> Extent:
+    terms: dict[Symbol, int] = dict(a.terms)
+    for symbol, k in b.terms:
+        terms[symbol] = terms.get(symbol, 0) + sign * k
+    kept = tuple((s, terms[s]) for s in sorted(terms, key=_serial) if terms[s])
+    return Extent(kept, a.constant + sign * b.constant)
+
+
+def _serial(symbol: Symbol) -> int:
+    return symbol.serial
+
+
+@lru_cache(1024)
+def constant_extent(value: int) -> Extent:
+    """The extent that is always `value`."""
+    return Extent((), int(value))
+
+
+def symbol_extent(symbol: Symbol) -> Extent:
+    """The extent that is one symbol."""
+    return Extent(((symbol, 1),), 0)
+
+
+def fresh_extent(name: str = "n") -> Extent:
+    """A length of which nothing is known but that it is the same wherever it is named."""
+    return symbol_extent(Symbol(name))
+
+
+def resolved(extent: Extent) -> Extent:
+    """The extent with every decided symbol replaced."""
+    for symbol, _ in extent.terms:
+        if symbol.link is not None:
+            break
+    else:
+        return extent
+    result = Extent((), extent.constant)
+    for symbol, k in extent.terms:
+        if symbol.link is None:
+            result = result + Extent(((symbol, k),), 0)
+        else:
+            result = result + resolved(symbol.link).scaled(k)
+    return result
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What the compiled code takes for granted: ``left relation right``."""
+
+    left: Extent
+    relation: Relation
+    right: Extent
+
+
+@dataclass(eq=False)
+class Facts:
+    """The assumptions of one compilation, in the order in which they were made.
+
+    With `items_known`, lists from outside are described item by item, as tuples are; `has_lists`
+    says that there is a list which that would tell more about.
+    """
+
+    assumptions: list[Assumption] = field(default_factory=list)
+    items_known: bool = False
+    has_lists: bool = False
+
+    def assume(self, left: Extent, relation: Relation, right: Extent) -> None:
+        """Record an assumption once."""
+        entry = Assumption(left, relation, right)
+        if entry not in self.assumptions:
+            self.assumptions.append(entry)
+
+
+def _examples(extent: Extent) -> tuple[int, ...] | None:
+    """The extent's value in the example (one per list item), or None if it has none."""
+    width = 1
+    for symbol, _ in extent.terms:
+        if symbol.example is None:
+            return None
+        if isinstance(symbol.example, tuple):
+            width = max(width, len(symbol.example))
+    totals = [extent.constant] * width
+    for symbol, k in extent.terms:
+        values = symbol.example
+        column = values if isinstance(values, tuple) else (values,) * width
+        if len(column) != width:
+            return None
+        totals = [t + k * int(v or 0) for t, v in zip(totals, column, strict=True)]
+    return tuple(totals)
+
+
+def _facts_of(extent: Extent) -> Facts | None:
+    for symbol, _ in extent.terms:
+        if symbol.facts is not None:
+            return symbol.facts
+    return None
+
+
+def same(a: Extent, b: Extent) -> bool | None:
+    """Whether two extents are equal: True, False (known to differ) or None (unknown).
+
+    Two lengths that are equal in the example are assumed equal from then on.
+    """
+    difference = resolved(a - b)
+    if not difference.terms:
+        return difference.constant == 0
+    values, facts = _examples(difference), _facts_of(difference)
+    if values is None or facts is None or any(values):
+        return None
+    facts.assume(resolved(a), "==", resolved(b))
+    _link(difference)
+    return True
+
+
+def differ(a: Extent, b: Extent) -> bool:
+    """Whether two extents are not equal in the example, or never are."""
+    difference = resolved(a - b)
+    values = _examples(difference)
+    return values is not None and any(values)
+
+
+def settled(a: Extent, b: Extent) -> bool | None:
+    """Whether two extents are equal, where the example also decides that they differ."""
+    found = same(a, b)
+    if found is not None:
+        return found
+    values, facts = _examples(resolved(a - b)), _facts_of(resolved(a - b))
+    if values is None or facts is None or not all(values):
+        return None
+    facts.assume(resolved(a), "!=", resolved(b))
+    return False
+
+
+def _link(difference: Extent) -> None:
+    """Make use of ``difference == 0`` where one symbol can be solved for exactly."""
+    for symbol, k in reversed(difference.terms):
+        if abs(k) == 1:
+            rest = difference - Extent(((symbol, k),), 0)
+            symbol.link = rest.scaled(-k)
+            return
+
+
+def is_one(extent: Extent) -> bool | None:
+    """Whether a length is 1 (assumed from the example where it is not a constant)."""
+    extent = resolved(extent)
+    one = constant_extent(1)
+    if not extent.terms:
+        return extent.constant == 1
+    values, facts = _examples(extent), _facts_of(extent)
+    if values is None or facts is None:
+        return None
+    if all(v == 1 for v in values):
+        return same(extent, one)
+    if any(v == 1 for v in values):
+        return None
+    facts.assume(extent, "!=", one)
+    return False
+
+
+def at_least(extent: Extent, bound: int) -> bool | None:
+    """Whether a length is `bound` or more (assumed from the example)."""
+    extent = resolved(extent)
+    if not extent.terms:
+        return extent.constant >= bound
+    if extent.constant >= bound and all(k > 0 and _is_length(s) for s, k in extent.terms):
+        return True
+    values, facts = _examples(extent), _facts_of(extent)
+    if values is None or facts is None or any(v < bound for v in values):
+        return None
+    facts.assume(Extent(extent.terms), ">=", constant_extent(bound - extent.constant))
+    return True
+
+
+def _is_length(symbol: Symbol) -> bool:
+    """Whether a symbol stands for a length, which is never negative."""
+    source = symbol.source
+    return source is None or (isinstance(source, tuple) and source[-1][0] == "shape")
+
+
+def static_value(extent: Extent | None) -> int | None:
+    """The one integer that the extent is; the example decides (and is recorded) if need be."""
+    if extent is None:
+        return None
+    extent = resolved(extent)
+    if not extent.terms:
+        return extent.constant
+    values = _examples(extent)
+    if values is None or len(set(values)) != 1:
+        return None
+    return values[0] if same(extent, constant_extent(values[0])) else None

@@ -1,0 +1,180 @@
+"""What is known of a value before the call: numbers, and what holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from srcad.startup.identifiers import (
+    label,
+    word,
+)
+from srcad.startup.records import dataclass
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import (
+    Extent,
+    Symbol,
+    resolved,
+)
+from srcad.types.sources import Path
+
+
+@dataclass(frozen=True)
+class TupleOf:
+    """A structure of known parts: a tuple, or, with `keys`, a dict, named tuple or dataclass.
+
+    `keys` are the dict's keys in order, or the names of the fields; None for a plain tuple.
+    """
+
+    items: tuple[Type, ...]
+    keys: tuple[Any, ...] | None = None
+    cls: type = tuple
+
+    def __str__(self) -> str:
+        if self.keys is None:
+            return f"({', '.join(map(str, self.items))})"
+        pairs = zip(self.keys, self.items, strict=True)
+        return f"{label(self.cls)}({', '.join(f'{word(k)}: {t}' for k, t in pairs)})"
+
+    def of(self, items: tuple[Type, ...]) -> TupleOf:
+        """The same structure around other parts."""
+        return TupleOf(items, self.keys, self.cls)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A part that is known before the call (None, a flag, a string, a callable): see `guards`.
+
+    `path` is where one like it is found at the call.
+    """
+
+    value: Any
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        if isinstance(self.value, np.dtype):
+            return f"={self.value}"
+        return f"={label(self.value) if callable(self.value) else word(self.value)}"
+
+    def __hash__(self) -> int:
+        return hash(type(self.value))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Fixed):
+            return NotImplemented
+        if self.value is other.value:
+            return True
+        simple = isinstance(self.value, bool | str | bytes)
+        return simple and type(self.value) is type(other.value) and self.value == other.value
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """A list whose items all have one type; its length is not part of the type."""
+
+    item: Type
+
+    def __str__(self) -> str:
+        return f"list[{self.item}]"
+
+
+@dataclass(frozen=True)
+class PlacesOf(ListOf):
+    """A dict from keys, all of one type, to places in a list."""
+
+    key: Type
+
+    def __str__(self) -> str:
+        return f"dict[{self.key}, int]"
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """An object of which only the class, at best, is known."""
+
+    cls: type | None = None
+
+    def __str__(self) -> str:
+        return label(self.cls) if self.cls else "object"
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """No value at all: a name that no path has bound."""
+
+    def __str__(self) -> str:
+        return "undefined"
+
+
+Type = Numeric | TupleOf | ListOf | Opaque | Fixed | Undefined
+
+
+OPAQUE = Opaque()
+
+
+UNDEFINED = Undefined()
+
+
+def field_type(type_: Type, value: object) -> Type:
+    """The type of an object's field that holds a constant: which one, if it is code or nothing."""
+    return Fixed(value) if value is None or callable(value) else type_
+
+
+def leaves(type_: Type) -> Iterator[Numeric]:
+    """The numbers inside a type."""
+    if isinstance(type_, Numeric):
+        yield type_
+    elif isinstance(type_, TupleOf):
+        for item in type_.items:
+            yield from leaves(item)
+    elif isinstance(type_, ListOf):
+        yield from leaves(type_.item)
+
+
+def freshened(type_: Type, *, keep_examples: bool = False) -> Type:
+    """The type with its local lengths renamed: those of one item of a list are not another's.
+
+    With `keep_examples`, lengths that are known for every item of an argument keep their example
+    (for items of one list that are taken in step with it).
+    """
+    names: dict[Symbol, Symbol] = {}
+
+    def extent(old: Extent) -> Extent:
+        old = resolved(old)
+        result = Extent((), old.constant)
+        for symbol, k in old.terms:
+            result = result + Extent(((_renamed(symbol, names, keep_examples), k),), 0)
+        return result
+
+    def visit(t: Type) -> Type:
+        match t:
+            case Numeric():
+                shape = None if t.shape is None else tuple(extent(e) for e in t.shape)
+                value = None if t.value is None or t.value.terms else t.value
+                return Numeric(t.dtype, shape, t.form, value)
+            case TupleOf():
+                return t.of(tuple(visit(item) for item in t.items))
+            case PlacesOf(item, key):
+                return PlacesOf(item, visit(key))
+            case ListOf(item):
+                return ListOf(visit(item))
+            case _:
+                return t
+
+    return visit(type_)
+
+
+def _renamed(symbol: Symbol, names: dict[Symbol, Symbol], keep_examples: bool) -> Symbol:
+    per_item = isinstance(symbol.example, tuple)
+    if symbol.example is not None and not per_item:
+        return symbol
+    if symbol not in names:
+        names[symbol] = symbol if per_item and keep_examples else Symbol(symbol.name)
+    return names[symbol]
+
+
+def is_text(type_: Type) -> bool:
+    """Whether a value certainly is a text or a row of bytes."""
+    return isinstance(type_, Opaque) and type_.cls in (str, bytes, bytearray)
