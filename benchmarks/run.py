@@ -27,7 +27,8 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402 - after the number of threads is set
 
 import srcad  # noqa: E402
-from benchmarks.problems import PROBLEMS, Problem, lse_loop  # noqa: E402
+from benchmarks.problems import PROBLEMS, Problem  # noqa: E402
+from benchmarks.problems.loops import lse_loop  # noqa: E402
 
 Run = Callable[[], Any]
 
