@@ -12,7 +12,8 @@ from srcad.frontend.source import inert_entries
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Display, Routine
 from srcad.ir.standins import argument_type
-from srcad.rules.registry import Rule, lookup
+from srcad.rules.registry import lookup
+from srcad.rules.row import Rule
 from srcad.types.numeric import Numeric
 from srcad.types.structures import (
     ListOf,

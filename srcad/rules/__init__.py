@@ -11,24 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from srcad.errors import RuleError
+from srcad.rules.declare import adjoint, derivative, linear, nondifferentiable, tangent
 from srcad.rules.formulas import applied, spelling
-from srcad.rules.registry import (
-    NO_PARTIAL,
-    NoPartial,
-    Rule,
-    adjoint,
-    derivative,
-    is_static,
-    linear,
-    lookup,
-    nondifferentiable,
-    qualified_name,
-    rows,
-    static,
-    tangent,
-    topics,
-    version,
-)
+from srcad.rules.registry import is_static, lookup, qualified_name, rows, static, topics, version
+from srcad.rules.row import NO_PARTIAL, NoPartial, Rule
 
 __all__ = [
     "NO_PARTIAL",

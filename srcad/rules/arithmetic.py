@@ -5,7 +5,9 @@ import operator
 
 import numpy as np
 
-from srcad.rules.registry import NO_PARTIAL, adjoint, derivative, is_known, static
+from srcad.rules.declare import adjoint, derivative
+from srcad.rules.registry import is_known, static
+from srcad.rules.row import NO_PARTIAL
 from srcad.runtime import sign, unbroadcast
 
 

@@ -6,7 +6,8 @@ A cotangent keeps the result's dtype; the gradient is cast to the argument's dty
 import numpy as np
 
 from srcad.ir.primitives import identity
-from srcad.rules.registry import NoPartial, derivative, linear, nondifferentiable
+from srcad.rules.declare import derivative, linear, nondifferentiable
+from srcad.rules.row import NoPartial
 from srcad.runtime import fitting, like, rounded, taken_in
 
 TOO_DEEP = NoPartial("lists are nested more than three deep; stack them with np.stack")

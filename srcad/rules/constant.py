@@ -9,7 +9,7 @@ import operator
 import numpy as np
 
 from srcad.ir import primitives
-from srcad.rules.registry import linear, nondifferentiable
+from srcad.rules.declare import linear, nondifferentiable
 from srcad.runtime import ascending, sign, unbroadcast, zeros_like
 
 # ------------------------------------------------------------------------ comparisons and logic

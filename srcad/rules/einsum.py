@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from srcad.rules.registry import NoPartial, adjoint, static
+from srcad.rules.declare import adjoint
+from srcad.rules.registry import static
+from srcad.rules.row import NoPartial
 from srcad.runtime import unbroadcast
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from srcad.rules.registry import derivative
+from srcad.rules.declare import derivative
 
 
 # ------------------------------------------------------------------------ powers

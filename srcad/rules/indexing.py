@@ -10,7 +10,8 @@ import operator
 import numpy as np
 
 from srcad.ir.primitives import add_at, add_at_repeated, updated
-from srcad.rules.registry import linear, nondifferentiable, static
+from srcad.rules.declare import linear, nondifferentiable
+from srcad.rules.registry import static
 from srcad.runtime import stays, unbroadcast
 
 

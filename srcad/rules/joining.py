@@ -6,7 +6,7 @@ one array of them if they are the rows of one array.
 
 import numpy as np
 
-from srcad.rules.registry import adjoint, linear
+from srcad.rules.declare import adjoint, linear
 from srcad.rules.shape import part
 
 

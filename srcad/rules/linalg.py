@@ -6,7 +6,8 @@ Matrices stand on the last two axes.  Source, unless a rule says otherwise: Gile
 
 import numpy as np
 
-from srcad.rules.registry import NoPartial, adjoint
+from srcad.rules.declare import adjoint
+from srcad.rules.row import NoPartial
 from srcad.rules.running import others
 from srcad.runtime import unbroadcast
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import textwrap
 from collections import defaultdict
+from pathlib import Path
 
-from srcad.rules.registry import rows
+from srcad.rules.registry import ROOM, index_name, rows
 from srcad.rules.stubs import written
 
 _HEAD = """# Functions that have a rule
@@ -14,6 +18,13 @@ A function of your own needs no rule: its source is read. For what is missing,
 [a rule of your own](quickstart.md) takes a few lines; more of NumPy, FFTs, complex numbers and
 SciPy are planned.
 """
+_INDEX = '''"""Which file has the rows of functions of a name.
+
+Written by ``pytest tests/rules --update-golden``.  A function without a row costs no file, and the
+rows of a library are read when one of its functions is met.
+"""
+
+NAMES = {'''
 _WIDTH = 118
 
 
@@ -54,3 +65,35 @@ def _filled(names: list[str]) -> str:
             line = ""
         line += word + " "
     return "\n".join([*lines, line.rstrip()]) + "\n"
+
+
+def index() -> str:
+    """The text of `srcad.rules.index`, made of the files themselves.
+
+    Returns
+    -------
+    str
+        For every file of rows, the names of the functions that it has rows for.
+    """
+    room = Path(__file__).parent
+    names: dict[str, set[str]] = defaultdict(set)
+    for found in pkgutil.walk_packages([str(room)], f"{ROOM}."):
+        importlib.import_module(found.name)
+    for row in rows():
+        if row.shipped:
+            file = ".".join(Path(row.file).relative_to(room).with_suffix("").parts)
+            names[file].add(index_name(row.target))
+    lines = [_INDEX]
+    for file in sorted(names):
+        lines.append(_entry(file, " ".join(sorted(names[file]))))
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _entry(file: str, words: str) -> str:
+    """One entry of the index, in as many lines as it takes."""
+    line = f'    "{file}": "{words}",'
+    if len(line) <= 100:
+        return line
+    *texts, last = [words] if len(words) <= 90 else textwrap.wrap(words, 88)
+    texts = [f'        "{text} "' for text in texts] + [f'        "{last}"']
+    return "\n".join([f'    "{file}": (', *texts, "    ),"])

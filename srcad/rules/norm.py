@@ -5,9 +5,9 @@ A norm that is 0 has the derivative 0; entries that tie for a maximum share it e
 
 import numpy as np
 
+from srcad.rules.declare import adjoint
 from srcad.rules.linalg import scaled
 from srcad.rules.reduction import kept, shared
-from srcad.rules.registry import adjoint
 
 
 @adjoint(np.linalg.norm)

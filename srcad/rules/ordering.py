@@ -3,7 +3,8 @@
 import numpy as np
 
 from srcad.ir.primitives import add_at_repeated
-from srcad.rules.registry import NoPartial, adjoint, linear
+from srcad.rules.declare import adjoint, linear
+from srcad.rules.row import NoPartial
 from srcad.rules.shape import flattened, unflattened
 from srcad.runtime import unbroadcast
 

@@ -8,7 +8,8 @@ import operator
 
 import numpy as np
 
-from srcad.rules.registry import adjoint, is_known, static
+from srcad.rules.declare import adjoint
+from srcad.rules.registry import is_known, static
 from srcad.rules.shape import ones, span
 from srcad.runtime import unbroadcast
 

@@ -4,7 +4,7 @@ import builtins
 
 import numpy as np
 
-from srcad.rules.registry import adjoint, linear
+from srcad.rules.declare import adjoint, linear
 
 
 def kept(y_bar, a, axis, keepdims):

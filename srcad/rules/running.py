@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from srcad.rules.declare import adjoint, linear
 from srcad.rules.reduction import kept, selected
-from srcad.rules.registry import adjoint, linear
 from srcad.rules.shape import flattened, ones, part, unflattened
 from srcad.runtime import unbroadcast
 

@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 
-from srcad.rules.registry import NO_PARTIAL, NoPartial, adjoint, derivative, linear
+from srcad.rules.declare import adjoint, derivative, linear
+from srcad.rules.row import NO_PARTIAL, NoPartial
 from srcad.runtime import sign
 
 DIGAMMA = NoPartial("its derivative, digamma, needs scipy.special")

@@ -23,8 +23,8 @@ from srcad.ir import primitives
 from srcad.ir.builder import atom_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Routine, Value
 from srcad.ir.standins import argument_type
-from srcad.rules.registry import Rule, qualified_name
-from srcad.rules.row import AlwaysRaisesError
+from srcad.rules.registry import qualified_name
+from srcad.rules.row import AlwaysRaisesError, Rule
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.entries import Check, entries_of, part_of_rest
 from srcad.transforms.masks import cut, guarded_operands, record_mask

@@ -16,8 +16,8 @@ from srcad.ir.builder import atom_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.standins import argument_type
 from srcad.ir.text import target_name
-from srcad.rules.registry import Rule, qualified_name
-from srcad.rules.row import NoPartial
+from srcad.rules.registry import qualified_name
+from srcad.rules.row import NoPartial, Rule
 from srcad.startup.identifiers import label
 from srcad.startup.records import dataclass
 from srcad.transforms.cotangents import Scope

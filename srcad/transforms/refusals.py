@@ -26,7 +26,8 @@ from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, If, Op, Value
 from srcad.ir.primitives import as_dict
 from srcad.ir.standins import argument_type
 from srcad.ir.text import target_name
-from srcad.rules.registry import NoPartial, Rule, qualified_name
+from srcad.rules.registry import qualified_name
+from srcad.rules.row import NoPartial, Rule
 from srcad.rules.stubs import stub
 from srcad.startup.identifiers import dotted
 from srcad.startup.records import replace

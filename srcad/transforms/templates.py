@@ -11,7 +11,7 @@ from typing import Any
 
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value
-from srcad.rules.registry import Rule
+from srcad.rules.row import Rule
 from srcad.startup.records import dataclass
 from srcad.transforms.sweep import Inline
 from srcad.types.numeric import Numeric

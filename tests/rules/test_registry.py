@@ -241,7 +241,7 @@ def test_a_function_has_one_row_of_ours():
     row = rules.rule_for(np.add)
 
     with pytest.raises(RuleError, match="has a rule already"):
-        registry._store(row, False)
+        registry.add(row, False)
 
 
 def test_a_row_of_the_users_stays_when_its_topic_is_read_later(tmp_path):

@@ -1,0 +1,255 @@
+"""How rows are put into the table: the kinds of rule, and what each returns.
+
+There are four kinds of rule, and no more:
+
+``derivative``
+    ``f(x1, .., xn, *, y)`` returns the partial derivative with respect to each argument of an
+    elementwise function, and says nothing of cotangents or broadcasting.  A partial is a Python
+    number, has the operand's dtype, or is a mask of bools; `None` is a partial that is zero.
+``linear``
+    ``f(y_bar, *params)`` returns the cotangents of the arguments in which the target is linear.
+``adjoint``
+    ``f(y_bar, y, *params)`` returns the cotangents; ``y`` is the result.  For several results both
+    are tuples, and cotangents that nothing contributes to are `None`.
+``nondifferentiable``
+    no derivative passes through the target, whatever its arguments.
+
+A rule takes its target's parameters under the target's names and in its order, so that a call
+binds to the rule as it does to the target.  Parameters that the rule does not list are not
+supported.  It returns one entry per *active* parameter: by default those without a default value
+(``*args`` included, whose entry is a sequence), otherwise those named by ``active=``, in order.
+With one active parameter the entry itself is returned, with several a tuple.  A sequence of
+arrays has a list or tuple of cotangents as its entry.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from srcad.errors import RuleError
+from srcad.rules.formulas import Place, check_arity
+from srcad.rules.registry import ROOM, add, lookup, qualified_name
+from srcad.rules.row import Kind, Rule
+from srcad.startup.records import replace
+
+RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Any])
+
+_LEADING: dict[Kind, int] = {"derivative": 0, "linear": 1, "adjoint": 2, "nondifferentiable": 0}
+_NUMBERS = (int, float, complex, np.generic)
+
+
+def derivative(
+    *targets: Any,
+    safe: float | None = None,
+    active: tuple[str, ...] | None = None,
+    override: bool = False,
+) -> Callable[[RuleFunction], RuleFunction]:
+    """Register the partial derivatives of elementwise functions.
+
+    Parameters
+    ----------
+    *targets : callable
+        The functions that the rule is for.
+    safe : float, optional
+        A number that keeps all partials finite when it is put for every operand and for the
+        result.  It is used where a mask has cut the cotangent.
+    active : tuple of str, optional
+        The parameters that the rule returns a partial for; by default those without a default.
+    override : bool
+        Whether the rule may replace one that came with srcad.
+
+    Raises
+    ------
+    RuleError
+        If the rule does not return one partial per active parameter.
+
+    Examples
+    --------
+    >>> from srcad import rules
+    >>> def softsign(x):
+    ...     return x / (1 + abs(x))
+    >>> @rules.derivative(softsign)
+    ... def _(x):
+    ...     return 1 / (1 + abs(x)) ** 2
+    >>> rules.rule_for(softsign).kind
+    'derivative'
+    """
+    return _decorator("derivative", targets, safe, active, override)
+
+
+def linear(
+    *targets: Any, active: tuple[str, ...] | None = None, override: bool = False
+) -> Callable[[RuleFunction], RuleFunction]:
+    """Register the transpose of functions that are linear: ``f(y_bar, *params)``.
+
+    Parameters are those of `derivative`.  Forward mode is the function itself.
+    """
+    return _decorator("linear", targets, None, active, override)
+
+
+def adjoint(
+    *targets: Any, active: tuple[str, ...] | None = None, override: bool = False
+) -> Callable[[RuleFunction], RuleFunction]:
+    """Register the cotangents of any function: ``f(y_bar, y, *params)``, where ``y`` is the result.
+
+    Parameters are those of `derivative`.
+    """
+    return _decorator("adjoint", targets, None, active, override)
+
+
+def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
+    """Add the forward-mode formula, ``f(*dots, y, *params)``, to the row of `target`.
+
+    ``dots`` are the tangents of the active parameters, in order.
+    """
+    _refuse_target(target)
+
+    def register(function: RuleFunction) -> RuleFunction:
+        _require_function(function)
+        rule = lookup(target)
+        if rule is None:
+            raise RuleError(
+                f"no rule for {qualified_name(target)} that a tangent could be added to",
+                where=_place(function),
+                help="register its @srcad.rules.adjoint first",
+            )
+        add(replace(rule, tangent=function), override=True)
+        return function
+
+    return register
+
+
+def nondifferentiable(*targets: Any, override: bool = False) -> Any:
+    """Declare that no derivative passes through `targets`.
+
+    Returns the target if there is one, so that it may be used as a decorator.
+    """
+    frame = sys._getframe(1)
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    shipped = str(frame.f_globals.get("__name__")).startswith(ROOM)
+    for target in targets:
+        if not isinstance(target, type):
+            _refuse_target(target)
+        rule = Rule(target, "nondifferentiable", shipped=shipped, file=file, line=line)
+        add(rule, override)
+    return targets[0] if len(targets) == 1 else None
+
+
+# ------------------------------------------------------------------------ the rows
+def _decorator(
+    kind: Kind,
+    targets: tuple[Any, ...],
+    safe: float | None,
+    active: tuple[str, ...] | None,
+    override: bool,
+) -> Callable[[RuleFunction], RuleFunction]:
+    for target in targets:
+        _refuse_target(target)
+    if not targets:
+        raise RuleError("a rule is for at least one function", where=_caller())
+
+    def register(function: RuleFunction) -> RuleFunction:
+        code = _require_function(function)
+        rule = _row(targets[0], kind, function, code, safe, active)
+        if not rule.shipped:
+            check_arity(function, kind, len(rule.active), rule.place)
+        add(rule, override)
+        for target in targets[1:]:
+            add(replace(rule, target=target), override)
+        return function
+
+    return register
+
+
+def _row(
+    target: Any,
+    kind: Kind,
+    function: Any,
+    code: types.CodeType,
+    safe: float | None,
+    active: tuple[str, ...] | None,
+) -> Rule:
+    """The row, as far as the rule's own signature tells it."""
+    positional = code.co_varnames[: code.co_argcount]
+    stop = code.co_argcount + code.co_kwonlyargcount
+    keyword_only = code.co_varnames[code.co_argcount : stop]
+    rest = (f"*{code.co_varnames[stop]}",) if code.co_flags & 0x04 else ()
+    leading = _LEADING[kind]
+    if len(positional) < leading:
+        wanted = {"linear": "f(y_bar, *params)", "adjoint": "f(y_bar, y, *params)"}[kind]
+        raise RuleError(f"a rule of kind {kind!r} reads {wanted}", where=_place(function))
+    if kind != "derivative" and "y" in keyword_only:
+        raise RuleError(
+            f"a rule of kind {kind!r} has no keyword-only 'y'",
+            where=_place(function),
+            help="use @srcad.rules.adjoint: its second parameter is the result",
+        )
+    parameters = positional[leading:]
+    required = len(parameters) - len(function.__defaults__ or ())
+    names = (*parameters, *rest)
+    keywords = tuple(name for name in keyword_only if name != "y")
+    chosen = (*parameters[:required], *rest) if active is None else active
+    unknown = [name for name in chosen if name not in names and name not in keywords]
+    if unknown or not chosen:
+        what = f"{unknown[0]!r} is no parameter" if unknown else "nothing to differentiate for"
+        raise RuleError(f"{what} in the rule '{function.__name__}'", where=_place(function))
+    return Rule(
+        target=target,
+        kind=kind,
+        function=function,
+        parameters=names,
+        keywords=keywords,
+        required=required,
+        active=chosen,
+        wants_result=kind == "adjoint" or "y" in keyword_only,
+        safe=safe,
+        shipped=str(function.__module__).startswith(ROOM),
+        file=code.co_filename,
+        line=code.co_firstlineno,
+    )
+
+
+def _place(function: Any) -> Place:
+    code = getattr(function, "__code__", None)
+    return Place(code.co_filename, code.co_firstlineno) if code is not None else _caller()
+
+
+def _caller() -> Place:
+    """The place outside this file that is running now."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    assert frame is not None
+    return Place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _require_function(function: Any) -> types.CodeType:
+    if not isinstance(function, types.FunctionType):
+        raise RuleError(
+            f"need a function definition for a rule, not the {type(function).__name__} "
+            f"{getattr(function, '__name__', function)!r}",
+            where=_caller(),
+            help="decorate a def, or pass a lambda",
+        )
+    return function.__code__
+
+
+def _refuse_target(target: Any) -> None:
+    """A class cannot have a rule, unless calling it makes a number."""
+    if isinstance(target, type) and not issubclass(target, _NUMBERS):
+        raise RuleError(
+            f"need a function definition: a rule cannot be for the class {target.__name__!r}",
+            where=_caller(),
+            help="give the rule to a function or a method",
+        )
+    if not callable(target):
+        raise RuleError(f"a rule is for a callable, not for {target!r}", where=_caller())
+    try:
+        hash(target)
+    except TypeError:
+        raise RuleError(f"{target!r} cannot be hashed", where=_caller()) from None
