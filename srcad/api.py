@@ -5,28 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
-from srcad.arguments.request import (
-    Request,
-    entries_of,
-)
+from srcad.arguments.request import Request, entries_of
 from srcad.backends.tracebacks import noted
 from srcad.calling.decorated import Differentiable
-from srcad.calling.gradient import (
-    Gradient,
-    inspection,
-    of_arguments,
-    plain,
-)
+from srcad.calling.gradient import Gradient, inspection, of_arguments, plain
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
 from srcad.errors import OptionError
-from srcad.frontend.boxes import Box
-from srcad.frontend.scope import Session
+from srcad.frontend.domain.values import AbstractValue
+from srcad.frontend.machine.machine import Machine
 from srcad.modes import nested
-from srcad.modes.quiet import (
-    FLOATING,
-    again,
-)
+from srcad.modes.quiet import FLOATING, again
 from srcad.startup.records import replace
 
 P = ParamSpec("P")
@@ -349,7 +338,7 @@ def _checked(function: Any, backend: str = "numpy") -> Any:
 
 # ------------------------------------------------------------- inside a differentiated function
 def _gradient_of_call(mode: Any, *, summed: bool = False) -> nested.Meaning:
-    def meaning(s: Session, given: nested.Given) -> Box:
+    def meaning(s: Machine, given: nested.Given) -> AbstractValue:
         wrt = given.known(s, "wrt", 1, _UNSET)
         others = [given.known(s, name, 9, _UNSET) for name in ("argnums", "argnum")]
         has_aux = bool(given.known(s, "has_aux", 9, False))

@@ -9,57 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from srcad.arguments.aliasing import (
-    groups,
-    names_of,
-    overlapping,
-    refuse_shared,
-    shared,
-)
+from srcad.arguments.aliasing import groups, names_of, overlapping, refuse_shared, shared
 from srcad.arguments.guesses import guessed
-from srcad.arguments.request import (
-    Parameter,
-    Request,
-    code_of,
-    module_of,
-    name_of,
-    parameters_of,
-)
-from srcad.arguments.signature import (
-    describe,
-    generic,
-    is_in_c_order,
-)
-from srcad.arguments.wrt import (
-    VARIADIC,
-    Place,
-)
+from srcad.arguments.request import Parameter, Request, code_of, module_of, name_of, parameters_of
+from srcad.arguments.signature import describe, generic, is_in_c_order
+from srcad.arguments.wrt import VARIADIC, Place
 from srcad.backends.python import Emitted, emit, load
 from srcad.backends.tracebacks import register
-from srcad.calling.cache import (
-    Entry,
-    Family,
-)
+from srcad.calling.cache import Entry, Family
 from srcad.calling.guards import guarded_code
-from srcad.calling.patterns import (
-    Pattern,
-    default_now,
-)
+from srcad.calling.patterns import Pattern, default_now
 from srcad.calling.showing import text_of
 from srcad.errors import SourceUnavailableError, SrcadError
 from srcad.frontend.callables import lower_callable
-from srcad.frontend.guards import Guard
+from srcad.frontend.domain.guards import Guard
 from srcad.frontend.lower import Lowered
-from srcad.frontend.source import definition
+from srcad.frontend.source.definition import definition
 from srcad.ir.core import Function, Value
 from srcad.modes import pullback
 from srcad.modes.inert import refuse_inert
 from srcad.modes.nested import transforms
 from srcad.modes.product import Product
-from srcad.modes.quiet import (
-    Quiet,
-    with_quiet,
-)
+from srcad.modes.quiet import Quiet, with_quiet
 from srcad.modes.results import refuse_complex
 from srcad.modes.reverse import (
     derived,
@@ -69,29 +40,16 @@ from srcad.modes.reverse import (
     with_zeros_for_stopped,
 )
 from srcad.modes.steps import warn_of_steps
-from srcad.passes.finish import (
-    checked,
-    finished,
-)
-from srcad.startup.gc_paused import (
-    COMPILING,
-    without_collections,
-)
+from srcad.passes.finish import checked, finished
+from srcad.startup.gc_paused import COMPILING, without_collections
 from srcad.startup.identifiers import is_name
 from srcad.startup.records import replace
 from srcad.transforms.silent import is_repeatable, silenced, without_loud_lines
 from srcad.transforms.split import split
 from srcad.types.numeric import array_type
 from srcad.types.sizes import Facts
-from srcad.types.sources import (
-    is_besides_arguments,
-    read,
-    spelled,
-)
-from srcad.types.structures import (
-    TupleOf,
-    Type,
-)
+from srcad.types.sources import is_besides_arguments, read, spelled
+from srcad.types.structures import TupleOf, Type
 
 
 def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> Entry:

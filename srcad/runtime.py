@@ -19,10 +19,7 @@ from srcad.errors import (
     no_result,
     one_number,
 )
-from srcad.startup.identifiers import (
-    dotted,
-    label,
-)
+from srcad.startup.identifiers import dotted, label
 from srcad.types.numeric import ARRAY_CLASSES
 
 

@@ -12,22 +12,13 @@ import numpy as np
 
 from srcad import rules
 from srcad.api import grad
-from srcad.arguments.request import (
-    Request,
-    name_of,
-    outward_of,
-    parameters_of,
-    parameters_of_call,
-)
+from srcad.arguments.request import Request, name_of, outward_of, parameters_of, parameters_of_call
 from srcad.arguments.signature import parts_of
 from srcad.arguments.wrt import POSITIONAL
 from srcad.calling.gradient import plain
 from srcad.errors import OptionError
 from srcad.ir.primitives import build_dict, build_record
-from srcad.startup.identifiers import (
-    member,
-    shown,
-)
+from srcad.startup.identifiers import member, shown
 from srcad.startup.records import dataclass
 
 _MOST_ENTRIES = 64

@@ -6,10 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from srcad.arguments.request import (
-    Request,
-    parameters_of,
-)
+from srcad.arguments.request import Request, parameters_of
 from srcad.arguments.signature import describe
 from srcad.calling.gradient import Gradient
 from srcad.errors import SrcadError

@@ -13,7 +13,7 @@ import pytest
 import srcad
 from srcad import rules
 from srcad.calling import cache
-from srcad.frontend import source
+from srcad.frontend.source import definition
 
 SCALE = 2.0
 
@@ -383,12 +383,12 @@ def test_sources_of_dead_code_are_forgotten():
     f = fresh_function()
     srcad.grad(f)(1.0)
     key = id(f.__code__)
-    assert key in source._KNOWN
+    assert key in definition._KNOWN
 
     del f
     gc.collect()
 
-    assert key not in source._KNOWN
+    assert key not in definition._KNOWN
 
 
 def test_eight_threads_compile_once_and_agree():

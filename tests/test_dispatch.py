@@ -10,16 +10,9 @@ import numpy as np
 import pytest
 
 from srcad.arguments.signature import describe
-from srcad.calling.patterns import (
-    Pattern,
-    binder,
-)
-from srcad.frontend.guards import Guard
-from srcad.types.sizes import (
-    Facts,
-    is_one,
-    same,
-)
+from srcad.calling.patterns import Pattern, binder
+from srcad.frontend.domain.guards import Guard
+from srcad.types.sizes import Facts, is_one, same
 
 SCALE = 2.0
 

@@ -11,10 +11,7 @@ import time
 
 import pytest
 
-from srcad import (
-    grad,
-    pipeline,
-)
+from srcad import grad, pipeline
 from srcad.startup import locks
 
 pytestmark = [

@@ -21,7 +21,7 @@ from numpy import tanh as squash
 
 import srcad
 from srcad import errors, grad, gradient
-from srcad.frontend import recursion
+from srcad.frontend.functions import recursion
 from tests.language import assert_program
 from tests.numeric import assert_close, assert_gradient
 from tests.programs import elsewhere

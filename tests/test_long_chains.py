@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import srcad
-from srcad.frontend.codes import is_among
+from srcad.frontend.source.code import is_among
 
 NUMBERS = itertools.count()
 
@@ -47,12 +47,12 @@ def last_number(n):
 
 
 def attributes(n):
-    class Box:
+    class AbstractValue:
         pass
 
-    root = box = Box()
+    root = box = AbstractValue()
     for _ in range(n):
-        box.a = Box()
+        box.a = AbstractValue()
         box = box.a
     box.v = 2.0
     return written(f"def f(x):\n    return x * o{'.a' * n}.v * x\n", o=root)

@@ -6,12 +6,7 @@ import pickle
 
 import pytest
 
-from srcad.startup.records import (
-    dataclass,
-    field,
-    once,
-    replace,
-)
+from srcad.startup.records import dataclass, field, once, replace
 
 
 @dataclass(frozen=True)

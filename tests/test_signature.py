@@ -9,27 +9,11 @@ import numpy as np
 import pytest
 
 from srcad import errors, grad
-from srcad.arguments.signature import (
-    describe,
-    generic,
-)
+from srcad.arguments.signature import describe, generic
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import (
-    Facts,
-    at_least,
-    is_one,
-    same,
-)
-from srcad.types.sources import (
-    Unreadable,
-    read,
-)
-from srcad.types.structures import (
-    Fixed,
-    ListOf,
-    Opaque,
-    TupleOf,
-)
+from srcad.types.sizes import Facts, at_least, is_one, same
+from srcad.types.sources import Unreadable, read
+from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf
 
 P = (("param", "p"),)
 

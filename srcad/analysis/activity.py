@@ -29,18 +29,9 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.standins import argument_type
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
-from srcad.types.structures import (
-    ListOf,
-    Opaque,
-    PlacesOf,
-    TupleOf,
-    Type,
-)
+from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type
 
 Activity = bool | tuple["Activity", ...]
 _DEEP = 8  # structures of unknown type that are looked into

@@ -8,19 +8,14 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.frontend.source import inert_entries
+from srcad.frontend.source.definition import inert_entries
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Display, Routine
 from srcad.ir.standins import argument_type
 from srcad.rules.registry import lookup
 from srcad.rules.row import Rule
 from srcad.types.numeric import Numeric
-from srcad.types.structures import (
-    ListOf,
-    Opaque,
-    TupleOf,
-    Type,
-)
+from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
 _NO_PATH = frozenset({len, primitives.shape, primitives.is_, primitives.not_, primitives.contains,
                       primitives.raise_, operator.not_, operator.is_, operator.is_not,

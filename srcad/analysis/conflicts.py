@@ -36,15 +36,9 @@ from srcad.ir.failing import Classes, may_fail
 from srcad.ir.memory import has_storage, is_one_of, kept_outside, replaced_outside
 from srcad.ir.primitives import add_at_repeated
 from srcad.runtime import owned
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
-from srcad.types.structures import (
-    ListOf,
-    PlacesOf,
-)
+from srcad.types.structures import ListOf, PlacesOf
 
 _NONES = (Const(None), Const(None))
 _ACCUMULATE = frozenset({operator.add, operator.sub})

@@ -40,15 +40,8 @@ from srcad.ir.core import (
 from srcad.ir.memory import has_storage, is_one_of, kept_outside
 from srcad.ir.primitives import extended
 from srcad.runtime import laid_out, owned
-from srcad.startup.records import (
-    dataclass,
-    field,
-    replace,
-)
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-)
+from srcad.startup.records import dataclass, field, replace
+from srcad.types.structures import ListOf, TupleOf
 
 _COPIES = frozenset({owned, laid_out})
 

@@ -16,11 +16,7 @@ import numpy as np
 
 from srcad.analysis.conflicts import Conflicts, candidates, copy_of, is_reversed
 from srcad.analysis.freshness import fresh_results
-from srcad.analysis.sharing import (
-    STORES,
-    makes_fresh,
-    sharing,
-)
+from srcad.analysis.sharing import STORES, makes_fresh, sharing
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -42,11 +38,7 @@ from srcad.ir.memory import is_one_of
 from srcad.ir.primitives import field as field_of
 from srcad.ir.primitives import item
 from srcad.runtime import owned
-from srcad.startup.records import (
-    dataclass,
-    field,
-    replace,
-)
+from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf
 

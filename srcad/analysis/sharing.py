@@ -55,15 +55,9 @@ from srcad.ir.primitives import (
     without,
 )
 from srcad.ir.primitives import field as field_of
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-)
+from srcad.types.structures import ListOf, TupleOf
 
 STORES = frozenset({updated, add_at, add_at_repeated})
 LIST_STORES = frozenset({append, extended, inserted, replaced, without})

@@ -17,14 +17,7 @@ from srcad.ir.builder import atom_type
 from srcad.ir.core import Call, Function, Routine, Value, walk
 from srcad.ir.standins import argument_type
 from srcad.types.numeric import Numeric
-from srcad.types.structures import (
-    ListOf,
-    Opaque,
-    PlacesOf,
-    TupleOf,
-    Type,
-    is_text,
-)
+from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type, is_text
 
 _STRUCTURES = frozenset(
     {primitives.build_tuple, primitives.build_list, primitives.build_dict, primitives.build_record,

@@ -13,10 +13,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from srcad.errors import MutationError
-from srcad.startup.records import (
-    is_record,
-    record_fields,
-)
+from srcad.startup.records import is_record, record_fields
 
 Pairs = tuple[tuple[int, int], ...]
 Memory = Literal["own", "read-only", "repeated"]

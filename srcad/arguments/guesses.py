@@ -21,15 +21,8 @@ import ast
 
 import numpy as np
 
-from srcad.types.numeric import (
-    array_type,
-    int_type,
-)
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-    Type,
-)
+from srcad.types.numeric import array_type, int_type
+from srcad.types.structures import ListOf, TupleOf, Type
 
 ARRAY = array_type(np.float64, None)
 

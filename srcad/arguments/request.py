@@ -11,23 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from srcad.arguments.wrt import (
-    VARIADIC,
-    Place,
-    Seeker,
-    place_of_argument,
-)
+from srcad.arguments.wrt import VARIADIC, Place, Seeker, place_of_argument
 from srcad.errors import SourceUnavailableError, WrtError
-from srcad.startup.identifiers import (
-    is_name,
-    plain,
-    quoted,
-    shown,
-)
-from srcad.startup.records import (
-    dataclass,
-    replace,
-)
+from srcad.startup.identifiers import is_name, plain, quoted, shown
+from srcad.startup.records import dataclass, replace
 
 Mode = Literal["grad", "value_and_grad", "pullback"]
 Parameter = inspect.Parameter

@@ -17,43 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from srcad.startup.identifiers import (
-    module_of,
-    plain,
-    word,
-)
-from srcad.startup.records import (
-    dataclass,
-    is_record,
-    record_fields,
-)
+from srcad.startup.identifiers import module_of, plain, word
+from srcad.startup.records import dataclass, is_record, record_fields
 from srcad.types.join import join
-from srcad.types.numeric import (
-    ARRAY_CLASSES,
-    COMPLEX,
-    FLOAT,
-    Numeric,
-    array_type,
-    int_type,
-)
-from srcad.types.sizes import (
-    Facts,
-    Symbol,
-    symbol_extent,
-)
-from srcad.types.sources import (
-    EACH,
-    Path,
-)
-from srcad.types.structures import (
-    OPAQUE,
-    UNDEFINED,
-    Fixed,
-    ListOf,
-    Opaque,
-    TupleOf,
-    Type,
-)
+from srcad.types.numeric import ARRAY_CLASSES, COMPLEX, FLOAT, Numeric, array_type, int_type
+from srcad.types.sizes import Facts, Symbol, symbol_extent
+from srcad.types.sources import EACH, Path
+from srcad.types.structures import OPAQUE, UNDEFINED, Fixed, ListOf, Opaque, TupleOf, Type
 
 _LONGEST_STATIC = 64
 LARGEST_DICT = 256

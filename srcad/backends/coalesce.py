@@ -18,10 +18,7 @@ from srcad.backends.statements import Attempt, Copy, Do, Loop, Statement
 from srcad.ir.core import Call, Op, Value
 from srcad.startup.identifiers import identifier
 from srcad.startup.lazy import Later
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 
 bisect = Later("bisect")

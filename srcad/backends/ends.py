@@ -18,18 +18,7 @@ from srcad.backends.statements import (
     Statement,
     jumps,
 )
-from srcad.ir.core import (
-    BREAK,
-    CONTINUE,
-    NONE,
-    Atom,
-    Call,
-    Const,
-    For,
-    If,
-    Value,
-    While,
-)
+from srcad.ir.core import BREAK, CONTINUE, NONE, Atom, Call, Const, For, If, Value, While
 from srcad.startup.records import dataclass
 from srcad.types.numeric import BOOL
 

@@ -8,10 +8,7 @@ from typing import Any
 from srcad.backends.statements import Branch, Copy, Do, Statement, head_atoms
 from srcad.ir.core import Atom, Call, Const, Value
 from srcad.ir.primitives import add_at, add_at_repeated, inserted, replaced, updated, without
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 
 # Written as statements of their own.

@@ -29,20 +29,10 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.primitives import append, build_list, item, shape
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import (
-    Extent,
-    constant_extent,
-    resolved,
-)
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-)
+from srcad.types.sizes import Extent, constant_extent, resolved
+from srcad.types.structures import ListOf, TupleOf
 
 Reader = Op | None
 _TAG_TESTS = frozenset({operator.eq, operator.ne, operator.ge, operator.lt})

@@ -10,10 +10,7 @@ from srcad.backends.names import Globals
 from srcad.backends.statements import Head, Loop, Pattern
 from srcad.ir.core import Arg, Display, For, Value
 from srcad.types.numeric import Numeric
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-)
+from srcad.types.structures import ListOf, TupleOf
 
 
 class HeadWriter(Protocol):

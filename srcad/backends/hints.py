@@ -20,10 +20,7 @@ from srcad.ir.primitives import (
 )
 from srcad.startup.identifiers import is_name
 from srcad.types.numeric import Numeric
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-)
+from srcad.types.structures import ListOf, TupleOf
 
 _BY_TARGET: dict[object, str] = {
     operator.add: "total",

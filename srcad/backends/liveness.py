@@ -25,10 +25,7 @@ from srcad.backends.statements import (
     jumps,
 )
 from srcad.ir.core import Value
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 
 Segments = dict[Value, list[tuple[int, int]]]
 

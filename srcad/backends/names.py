@@ -11,14 +11,8 @@ from typing import Any
 import numpy as np
 
 from srcad.ir.core import Routine
-from srcad.startup.identifiers import (
-    identifier,
-    is_name,
-)
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.identifiers import identifier, is_name
+from srcad.startup.records import dataclass, field
 
 _NUMPY_ROOMS = ("linalg", "fft", "random")
 _SHORTER = {"absolute": "abs", "conjugate": "conj"}

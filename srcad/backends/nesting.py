@@ -14,12 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from srcad.backends.expressions import (
-    Nesting,
-    is_one_of,
-    is_point,
-    writes_in_place,
-)
+from srcad.backends.expressions import Nesting, is_one_of, is_point, writes_in_place
 from srcad.backends.statements import (
     Append,
     Attempt,
@@ -39,19 +34,9 @@ from srcad.backends.statements import (
 )
 from srcad.backends.structure import Structured
 from srcad.ir.core import UNDEF, Atom, Value
-from srcad.ir.primitives import (
-    build_dict,
-    build_list,
-    build_record,
-    build_tuple,
-    item,
-    shape,
-)
+from srcad.ir.primitives import build_dict, build_list, build_record, build_tuple, item, shape
 from srcad.passes.purity import fails_for_values
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 
 _STRUCTURES = frozenset({build_tuple, build_dict, build_record, build_list})

@@ -35,10 +35,7 @@ from srcad.ir.primitives import (
     shape,
     without,
 )
-from srcad.startup.identifiers import (
-    is_name,
-    plain,
-)
+from srcad.startup.identifiers import is_name, plain
 from srcad.types.numeric import Numeric
 from srcad.types.structures import PlacesOf
 

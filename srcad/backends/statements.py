@@ -11,10 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from srcad.ir.core import Arg, Atom, Call, Display, For, Location, Try, Value, While
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 
 
 @dataclass(eq=False)

@@ -10,14 +10,7 @@ from __future__ import annotations
 import operator
 
 from srcad.backends.ends import Away, End, FunctionEnd, GuardEnd, Join, LoopEnd, Mapped
-from srcad.backends.facts import (
-    Facts,
-    facts_of,
-    item_readers,
-    leaf_tags,
-    may_break,
-    tuple_width,
-)
+from srcad.backends.facts import Facts, facts_of, item_readers, leaf_tags, may_break, tuple_width
 from srcad.backends.loops import hoist_append, loop_head
 from srcad.backends.statements import (
     Attempt,
@@ -53,15 +46,9 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.primitives import build_list, build_tuple, identity, item
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
-from srcad.types.structures import (
-    OPAQUE,
-    ListOf,
-)
+from srcad.types.structures import OPAQUE, ListOf
 
 
 @dataclass(eq=False)

@@ -18,10 +18,7 @@ from srcad.backends.grouping import grouped, whole_container
 from srcad.backends.heads import for_statement
 from srcad.backends.mutation import kept, mutation
 from srcad.backends.names import Globals, name_node
-from srcad.backends.spelling import (
-    BINARY,
-    call_expression,
-)
+from srcad.backends.spelling import BINARY, call_expression
 from srcad.backends.statements import (
     Append,
     Attempt,
@@ -43,10 +40,7 @@ from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, For, Location,
 from srcad.ir.memory import KEEPING, is_one_of
 from srcad.ir.primitives import build_dict, build_list, build_record, build_tuple, identity, raise_
 from srcad.runtime import like
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 
 _PACKING = frozenset(
     {build_tuple, build_list, build_dict, build_record, identity, like, float, np.copy, np.float64}

@@ -16,41 +16,15 @@ from functools import partial
 from types import CodeType
 from typing import Any
 
-from srcad.arguments.request import (
-    Parameter,
-    Request,
-    anchor_of,
-    name_of,
-)
-from srcad.backends.tracebacks import (
-    add_note,
-    noted,
-)
-from srcad.calling.patterns import (
-    Bind,
-    Failure,
-    Pattern,
-    binder,
-    default_now,
-)
+from srcad.arguments.request import Parameter, Request, anchor_of, name_of
+from srcad.backends.tracebacks import add_note, noted
+from srcad.calling.patterns import Bind, Failure, Pattern, binder, default_now
 from srcad.errors import SrcadError
-from srcad.modes.quiet import (
-    FLOATING,
-    again,
-    form_now,
-    quiet_of,
-    raises_now,
-)
+from srcad.modes.quiet import FLOATING, again, form_now, quiet_of, raises_now
 from srcad.rules import registry
-from srcad.startup.gc_paused import (
-    COMPILING,
-    without_collections,
-)
+from srcad.startup.gc_paused import COMPILING, without_collections
 from srcad.startup.locks import lock
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 from srcad.types.sources import read
 from srcad.types.structures import Opaque
 

@@ -8,31 +8,13 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, TypeVar, overload
 
-from srcad.arguments.request import (
-    Mode,
-    Request,
-    name_of,
-)
+from srcad.arguments.request import Mode, Request, name_of
 from srcad.backends.tracebacks import noted
-from srcad.calling.gradient import (
-    Gradient,
-    P,
-    Q,
-    R,
-    inspection,
-    of_arguments,
-)
+from srcad.calling.gradient import Gradient, P, Q, R, inspection, of_arguments
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
-from srcad.calling.showing import (
-    Code,
-    signature_of,
-    text_of,
-)
-from srcad.modes.quiet import (
-    FLOATING,
-    again,
-)
+from srcad.calling.showing import Code, signature_of, text_of
+from srcad.modes.quiet import FLOATING, again
 
 T = TypeVar("T")
 

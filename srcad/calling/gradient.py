@@ -23,24 +23,11 @@ from srcad.arguments.request import (
     parameters_of_call,
 )
 from srcad.backends.tracebacks import noted
-from srcad.calling.cache import (
-    CacheInfo,
-    Family,
-    record_of,
-)
+from srcad.calling.cache import CacheInfo, Family, record_of
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
-from srcad.calling.showing import (
-    Code,
-    Documentation,
-    documented,
-    highlighted,
-    signature_of,
-)
-from srcad.modes.quiet import (
-    FLOATING,
-    again,
-)
+from srcad.calling.showing import Code, Documentation, documented, highlighted, signature_of
+from srcad.modes.quiet import FLOATING, again
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

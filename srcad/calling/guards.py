@@ -10,28 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from srcad.arguments.aliasing import (
-    backward_axes,
-    memory_of,
-)
+from srcad.arguments.aliasing import backward_axes, memory_of
 from srcad.arguments.request import code_of
-from srcad.startup.identifiers import (
-    member,
-    plain,
-    quoted,
-)
-from srcad.types.sizes import (
-    Assumption,
-    Extent,
-    Symbol,
-)
-from srcad.types.sources import (
-    EACH,
-    Path,
-    follow,
-    is_filled,
-    read,
-)
+from srcad.startup.identifiers import member, plain, quoted
+from srcad.types.sizes import Assumption, Extent, Symbol
+from srcad.types.sources import EACH, Path, follow, is_filled, read
 
 _NOTHING = object()
 _DEEP = 16  # steps that are nested in one expression

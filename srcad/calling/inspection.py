@@ -6,19 +6,13 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from srcad.calling.showing import (
-    Code,
-    highlighted,
-)
+from srcad.calling.showing import Code, highlighted
 from srcad.errors import SourceUnavailableError, UndefinedNameError
-from srcad.frontend.source import definition
+from srcad.frontend.source.definition import definition
 from srcad.ir.core import Call, Const, Display, Function, Location, Value, walk
 from srcad.ir.text import Printer, target_name, text
 from srcad.modes.product import Product
-from srcad.startup.records import (
-    dataclass,
-    once,
-)
+from srcad.startup.records import dataclass, once
 
 
 @dataclass(frozen=True)

@@ -45,35 +45,18 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
-from srcad.arguments.aliasing import (
-    Pairs,
-    overlapping,
-    shared,
-)
+from srcad.arguments.aliasing import Pairs, overlapping, shared
 from srcad.backends.tracebacks import add_note
-from srcad.calling.guards import (
-    Conditions,
-    guarded_code,
-)
+from srcad.calling.guards import Conditions, guarded_code
 from srcad.calling.type_guards import check
-from srcad.frontend.guards import Guard
+from srcad.frontend.domain.guards import Guard
 from srcad.ir.memory import type_has_storage
-from srcad.modes.quiet import (
-    FLOATING,
-    again,
-    form_now,
-)
+from srcad.modes.quiet import FLOATING, again, form_now
 from srcad.rules import registry
-from srcad.startup.identifiers import (
-    is_name,
-    quoted,
-)
+from srcad.startup.identifiers import is_name, quoted
 from srcad.startup.records import dataclass
 from srcad.types.sizes import Assumption
-from srcad.types.sources import (
-    Path,
-    is_besides_arguments,
-)
+from srcad.types.sources import Path, is_besides_arguments
 from srcad.types.structures import Type
 
 Bind = Callable[..., Callable[..., Any]]

@@ -13,7 +13,7 @@ from types import MethodType
 from typing import Any
 
 from srcad.errors import SrcadError
-from srcad.frontend.source import definition
+from srcad.frontend.source.definition import definition
 from srcad.startup.identifiers import printable
 
 _COLOURS = {  # the names are those of Jupyter's themes

@@ -12,18 +12,8 @@ from srcad.arguments.signature import is_number
 from srcad.calling.guards import Conditions
 from srcad.startup.identifiers import quoted
 from srcad.types.numeric import Numeric
-from srcad.types.sources import (
-    EACH,
-    Path,
-)
-from srcad.types.structures import (
-    Fixed,
-    ListOf,
-    Opaque,
-    TupleOf,
-    Type,
-    Undefined,
-)
+from srcad.types.sources import EACH, Path
+from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf, Type, Undefined
 
 _PYTHON_KINDS = {"f": float, "i": int, "c": complex, "b": bool}
 

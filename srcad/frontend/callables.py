@@ -9,15 +9,9 @@ from types import FunctionType
 from typing import Any
 
 from srcad import errors
-from srcad.arguments.request import (
-    Parameter,
-    name_of,
-)
-from srcad.frontend import calls
-from srcad.frontend.boxes import Box, Static
-from srcad.frontend.building import as_plain
-from srcad.frontend.elsewhere import Outside
-from srcad.frontend.known import spread
+from srcad.arguments.request import Parameter, name_of
+from srcad.frontend.calls import call
+from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.lower import (
     EMPTY,
     Lowered,
@@ -27,16 +21,16 @@ from srcad.frontend.lower import (
     session_for,
     until_settled,
 )
-from srcad.frontend.scope import Dicts, Diverges, Frame, Inactive, NeedsStatic, Session
-from srcad.frontend.stops import differentiated_in
-from srcad.frontend.written import matrices, overlaid
+from srcad.frontend.machine.constants import spread
+from srcad.frontend.machine.machine import Dicts, Frame, Inactive, Machine, NotConstant, Unreachable
+from srcad.frontend.outside.places import Outside
+from srcad.frontend.store.stopped import differentiated_in
+from srcad.frontend.store.structures import as_plain
+from srcad.frontend.store.written_arguments import matrices, overlaid
 from srcad.ir.core import Atom, Value
 from srcad.rules import registry
 from srcad.types.sizes import Facts
-from srcad.types.structures import (
-    Opaque,
-    Type,
-)
+from srcad.types.structures import Opaque, Type
 
 
 def lower_callable(
@@ -133,7 +127,7 @@ def _lowered(
         session.frames.append(frame)
         session.arguments = dict(arguments)
         values = {key: Value(type_, key) for key, type_ in types.items()}
-        boxes: dict[str, Box] = {}
+        boxes: dict[str, AbstractValue] = {}
         for key, value in values.items():
             if key in active:
                 session.active.add(value)
@@ -151,28 +145,34 @@ def _lowered(
 
 
 def _result(
-    session: Session, function: Any, parameters: Sequence[Parameter], boxes: Mapping[str, Box]
+    session: Machine,
+    function: Any,
+    parameters: Sequence[Parameter],
+    boxes: Mapping[str, AbstractValue],
 ) -> Atom | None:
     """What the callable returns; None where every path raises."""
     try:
         return session.atom(as_plain(session, _called(session, function, parameters, boxes)))
-    except Diverges:
+    except Unreachable:
         return None
-    except NeedsStatic as problem:
+    except NotConstant as problem:
         raise problem.error from None
 
 
-def _argument(session: Session, value: Value, given: Any) -> Box:
+def _argument(session: Machine, value: Value, given: Any) -> AbstractValue:
     if isinstance(value.type, Opaque) and given is not None:
-        return Static(given, session.paths[value], atom=value)
+        return Constant(given, session.paths[value], atom=value)
     return session.box(value)
 
 
 def _called(
-    session: Session, function: Any, parameters: Sequence[Parameter], boxes: Mapping[str, Box]
-) -> Box:
-    positional: list[Box] = []
-    keywords: dict[str, Box] = {}
+    session: Machine,
+    function: Any,
+    parameters: Sequence[Parameter],
+    boxes: Mapping[str, AbstractValue],
+) -> AbstractValue:
+    positional: list[AbstractValue] = []
+    keywords: dict[str, AbstractValue] = {}
     for parameter in parameters:
         box = boxes[parameter.name]
         if parameter.kind is Parameter.VAR_POSITIONAL:
@@ -183,4 +183,4 @@ def _called(
             keywords[parameter.name] = box
         else:
             positional.append(box)
-    return calls.invoke(session, Static(function, ()), tuple(positional), keywords)
+    return call.invoke(session, Constant(function, ()), tuple(positional), keywords)

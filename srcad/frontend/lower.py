@@ -6,46 +6,28 @@ import ast
 import collections
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType, MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from srcad import runtime
-from srcad.frontend import (
-    assignment,
-    builtin,
-    calls,
-    conditionals,
-    conversions,
-    expressions,
-    generators,
-    genexps,
-    indexing,
-    instances,
-    iterators,
-    library,
-    operators,
-    ordering,
-)
-from srcad.frontend.aliases import holds_objects
-from srcad.frontend.boxes import (
-    Box,
-    DictBox,
-    ListBox,
+from srcad.frontend.branches import short_circuits
+from srcad.frontend.calls import call
+from srcad.frontend.domain.guards import Capture, Guard
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Constant,
+    DictValue,
+    ListValue,
     Path,
-    RecordBox,
-    SliceBox,
-    Static,
+    RecordValue,
+    SliceValue,
     Structure,
-    TupleBox,
+    TupleValue,
     mutable_parts,
 )
-from srcad.frontend.building import as_plain
-from srcad.frontend.closures import held_value
-from srcad.frontend.doubts import Again
-from srcad.frontend.elsewhere import Outside, begin, surroundings, take_for_granted
-from srcad.frontend.forms import lowers_later
-from srcad.frontend.functions import (
+from srcad.frontend.functions import generator_expressions, generators
+from srcad.frontend.functions.inlining import (
     Callee,
     callee_of,
     inline,
@@ -54,67 +36,75 @@ from srcad.frontend.functions import (
     refuse_without_result,
     size_of,
 )
-from srcad.frontend.guards import Capture, Guard
-from srcad.frontend.inactive import refuse_hits
-from srcad.frontend.meanings import means_later
-from srcad.frontend.names import first_content
-from srcad.frontend.rooms import (
-    comprehensions,
-    importing,
-    loops,
-    managers,
-    mappings,
-    options,
-    recursion,
-    trying,
-    writing,
-)
-from srcad.frontend.scope import Dicts, Diverges, Inactive, NeedsStatic, Session
-from srcad.frontend.stops import differentiated_in
-from srcad.frontend.syntax import is_generator
-from srcad.frontend.written import matrices, overlaid, written_parameters
+from srcad.frontend.functions.opaque_calls import refuse_hits
+from srcad.frontend.library import builtins, conversions, iterators, ordering
+from srcad.frontend.machine.dispatch import lowers_later
+from srcad.frontend.machine.intrinsics import means_later
+from srcad.frontend.machine.machine import Dicts, Inactive, Machine, NotConstant, Unreachable
+from srcad.frontend.operations import assignment, expressions, indexing, instances, operators
+from srcad.frontend.operations.reified_closures import held_value
+from srcad.frontend.outside.doubts import Again
+from srcad.frontend.outside.places import Outside, begin, surroundings, take_for_granted
+from srcad.frontend.prelude import containers
+from srcad.frontend.source.syntax import is_generator
+from srcad.frontend.store.aliases import holds_objects
+from srcad.frontend.store.lookup import first_content
+from srcad.frontend.store.stopped import differentiated_in
+from srcad.frontend.store.structures import as_plain
+from srcad.frontend.store.written_arguments import matrices, overlaid, written_parameters
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Op, Value
 from srcad.rules.row import AlwaysRaisesError
 from srcad.startup.identifiers import plain
+from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass
 from srcad.types.sizes import Facts
-from srcad.types.structures import (
-    OPAQUE,
-    Fixed,
-    ListOf,
-    Opaque,
-    Type,
-)
+from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, Type
+
+if TYPE_CHECKING:
+    from srcad.frontend.control import comprehensions, loops, try_statement, with_statement
+    from srcad.frontend.functions import recursion
+    from srcad.frontend.library import array_writes, options
+    from srcad.frontend.operations import imports, mappings
+else:
+    comprehensions = Later("srcad.frontend.control.comprehensions")
+    imports = Later("srcad.frontend.operations.imports")
+    loops = Later("srcad.frontend.control.loops")
+    with_statement = Later("srcad.frontend.control.with_statement")
+    mappings = Later("srcad.frontend.operations.mappings")
+    options = Later("srcad.frontend.library.options")
+    recursion = Later("srcad.frontend.functions.recursion")
+    try_statement = Later("srcad.frontend.control.try_statement")
+    array_writes = Later("srcad.frontend.library.array_writes")
 
 FORMS = (
     assignment,
-    builtin,
-    calls,
+    builtins,
+    call,
     conversions,
     expressions,
     generators,
-    genexps,
+    generator_expressions,
     indexing,
     instances,
     iterators,
-    conditionals,
+    short_circuits,
     operators,
     ordering,
 )  # importing them registers their handlers
 lowers_later(comprehensions, ast.ListComp, ast.DictComp, ast.SetComp)
-lowers_later(importing, ast.Import, ast.ImportFrom)
+lowers_later(imports, ast.Import, ast.ImportFrom)
 lowers_later(loops, ast.For, ast.While)
-lowers_later(managers, ast.With)
-lowers_later(trying, ast.Try)
-means_later(importing, __import__)
+lowers_later(with_statement, ast.With)
+lowers_later(try_statement, ast.Try)
+means_later(imports, __import__)
 means_later(mappings, collections.defaultdict, collections.OrderedDict, collections.Counter,
-            collections.deque, *library.INSIDE)  # fmt: skip
+            collections.deque, *containers.INSIDE)  # fmt: skip
 means_later(options, np.einsum, np.linalg.svd, np.linspace, np.meshgrid)
-means_later(writing, np.copyto, np.fill_diagonal, np.put, np.put_along_axis, np.place, np.putmask,
-            np.nan_to_num, np.median, np.percentile, np.quantile, np.nanmedian, np.nanpercentile,
-            np.nanquantile)  # fmt: skip
-Transforms = Callable[..., Box]
+means_later(array_writes, np.copyto, np.fill_diagonal, np.put, np.put_along_axis, np.place,
+            np.putmask, np.nan_to_num, np.median, np.percentile, np.quantile, np.nanmedian,
+            np.nanpercentile, np.nanquantile)  # fmt: skip
+Transforms = Callable[..., AbstractValue]
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -135,16 +125,16 @@ class Lowered:
     written: frozenset[str] = frozenset()
 
 
-def session_for(facts: Facts, **given: Any) -> Session:
+def session_for(facts: Facts, **given: Any) -> Machine:
     """A session with all the forms of the language."""
-    made = Session(
+    made = Machine(
         facts,
-        invoke=calls.invoke,
+        invoke=call.invoke,
         read_body=read_body,
         hold=held_value,
-        into=lambda *given: writing.into(*given),
-        add_at=lambda *given: writing.at(*given),
-        shuffle=lambda *given: writing.shuffle(*given),
+        into=lambda *given: array_writes.into(*given),
+        add_at=lambda *given: array_writes.at(*given),
+        shuffle=lambda *given: array_writes.shuffle(*given),
         **given,
     )
     made.frames.append(surroundings(made))
@@ -226,13 +216,13 @@ def until_settled(read: Callable[[Outside], Lowered], facts: Facts) -> Lowered:
 
 
 def _arguments(
-    s: Session,
+    s: Machine,
     params: dict[str, Value],
     active: Collection[str],
     items: Mapping[str, Collection[Any]],
     ordered: Collection[str],
     overlaps: Sequence[Sequence[str]],
-) -> dict[str, Box]:
+) -> dict[str, AbstractValue]:
     """The boxes of the parameters; those that overlap are views of one copy."""
     s.active.update(value for name, value in params.items() if name in active)
     s.paths.update((value, (("param", name),)) for name, value in params.items())
@@ -244,7 +234,7 @@ def _arguments(
 
 
 def lowered(
-    s: Session, name: str, params: tuple[Value, ...], result: Atom | None, where: Location | None
+    s: Machine, name: str, params: tuple[Value, ...], result: Atom | None, where: Location | None
 ) -> Lowered:
     """What was read, with what it takes for granted; without a result every path raises."""
     refuse_hits(s)
@@ -257,7 +247,7 @@ def lowered(
                    written)  # fmt: skip
 
 
-def begin_places(s: Session) -> None:
+def begin_places(s: Machine) -> None:
     """Read what places hold first of which one path only will be seen to write them."""
     for place in s.outside.first.values():
         box = first_content(s, place)
@@ -265,7 +255,7 @@ def begin_places(s: Session) -> None:
             begin(s, place, box)
 
 
-def _callee(s: Session, function: FunctionType, path: Path) -> Callee:
+def _callee(s: Machine, function: FunctionType, path: Path) -> Callee:
     """The function, unless a call of it has no one result."""
     callee = callee_of(s, function, path)
     if is_generator(callee.node):
@@ -274,7 +264,7 @@ def _callee(s: Session, function: FunctionType, path: Path) -> Callee:
     return callee
 
 
-def separations(s: Session, boxes: Mapping[str, Box]) -> list[Op]:
+def separations(s: Machine, boxes: Mapping[str, AbstractValue]) -> list[Op]:
     """The checks that an object of the caller's that is written into goes by one name only."""
     objects = [part for box in boxes.values() for part in mutable_parts(box)]
     types = [part.type for part in objects if isinstance(part, Value)]
@@ -288,30 +278,30 @@ def separations(s: Session, boxes: Mapping[str, Box]) -> list[Op]:
     return checks.ops
 
 
-def _argument(s: Session, value: Value, given: Any) -> Box:
+def _argument(s: Machine, value: Value, given: Any) -> AbstractValue:
     if isinstance(value.type, Opaque) and given is not None:
-        return Static(given, s.paths[value], atom=value)
+        return Constant(given, s.paths[value], atom=value)
     if isinstance(value.type, Fixed):
-        return Static(value.type.value, s.paths[value], atom=None)
+        return Constant(value.type.value, s.paths[value], atom=None)
     return s.box(value)
 
 
-def _result(s: Session, callee: Callee, boxes: dict[str, Box]) -> Atom | None:
+def _result(s: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> Atom | None:
     """What the function returns; None where every path raises."""
     start = len(s.builder.ops)
     try:
         box = _read(s, callee, boxes)
         s.frames.append(callee.frame)  # who returns it, should it be refused
         return s.atom(as_plain(s, box))
-    except Diverges:
+    except Unreachable:
         return None
-    except NeedsStatic as problem:
+    except NotConstant as problem:
         raise problem.error from None
     finally:
         s.builder.ops[start:start] = separations(s, boxes)
 
 
-def _read(s: Session, callee: Callee, boxes: dict[str, Box]) -> Box:
+def _read(s: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> AbstractValue:
     if is_recursive(s, callee):
         s.frames.append(callee.frame)
         found = recursion.called(s, callee, boxes)
@@ -354,9 +344,9 @@ def lower_inline(
     where, start = builder.where, len(builder.ops)
     try:
         result = inline(session, callee_of(session, function, None), boxes, named)
-    except NeedsStatic as problem:
+    except NotConstant as problem:
         raise problem.error from None
-    except Diverges:
+    except Unreachable:
         del builder.ops[start:]
         raise AlwaysRaisesError(plain(function.__name__)) from None
     finally:
@@ -364,42 +354,42 @@ def lower_inline(
     return unboxed(session, result)
 
 
-def box_of_arg(s: Session, arg: Any) -> Box:
+def box_of_arg(s: Machine, arg: Any) -> AbstractValue:
     """The box of an argument."""
     match arg:
         case None:
-            return Static(None)
+            return Constant(None)
         case Value() | Const():
             return s.box(arg)
         case Display(kind="tuple", items=items):
-            return TupleBox(tuple(box_of_arg(s, a) for a in items))
+            return TupleValue(tuple(box_of_arg(s, a) for a in items))
         case Display(kind="list", items=items):
-            return ListBox(tuple(box_of_arg(s, a) for a in items))
+            return ListValue(tuple(box_of_arg(s, a) for a in items))
         case Display(kind="dict", items=items):
             keys = tuple(k.value for k in items[::2] if isinstance(k, Const))
-            return DictBox(keys, tuple(box_of_arg(s, a) for a in items[1::2]))
+            return DictValue(keys, tuple(box_of_arg(s, a) for a in items[1::2]))
         case Display(kind="slice", items=(start, stop, step)):
-            return SliceBox(*[box_of_arg(s, a) for a in (start, stop, step)])
+            return SliceValue(*[box_of_arg(s, a) for a in (start, stop, step)])
         case tuple():
-            return TupleBox(tuple(box_of_arg(s, a) for a in arg))
+            return TupleValue(tuple(box_of_arg(s, a) for a in arg))
         case list():
-            return ListBox(tuple(box_of_arg(s, a) for a in arg))
+            return ListValue(tuple(box_of_arg(s, a) for a in arg))
         case _:
-            return Static(arg)
+            return Constant(arg)
 
 
-def unboxed(s: Session, box: Box) -> Any:
+def unboxed(s: Machine, box: AbstractValue) -> Any:
     """A box as nested Python structures of atoms."""
     if isinstance(box, Structure) and box.source is not None:
         return box.source
     match box:
-        case Static():
+        case Constant():
             return None if box.value is None else s.constant(box)
-        case TupleBox(items):
+        case TupleValue(items):
             return tuple(unboxed(s, item) for item in items)
-        case ListBox(items):
+        case ListValue(items):
             return [unboxed(s, item) for item in items]
-        case DictBox(keys, items) | RecordBox(keys=keys, items=items):
+        case DictValue(keys, items) | RecordValue(keys=keys, items=items):
             return {k: unboxed(s, item) for k, item in zip(keys, items, strict=True)}
         case _:
             return s.atom(box)

@@ -16,11 +16,7 @@ from srcad.ir.choices import Choice, chosen
 from srcad.ir.core import Arg, Display, Value
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-    Type,
-)
+from srcad.types.structures import ListOf, TupleOf, Type
 
 Lengths = Callable[[Extent], Any]
 

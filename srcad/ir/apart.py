@@ -12,17 +12,8 @@ import operator
 from srcad.ir.core import Arg, Call, Const, Display, For, Op, Value
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import (
-    Extent,
-    resolved,
-)
-from srcad.types.structures import (
-    Fixed,
-    ListOf,
-    Opaque,
-    TupleOf,
-    Type,
-)
+from srcad.types.sizes import Extent, resolved
+from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf, Type
 
 _DEEPEST = 4  # ranges that end where another one's item stands, and so on
 _ZERO, _NONE = Const(0), Const(None)

@@ -32,22 +32,11 @@ from srcad.ir.core import (
     While,
 )
 from srcad.ir.infer import result_type
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 from srcad.types.join import join
-from srcad.types.numeric import (
-    INT,
-    Numeric,
-)
+from srcad.types.numeric import INT, Numeric
 from srcad.types.sizes import fresh_extent
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-    Type,
-    Undefined,
-)
+from srcad.types.structures import ListOf, TupleOf, Type, Undefined
 
 
 @dataclass(eq=False)

@@ -14,22 +14,9 @@ import numpy as np
 from srcad.ir.core import Arg, Display, Value
 from srcad.startup.records import dataclass
 from srcad.types.join import join
-from srcad.types.numeric import (
-    DType,
-    Form,
-    Numeric,
-)
-from srcad.types.sizes import (
-    constant_extent,
-    fresh_extent,
-)
-from srcad.types.structures import (
-    UNDEFINED,
-    ListOf,
-    PlacesOf,
-    TupleOf,
-    Type,
-)
+from srcad.types.numeric import DType, Form, Numeric
+from srcad.types.sizes import constant_extent, fresh_extent
+from srcad.types.structures import UNDEFINED, ListOf, PlacesOf, TupleOf, Type
 
 _FLOAT64 = np.dtype(np.float64)
 _OF_PYTHON = frozenset(np.dtype(t) for t in (np.float64, np.int64, np.complex128, np.bool_))

@@ -16,11 +16,7 @@ from typing import Any, Literal
 
 from srcad.ir.constants import same_constant
 from srcad.startup.identifiers import plain
-from srcad.startup.records import (
-    dataclass,
-    field,
-    once,
-)
+from srcad.startup.records import dataclass, field, once
 from srcad.types.join import type_of_constant
 from srcad.types.structures import Type
 

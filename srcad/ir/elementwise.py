@@ -17,24 +17,9 @@ from srcad.ir.choices import Choice, agreed, choices, chosen
 from srcad.ir.core import Arg, Const
 from srcad.ir.standins import argument_type, filled
 from srcad.types.join import type_of_constant
-from srcad.types.numeric import (
-    NUMBER,
-    Form,
-    Numeric,
-    Shape,
-)
-from srcad.types.sizes import (
-    Extent,
-    constant_extent,
-    fresh_extent,
-    is_one,
-    resolved,
-    same,
-)
-from srcad.types.structures import (
-    TupleOf,
-    Type,
-)
+from srcad.types.numeric import NUMBER, Form, Numeric, Shape
+from srcad.types.sizes import Extent, constant_extent, fresh_extent, is_one, resolved, same
+from srcad.types.structures import TupleOf, Type
 
 
 def broadcast(shapes: list[tuple[Extent, ...] | None]) -> tuple[Extent, ...] | None:

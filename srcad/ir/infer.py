@@ -54,13 +54,7 @@ from srcad.ir.primitives import (
 from srcad.ir.standins import argument_type, by_running, fallback
 from srcad.startup.identifiers import module_of
 from srcad.types.join import join
-from srcad.types.numeric import (
-    BOOL,
-    INT,
-    NUMBER,
-    Numeric,
-    int_type,
-)
+from srcad.types.numeric import BOOL, INT, NUMBER, Numeric, int_type
 from srcad.types.sizes import same
 from srcad.types.structures import (
     OPAQUE,

@@ -20,24 +20,9 @@ from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Display
 from srcad.ir.elementwise import broadcast
 from srcad.ir.standins import argument_type
-from srcad.types.numeric import (
-    Numeric,
-    Shape,
-    int_type,
-)
-from srcad.types.sizes import (
-    Extent,
-    at_least,
-    constant_extent,
-    fresh_extent,
-    resolved,
-    same,
-)
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-    Type,
-)
+from srcad.types.numeric import Numeric, Shape, int_type
+from srcad.types.sizes import Extent, at_least, constant_extent, fresh_extent, resolved, same
+from srcad.types.structures import ListOf, TupleOf, Type
 
 Kwargs = tuple[tuple[str, Arg], ...]
 _ZERO, _ONE = constant_extent(0), constant_extent(1)

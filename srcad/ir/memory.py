@@ -12,25 +12,10 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.ir.core import (
-    Arg,
-    Atom,
-    Call,
-    Const,
-    Display,
-    Function,
-    Routine,
-    Value,
-    values_in,
-    walk,
-)
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Function, Routine, Value, values_in, walk
 from srcad.startup import identifiers
 from srcad.types.numeric import Numeric
-from srcad.types.structures import (
-    Fixed,
-    TupleOf,
-    Type,
-)
+from srcad.types.structures import Fixed, TupleOf, Type
 
 OPERATORS = frozenset(
     {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,

@@ -10,15 +10,8 @@ import numpy as np
 
 from srcad.ir.core import Arg, Call, Const
 from srcad.ir.infer import is_elementwise
-from srcad.types.numeric import (
-    Numeric,
-    Shape,
-)
-from srcad.types.sizes import (
-    Extent,
-    differ,
-    is_one,
-)
+from srcad.types.numeric import Numeric, Shape
+from srcad.types.sizes import Extent, differ, is_one
 
 _PRODUCTS = (operator.matmul, np.matmul, np.dot)
 

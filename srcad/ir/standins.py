@@ -21,13 +21,7 @@ from srcad.ir.answers import outline, question, remembered
 from srcad.ir.choices import Choice, agreed, choices, chosen, of_other_ranks
 from srcad.ir.core import Arg, Const, Display
 from srcad.types.join import join, type_of_constant
-from srcad.types.numeric import (
-    FLOAT,
-    NUMBER,
-    Numeric,
-    joined_form,
-    same_dtype,
-)
+from srcad.types.numeric import FLOAT, NUMBER, Numeric, joined_form, same_dtype
 from srcad.types.sizes import (
     Extent,
     Symbol,
@@ -39,15 +33,7 @@ from srcad.types.sizes import (
     same,
     symbol_extent,
 )
-from srcad.types.structures import (
-    OPAQUE,
-    ListOf,
-    Opaque,
-    PlacesOf,
-    TupleOf,
-    Type,
-    Undefined,
-)
+from srcad.types.structures import OPAQUE, ListOf, Opaque, PlacesOf, TupleOf, Type, Undefined
 
 Sizes = dict[Symbol | Extent, int]
 # In opposite order, so that the smaller of two lengths (a diagonal) is never explained as one of

@@ -20,11 +20,7 @@ from srcad.ir.core import (
     Value,
     While,
 )
-from srcad.startup.identifiers import (
-    label,
-    printable,
-    shown,
-)
+from srcad.startup.identifiers import label, printable, shown
 
 
 def text(function: Function) -> str:

@@ -9,21 +9,10 @@ from srcad.arguments.signature import LARGEST_DICT
 from srcad.arguments.wrt import Place
 from srcad.errors import SrcadError, UnsupportedTypeError, WrtError
 from srcad.ir.core import Function
-from srcad.modes.reverse import (
-    is_inert,
-    part_of,
-)
-from srcad.startup.identifiers import (
-    label,
-    shown,
-)
+from srcad.modes.reverse import is_inert, part_of
+from srcad.startup.identifiers import label, shown
 from srcad.types.numeric import Numeric
-from srcad.types.structures import (
-    Fixed,
-    Opaque,
-    TupleOf,
-    Type,
-)
+from srcad.types.structures import Fixed, Opaque, TupleOf, Type
 
 
 def refuse_inert(

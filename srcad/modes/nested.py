@@ -13,37 +13,27 @@ from typing import Any
 
 from srcad import errors
 from srcad.arguments.request import Request
-from srcad.frontend.boxes import (
-    BoundBox,
-    Box,
-    ListBox,
-    Static,
-    TupleBox,
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Constant,
+    ListValue,
+    TupleValue,
     values_of,
 )
-from srcad.frontend.known import known
-from srcad.frontend.names import box_of_object
-from srcad.frontend.scope import Session
-from srcad.frontend.stops import constant_of
+from srcad.frontend.machine.constants import known
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store.lookup import value_of_object
+from srcad.frontend.store.stopped import constant_of
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Call, Function, Op, Value, free_values
-from srcad.modes.nested_wrt import (
-    Key,
-    name_of_box,
-    sought,
-)
-from srcad.modes.reverse import (
-    derived,
-    is_inert,
-)
+from srcad.modes.nested_wrt import Key, name_of_box, sought
+from srcad.modes.reverse import derived, is_inert
 from srcad.passes.substitute import substituted_block
-from srcad.startup.records import (
-    dataclass,
-    replace,
-)
+from srcad.startup.records import dataclass, replace
 from srcad.transforms.vjp import as_primal
 
-Meaning = Callable[[Session, "Given"], Box]
+Meaning = Callable[[Machine, "Given"], AbstractValue]
 MEANINGS: dict[Any, Meaning] = {}
 
 
@@ -51,10 +41,10 @@ MEANINGS: dict[Any, Meaning] = {}
 class Given:
     """The arguments of a call of one of srcad's own functions."""
 
-    args: tuple[Box, ...]
-    kwargs: dict[str, Box]
+    args: tuple[AbstractValue, ...]
+    kwargs: dict[str, AbstractValue]
 
-    def function(self, s: Session) -> Box:
+    def function(self, s: Machine) -> AbstractValue:
         """The function that is differentiated."""
         if self.args:
             return self.args[0]
@@ -63,19 +53,19 @@ class Given:
         return s.refuse(errors.UnsupportedSyntaxError, "cannot tell what is differentiated",
                  help=("pass the function first",))  # fmt: skip
 
-    def known(self, s: Session, name: str, position: int, default: Any) -> Any:
+    def known(self, s: Machine, name: str, position: int, default: Any) -> Any:
         """An option, which has to be known before the call."""
         box = self.kwargs.get(name)
         if box is None:
-            box = self.args[position] if position < len(self.args) else Static(default)
-        if isinstance(box, ListBox):
-            box = TupleBox(box.items)
+            box = self.args[position] if position < len(self.args) else Constant(default)
+        if isinstance(box, ListValue):
+            box = TupleValue(box.items)
         return known(s, box, f"{name!r} of a gradient")
 
 
 def transforms(
-    s: Session, callee: Static, args: tuple[Box, ...], kwargs: dict[str, Box]
-) -> Box | None:
+    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
     """What a call of an object of srcad's own means; None for all other objects."""
     value = callee.value
     if isinstance(value, Request):
@@ -90,13 +80,13 @@ def transforms(
     return None if meaning is None else meaning(s, Given(args, kwargs))
 
 
-def _attribute(s: Session, callee: Static, function: Any) -> Box:
+def _attribute(s: Machine, callee: Constant, function: Any) -> AbstractValue:
     """The function inside one of srcad's objects, guarded like the user's other objects."""
     if callee.path is None:
-        return Static(function)
+        return Constant(function)
     if hasattr(type(callee.value), "__srcad_of__"):
         s.guard((*callee.path, ("attr", "request")), "equals", callee.value.request)
-    return box_of_object(s, function, (*callee.path, ("attr", "function")))
+    return value_of_object(s, function, (*callee.path, ("attr", "function")))
 
 
 def means(target: Any) -> Callable[[Meaning], Meaning]:
@@ -109,33 +99,37 @@ def means(target: Any) -> Callable[[Meaning], Meaning]:
     return register
 
 
-def gradient_function(s: Session, request: Request, function: Box) -> Box:
+def gradient_function(s: Machine, request: Request, function: AbstractValue) -> AbstractValue:
     """``grad(f)`` as a value: a function that is still to be called."""
-    return BoundBox(Static(request), (function,))
+    return BoundValue(Constant(request), (function,))
 
 
-def gradient_now(s: Session, given: Given) -> Box:
+def gradient_now(s: Machine, given: Given) -> AbstractValue:
     """Call ``gradient(f, *args)``."""
     return differentiated(s, Request("grad", None, False), given.args[0], given.args[1:],
                           given.kwargs)  # fmt: skip
 
 
-def pullback_now(s: Session, given: Given) -> Box:
+def pullback_now(s: Machine, given: Given) -> AbstractValue:
     """Call ``pullback(f, *args)``."""
     s.refuse(errors.UnsupportedSyntaxError, "cannot call 'pullback'",
              why="a pullback inside a differentiated function is not supported yet.",
              help=("use srcad.grad or srcad.value_and_grad",))  # fmt: skip
 
 
-def stopped(s: Session, given: Given) -> Box:
+def stopped(s: Machine, given: Given) -> AbstractValue:
     """``stop_gradient(x)``: the same parts as new values through which nothing flows."""
     return constant_of(s, given.args[0])
 
 
 # ------------------------------------------------------------------------------ differentiation
 def differentiated(
-    s: Session, request: Request, function: Box, args: tuple[Box, ...], kwargs: dict[str, Box]
-) -> Box:
+    s: Machine,
+    request: Request,
+    function: AbstractValue,
+    args: tuple[AbstractValue, ...],
+    kwargs: dict[str, AbstractValue],
+) -> AbstractValue:
     """Call the derivative of a function here."""
     keys = sought(s, request, function, len(args), kwargs)
     places = list(dict.fromkeys(keys))
@@ -146,11 +140,11 @@ def differentiated(
                  why="it is a flag, a count or an index.",
                  help=("differentiate by another argument",))  # fmt: skip
     gradients = [found[key] for key in keys]
-    boxes = tuple(Static(None) if g is None else s.box(g) for g in gradients)
-    answer = boxes[0] if request.single else TupleBox(boxes)
+    boxes = tuple(Constant(None) if g is None else s.box(g) for g in gradients)
+    answer = boxes[0] if request.single else TupleValue(boxes)
     if request.mode == "value_and_grad":
-        return TupleBox((inner.result, answer))
-    return answer if inner.aux is None else TupleBox((answer, inner.aux))
+        return TupleValue((inner.result, answer))
+    return answer if inner.aux is None else TupleValue((answer, inner.aux))
 
 
 class _Inner:
@@ -158,15 +152,15 @@ class _Inner:
 
     def __init__(
         self,
-        s: Session,
+        s: Machine,
         request: Request,
-        function: Box,
-        args: tuple[Box, ...],
-        kwargs: dict[str, Box],
+        function: AbstractValue,
+        args: tuple[AbstractValue, ...],
+        kwargs: dict[str, AbstractValue],
         places: list[Key],
     ) -> None:
         self.s = s
-        boxes: dict[Key, Box] = dict(enumerate(args))
+        boxes: dict[Key, AbstractValue] = dict(enumerate(args))
         boxes.update(kwargs.items())
         self.atoms = [s.atom(boxes[place]) for place in places]
         self.params = [_parameter(a, place) for a, place in zip(self.atoms, places, strict=True)]
@@ -186,10 +180,10 @@ class _Inner:
         block = builder.finish(y)
         self.function = Function(name_of_box(function), tuple(self.params), block, s.builder.where)
 
-    def _split(self, request: Request) -> tuple[Box, Box | None]:
+    def _split(self, request: Request) -> tuple[AbstractValue, AbstractValue | None]:
         if not request.has_aux:
             return self.result, None
-        if isinstance(self.result, TupleBox) and len(self.result.items) == 2:
+        if isinstance(self.result, TupleValue) and len(self.result.items) == 2:
             return self.result.items
         return self.s.refuse(
             errors.NonScalarOutputError,
@@ -218,7 +212,7 @@ class _Inner:
         return [None if is_inert(g, block) else g for g in block.results[1:]]
 
 
-def _carries(s: Session, op: Op) -> bool:
+def _carries(s: Machine, op: Op) -> bool:
     if isinstance(op, Call):
         return any(s.carries(op.target, [v], r) for v in op.operands for r in op.results)
     inside = (v for block in op.blocks for v in free_values(block))

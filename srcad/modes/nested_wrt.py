@@ -6,24 +6,12 @@ import ast
 from collections.abc import Collection, Sequence
 from types import FunctionType
 
-from srcad.arguments.request import (
-    Parameter,
-    Request,
-    outward_of,
-    parameters_of,
-)
-from srcad.arguments.wrt import (
-    POSITIONAL,
-    VARIADIC,
-    Seeker,
-)
+from srcad.arguments.request import Parameter, Request, outward_of, parameters_of
+from srcad.arguments.wrt import POSITIONAL, VARIADIC, Seeker
 from srcad.errors import WrtError
-from srcad.frontend.boxes import BoundBox, Box, FunctionBox, Static
-from srcad.frontend.scope import Session
-from srcad.startup.identifiers import (
-    printable,
-    shown,
-)
+from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, FunctionValue
+from srcad.frontend.machine.machine import Machine
+from srcad.startup.identifiers import printable, shown
 
 Key = int | str
 _ANY = (
@@ -33,7 +21,7 @@ _ANY = (
 
 
 def sought(
-    s: Session, request: Request, function: Box, count: int, keywords: Collection[str]
+    s: Machine, request: Request, function: AbstractValue, count: int, keywords: Collection[str]
 ) -> list[Key]:
     """The arguments of a call that are differentiated by: positions or keywords."""
     if request.wrt is None:
@@ -50,7 +38,7 @@ def sought(
 
 
 def _key(
-    s: Session, seeker: Seeker, entry: int | str, count: int, keywords: Collection[str]
+    s: Machine, seeker: Seeker, entry: int | str, count: int, keywords: Collection[str]
 ) -> Key:
     if isinstance(entry, str) and entry in keywords:
         return entry
@@ -76,19 +64,19 @@ def _key(
 Pair = tuple[Sequence[Parameter], Sequence[Parameter]]
 
 
-def _parameters(s: Session, function: Box) -> Pair | None:
+def _parameters(s: Machine, function: AbstractValue) -> Pair | None:
     """The parameters of a function and those that it shows; None where they are not known."""
     match function:
-        case FunctionBox(node=node):
+        case FunctionValue(node=node):
             return _of_definition(node.args), ()
-        case BoundBox(function=Static(value=Request()), args=given):
+        case BoundValue(function=Constant(value=Request()), args=given):
             return _parameters(s, given[0])
-        case BoundBox(function=inner, args=given, kwargs=named):
+        case BoundValue(function=inner, args=given, kwargs=named):
             found = _parameters(s, inner)
             if found is None:
                 return None
             return _without(found[0], len(given), named), _without(found[1], len(given), named)
-        case Static(value=value):
+        case Constant(value=value):
             parameters = parameters_of(value)
             if parameters is None:
                 return None
@@ -120,16 +108,16 @@ def _without(
     return [p for p in parameters[min(count, fixed) :] if p.name not in named]
 
 
-def name_of_box(function: Box) -> str:
+def name_of_box(function: AbstractValue) -> str:
     """What a function that is read is called."""
     match function:
-        case FunctionBox():
+        case FunctionValue():
             return function.name
-        case Static(value=value):
+        case Constant(value=value):
             return printable(getattr(value, "__name__", "f"))
-        case BoundBox(function=Static(value=Request()), args=given):
+        case BoundValue(function=Constant(value=Request()), args=given):
             return name_of_box(given[0])
-        case BoundBox(function=inner):
+        case BoundValue(function=inner):
             return name_of_box(inner)
         case _:
             return "f"

@@ -16,15 +16,7 @@ from srcad.startup.identifiers import is_name
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one
-from srcad.types.structures import (
-    Fixed,
-    ListOf,
-    Opaque,
-    TupleOf,
-    Type,
-    Undefined,
-    leaves,
-)
+from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf, Type, Undefined, leaves
 
 _ARTICLES: dict[type, str] = {list: "a list", dict: "a dict", tuple: "a tuple", str: "a str"}
 

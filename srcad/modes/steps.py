@@ -19,10 +19,7 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.activity import activity, candidates
 from srcad.analysis.arguments import differentiable_arguments, has_float, is_of_integers, rule_of
-from srcad.arguments.request import (
-    Parameter,
-    code_of,
-)
+from srcad.arguments.request import Parameter, code_of
 from srcad.errors import NoDerivativeWarning
 from srcad.ir import primitives
 from srcad.ir.builder import atom_type

@@ -32,16 +32,8 @@ from srcad.ir.core import (
 )
 from srcad.ir.primitives import build_tuple, item
 from srcad.passes.substitute import substituted_atom
-from srcad.startup.records import (
-    dataclass,
-    field,
-    replace,
-)
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-    Type,
-)
+from srcad.startup.records import dataclass, field, replace
+from srcad.types.structures import ListOf, TupleOf, Type
 
 # One step on the way of a list: the op that takes it up, the value that it is there, and what must
 # agree for two lists to go the same way.

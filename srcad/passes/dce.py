@@ -30,11 +30,7 @@ from srcad.ir.core import (
     values_in,
 )
 from srcad.passes.purity import is_noticeable
-from srcad.startup.records import (
-    dataclass,
-    field,
-    replace,
-)
+from srcad.startup.records import dataclass, field, replace
 
 
 def dce(function: Function) -> Function:

@@ -37,11 +37,7 @@ from srcad.ir.memory import has_storage
 from srcad.ir.primitives import add_at, updated
 from srcad.passes.rewriting import uses_of
 from srcad.passes.substitute import substituted, substituted_atom, substituted_op
-from srcad.startup.records import (
-    dataclass,
-    field,
-    replace,
-)
+from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
 
 

@@ -21,11 +21,7 @@ from srcad.ir.core import (
 from srcad.ir.infer import result_type
 from srcad.ir.standins import argument_type
 from srcad.types.join import join
-from srcad.types.structures import (
-    ListOf,
-    Opaque,
-    Type,
-)
+from srcad.types.structures import ListOf, Opaque, Type
 
 
 def settle(

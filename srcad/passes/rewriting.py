@@ -37,20 +37,10 @@ from srcad.ir.infer import result_type
 from srcad.ir.memory import has_storage
 from srcad.passes.purity import is_mergeable
 from srcad.passes.substitute import substituted, substituted_atom, substituted_call
-from srcad.startup.records import (
-    dataclass,
-    field,
-    replace,
-)
+from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import (
-    Extent,
-    resolved,
-)
-from srcad.types.structures import (
-    Opaque,
-    Type,
-)
+from srcad.types.sizes import Extent, resolved
+from srcad.types.structures import Opaque, Type
 
 Rewrite = Callable[["Rewriter", Call], Arg | None]
 _Whole = TypeVar("_Whole", bound=Op | Block | Function)

@@ -14,10 +14,7 @@ from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.passes.algebra import is_real, number
 from srcad.passes.rewriting import Rewriter, rewrites, type_of
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import (
-    Extent,
-    resolved,
-)
+from srcad.types.sizes import Extent, resolved
 
 _ELEMENTWISE = (operator.mul, operator.truediv, operator.add, operator.sub)
 

@@ -12,10 +12,7 @@ from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.lengths import span
 from srcad.passes.rewriting import Rewriter, rewrites
 from srcad.passes.shapes import known_shape, same_kind
-from srcad.types.sizes import (
-    Extent,
-    constant_extent,
-)
+from srcad.types.sizes import Extent, constant_extent
 
 _MOST = 16
 _WHOLE = Display("slice", (Const(None),) * 3)

@@ -9,14 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.startup.identifiers import (
-    dotted,
-    identifier,
-    is_name,
-    label,
-    module_of,
-    plain,
-)
+from srcad.startup.identifiers import dotted, identifier, is_name, label, module_of, plain
 
 _LITERALS = (int, float, complex, str, bool, type(None))
 

@@ -48,14 +48,8 @@ from srcad.transforms.sweep import (
     type_at,
 )
 from srcad.types.join import join
-from srcad.types.numeric import (
-    INT,
-    Numeric,
-)
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-)
+from srcad.types.numeric import INT, Numeric
+from srcad.types.structures import ListOf, TupleOf
 
 
 def undo_block(scope: Scope) -> None:

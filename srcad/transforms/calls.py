@@ -8,17 +8,8 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.arguments import (
-    arguments,
-    differentiable_arguments,
-    rule_of,
-)
-from srcad.errors import (
-    MissingRuleError,
-    SrcadError,
-    UnsupportedSyntaxError,
-    UnsupportedTypeError,
-)
+from srcad.analysis.arguments import arguments, differentiable_arguments, rule_of
+from srcad.errors import MissingRuleError, SrcadError, UnsupportedSyntaxError, UnsupportedTypeError
 from srcad.ir import primitives
 from srcad.ir.builder import atom_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Routine, Value
@@ -40,14 +31,8 @@ from srcad.transforms.structure import ADJOINTS, undo_getitem
 from srcad.transforms.sweep import Path
 from srcad.transforms.templates import write_rule
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import (
-    is_one,
-    same,
-)
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-)
+from srcad.types.sizes import is_one, same
+from srcad.types.structures import ListOf, TupleOf
 
 _FLOAT64 = Const(np.float64)
 

@@ -21,10 +21,7 @@ from srcad.analysis.activity import Activity, candidates, part
 from srcad.ir import primitives
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Location, Value
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 from srcad.transforms.sweep import (
     NOTHING,
     Path,
@@ -37,16 +34,8 @@ from srcad.transforms.sweep import (
     leaf_paths,
     type_at,
 )
-from srcad.types.numeric import (
-    Numeric,
-    same_dtype,
-)
-from srcad.types.structures import (
-    ListOf,
-    Opaque,
-    TupleOf,
-    Type,
-)
+from srcad.types.numeric import Numeric, same_dtype
+from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
 
 @dataclass(eq=False)

@@ -23,12 +23,7 @@ from srcad.startup.records import dataclass
 from srcad.transforms.cotangents import Scope
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import same
-from srcad.types.structures import (
-    ListOf,
-    Opaque,
-    TupleOf,
-    Type,
-)
+from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
 _WHY = (
     "a cotangent has the shape of the argument that it is for, "

@@ -13,20 +13,9 @@ from srcad.analysis.arguments import has_float
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Atom, Block, Const, Value
 from srcad.transforms.cotangents import Scope
-from srcad.transforms.sweep import (
-    Slot,
-    bar_hint,
-    cotangent_type,
-    item_type,
-    leaf_paths,
-    type_at,
-)
+from srcad.transforms.sweep import Slot, bar_hint, cotangent_type, item_type, leaf_paths, type_at
 from srcad.types.numeric import Numeric
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-    Type,
-)
+from srcad.types.structures import ListOf, TupleOf, Type
 
 Leaves = dict[Slot, Atom]
 

@@ -32,11 +32,7 @@ from srcad.ir.core import (
 from srcad.ir.infer import result_type
 from srcad.ir.memory import is_one_of
 from srcad.passes.substitute import with_blocks
-from srcad.startup.records import (
-    dataclass,
-    field,
-    replace,
-)
+from srcad.startup.records import dataclass, field, replace
 from srcad.transforms.recompute import is_cheap
 from srcad.types.numeric import Numeric
 

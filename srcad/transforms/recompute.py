@@ -18,11 +18,7 @@ from srcad.ir.builder import atom_type
 from srcad.ir.core import Atom, Call, Display, Op, Value, values_in
 from srcad.ir.memory import is_one_of
 from srcad.passes.substitute import substituted_call
-from srcad.startup.records import (
-    dataclass,
-    field,
-    replace,
-)
+from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
 
 # Reading these again costs nothing worth a place in a list.

@@ -8,19 +8,9 @@ from typing import Any
 
 from srcad import runtime
 from srcad.analysis.activity import Activity
-from srcad.analysis.arguments import (
-    arguments,
-    differentiable_arguments,
-    has_float,
-    is_of_integers,
-)
+from srcad.analysis.arguments import arguments, differentiable_arguments, has_float, is_of_integers
 from srcad.analysis.texts import read_from_text
-from srcad.errors import (
-    MissingRuleError,
-    NotDifferentiableError,
-    SrcadError,
-    UnsupportedTypeError,
-)
+from srcad.errors import MissingRuleError, NotDifferentiableError, SrcadError, UnsupportedTypeError
 from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, If, Op, Value
 from srcad.ir.primitives import as_dict

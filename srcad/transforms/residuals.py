@@ -38,10 +38,7 @@ from srcad.passes.substitute import substituted_block
 from srcad.startup.records import replace
 from srcad.transforms.recompute import Around, Plan, is_python_int
 from srcad.types.numeric import INT
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-)
+from srcad.types.structures import ListOf, TupleOf
 
 _NONE = Const(None)
 

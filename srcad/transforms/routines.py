@@ -14,22 +14,13 @@ from srcad.ir import primitives
 from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Routine, Value
 from srcad.passes.substitute import substituted_block, with_blocks
-from srcad.startup.records import (
-    dataclass,
-    replace,
-)
+from srcad.startup.records import dataclass, replace
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.split import Halves, halves
 from srcad.transforms.sweep import Path, Sweep, cotangent_type, homes_of
 from srcad.types.numeric import Numeric
-from srcad.types.structures import (
-    OPAQUE,
-    ListOf,
-    PlacesOf,
-    TupleOf,
-    Type,
-)
+from srcad.types.structures import OPAQUE, ListOf, PlacesOf, TupleOf, Type
 
 # Structures of residuals hold None for what an arm that was not taken would have saved; so do
 # their cotangents.  These are the parameters and the results of a routine that are such.

@@ -10,19 +10,7 @@ from collections.abc import Callable
 
 from srcad import runtime
 from srcad.ir import primitives
-from srcad.ir.core import (
-    Block,
-    Call,
-    For,
-    Function,
-    If,
-    Location,
-    Op,
-    Routine,
-    Value,
-    While,
-    walk,
-)
+from srcad.ir.core import Block, Call, For, Function, If, Location, Op, Routine, Value, While, walk
 from srcad.passes.purity import is_in
 from srcad.rules.registry import lookup
 from srcad.startup.records import replace

@@ -27,14 +27,8 @@ from srcad.ir.core import (
 )
 from srcad.passes.dce import dce
 from srcad.passes.substitute import substituted_block
-from srcad.startup.records import (
-    dataclass,
-    replace,
-)
-from srcad.types.numeric import (
-    Numeric,
-    int_type,
-)
+from srcad.startup.records import dataclass, replace
+from srcad.types.numeric import Numeric, int_type
 from srcad.types.structures import TupleOf
 
 

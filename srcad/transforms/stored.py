@@ -14,10 +14,7 @@ from srcad.ir.standins import argument_type
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.sweep import Path, is_scalar
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import (
-    is_one,
-    same,
-)
+from srcad.types.sizes import is_one, same
 
 Bars = dict[Path, Atom]
 

@@ -18,15 +18,8 @@ from srcad.ir.standins import argument_type
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.stored import Bars, narrowed, undo_add_at, undo_updated
 from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type
-from srcad.types.numeric import (
-    INT,
-    Numeric,
-)
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-    Type,
-)
+from srcad.types.numeric import INT, Numeric
+from srcad.types.structures import ListOf, TupleOf, Type
 
 Undo = Callable[[Scope, Call, Bars], None]
 

@@ -9,32 +9,11 @@ import numpy as np
 
 from srcad.analysis.activity import Activity, Facts, part
 from srcad.ir.builder import Builder
-from srcad.ir.core import (
-    Block,
-    Call,
-    For,
-    Function,
-    Routine,
-    Value,
-    While,
-    collected_outputs,
-    walk,
-)
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.ir.core import Block, Call, For, Function, Routine, Value, While, collected_outputs, walk
+from srcad.startup.records import dataclass, field
 from srcad.transforms.mirror import Mirrors
-from srcad.types.numeric import (
-    FLOAT,
-    Numeric,
-)
-from srcad.types.structures import (
-    ListOf,
-    Opaque,
-    TupleOf,
-    Type,
-)
+from srcad.types.numeric import FLOAT, Numeric
+from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
 Path = tuple[int, ...]
 Slot = tuple[Value, Path]

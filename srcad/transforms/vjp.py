@@ -14,10 +14,7 @@ from srcad.passes.places import places
 from srcad.passes.safe_division import safe_division
 from srcad.passes.shape_reads import steady_shapes
 from srcad.passes.simplify import simplify
-from srcad.startup.records import (
-    dataclass,
-    replace,
-)
+from srcad.startup.records import dataclass, replace
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.gradients import gradient, gradient_leaves
@@ -26,10 +23,7 @@ from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.residuals import close
 from srcad.transforms.routines import undo_routine_call, with_primal_calls
 from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
-from srcad.types.structures import (
-    TupleOf,
-    Type,
-)
+from srcad.types.structures import TupleOf, Type
 
 
 def vjp(

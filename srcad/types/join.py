@@ -16,12 +16,7 @@ from srcad.types.numeric import (
     joined_form,
     same_dtype,
 )
-from srcad.types.sizes import (
-    constant_extent,
-    fresh_extent,
-    resolved,
-    same,
-)
+from srcad.types.sizes import constant_extent, fresh_extent, resolved, same
 from srcad.types.structures import (
     OPAQUE,
     UNDEFINED,

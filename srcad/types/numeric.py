@@ -7,10 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from srcad.startup.records import dataclass
-from srcad.types.sizes import (
-    Extent,
-    constant_extent,
-)
+from srcad.types.sizes import Extent, constant_extent
 
 Form = Literal["python", "numpy", "array", "number", "any"]
 

@@ -14,10 +14,7 @@ import itertools
 from functools import lru_cache
 from typing import Literal
 
-from srcad.startup.records import (
-    dataclass,
-    field,
-)
+from srcad.startup.records import dataclass, field
 
 Relation = Literal["==", "!=", ">="]
 _SERIALS = itertools.count()

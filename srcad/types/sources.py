@@ -19,10 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from srcad.startup.identifiers import (
-    printable,
-    shown,
-)
+from srcad.startup.identifiers import printable, shown
 
 Step = tuple[Any, ...]
 Path = tuple[Step, ...]

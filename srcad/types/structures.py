@@ -7,17 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from srcad.startup.identifiers import (
-    label,
-    word,
-)
+from srcad.startup.identifiers import label, word
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import (
-    Extent,
-    Symbol,
-    resolved,
-)
+from srcad.types.sizes import Extent, Symbol, resolved
 from srcad.types.sources import Path
 
 

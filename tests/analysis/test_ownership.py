@@ -11,11 +11,7 @@ from srcad.backends.python import emit, load
 from srcad.ir.builder import Builder
 from srcad.ir.core import Block, Call, Const, Display, Function, Value, walk
 from srcad.ir.primitives import add_at, append, build_dict, build_list, build_tuple, updated
-from srcad.types.numeric import (
-    FLOAT,
-    INT,
-    array_type,
-)
+from srcad.types.numeric import FLOAT, INT, array_type
 from srcad.types.sizes import fresh_extent
 from tests.backends.check import assert_means_the_same, written
 

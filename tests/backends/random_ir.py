@@ -23,11 +23,7 @@ from srcad.ir.core import (
     Value,
 )
 from srcad.ir.primitives import add_at, append, build_list, build_tuple, identity, item, updated
-from srcad.types.numeric import (
-    FLOAT,
-    INT,
-    array_type,
-)
+from srcad.types.numeric import FLOAT, INT, array_type
 from srcad.types.sizes import constant_extent
 from srcad.types.structures import ListOf
 

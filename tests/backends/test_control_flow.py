@@ -22,16 +22,9 @@ from srcad.ir.core import (
     Value,
 )
 from srcad.ir.primitives import build_tuple, item
-from srcad.types.numeric import (
-    FLOAT,
-    INT,
-    array_type,
-)
+from srcad.types.numeric import FLOAT, INT, array_type
 from srcad.types.sizes import fresh_extent
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-)
+from srcad.types.structures import ListOf, TupleOf
 from tests.backends.check import assert_means_the_same, written
 
 ZERO, ONE = Const(0), Const(1)

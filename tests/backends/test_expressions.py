@@ -21,17 +21,9 @@ from srcad.ir.primitives import (
     shape,
     updated,
 )
-from srcad.types.numeric import (
-    FLOAT,
-    INT,
-    array_type,
-)
+from srcad.types.numeric import FLOAT, INT, array_type
 from srcad.types.sizes import fresh_extent
-from srcad.types.structures import (
-    OPAQUE,
-    ListOf,
-    TupleOf,
-)
+from srcad.types.structures import OPAQUE, ListOf, TupleOf
 from tests.backends.check import assert_means_the_same, written
 
 MATRIX = array_type(float, (fresh_extent(), fresh_extent()))

@@ -14,11 +14,7 @@ from srcad.arguments.signature import describe
 from srcad.frontend.lower import lower
 from srcad.ir.builder import atom_type
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import (
-    Extent,
-    Facts,
-    resolved,
-)
+from srcad.types.sizes import Extent, Facts, resolved
 
 G = np.arange(12.0)
 A = np.arange(20.0).reshape(4, 5)

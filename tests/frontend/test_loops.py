@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import srcad
-from srcad.frontend.readings import LoopReader
+from srcad.frontend.control.fixpoint import LoopReader
 from tests.adapter import evaluated
 
 

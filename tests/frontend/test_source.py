@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from srcad.errors import SourceChangedError, SourceUnavailableError
-from srcad.frontend.source import definition
+from srcad.frontend.source.definition import definition
 
 PAIR = (lambda x: x + 1, lambda x: x + 2)
 TWINS = [lambda x: x * 3, lambda x: x * 3]

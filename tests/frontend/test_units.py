@@ -11,7 +11,7 @@ import pytest
 
 from srcad import differentiate, grad
 from srcad.errors import SourceChangedError, SourceUnavailableError
-from srcad.frontend.source import definition
+from srcad.frontend.source.definition import definition
 
 NUMBERS = count()
 X = np.array([0.3, -0.7, 1.1])

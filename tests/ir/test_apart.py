@@ -11,10 +11,7 @@ import pytest
 
 from srcad.ir.apart import nothing_known
 from srcad.ir.core import Block, Call, Const, Display, For, Value
-from srcad.types.numeric import (
-    INT,
-    int_type,
-)
+from srcad.types.numeric import INT, int_type
 
 NONE = Const(None)
 

@@ -13,10 +13,7 @@ from srcad.ir.evaluate import evaluate
 from srcad.ir.text import text
 from srcad.ir.verify import verify
 from srcad.passes.dce import dce
-from srcad.types.numeric import (
-    FLOAT,
-    INT,
-)
+from srcad.types.numeric import FLOAT, INT
 from tests.transforms.checking import lowered
 
 

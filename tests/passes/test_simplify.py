@@ -19,10 +19,7 @@ from srcad.ir.verify import verify
 from srcad.passes.rewriting import Rewriter
 from srcad.passes.simplify import simplify
 from srcad.testing import check_grads
-from srcad.types.numeric import (
-    FLOAT,
-    INT,
-)
+from srcad.types.numeric import FLOAT, INT
 from srcad.types.sizes import Facts
 from tests.transforms.tracing import Traced, as_arg
 

@@ -10,18 +10,8 @@ import srcad
 from srcad import rules, runtime
 from srcad.ir.apart import of_type_may_repeat
 from srcad.ir.primitives import add_at, add_at_repeated, identity, updated
-from srcad.types.numeric import (
-    BOOL,
-    FLOAT,
-    INT,
-    array_type,
-)
-from srcad.types.structures import (
-    Fixed,
-    ListOf,
-    Opaque,
-    TupleOf,
-)
+from srcad.types.numeric import BOOL, FLOAT, INT, array_type
+from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf
 from tests.rules.harness import cotangents
 
 A = np.arange(4.0)

@@ -8,14 +8,8 @@ from srcad.analysis.activity import activity, both, candidates, either
 from srcad.analysis.binding import possibly_undefined
 from srcad.analysis.trips import equally_long, may_exit
 from srcad.ir.core import For, walk
-from srcad.types.numeric import (
-    BOOL,
-    FLOAT,
-)
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-)
+from srcad.types.numeric import BOOL, FLOAT
+from srcad.types.structures import ListOf, TupleOf
 from tests.transforms.checking import lowered
 
 

@@ -13,10 +13,7 @@ from srcad.ir.core import Const, Display, Value
 from srcad.ir.primitives import shape
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import static_value
-from srcad.types.structures import (
-    ListOf,
-    TupleOf,
-)
+from srcad.types.structures import ListOf, TupleOf
 
 BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul",
           "lt", "le", "gt", "ge", "eq", "ne", "and_", "or_")  # fmt: skip

@@ -1,0 +1,1 @@
+"""Where paths part and where they meet."""

@@ -1,0 +1,357 @@
+"""Whose memory the carried names of a loop are, at the start of every trip.
+
+A carried array begins a trip as one of three things.  *Exact*: a version of the array that it was
+before the loop.  *Own*: an array that no other name shares; which one may differ from trip to trip
+(``u, un = un, u``).  *Any*: one of several arrays, perhaps also that of another name.  A view of a
+carried array is not carried: it is taken anew at the start of every trip (`Taken`).
+
+The first guess is `own` where no other name shares the array, else `exact`; where a trip leaves
+something else the guess is weakened, and the body read again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Code,
+    Structure,
+    Taken,
+    components,
+    parts_of,
+    with_parts,
+)
+from srcad.frontend.machine.machine import Env, Machine
+from srcad.frontend.store.cells import same_parts
+from srcad.frontend.store.either import Either
+from srcad.frontend.store.memory_effects import layout
+from srcad.frontend.store.origins import Origin, inner_values, note_laid_out, origin, realised
+from srcad.frontend.store.ownership import with_beginnings
+from srcad.ir.core import Value
+from srcad.ir.memory import has_storage
+from srcad.startup.records import dataclass, field
+from srcad.types.structures import OPAQUE
+
+if TYPE_CHECKING:
+    from srcad.frontend.branches.loop_header import Slot
+
+Key = tuple[int, str]
+Leaf = Value | Taken
+Made = dict[tuple[AbstractValue, int], AbstractValue]
+EXACT, OWN, ANY = "exact", "own", "any"
+
+
+def leaves(box: AbstractValue) -> Iterator[Leaf]:
+    """The carried values and views of a header."""
+    if isinstance(box, Value | Taken):
+        yield box
+    elif isinstance(box, Structure | Code):
+        for item in parts_of(box):
+            yield from leaves(item)
+
+
+def pairs(header: AbstractValue, other: AbstractValue) -> Iterator[tuple[Leaf, AbstractValue]]:
+    """The leaves of a header, each with what stands in its place in another box."""
+    if isinstance(header, Value | Taken):
+        yield header, other
+    elif isinstance(header, Structure | Code):
+        same = _alike(header, other)
+        for k, item in enumerate(parts_of(header)):
+            yield from pairs(item, parts_of(other)[k] if same else other)
+
+
+@dataclass(eq=False)
+class Memory:
+    """What is taken for granted of the memory of a loop's carried names."""
+
+    s: Machine
+    before: list[Env]
+    modes: dict[Value, str] = field(default_factory=dict)
+    known: dict[int, tuple[AbstractValue, AbstractValue]] = field(default_factory=dict)
+    mixed: Value = field(default_factory=lambda: Value(OPAQUE, "mixed"))
+    outer: set[Value] = field(default_factory=set)
+    counts: Counter[Value] = field(default_factory=Counter)
+    structures: Counter[int] = field(default_factory=Counter)
+    roots: dict[Value, Value] = field(default_factory=dict)
+    apart: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for env in self.before:
+            for box in env.values():
+                self._note_structures(box)
+                for value in inner_values(box):
+                    self._note_outer(value)
+
+    def _note_structures(self, box: AbstractValue) -> None:
+        if isinstance(box, Structure):
+            self.structures[id(box)] += 1
+        for part in components(box):
+            self._note_structures(part)
+
+    def _note_outer(self, value: Value) -> None:
+        found = origin(self.s, value)
+        self.outer |= found.everything
+        self.counts.update(found.everything)
+        if found.steps == () and found.objects:
+            self.roots[next(iter(found.objects))] = value
+
+    # ------------------------------------------------------------------------- first guesses
+    def header(self, start: AbstractValue) -> AbstractValue | None:
+        """The header of something whose memory another carried name shows as well, or a view."""
+        if id(start) in self.known and id(start) not in self.apart:
+            return self.known[id(start)][1]
+        if isinstance(start, Value):
+            found = origin(self.s, start)
+            if found.is_exact and found.steps:
+                (object_,) = found.objects
+                if object_ in self.roots:
+                    return Taken(self.roots[object_], found.steps, start)
+        return None
+
+    def note(self, start: AbstractValue, header: AbstractValue) -> None:
+        """Note the first guess for a name that starts as `start`."""
+        if isinstance(start, Value) and isinstance(header, Value):
+            if not has_storage(start):
+                return
+            found = origin(self.s, start)
+            mode = OWN if self._is_alone(found.objects) else EXACT
+            self._assume(header, mode, found)
+            note_laid_out(self.s, header, start)
+            self.known[id(start)] = (start, header)
+        elif isinstance(start, Structure | Code) and isinstance(header, Structure | Code):
+            self.known[id(start)] = (start, header)
+
+    def _is_alone(self, objects: frozenset[Value]) -> bool:
+        """Whether only one name shows any of these arrays before the loop."""
+        return sum(self.counts[o] for o in objects) <= 1
+
+    def _assume(self, param: Value, mode: str, found: Origin) -> None:
+        self.modes[param] = mode
+        holds = found.holds & self._tokens()
+        if found.holds:
+            holds |= {self.mixed}
+        if mode == OWN:
+            self.s.origins[param] = Origin(frozenset({param}), (), holds)
+            self.s.began[param] = with_beginnings(self.s, found.objects)
+        elif mode == EXACT:
+            self.s.origins[param] = Origin(found.objects, found.steps, holds)
+        else:
+            objects = (found.objects & self._tokens()) | {self.mixed}
+            self.s.origins[param] = Origin(objects, None, holds)
+
+    def _tokens(self) -> set[Value]:
+        """The arrays that are there when a trip starts."""
+        return self.outer | set(self.modes) | {self.mixed}
+
+    # ------------------------------------------------------------------------------- trips
+    def opened(self, header: AbstractValue, roots: dict[Value, Value]) -> AbstractValue:
+        """What a name is at the start of a trip; `roots` has the arrays that are carried."""
+        if isinstance(header, Taken):
+            root = roots.get(header.root, header.root)
+            header.now = origin(self.s, root).objects
+            return realised(self.s, root, header.steps, header.start.hint)
+        if isinstance(header, Structure | Code) and any(
+            isinstance(x, Taken) for x in leaves(header)
+        ):
+            return with_parts(header, tuple(self.opened(p, roots) for p in parts_of(header)))
+        return header
+
+    def carried_roots(self, headers: dict[Key, AbstractValue]) -> dict[Value, Value]:
+        """The parameter of every carried array, by the value that it was before the loop."""
+        found: dict[Value, Value] = {}
+        for (level, name), header in headers.items():
+            start = self.before[level].get(name)
+            if start is not None:
+                for leaf, box in pairs(header, start):
+                    if isinstance(leaf, Value) and isinstance(box, Value):
+                        found[box] = leaf
+        return found
+
+    # --------------------------------------------------------------------------- settling
+    def wrong(self, headers: dict[Key, AbstractValue], finals: list[Env]) -> set[Leaf]:
+        """The leaves whose memory is something else at the end of a trip than was guessed."""
+        ends = list(self._ends(headers, finals))
+        found = {leaf for leaf, box in ends if not self._holds(leaf, box)}
+        found |= self._split(ends)
+        others = {o for v in self._others(headers, finals) for o in origin(self.s, v).everything}
+        shown: dict[Value, set[Value]] = {}
+        for leaf, box in ends:
+            if isinstance(leaf, Value):
+                for o in self._objects(box):
+                    shown.setdefault(o, set()).add(leaf)
+        for leaf, box in ends:
+            if isinstance(leaf, Value) and self.modes.get(leaf) == OWN:
+                objects = {o for v in inner_values(box) for o in origin(self.s, v).objects}
+                if not objects.isdisjoint(others) or any(shown[o] != {leaf} for o in objects):
+                    found.add(leaf)
+        return found
+
+    def _ends(
+        self, headers: dict[Key, AbstractValue], finals: list[Env]
+    ) -> Iterator[tuple[Leaf, AbstractValue]]:
+        for (level, name), header in headers.items():
+            end = finals[level].get(name)
+            if end is not None:
+                yield from pairs(header, end)
+
+    def _others(self, headers: dict[Key, AbstractValue], finals: list[Env]) -> Iterator[Value]:
+        """The values of names that are there before the loop and not carried."""
+        for level, env in enumerate(self.before):
+            for name in env:
+                if (level, name) not in headers and name in finals[level]:
+                    yield from inner_values(finals[level][name])
+
+    def _objects(self, box: AbstractValue) -> frozenset[Value]:
+        return frozenset().union(*(origin(self.s, v).everything for v in inner_values(box)))
+
+    def _split(self, ends: list[tuple[Leaf, AbstractValue]]) -> set[Leaf]:
+        """The parameters of several names that a trip leaves as different arrays."""
+        first: dict[Leaf, AbstractValue] = {}
+        found: set[Leaf] = set()
+        for leaf, box in ends:
+            if first.setdefault(leaf, box) is not box:
+                found.add(leaf)
+        return found
+
+    def _holds(self, leaf: Leaf, end: AbstractValue) -> bool:
+        if isinstance(leaf, Taken):
+            if not isinstance(end, Value):
+                return False
+            found = origin(self.s, end)
+            return found.steps == leaf.steps and found.objects == leaf.now
+        mode = self.modes.get(leaf)
+        if mode is None:
+            return not has_storage(leaf) or not self._objects(end)
+        if mode == ANY:
+            return self._objects(end) & self._tokens() <= origin(self.s, leaf).everything
+        if not isinstance(end, Value):
+            return not self._objects(end)
+        found, guess = origin(self.s, end), origin(self.s, leaf)
+        if found.holds & self._tokens() > guess.holds or (found.holds and not guess.holds):
+            return False
+        if mode == OWN:
+            asked = self.s.layouts.get(leaf)
+            return asked is None or layout(self.s, end) == asked
+        return (found.objects, found.steps) == (guess.objects, guess.steps)
+
+    def weakened(
+        self, key: Key, header: AbstractValue, end: AbstractValue, wrong: set[Leaf], made: Made
+    ) -> AbstractValue:
+        """The header with the next weaker guess for what was wrong.
+
+        `made` are the new guesses so far: what has several names stays one object.
+        """
+        start = self.before[key[0]].get(key[1])
+        firsts = dict(pairs(header, start)) if start is not None else {}
+
+        def change(box: AbstractValue, at_end: AbstractValue) -> AbstractValue:
+            if (box, id(at_end)) in made:
+                return made[box, id(at_end)]
+            if isinstance(box, Structure | Code):
+                parts, same = parts_of(box), _alike(box, at_end)
+                items = tuple(
+                    change(part, parts_of(at_end)[k] if same else at_end)
+                    for k, part in enumerate(parts)
+                )
+                same = all(a is b for a, b in zip(items, parts, strict=True))
+                made[box, id(at_end)] = box if same else with_parts(box, items)
+                return made[box, id(at_end)]
+            if not isinstance(box, Value | Taken) or box not in wrong:
+                return box
+            first = firsts.get(box)
+            mode, found = self._weaker(box, at_end, first)
+            like = box if isinstance(box, Value) else box.start
+            param = Value(like.type, like.hint)
+            if like in self.s.active:
+                self.s.active.add(param)
+            self._assume(param, mode, found)
+            made[box, id(at_end)] = param
+            return param
+
+        return change(header, end)
+
+    def _weaker(
+        self, leaf: Leaf, end: AbstractValue, first: AbstractValue | None
+    ) -> tuple[str, Origin]:
+        """The next weaker guess for a leaf."""
+        ends = [origin(self.s, v) for v in inner_values(end)]
+        starts = [] if first is None else [origin(self.s, v) for v in inner_values(first)]
+        objects = frozenset().union(*(o.objects for o in (*ends, *starts)))
+        holds = frozenset().union(*(o.holds for o in (*ends, *starts)))
+        mode = self.modes.get(leaf, ANY) if isinstance(leaf, Value) else ANY
+        if mode != ANY and isinstance(leaf, Value) and isinstance(end, Value):
+            guess = origin(self.s, leaf)
+            if holds and not guess.holds:
+                return mode, Origin(guess.objects, guess.steps, holds | guess.holds)
+        everything = objects | holds
+        if mode == EXACT and self._is_alone(everything & self.outer):
+            return OWN, Origin(objects, None, holds)
+        return ANY, Origin(everything, None, holds)
+
+    def renewed(self, key: Key, old: AbstractValue, new: AbstractValue, end: AbstractValue) -> None:
+        """A header was widened: its new parameters begin with what was taken for granted."""
+        start = self.before[key[0]].get(key[1])
+        alone = self.structures[id(start)] == 1
+        before = [leaf for leaf in leaves(old) if isinstance(leaf, Value)]
+        for leaf, box in pairs(new, end):
+            if isinstance(leaf, Value) and leaf not in self.modes and has_storage(leaf):
+                if len(before) == 1 and isinstance(new, Value):
+                    mode = self.modes.get(before[0], OWN)
+                    self._assume(leaf, mode, origin(self.s, before[0]))
+                    continue
+                objects = self._objects(box).union(*(origin(self.s, v).objects for v in before))
+                if alone and isinstance(old, Structure) and isinstance(new, Value):
+                    self._assume(leaf, OWN, Origin(objects, (), objects))  # a list that has grown
+                    continue
+                self._assume(leaf, ANY if before else OWN, Origin(objects, None))
+
+    def after(self, outputs: dict[Value, Value]) -> None:
+        """Note whose memory the loop's results are."""
+        s = self.s
+        places = {p: frozenset({o}) for p, o in outputs.items() if self.modes.get(p) == OWN}
+        for param, output in outputs.items():
+            mode = self.modes.get(param)
+            if mode is not None:
+                found = origin(s, param)
+                moved = [
+                    frozenset().union(*(places.get(o, frozenset({o})) for o in objects))
+                    for objects in (found.objects, found.holds)
+                ]
+                s.origins[output] = Origin(moved[0], found.steps, moved[1])
+                if param in s.began:
+                    s.began[output] = s.began[param]
+
+    def is_bound_anew(self, slot: Slot, finals: list[Env]) -> bool:
+        """Whether every trip leaves a name an array of its own, made in the trip."""
+        if self.modes.get(slot.param) != ANY or not isinstance(slot.final, Value):
+            return False
+        found = origin(self.s, slot.final)
+        if not found.is_exact or not found.objects.isdisjoint(self._tokens()):
+            return False
+        shown = [v for env in finals for box in env.values() for v in inner_values(box)]
+        return (
+            all(
+                v is slot.final or origin(self.s, v).everything.isdisjoint(found.objects)
+                for v in shown
+            )
+            and sum(v is slot.final for v in shown) == 1
+        )
+
+    def before_or_after(self, slot: Slot, no_trip: Value) -> Either:
+        """What such a name is after the loop: what it was before, or an array of its own."""
+        s, output = self.s, slot.output
+        assert output is not None
+        made = Value(output.type, output.hint)
+        s.origins[made] = Origin(frozenset({made}))
+        before = origin(s, slot.init).everything if isinstance(slot.init, Value) else frozenset()
+        s.origins[output] = Origin(before | {made}, None)
+        return Either(no_trip, slot.init, made)
+
+
+def _alike(a: Structure | Code, b: AbstractValue) -> bool:
+    if isinstance(a, Structure):
+        return isinstance(b, Structure) and len(a.items) == len(b.items)
+    return same_parts(a, b)

@@ -1,0 +1,146 @@
+"""What is done with something that is one thing where a test holds and another where it does not.
+
+A function that a test has chosen has no value; it is called where the same test holds, and the
+other one where it does not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from srcad.frontend.domain.values import AbstractValue, Choice, Constant
+from srcad.frontend.machine.constants import truth
+from srcad.frontend.machine.machine import DEAD, Machine, Unreachable
+from srcad.frontend.store.runtime_keys import tested
+from srcad.ir import primitives
+from srcad.ir.core import UNDEF, Atom, Value
+from srcad.startup.lazy import Later
+from srcad.types.numeric import Numeric
+
+if TYPE_CHECKING:
+    from srcad.frontend.branches import phi
+else:
+    phi = Later("srcad.frontend.branches.phi")
+
+Args = tuple[AbstractValue, ...]
+Kwargs = dict[str, AbstractValue]
+Use = Callable[[AbstractValue], AbstractValue]
+Call = Callable[[Args, Kwargs], AbstractValue]
+
+
+def branch(s: Machine, build: Callable[[], AbstractValue]) -> tuple[phi.Path, AbstractValue]:
+    """Read an arm of an expression into a block of its own."""
+    before = s.snapshot()
+    frame = s.frame
+    exit_, tags = frame.exit, frame.tags
+    with s.block() as builder:
+        try:
+            box = build()
+            ended: int | Value = exit_
+        except Unreachable:
+            box, ended = Constant(None), DEAD
+    path = phi.Path(builder, s.snapshot(), ended, tags)
+    s.restore(before)
+    frame.exit, frame.tags = exit_, tags
+    return path, box
+
+
+def choose(
+    s: Machine, test: Atom, then: Callable[[], AbstractValue], orelse: Callable[[], AbstractValue]
+) -> AbstractValue:
+    """``then() if test else orelse()``, each read in an arm of its own."""
+    with assuming(s, test, holds=True):
+        left, a = branch(s, then)
+    with assuming(s, test, holds=False):
+        right, b = branch(s, orelse)
+    for path, box in ((left, a), (right, b)):
+        if path.exit != DEAD:
+            path.envs[-1]["%choice"] = box
+    phi.meet(s, test, left, right)
+    if left.exit == DEAD and right.exit == DEAD:
+        raise Unreachable
+    return s.frame.env.pop("%choice")
+
+
+@contextmanager
+def assuming(s: Machine, test: Atom, *, holds: bool) -> Iterator[None]:
+    """Read an arm of a conditional: there its test holds, or does not."""
+    before = s.assumed
+    while isinstance(test, Value):
+        s.assumed = {**s.assumed, test: holds}
+        test, holds = s.negated.get(test, UNDEF), not holds
+    try:
+        yield
+    finally:
+        s.assumed = before
+
+
+def by_case(s: Machine, box: Choice, use: Use) -> AbstractValue:
+    """``use(left) if test else use(right)``."""
+    known = s.assumed.get(box.test)
+    if known is not None:
+        return use(box.left if known else box.right)
+    return choose(s, box.test, lambda: use(box.left), lambda: use(box.right))
+
+
+def asked(s: Machine, box: AbstractValue, ask: Use) -> AbstractValue:
+    """The answer to a question about a box: where the two sides differ it is the test."""
+    if not isinstance(box, Choice):
+        return ask(box)
+    if box.test in s.assumed:
+        return by_case(s, box, lambda part: asked(s, part, ask))
+    before, answers = s.snapshot(), list[AbstractValue]()
+    with s.block() as builder, contextlib.suppress(Unreachable):
+        answers = [asked(s, part, ask) for part in (box.left, box.right)]
+    s.restore(before)
+    flags = [a.value for a in answers if isinstance(a, Constant) and isinstance(a.value, bool)]
+    if builder.ops or len(flags) != 2:
+        return by_case(s, box, lambda part: asked(s, part, ask))
+    if flags[0] == flags[1]:
+        return answers[0]
+    type_ = box.test.type
+    flag = isinstance(type_, Numeric) and type_.is_python and type_.kind == "b"
+    if flags[0] and flag:
+        return box.test
+    differs = negation(s, box.test)
+    return negation(s, differs) if flags[0] else differs
+
+
+def by_argument(s: Machine, args: Args, kwargs: Kwargs, use: Call) -> AbstractValue | None:
+    """What a call makes of the first argument that is one of two things, if there is one."""
+    for k, box in enumerate(args):
+        if isinstance(box, Choice):
+            return by_case(s, box, _at(use, args, kwargs, k))
+    for name, box in kwargs.items():
+        if isinstance(box, Choice):
+            return by_case(s, box, _named(use, args, kwargs, name))
+    return None
+
+
+def _at(use: Call, args: Args, kwargs: Kwargs, k: int) -> Use:
+    return lambda part: use((*args[:k], part, *args[k + 1 :]), kwargs)
+
+
+def _named(use: Call, args: Args, kwargs: Kwargs, name: str) -> Use:
+    return lambda part: use(args, {**kwargs, name: part})
+
+
+def negation(s: Machine, operand: AbstractValue) -> Value:
+    """``not operand``."""
+    result = s.emit(primitives.not_, tested(s, operand))
+    if isinstance(operand, Value):
+        s.negated[result] = operand
+    return result
+
+
+def condition(s: Machine, box: AbstractValue) -> Atom:
+    """A box as the test of a conditional."""
+
+    def true(part: AbstractValue) -> AbstractValue:
+        known = truth(s, part)
+        return part if known is None else Constant(known)
+
+    return s.atom(asked(s, box, true) if isinstance(box, Choice) else tested(s, box))

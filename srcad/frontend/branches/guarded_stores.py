@@ -1,0 +1,76 @@
+"""Writing through a name that shows one array on one path and another on the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from srcad.frontend.branches.branch import read_arm
+from srcad.frontend.branches.phi import meet
+from srcad.frontend.domain.values import AbstractValue, Done, mapped
+from srcad.frontend.machine.machine import DEAD, Machine, Unreachable
+from srcad.frontend.store.origins import NOWHERE, current, origin, realised
+from srcad.ir import primitives
+from srcad.ir.core import UNDEF, Atom, Value
+
+_NAME = "%each"
+
+
+def is_either(s: Machine, box: AbstractValue) -> bool:
+    """Whether it is known by which test a value shows one array or another."""
+    return isinstance(box, Value) and box in s.either and not origin(s, box).is_exact
+
+
+def in_each(s: Machine, array: Value, write: Callable[[Value], AbstractValue]) -> AbstractValue:
+    """Do something with what a value is on either path; what it makes, where the paths meet."""
+    either = s.either[array]
+
+    def arm(side: str) -> Callable[[], None]:
+        def build() -> None:
+            if getattr(either, side) == UNDEF:  # nobody reads it there
+                s.frame.env[_NAME] = array
+                return
+            seen = _on_path(s, either.test, side)
+            s.frame.env[_NAME] = write(seen.get(array) or _as_was(s, array, side))
+
+        return build
+
+    left, right = (read_arm(s, arm(side)) for side in ("left", "right"))
+    meet(s, either.test, left, right)
+    if s.frame.exit == DEAD:
+        raise Unreachable
+    return s.frame.env.pop(_NAME)
+
+
+def _on_path(s: Machine, test: Atom, side: str) -> dict[Value, Value]:
+    """Bind every name that the same test decides to what it is on one path."""
+    seen: dict[Value, Value] = {}
+
+    def change(box: AbstractValue) -> AbstractValue | None:
+        if not isinstance(box, Value) or box not in s.either or s.either[box].test is not test:
+            return None
+        if box not in seen and getattr(s.either[box], side) != UNDEF:
+            seen[box] = _as_was(s, box, side)
+        return seen.get(box)
+
+    done: Done = {}
+    for frame in s.frames:
+        for name, box in list(frame.env.items()):
+            frame.env[name] = mapped(box, change, done)
+    return seen
+
+
+def _as_was(s: Machine, value: Value, side: str) -> Value:
+    """The value with what is known of it on one path."""
+    was: Atom = getattr(s.either[value], side)
+    found = origin(s, was) if isinstance(was, Value) else NOWHERE
+    if found.is_exact and found.steps is not None:
+        root = current(s, next(iter(found.objects)))
+        if root is not None:
+            return realised(s, root, found.steps, value.hint)
+    seen = s.emit(primitives.identity, value, type=was.type, hint=value.hint)
+    s.either.pop(seen, None)
+    if isinstance(was, Value):
+        s.origins[seen] = found
+        if was in s.either:
+            s.either[seen] = s.either[was]
+    return seen

@@ -1,0 +1,306 @@
+"""The values in which two paths meet: what every name is afterwards, and whose memory it shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from srcad.frontend.branches.joined_objects import carried_out, holds_made, settle_aliases
+from srcad.frontend.domain.representation import is_representable, representing_type
+from srcad.frontend.domain.values import (
+    UNBOUND,
+    AbstractValue,
+    BoundValue,
+    Choice,
+    Conflict,
+    FunctionValue,
+    IteratorValue,
+    MethodValue,
+    Stale,
+    Structure,
+    Unbound,
+    components,
+    mutable_parts,
+    parts_of,
+    rebuilt,
+    same_structure,
+    values_of,
+    with_parts,
+)
+from srcad.frontend.machine.machine import DEAD, Machine
+from srcad.frontend.store.cells import are_alike, is_same
+from srcad.frontend.store.either import Either
+from srcad.frontend.store.origins import (
+    Origin,
+    current,
+    inner_values,
+    note_container,
+    note_meeting,
+    note_own,
+    origin,
+    realised,
+)
+from srcad.frontend.store.runtime_keys import alike
+from srcad.ir.builder import Builder, atom_type
+from srcad.ir.core import UNDEF, Atom, Const, Value, values_in
+from srcad.ir.memory import has_storage
+from srcad.ir.rewrite import substitute_arg
+from srcad.startup.records import dataclass, field, replace
+from srcad.types.join import is_lost, join, take_lengths_for_equal
+from srcad.types.numeric import Numeric
+from srcad.types.structures import Type
+
+if TYPE_CHECKING:
+    from srcad.frontend.branches.phi import Path
+
+
+@dataclass(eq=False)
+class Meeting:
+    """The pairs of atoms that the two arms yield, and the values in which they meet.
+
+    `outside` says that names of a function around are joined: they go on where this one returns.
+    """
+
+    session: Machine
+    test: Atom
+    left: Path
+    right: Path
+    yields: list[tuple[Atom, Atom]] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+    known: dict[tuple[int, int], AbstractValue] = field(default_factory=dict)
+    kept: list[tuple[AbstractValue, AbstractValue]] = field(default_factory=list)
+    objects: list[tuple[tuple[AbstractValue, AbstractValue], AbstractValue]] = field(
+        default_factory=list
+    )
+    pairs: list[tuple[AbstractValue, AbstractValue]] = field(default_factory=list)
+    shows: dict[int, dict[Value, set[tuple[int, int]]]] = field(default_factory=dict)
+    outside: bool = False
+    after: Builder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.after = Builder(where=self.session.builder.where, half=self.session.builder.half)
+
+    def box(self, a: AbstractValue, b: AbstractValue, hint: str | None) -> AbstractValue:
+        """What a name is after the meeting."""
+        key = (id(a), id(b))
+        if key not in self.known:
+            self.known[key] = self._box(a, b, hint)
+            self.kept.append((a, b))
+        return self.known[key]
+
+    def _box(self, a: AbstractValue, b: AbstractValue, hint: str | None) -> AbstractValue:
+        a, b = alike(a, b)
+        if isinstance(b, Stale):
+            return b
+        if isinstance(a, Stale) or is_same(self.session, a, b):
+            return a
+        if same_structure(a, b) or are_alike(self.session, a, b):
+            return self._by_parts(a, b)
+        if isinstance(a, Unbound):
+            return self._half_bound(b, hint, left=False)
+        if isinstance(b, Unbound):
+            return self._half_bound(a, hint, left=True)
+        if not is_representable(a) or not is_representable(b) or self._is_vague(a, b):
+            return self._choice(a, b)
+        if isinstance(a, Value) and isinstance(b, Value):
+            view = self._view(a, b, hint)
+            if view is not None:
+                return view
+        output = self.atom(self._inside(self.left, a), self._inside(self.right, b), hint)
+        if isinstance(a, Structure) and isinstance(b, Structure):
+            note_container(self.session, output)  # one list, longer on one path than on the other
+        return output
+
+    def _by_parts(self, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+        """One structure, or function, that holds this on one path and that on the other."""
+        pairs = zip(parts_of(a), parts_of(b), strict=True)
+        met = tuple(self.box(x, y, None) for x, y in pairs)
+        if not isinstance(a, Structure) and any(isinstance(part, Conflict) for part in met):
+            return Conflict(a, b) if isinstance(a, Choice) else self._choice(a, b)
+        return with_parts(a, met)
+
+    def _choice(self, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+        """What is one thing or the other, and no one value."""
+        left, right = carried_out(self, a, left=True), carried_out(self, b, left=False)
+        if left is None or right is None or not isinstance(self.test, Value):
+            return Conflict(a, b)
+        test = self.test
+        if has_storage(test):  # it may be written into
+            test = self.atom(Const(True), Const(False), None)
+        return Choice(test, left, right)
+
+    def _is_vague(self, a: AbstractValue, b: AbstractValue) -> bool:
+        """Whether an active structure meets what it has nothing in common with."""
+        types = [representing_type(a), representing_type(b)]
+        joined = join(*types)
+        lost = any(is_lost(type_, joined) for type_ in types)
+        return lost and self.session.is_active(a, b)
+
+    def _view(self, a: Value, b: Value, hint: str | None) -> AbstractValue | None:
+        """A view of one array on both paths is taken anew of what the array is afterwards."""
+        s, found = self.session, origin(self.session, a)
+        if not found.steps or not found.is_exact or found != origin(s, b):
+            return None
+        (object_,) = found.objects
+        roots = [current(s, object_, path.envs) for path in (self.left, self.right)]
+        if roots[0] is None or roots[1] is None or self._may_be_missing(roots[0], roots[1]):
+            return None
+        root = self.box(roots[0], roots[1], roots[0].hint)
+        assert isinstance(root, Value)
+        before, s.builder = s.builder, self.after
+        try:
+            return realised(s, root, found.steps, hint or a.hint)
+        finally:
+            s.builder = before
+
+    def _may_be_missing(self, *values: Value) -> bool:
+        """Whether some path reaches the meeting without a value: it leaves, or never bound it."""
+        s = self.session
+        return any(v in s.partial or v in s.unsure for v in values)
+
+    def _half_bound(self, box: AbstractValue, hint: str | None, *, left: bool) -> AbstractValue:
+        if isinstance(box, Structure):
+            pairs = ((b, UNBOUND) if left else (UNBOUND, b) for b in box.items)
+            return rebuilt(box, tuple(self.box(x, y, None) for x, y in pairs))
+        if isinstance(box, IteratorValue):
+            parts = tuple(self._half_bound(b, None, left=left) for b in box.parts)
+            return IteratorValue(box.kind, parts)
+        if isinstance(box, FunctionValue | BoundValue | MethodValue | Choice):
+            pairs = ((b, UNBOUND) if left else (UNBOUND, b) for b in components(box))
+            parts = tuple(self.box(x, y, None) for x, y in pairs)
+            vague = any(isinstance(part, Conflict) for part in parts) or holds_made(
+                self, box, left=left
+            )
+            return Conflict(box, UNBOUND) if vague else with_parts(box, parts)
+        if not isinstance(box, Value):
+            return Conflict(box, UNBOUND) if values_of(box) else box
+        output = self.atom(box, UNDEF, hint) if left else self.atom(UNDEF, box, hint)
+        other = self.right if left else self.left
+        if other.exit != DEAD and (self.outside or not other.is_left):
+            self.session.unbound_if[output] = (self.test, not left)
+            self.session.unsure[output] = None
+        else:
+            self.session.partial.add(output)
+        return output
+
+    def _inside(self, path: Path, box: AbstractValue) -> Atom:
+        """Build a structure inside the arm that yields it."""
+        before, self.session.builder = self.session.builder, path.builder
+        try:
+            return self.session.atom(box)
+        finally:
+            self.session.builder = before
+
+    def atom(self, a: Atom, b: Atom, hint: str | None) -> Value:
+        """A value that is `a` on the left path and `b` on the right."""
+        take_lengths_for_equal(type_of_atom(a), type_of_atom(b))
+        output = Value(join(type_of_atom(a), type_of_atom(b)), hint or _hint(a, b))
+        self.yields.append((a, b))
+        self.outputs.append(output)
+        if any(isinstance(x, Value) and x in self.session.active for x in (a, b)):
+            self.session.active.add(output)
+        if any(isinstance(x, Value) and x in self.session.unsure for x in (a, b)):
+            self.session.unsure[output] = None
+        if a in self.session.partial or b in self.session.partial:
+            self.session.partial.add(output)
+        note_meeting(self.session, a, b, output)
+        if has_storage(output) and not origin(self.session, output).is_exact:
+            self._note_either(a, b, output)
+        return output
+
+    def _note_either(self, a: Atom, b: Atom, output: Value) -> None:
+        """Note whose memory a value is that may be that of several arrays."""
+        s = self.session
+        values = [x for x in (a, b) if isinstance(x, Value) and origin(s, x).objects]
+        if not values:
+            return
+        form = output.type.form if isinstance(output.type, Numeric) else "array"
+        if form == "array" and self._are_alone(a, b):
+            note_own(s, output, *values)
+        elif UNDEF in (a, b) and (self.left if a == UNDEF else self.right).is_left:
+            # where it goes on, it is bound
+            s.origins[output] = self._seen_outside(origin(s, values[0]), left=b == UNDEF)
+            s.partial.add(output)
+            self._keep(values[0], output, left=b == UNDEF)
+        else:
+            sides = self._sighted(a, left=True), self._sighted(b, left=False)
+            s.either[output] = Either(self.test, *sides)
+
+    def _sighted(self, atom: Atom, *, left: bool) -> Atom:
+        """An atom of an arm, or what stands for it outside.
+
+        That is another value if the atom is ambiguous by itself, or seen by an index of the arm.
+        """
+        s = self.session
+        if not isinstance(atom, Value):
+            return atom
+        known = origin(s, atom)
+        seen = self._seen_outside(known, left=left)
+        if seen is known and atom not in s.either:
+            return atom
+        found = Value(atom.type, atom.hint)
+        s.origins[found] = seen
+        self._keep(atom, found, left=left)
+        return found
+
+    def _seen_outside(self, found: Origin, *, left: bool) -> Origin:
+        """Whose memory a value of an arm is, by steps whose indices can be seen outside of it."""
+        ops = (self.left if left else self.right).builder.ops
+        made = {result for op in ops for result in op.results} if found.steps else set()
+        args = [arg for step in found.steps or () for arg in step.args]
+        named = [v for arg in args for v in values_in(arg) if v in made]
+        if not named:
+            return found
+        seen = {v: self.atom(v, UNDEF, None) if left else self.atom(UNDEF, v, None) for v in named}
+        steps = tuple(
+            replace(step, args=tuple(substitute_arg(arg, seen) for arg in step.args))
+            for step in found.steps or ()
+        )
+        return replace(found, steps=steps)
+
+    def _keep(self, inner: Value, outer: Value, *, left: bool) -> None:
+        """Note the tests inside an arm that tell what a value is, where they can be seen."""
+        either = self.session.either.get(inner)
+        if either is not None:
+            test = either.test
+            pair = (test, Const(False)) if left else (Const(False), test)
+            sides = (self._sighted(side, left=left) for side in (either.left, either.right))
+            self.session.either[outer] = Either(self.atom(pair[0], pair[1], None), *sides)
+
+    def _are_alone(self, a: Atom, b: Atom) -> bool:
+        """Whether on either path only names that meet in this value show its memory."""
+        return all(
+            self.shown_by(path, o) <= {(id(a), id(b))}
+            for path, atom in enumerate((a, b))
+            if isinstance(atom, Value)
+            for o in origin(self.session, atom).everything
+        )
+
+    def shown_by(self, path: int, object_: Value) -> set[tuple[int, int]]:
+        """What shows an array on a path: the pairs of boxes, or the structures that hold it."""
+        if path not in self.shows:
+            found = self.shows[path] = dict[Value, set[tuple[int, int]]]()
+            for pair in self.pairs:
+                for value in inner_values(pair[path]):
+                    key = (id(pair[0]), id(pair[1])) if value is pair[path] else (id(pair), 0)
+                    for one in origin(self.session, value).everything:
+                        found.setdefault(one, set()).add(key)
+        return self.shows[path].get(object_, set())
+
+    def keep_aliases(self) -> None:
+        """What is one object on a path and two afterwards may be either: note the doubt."""
+        rows: list[tuple[tuple[AbstractValue, ...], AbstractValue]] = [*self.objects]
+        for a, b in self.kept:
+            if a is b:
+                rows += [((part, part), part) for part in mutable_parts(a)]
+            else:
+                rows.append(((a, b), self.known[id(a), id(b)]))
+        settle_aliases(self.session, rows)
+
+
+def type_of_atom(atom: Atom) -> Type:
+    """The type of what an arm yields; an int constant stays just an int where paths meet."""
+    return atom_type(atom)
+
+
+def _hint(a: Atom, b: Atom) -> str | None:
+    return next((x.hint for x in (a, b) if isinstance(x, Value) and x.hint), None)

@@ -1,0 +1,49 @@
+"""Conditional expressions and short circuits: the arms are read apart."""
+
+from __future__ import annotations
+
+import ast
+
+from srcad.frontend.branches.choices import choose, condition
+from srcad.frontend.domain.values import AbstractValue
+from srcad.frontend.machine.constants import truth
+from srcad.frontend.machine.dispatch import lower, lowers
+from srcad.frontend.machine.machine import Machine
+
+_LONG = 12  # operands that stand in one another's arms
+
+
+@lowers(ast.IfExp)
+def conditional(s: Machine, node: ast.IfExp) -> AbstractValue:
+    """``then if test else orelse``."""
+    test = lower(s, node.test)
+    known = truth(s, test)
+    if known is not None:
+        return lower(s, node.body if known else node.orelse)
+    test_ = condition(s, test)
+    return choose(s, test_, lambda: lower(s, node.body), lambda: lower(s, node.orelse))
+
+
+@lowers(ast.BoolOp)
+def boolean(s: Machine, node: ast.BoolOp) -> AbstractValue:
+    """``a and b``, ``a or b``: the second operand is read in an arm."""
+    return _short_circuit(s, isinstance(node.op, ast.And), node.values)
+
+
+def _short_circuit(s: Machine, is_and: bool, values: list[ast.expr]) -> AbstractValue:
+    """A long one is ``(a and b) and (c and d)``: so its arms are not nested deeply."""
+    if len(values) == 1:
+        return lower(s, values[0])
+    middle = len(values) // 2 if len(values) > _LONG else 1
+    first = _short_circuit(s, is_and, values[:middle])
+    known = truth(s, first)
+    if known is not None:
+        return _short_circuit(s, is_and, values[middle:]) if known == is_and else first
+
+    def rest() -> AbstractValue:
+        return _short_circuit(s, is_and, values[middle:])
+
+    test = condition(s, first)
+    if is_and:
+        return choose(s, test, rest, lambda: first)
+    return choose(s, test, lambda: first, rest)

@@ -1,0 +1,245 @@
+"""What may fail: code is read into an attempt, and a failure is one more way to leave.
+
+Names that a ``try`` body binds before it fails keep their values.  Where nobody could tell, the
+whole body is one attempt; otherwise every statement is one of its own, and a failure that a clause
+catches leaves it with a tag of its own (`RAISED` and more, by the depth of the ``try``), as
+``break`` and ``return`` leave with theirs.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from srcad import errors
+from srcad.frontend.branches.branch import Statements, on_tag, read_arm
+from srcad.frontend.branches.phi import Failure, Path, meet
+from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant, Stale, components
+from srcad.frontend.machine.machine import DEAD, RETURN_NAME, Env, Frame, Machine, Unreachable
+from srcad.frontend.source.syntax import bound_in, read_counts, read_outside
+from srcad.frontend.store.origins import origin
+from srcad.ir import primitives
+from srcad.ir.builder import Builder
+from srcad.ir.core import RAISED, Call, Const, Op, Value, walk
+from srcad.ir.failing import Classes, may_fail
+from srcad.types.numeric import BOOL
+from srcad.types.structures import OPAQUE
+
+ERROR = "%error"
+STEP = "%step"  # what one step of a statement leaves to the next
+
+
+# ------------------------------------------------------------------------------ attempts
+def read_attempt(s: Machine, build: Callable[[], None]) -> Path:
+    """Read what may fail, as one: its own failures need no other treatment inside."""
+    frame = s.frame
+    handlers, frame.handlers = frame.handlers, ()
+    frame.attempts += 1
+    try:
+        return read_arm(s, build)
+    finally:
+        frame.handlers = handlers
+        frame.attempts -= 1
+
+
+def settle_attempt(
+    s: Machine, path: Path, catches: Classes, handle: Callable[[AbstractValue], None]
+) -> None:
+    """Join what was attempted with what happens if it fails."""
+    frame = s.frame
+    if not any(may_fail(op, catches) for op in path.builder.ops):
+        s.builder.ops += path.builder.ops
+        s.restore(path.envs)
+        frame.exit, frame.tags = path.exit, path.tags
+    else:
+        error = Value(OPAQUE, "error")
+        if _raises_active(s, path.builder.ops):
+            s.active.add(error)
+        other = read_arm(s, lambda: handle(error))
+        meet(s, Const(None), path, other, Failure(catches, error))
+    if frame.exit == DEAD:
+        raise Unreachable
+
+
+def _raises_active(s: Machine, ops: list[Op]) -> bool:
+    """Whether an exception made here holds something that carries a derivative."""
+    inner = (o for op in ops for o in (op, *(i for b in op.blocks for i in walk(b))))
+    raised = (o for o in inner if isinstance(o, Call) and o.target is primitives.raise_)
+    return any(v in s.active for o in raised for v in o.operands)
+
+
+def attempted(s: Machine, build: Callable[[], None]) -> None:
+    """Read a statement under the clauses around it: a failure leaves to the innermost."""
+    catches = tuple(dict.fromkeys(c for classes in s.frame.handlers for c in classes))
+    before, count, bound = s.snapshot(), len(s.writes), len(s.bindings)
+    path = read_attempt(s, build)
+    _refuse_half_done(s, before, s.writes[count:], path, catches)
+    doubtful = [
+        name
+        for frame, name, builder, position in s.bindings[bound:]
+        if frame is s.frame and _may_fail_after(s, path, builder, position, catches)
+    ]
+
+    def handle(error: AbstractValue) -> None:
+        _forget_steps(s.frame)
+        for name in doubtful:
+            old = before[-1].get(name, UNBOUND)
+            s.frame.env[name] = Stale(old, s.builder.where, name)
+        leave(s, error)
+
+    settle_attempt(s, path, catches, handle)
+
+
+def _forget_steps(frame: Frame) -> None:
+    for name in [name for name in frame.env if name.startswith(STEP)]:
+        del frame.env[name]
+
+
+def _may_fail_after(
+    s: Machine, path: Path, builder: Builder, position: int, catches: Classes
+) -> bool:
+    """Whether what follows a place in an attempt may fail; inside a loop, anything does."""
+    rest = path.builder.ops[position:] if builder is path.builder else path.builder.ops
+    unsure = (op for op in rest if op.half != "repeated" and id(op) not in s.sure)
+    return any(may_fail(op, catches) for op in unsure)
+
+
+def surely(s: Machine, build: Callable[[], None]) -> None:
+    """Read writes of which NumPy has checked before the first that none will fail."""
+    builder, position, count = s.builder, len(s.builder.ops), len(s.writes)
+    build()
+    s.sure.update((id(op), op) for op in builder.ops[position:])
+    s.writes[count:] = [(what, builder, position) for what, _, _ in s.writes[count:]]
+
+
+def _refuse_half_done(
+    s: Machine,
+    before: list[Env],
+    writes: list[tuple[AbstractValue, Builder, int]],
+    path: Path,
+    catches: Classes,
+) -> None:
+    """Refuse a statement that may fail after it has written into something that others see."""
+    seen: set[int] = set()
+    for env in before:
+        for box in env.values():
+            _note_seen(s, box, seen)
+    for what, builder, position in writes:
+        if id(what) in seen and _may_fail_after(s, path, builder, position, catches):
+            s.refuse(
+                errors.MutationError,
+                "cannot tell how much is written when this fails",
+                why="it writes into something that is seen after the failure, and may fail later.",
+                help=("write into a copy, and bind that at the end",),
+            )
+
+
+def seen_now(s: Machine) -> set[int]:
+    """The identities of all objects and arrays that names show."""
+    seen: set[int] = set()
+    for _, box in s.reachable():
+        _note_seen(s, box, seen)
+    return seen
+
+
+def _note_seen(s: Machine, box: AbstractValue, seen: set[int]) -> None:
+    seen.add(id(box))
+    if isinstance(box, Value):
+        seen.update(map(id, origin(s, box).everything))
+    for part in components(box):
+        _note_seen(s, part, seen)
+
+
+def leave(s: Machine, error: AbstractValue) -> None:
+    """A failure: on to the clauses of the innermost ``try`` of this function, or out of it."""
+    frame = s.frame
+    if not frame.handlers:
+        s.emit(primitives.raise_, error, effect=True)
+        raise Unreachable
+    tag = RAISED + len(frame.handlers) - 1
+    frame.env[f"{ERROR}{tag}"] = error
+    frame.ends(tag)
+
+
+def in_attempts(
+    s: Machine, catches: Classes, read: Callable[[], None]
+) -> tuple[int, Callable[[], AbstractValue]]:
+    """Read statements as attempts of their own; the tag of a failure, and the exception."""
+    frame = s.frame
+    frame.handlers = (*frame.handlers, catches)
+    tag = RAISED + len(frame.handlers) - 1
+    try:
+        read()
+    finally:
+        frame.handlers = frame.handlers[:-1]
+        _forget_steps(frame)  # a statement that failed has left some
+    return tag, lambda: frame.env.pop(f"{ERROR}{tag}", Constant(None))
+
+
+def on_exit(s: Machine, tag: int, build: Callable[[], None]) -> None:
+    """Read further statements on the paths that leave with a tag."""
+    frame = s.frame
+    if tag not in frame.tags:
+        return
+    if isinstance(frame.exit, Value):
+        on_tag(s, frame.exit, tag, build)
+        return
+    frame.ends(0)
+    build()
+
+
+# ------------------------------------------------------------------------------ who can tell
+def is_one(
+    s: Machine, body: Statements, before: list[Env], path: Path, readers: Statements | None
+) -> bool:
+    """Whether nobody can tell how far the body came when it failed.
+
+    `readers` are the statements that run after a failure, if these are known and all.
+    """
+    tree = s.frame.node
+    if readers == []:
+        return True
+    if tree is None:
+        return False
+    changed = set(bound_in(body))
+    last = body[-1]
+    if isinstance(last, ast.Assign) and all(isinstance(t, ast.Name) for t in last.targets):
+        changed -= {t.id for t in last.targets if isinstance(t, ast.Name)} - set(
+            bound_in(body[:-1])
+        )
+    rebound = set(bound_in(body)) | {RETURN_NAME}
+    for level, (old, new) in enumerate(zip(before, path.envs, strict=True)):
+        innermost = level == len(before) - 1
+        for name in {*old, *new}:
+            if old.get(name) is new.get(name) or (innermost and name in rebound):
+                continue
+            if not innermost or name.startswith("%"):
+                return False
+            changed.add(name)
+    if readers is not None:
+        return not any(name in read_counts(part) for part in readers for name in changed)
+    return not read_outside(tree, body, changed)
+
+
+def refuse_in_steps(s: Machine, node: ast.AST) -> None:
+    """Refuse what cannot be attempted step by step."""
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot read this inside a 'try' whose state is seen after a failure",
+        node=node,
+        why="where it fails decides what the names are that are read later.",
+        help=("put it into a function of its own, and call that in the 'try'",),
+    )
+
+
+def flag(s: Machine, name: str) -> AbstractValue:
+    """A hidden flag that arms have set differently, and its end."""
+    box = s.frame.env.pop(name, Constant(False))
+    if isinstance(box, Value):
+        box.type = BOOL
+    return box
+
+
+def may_pass_on(body: Statements) -> bool:
+    """Whether a statement inside hands on failures of other classes than the clauses name."""
+    return any(isinstance(n, ast.Try | ast.With) for part in body for n in ast.walk(part))

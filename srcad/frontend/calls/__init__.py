@@ -1,0 +1,1 @@
+"""Calls: who is called, and what is done about it."""

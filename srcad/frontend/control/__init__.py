@@ -1,0 +1,1 @@
+"""Loops, try, with, comprehensions."""

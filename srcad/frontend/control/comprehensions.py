@@ -1,0 +1,85 @@
+"""Comprehensions: read as the loops that they abbreviate."""
+
+from __future__ import annotations
+
+import ast
+
+from srcad.frontend.domain.values import (
+    UNBOUND,
+    AbstractValue,
+    Constant,
+    DictValue,
+    ListValue,
+    Unbound,
+)
+from srcad.frontend.machine.constants import known
+from srcad.frontend.machine.dispatch import lower_statement, lowers
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.expressions import refuse_set
+
+RESULT = "%items"
+
+
+@lowers(ast.ListComp)
+def comprehension(s: Machine, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
+    """``[element for target in iterable if test]``; a generator that is consumed reads the same."""
+    result = f"{RESULT} {id(node)}"
+    call = ast.Call(
+        ast.Attribute(ast.Name(result, ast.Load()), "append", ast.Load()), [node.elt], []
+    )
+    return _run(s, node, ast.Expr(call), result, ListValue(()))
+
+
+@lowers(ast.DictComp)
+def dict_comprehension(s: Machine, node: ast.DictComp) -> AbstractValue:
+    """``{key: value for ...}`` over things that are known one by one."""
+    result = f"{RESULT} {id(node)}"
+    target = ast.Subscript(ast.Name(result, ast.Load()), node.key, ast.Store())
+    return _run(s, node, ast.Assign([target], node.value), result, DictValue((), ()))
+
+
+@lowers(ast.SetComp)
+def set_comprehension(s: Machine, node: ast.SetComp) -> AbstractValue:
+    """``{element for ...}`` of things that are known now."""
+    items = comprehension(s, ast.copy_location(ast.ListComp(node.elt, node.generators), node))
+    if isinstance(items, ListValue) and all(isinstance(i, Constant) for i in items.items):
+        return Constant(frozenset(known(s, i, "a set item") for i in items.items))
+    return refuse_set(s, node)
+
+
+def _run(
+    s: Machine, node: ast.expr, body: ast.stmt, result: str, empty: AbstractValue
+) -> AbstractValue:
+    generators: list[ast.comprehension] = node.generators  # type: ignore[attr-defined]
+    for generator in reversed(generators):
+        for test in reversed(generator.ifs):
+            body = ast.If(test, [body], [])
+        body = ast.For(generator.target, generator.iter, [body], [])
+    _locate(body, node)
+    frame = s.frame
+    targets = {n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    hidden = {name: frame.env.get(name, UNBOUND) for name in targets}
+    local, outer_names = frame.local, frame.hidden
+    frame.local = local | targets | {result}
+    frame.hidden = frozenset({*outer_names, *targets})
+    frame.env[result] = empty
+    outside, s.in_comprehension = s.in_comprehension, True
+    try:
+        lower_statement(s, body)
+        return frame.env.pop(result)
+    finally:
+        s.in_comprehension = outside
+        frame.local, frame.hidden = local, outer_names
+        frame.env.pop(result, None)
+        for name, box in hidden.items():
+            if isinstance(box, Unbound):
+                frame.env.pop(name, None)
+            else:
+                frame.env[name] = box
+
+
+def _locate(node: ast.AST, like: ast.expr) -> None:
+    """Give the statements made here the comprehension's place; the user's nodes keep theirs."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.expr | ast.stmt) and not hasattr(part, "lineno"):
+            ast.copy_location(part, like)

@@ -1,0 +1,83 @@
+"""What an object of the user's is gone through as: what its ``__iter__`` returns."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from typing import Any
+
+from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.predicates import is_hashable
+from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
+from srcad.frontend.functions.generators import prelude_generator
+from srcad.frontend.machine.constants import as_tuple
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.attributes import read_attribute
+from srcad.frontend.operations.objects import special
+from srcad.frontend.operations.outside_containers import entries
+from srcad.frontend.prelude import builtins
+from srcad.frontend.store.runtime_keys import is_mapping
+from srcad.frontend.store.structures import is_of_library
+
+# What goes through its arguments, and through which of these.
+_FIRST, _SECOND, _ALL = slice(0, 1), slice(1, 2), slice(None)
+_ITERATING: dict[Any, slice] = {
+    **dict.fromkeys((list, tuple, set, frozenset, sum, sorted, any, all, enumerate, max, min,
+                     math.prod, math.fsum, itertools.accumulate, itertools.islice,
+                     itertools.pairwise, itertools.cycle, itertools.combinations,
+                     itertools.permutations, itertools.groupby), _FIRST),
+    **dict.fromkeys((filter, functools.reduce, itertools.takewhile, itertools.dropwhile,
+                     itertools.filterfalse, itertools.starmap), _SECOND),
+    **dict.fromkeys((zip, itertools.chain, itertools.product, itertools.zip_longest), _ALL),
+    map: slice(1, None),
+}  # fmt: skip
+_LAZY = frozenset({enumerate, itertools.accumulate, itertools.islice, itertools.pairwise,
+                   itertools.groupby, filter, itertools.takewhile, itertools.dropwhile,
+                   itertools.filterfalse, itertools.starmap, zip, itertools.chain,
+                   itertools.zip_longest, map})  # fmt: skip
+
+
+def iterated(s: Machine, box: AbstractValue) -> AbstractValue:
+    """What a loop over a box goes through: of an object, what its class says; else the box."""
+    if isinstance(box, Holder):
+        return entries(s, box)
+    if not isinstance(box, RecordValue | Constant):
+        return box
+    if is_mapping(box):
+        return at_once(s, box)
+    made = special(s, box, "__iter__")
+    if made is None:
+        return as_tuple(box)
+    return prelude_generator(s, builtins.stepped, made) if isinstance(made, RecordValue) else made
+
+
+def at_once(s: Machine, box: AbstractValue) -> AbstractValue:
+    """What goes through a container to its end before anything else happens: a list of its items.
+
+    The keys of a dict stay the same as long as somebody goes through them.
+    """
+    return s.invoke(s, read_attribute(s, box, "at_once"), (), {})
+
+
+def gone_through(
+    s: Machine, function: Any, args: tuple[AbstractValue, ...]
+) -> tuple[AbstractValue, ...]:
+    """The arguments of a function that goes through some of them: iterators of these objects."""
+    if not any(isinstance(box, RecordValue | Holder) for box in args) or not is_hashable(function):
+        return args
+    if function is reversed:
+        return tuple(iterated(s, b) if isinstance(b, Holder) else as_tuple(b) for b in args)
+    which = _ITERATING.get(function)
+    if which is None or (function in (max, min) and len(args) > 1):
+        return args
+    places = range(len(args))[which]
+    read = iterated if function in _LAZY else _items_of
+    return tuple(read(s, box) if k in places else box for k, box in enumerate(args))
+
+
+def _items_of(s: Machine, box: AbstractValue) -> AbstractValue:
+    """What a function goes through that returns only then; it reads what is outside itself."""
+    if isinstance(box, Holder):
+        return box
+    return at_once(s, box) if is_of_library(box) else iterated(s, box)

@@ -1,0 +1,286 @@
+"""``for`` and ``while``: unrolled over what is known, read as loops over the rest (`readings`)."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Sequence
+
+from srcad import errors
+from srcad.frontend.branches.branch import after_break, choice, either, on_tag, outward_tags
+from srcad.frontend.branches.try_regions import refuse_in_steps
+from srcad.frontend.control.fixpoint import LoopReader, finish
+from srcad.frontend.control.interleaving import in_step
+from srcad.frontend.control.iteration import iterated
+from srcad.frontend.control.unrolling import (
+    UNROLL_LIMIT,
+    looped_over,
+    refuse_growing,
+    unroll,
+    unrolled_items,
+)
+from srcad.frontend.domain.values import (
+    UNBOUND,
+    AbstractValue,
+    Choice,
+    Conflict,
+    Constant,
+    GeneratorValue,
+    IteratorValue,
+    ListValue,
+    mapped,
+)
+from srcad.frontend.functions.generators import consume, one_shot
+from srcad.frontend.machine.constants import static_items, truth
+from srcad.frontend.machine.dispatch import lower, lowers_statement
+from srcad.frontend.machine.fixpoint_seeds import learned
+from srcad.frontend.machine.machine import Machine, NotConstant, Unreachable
+from srcad.frontend.operations.assignment import assign
+from srcad.frontend.operations.containers import is_list
+from srcad.frontend.operations.sequences import sequences
+from srcad.frontend.operations.statements import lower_statements
+from srcad.frontend.store.aliases import of_family, resizes
+from srcad.frontend.store.origins import is_array, origin
+from srcad.ir.core import BREAK, NONE, Const, Value
+
+
+@lowers_statement(ast.For)
+def for_(s: Machine, node: ast.For) -> None:
+    """``for target in iterable: ... else: ...``."""
+    _loop_over(s, node, lower(s, node.iter))
+
+
+def _loop_over(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
+    if isinstance(iterable, Choice):
+        either(s, iterable, lambda part: _loop_over(s, node, part))
+        return
+    iterable = iterated(s, iterable)
+    if isinstance(iterable, Value):
+        iterable = s.box(iterable)
+    generator = one_shot(s, iterable)
+    if generator is not None:
+        with in_step(s, node, iterable):
+            generated_for(s, node, generator)
+        return
+    items = unrolled_items(s, iterable)
+    if items is not None:
+        unroll(s, node, iterable, items)
+        return
+    _at_run_time(s, node, iterable)
+
+
+def _at_run_time(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
+    """A loop at run time, read again in another way where the first does not do."""
+    arrays = [b for b in looped_over(iterable) if isinstance(b, Value | ListValue)]
+    start, earlier = _Start(s), learned(s, node.iter, "rows")
+    if earlier:
+        _row_by_row(s, node, iterable, start)
+        return
+    try:
+        is_lost = dynamic_for(s, node, iterable)
+    except (NotConstant, errors.SrcadError) as problem:
+        if isinstance(problem, errors.MutationError) and start.has_written(arrays):
+            earlier["written"] = True
+            _row_by_row(s, node, iterable, start)
+        else:
+            _trip_by_trip(s, node, iterable, start, problem)
+    else:
+        if start.has_written(arrays):
+            earlier["written"] = True
+            _row_by_row(s, node, iterable, start)
+        elif is_lost and (items := _few_items(s, iterable)) is not None:
+            start.again()
+            unroll(s, node, iterable, items)
+
+
+def _few_items(s: Machine, iterable: AbstractValue) -> tuple[AbstractValue, ...] | None:
+    """The items of a loop of few trips that could be written out."""
+    items = static_items(s, iterable) if isinstance(iterable, IteratorValue) else None
+    return items if items is not None and len(items) <= UNROLL_LIMIT else None
+
+
+def _trip_by_trip(
+    s: Machine,
+    node: ast.For,
+    iterable: AbstractValue,
+    start: _Start,
+    problem: NotConstant | errors.SrcadError,
+) -> None:
+    """Write a loop of few trips out, where what it carries has no one type or must be known."""
+    if not isinstance(iterable, IteratorValue) or len(s.frames) != len(start.names):
+        raise problem
+    items = _few_items(s, iterable)
+    refused = problem.error if isinstance(problem, NotConstant) else problem
+    if items is None:
+        raise refused from None
+    start.again()
+    unroll(s, node, iterable, items)
+
+
+class _Start:
+    """The state before a loop, to read it in another way."""
+
+    def __init__(self, s: Machine) -> None:
+        self.session = s
+        self.names, self.count, self.where = s.snapshot(), len(s.builder.ops), s.builder.where
+        self.builder, self.depth = s.builder, len(s.frames)
+        self.written, self.wanted = len(s.written_objects), len(s.objects.wanted)
+        self.objects = s.objects.copy()
+
+    def again(self) -> None:
+        """Forget what was read since."""
+        s = self.session
+        del s.frames[self.depth :]
+        s.builder = self.builder
+        s.restore(self.names)
+        s.objects = self.objects.copy()
+        del s.builder.ops[self.count :]
+        s.builder.where = self.where
+        s.frame.ends(NONE)
+
+    def has_written(self, arrays: Sequence[AbstractValue]) -> bool:
+        """Whether any of these arrays, or an item of these lists, was written into since."""
+        s = self.session
+        objects = frozenset(s.written_objects[self.written :])
+        wanted = s.objects.wanted[self.wanted :]
+        return any(
+            a in wanted
+            or (isinstance(a, Value) and bool(origin(s, a).objects & objects))
+            or (isinstance(a, Value) and any(of_family(s, a, box) for box in wanted))
+            for a in arrays
+        )
+
+
+def _row_by_row(s: Machine, node: ast.For, iterable: AbstractValue, start: _Start) -> None:
+    """Read a loop over an array that its body writes into: rows are read as trips start."""
+    start.again()
+    names: list[str] = []
+
+    def by_index(box: AbstractValue) -> AbstractValue | None:
+        if not is_array(box) and not is_list(box):
+            return None
+        name = f"%rows {id(node)} {len(names)}"
+        names.append(name)
+        s.frame.env[name] = box
+        return IteratorValue("rows", (box, Constant(name)))
+
+    dynamic_for(s, node, mapped(iterable, by_index))
+    for name in names:
+        s.frame.env.pop(name, None)
+
+
+def generated_for(s: Machine, node: ast.For, generator: GeneratorValue) -> None:
+    """A loop over a generator: its body, with the loop's at every ``yield``."""
+    if s.frame.handlers:
+        refuse_in_steps(s, node.iter)
+    left, tags, endless = consume(s, node, generator)
+    if isinstance(left, Value):
+        after_loop(s, node.orelse, left, tags, endless=endless)
+        return
+    assert isinstance(left, Constant)
+    s.frame.ends(left.value)
+    if left.value != NONE:
+        after_break(s)
+    elif endless:
+        raise Unreachable
+    else:
+        lower_statements(s, node.orelse)
+
+
+def _refuse_written(
+    s: Machine, node: ast.For, reader: LoopReader, over: list[AbstractValue], resized: int
+) -> None:
+    """Refuse a loop over a list that its body makes longer or shorter.
+
+    A list that is written into, but stays as long, can be read item by item.
+    """
+    by_index = any(isinstance(box, Constant) for box in over)
+    starts = {key: reader.before[key[0]].get(key[1], UNBOUND) for key in reader.headers}
+    headers = [reader.headers[key] for key, box in starts.items() if box in over]
+    if resizes(s, [*over, *headers], resized):
+        refuse_growing(s, node)
+    if not by_index and any(header in s.written for header in headers):
+        s.objects.wanted += over
+        refuse_growing(s, node)
+
+
+def dynamic_for(s: Machine, node: ast.For, iterable: AbstractValue) -> bool:
+    """A loop whose trips are counted at the call; whether it leaves functions nobody could tell."""
+    seqs = sequences(s, iterable, node.iter)
+
+    def read() -> None:
+        assign(s, node.target, seqs.target(s, node.target))
+        lower_statements(s, node.body)
+
+    reader, resized = LoopReader(s, node, read), len(s.objects.resized)
+    reading = reader.settle()
+    _refuse_written(s, node, reader, looped_over(iterable), resized)
+    outputs = finish(s, reader, reading, seqs)
+    after_loop(s, node.orelse, outputs[0], reading.tags, endless=False)
+    return any(isinstance(box, Conflict) for box in reader.headers.values())
+
+
+@lowers_statement(ast.While)
+def while_(s: Machine, node: ast.While) -> None:
+    """``while test: ... else: ...``."""
+    walrus = any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test))
+    if walrus or (s.frame.handlers and not isinstance(node.test, ast.Constant)):
+        node = _without_walrus(s, node)
+    reader = LoopReader(s, node, lambda: lower_statements(s, node.body), node.test)
+    first = truth(s, lower_quietly(s, node.test))
+    if first is False:
+        lower_statements(s, node.orelse)
+        return
+    reading = reader.settle()
+    assert reading.test is not None
+    condition = reading.test.results[0]
+    endless = isinstance(condition, Const) and bool(condition.value)
+    outputs = finish(s, reader, reading, None)
+    after_loop(s, node.orelse, outputs[0], reading.tags, endless=endless)
+
+
+def lower_quietly(s: Machine, node: ast.expr) -> AbstractValue:
+    """Read an expression into nowhere, to see whether its value is known now."""
+    if not isinstance(node, ast.Constant):
+        return UNBOUND if not isinstance(node, ast.Name) else lower(s, node)
+    return lower(s, node)
+
+
+def _without_walrus(s: Machine, node: ast.While) -> ast.While:
+    """``while (x := f()) > 0: body`` as ``while True: if not test: break; body``."""
+    if node.orelse:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot read 'while ... else' whose test binds a name",
+            why="the test runs once more than the body.",
+            node=node.test,
+            help=("write 'while True:' with 'break'",),
+        )
+    leave = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
+    new = ast.While(ast.Constant(True), [leave, *node.body], [])
+    for part in (leave.test, leave, leave.body[0], new.test, new):
+        ast.copy_location(part, node.test)
+    return new
+
+
+def after_loop(
+    s: Machine, orelse: list[ast.stmt], tag: Value, tags: frozenset[int], *, endless: bool
+) -> None:
+    """``else`` runs unless the loop was left; an inner ``return`` goes on outward."""
+    frame = s.frame
+    leaving = outward_tags(tags) | (tags & {BREAK})
+    if endless and not leaving:
+        raise Unreachable
+    if endless and len(leaving) == 1 and BREAK not in leaving:
+        frame.ends(next(iter(leaving)))
+        return
+    if not leaving:
+        frame.ends(NONE)
+        lower_statements(s, orelse)
+        return
+    frame.exit, frame.tags = tag, frozenset(leaving | ({NONE} if not endless else frozenset()))
+    if orelse and not endless:
+        stays = s.emit(operator.lt, tag, Const(BREAK))
+        frame.exit = choice(s, stays, Const(NONE), tag)
+        on_tag(s, frame.exit, NONE, lambda: lower_statements(s, orelse))
+    after_break(s)

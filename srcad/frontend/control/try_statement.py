@@ -1,0 +1,257 @@
+"""``try``, ``raise`` and ``with``."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import operator
+from collections.abc import Callable, Iterator
+
+from srcad import errors
+from srcad.frontend.branches.branch import Statements, lower_if
+from srcad.frontend.branches.choices import choose
+from srcad.frontend.branches.try_regions import (
+    ERROR,
+    flag,
+    in_attempts,
+    is_one,
+    leave,
+    may_pass_on,
+    on_exit,
+    read_attempt,
+    settle_attempt,
+)
+from srcad.frontend.domain.values import AbstractValue, Constant
+from srcad.frontend.machine.constants import known
+from srcad.frontend.machine.dispatch import Deferred, DeferredSteps, bind, lower, lowers_statement
+from srcad.frontend.machine.fixpoint_seeds import learned
+from srcad.frontend.machine.machine import Frame, Machine
+from srcad.frontend.operations.statements import lower_statements
+from srcad.ir.core import NONE, RAISED, Const, Value
+from srcad.ir.failing import Classes
+
+DONE = "%done"
+Finish = Callable[[AbstractValue | None], None]
+
+
+# ------------------------------------------------------------------------------ try
+@lowers_statement(ast.Try)
+def try_(s: Machine, node: ast.Try) -> None:
+    """``try: ... except ...: ... else: ... finally: ...``."""
+    if not node.finalbody:
+        _with_clauses(s, node)
+        return
+
+    def body() -> None:
+        if node.handlers:
+            _with_clauses(s, node)
+        else:
+            lower_statements(s, node.body)
+
+    def finish(error: AbstractValue | None) -> None:
+        lower_statements(s, node.finalbody)
+
+    inner = [*node.body, *node.orelse, *(n for h in node.handlers for n in h.body)]
+    if s.frame.consumer is not None and s.frame.consumer.managed:
+        inner += s.frame.consumer.managed.body
+    protected(s, inner, body, finish, node.finalbody)
+
+
+def _with_clauses(s: Machine, node: ast.Try) -> None:
+    clauses = [(_classes(s, h), h) for h in node.handlers]
+    catches = tuple(dict.fromkeys(c for classes, _ in clauses for c in classes))
+
+    def handle(error: AbstractValue) -> None:
+        s.frame.env[DONE] = Constant(False)
+        _dispatch(s, clauses, error, surely=not s.frame.handlers)
+
+    def body() -> None:
+        s.frame.env[DONE] = Constant(True)
+        lower_statements(s, node.body)
+
+    earlier = learned(s, node, "attempts")
+    if not earlier:
+        before = s.snapshot()
+        path = read_attempt(s, body)
+        for env in (before[-1], path.envs[-1]):
+            done = env.pop(DONE, None)
+        if is_one(s, node.body, before, path, _readers(s, node)):
+            path.envs[-1][DONE] = done or Constant(True)
+            outward = (c for classes in s.frame.handlers for c in classes)
+            settle_attempt(s, path, tuple(dict.fromkeys((*catches, *outward))), handle)
+            _completed(s, node)
+            return
+        s.restore(before)
+        earlier["several"] = True
+    tag, error = in_attempts(s, catches, lambda: lower_statements(s, node.body))
+    if node.orelse:
+        on_exit(s, NONE, lambda: lower_statements(s, node.orelse))
+    surely = not s.frame.handlers and not may_pass_on(node.body)
+    on_exit(s, tag, lambda: _dispatch(s, clauses, error(), surely=surely))
+    error()
+
+
+def _readers(s: Machine, node: ast.Try) -> Statements | None:
+    """The statements that run after a failure, where every clause leaves the function."""
+    ends = [h.body[-1] for h in node.handlers]
+    if s.frame.handlers or not all(isinstance(e, ast.Return | ast.Raise) for e in ends):
+        return None
+    return [part for h in node.handlers for part in h.body]
+
+
+def _completed(s: Machine, node: ast.Try) -> None:
+    """``else``: where the body came to its end."""
+    done = flag(s, DONE)
+    if not node.orelse:
+        return
+    again = ast.copy_location(ast.If(Deferred(lambda _: done), node.orelse, []), node.orelse[0])
+    ast.copy_location(again.test, node.orelse[0])
+    on_exit(s, NONE, lambda: _lower_if(s, again))
+
+
+def _lower_if(s: Machine, node: ast.If) -> None:
+    lower_if(s, node, [], lower_statements)
+
+
+def _classes(s: Machine, handler: ast.ExceptHandler) -> Classes:
+    """The classes that a clause catches."""
+    if handler.type is None:
+        return (BaseException,)
+    box = lower(s, handler.type)
+    found = known(s, box, "an exception class", handler.type)
+    classes = found if isinstance(found, tuple) else (found,)
+    if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot read this 'except' clause",
+            node=handler.type,
+            why="it does not name classes of exceptions.",
+            help=("name them:  except (ValueError, KeyError):",),
+        )
+    return classes
+
+
+def _dispatch(
+    s: Machine,
+    clauses: list[tuple[Classes, ast.ExceptHandler]],
+    error: AbstractValue,
+    *,
+    surely: bool = False,
+) -> None:
+    """The first clause that fits (`surely` one does); on to the next ``try`` if none does."""
+    if not clauses:
+        leave(s, error)
+        return
+    (classes, handler), *others = clauses
+    if surely and not others:
+        _handled(s, handler, error)
+        return
+    test = s.invoke(s, Constant(isinstance), (error, Constant(classes)), {})
+    fits = DeferredSteps(lambda s: _handled(s, handler, error))
+    passes = DeferredSteps(lambda s: _dispatch(s, others, error, surely=surely))
+    chosen = ast.If(Deferred(lambda _: test), [fits], [passes])
+    for part in (fits, passes, chosen, chosen.test):
+        ast.copy_location(part, handler)
+    _lower_if(s, chosen)
+
+
+def _handled(s: Machine, handler: ast.ExceptHandler, error: AbstractValue) -> None:
+    """The statements of a clause; its name ends with them."""
+    frame = s.frame
+    if handler.name is not None:
+        bind(s, handler.name, error)
+    errors_, frame.errors = frame.errors, (*frame.errors, error)
+    try:
+        lower_statements(s, handler.body)
+    finally:
+        frame.errors = errors_
+    if handler.name is not None:
+        frame.env.pop(handler.name, None)
+
+
+# ------------------------------------------------------------------------------ finally, with
+def protected(
+    s: Machine,
+    nodes: Statements,
+    body: Callable[[], None],
+    finish: Finish,
+    readers: Statements,
+    *,
+    told: bool = False,
+) -> None:
+    """Read a body after which something runs on every path; `told` of the exception, if any."""
+    before, everything = s.snapshot(), (BaseException,)
+
+    def handle(error: AbstractValue) -> None:
+        finish(error)
+        on_exit(s, NONE, lambda: leave(s, error))
+
+    with _kept_names(s.frame, readers):
+        path = read_attempt(s, body)
+        one = is_one(s, nodes, before, path, None if s.frame.handlers else readers)
+        if one:
+            hands_on = bool(s.frame.handlers)
+            settle_attempt(
+                s, path, everything, (lambda error: leave(s, error)) if hands_on else handle
+            )
+        else:
+            s.restore(before)
+            tag, raised = in_attempts(s, everything, body)
+    if one and s.frame.handlers:
+        tag = RAISED + len(s.frame.handlers) - 1
+        _end(s, tag, s.frame.env.get(f"{ERROR}{tag}", Constant(None)), finish, told=told)
+    elif one:
+        _finish(s, finish)
+    else:
+        error = raised()
+        _end(s, tag, error, finish, told=told)
+        on_exit(s, tag, lambda: leave(s, error))
+
+
+@contextlib.contextmanager
+def _kept_names(frame: Frame, readers: Statements) -> Iterator[None]:
+    """What is bound stays bound after a ``return``: it is read before the function ends."""
+    frame.awaited += bool(readers)
+    try:
+        yield
+    finally:
+        frame.awaited -= bool(readers)
+
+
+def _end(s: Machine, tag: int, error: AbstractValue, finish: Finish, *, told: bool) -> None:
+    """What runs on every path, those that failed among them."""
+    if told and tag in s.frame.tags:
+        _told(s, tag, error, finish)
+    else:
+        _finish(s, finish)
+
+
+def _finish(s: Machine, finish: Finish) -> None:
+    """Run the end, then leave as before, unless it leaves by itself."""
+    frame = s.frame
+    exit_, tags = frame.exit, frame.tags
+
+    def as_before() -> None:
+        frame.exit, frame.tags = exit_, tags
+
+    frame.ends(NONE)
+    finish(None)
+    on_exit(s, NONE, as_before)
+
+
+def _told(s: Machine, tag: int, error: AbstractValue, finish: Finish) -> None:
+    """Run an end that is told of the failure, which is known by its tag."""
+    frame = s.frame
+    exit_, tags = frame.exit, frame.tags
+    frame.ends(NONE)
+    if isinstance(exit_, Value):
+        failed = s.emit(operator.eq, exit_, Const(tag))
+        choose(s, failed, lambda: _ended(finish, error), lambda: _ended(finish, None))
+    else:
+        finish(error)
+    frame.exit, frame.tags = exit_, tags
+
+
+def _ended(finish: Finish, error: AbstractValue | None) -> AbstractValue:
+    finish(error)
+    return Constant(None)

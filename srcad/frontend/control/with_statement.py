@@ -1,0 +1,258 @@
+"""``with``: settings of NumPy, exceptions that are suppressed, and context managers of any kind.
+
+A manager that is made here, and has a name or holds what carries a derivative, is an object like
+others: its methods are read.  Any other one is called as it stands; no derivative flows through it.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.branches.branch import Statements
+from srcad.frontend.branches.choices import choose
+from srcad.frontend.branches.try_regions import attempted, on_exit, refuse_in_steps
+from srcad.frontend.control.try_statement import protected
+from srcad.frontend.domain.values import AbstractValue, Constant, GeneratorValue, RecordValue
+from srcad.frontend.functions.generators import manage
+from srcad.frontend.functions.opaque_calls import changes_outside, entered_alone
+from srcad.frontend.machine.constants import known
+from srcad.frontend.machine.dispatch import lower, lowers_statement
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.assignment import assign
+from srcad.frontend.operations.attributes import attribute
+from srcad.frontend.operations.objects import special
+from srcad.frontend.operations.statements import lower_statements
+from srcad.ir import primitives
+from srcad.ir.core import NONE, Const, Location
+from srcad.runtime import undecided
+from srcad.startup.identifiers import label
+from srcad.startup.records import replace
+from srcad.types.structures import OPAQUE
+
+Leave = Callable[..., AbstractValue]
+
+
+@lowers_statement(ast.With)
+def with_(s: Machine, node: ast.With) -> None:
+    """``with manager as target: ...``: entered and left once, also when the body fails."""
+    _entered(s, node, node.items)
+
+
+def _entered(s: Machine, node: ast.With, items: list[ast.withitem]) -> None:
+    if not items:
+        lower_statements(s, node.body)
+        return
+    item, others = items[0], items[1:]
+    call = item.context_expr
+    callee = lower(s, call.func) if isinstance(call, ast.Call) else Constant(None)
+    function = callee.value if isinstance(callee, Constant) else None
+
+    def inside() -> None:
+        _entered(s, node, others)
+
+    if isinstance(call, ast.Call) and function is np.errstate and item.optional_vars is None:
+        _under_errstate(s, call, inside)
+    elif isinstance(call, ast.Call) and function is contextlib.suppress:
+        _suppressed(s, node, call, others)
+    elif isinstance(call, ast.Call) and function is contextlib.nullcontext:
+        _given(s, call, item, inside)
+    else:
+        _managed(s, node, item, others, inside)
+
+
+def _given(s: Machine, call: ast.Call, item: ast.withitem, inside: Callable[[], None]) -> None:
+    """``with contextlib.nullcontext(value) as target: ...``."""
+
+    def enter() -> None:
+        given = [*call.args, *(k.value for k in call.keywords)]
+        _bind_target(s, item, lower(s, given[0]) if given else Constant(None))
+
+    _entered_then(s, enter, inside)
+
+
+def _under_errstate(s: Machine, call: ast.Call, inside: Callable[[], None]) -> None:
+    """``with np.errstate(...)``: the settings go with the place of every op inside."""
+    settings = {
+        str(k.arg): known(s, lower(s, k.value), "a setting", k.value) for k in call.keywords
+    }
+    before = s.builder.where
+    place = before or Location("", 0)
+    merged = tuple({**dict(place.errstate), **settings}.items())
+    s.builder.where = replace(place, errstate=merged)
+    try:
+        inside()
+    finally:
+        s.builder.where = before
+
+
+def _suppressed(s: Machine, node: ast.With, call: ast.Call, others: list[ast.withitem]) -> None:
+    """``with contextlib.suppress(...)``: a ``try`` whose clause does nothing."""
+    body: Statements = [ast.With(others, node.body)] if others else node.body
+    clause = ast.ExceptHandler(ast.Tuple(call.args, ast.Load()), None, [ast.Pass()])
+    made = ast.Try(body, [clause], [], [])
+    for part in (*body[: len(others)], clause, clause.type, clause.body[0], made):
+        if part is not None and not hasattr(part, "lineno"):
+            ast.copy_location(part, node)
+    lower_statements(s, [made])
+
+
+def _managed(
+    s: Machine,
+    node: ast.With,
+    item: ast.withitem,
+    others: list[ast.withitem],
+    inside: Callable[[], None],
+) -> None:
+    """Any other manager."""
+    name, is_read = f"%manager {id(item)}", False
+    own: list[AbstractValue] = []
+
+    def enter() -> None:
+        nonlocal is_read
+        manager = lower(s, item.context_expr)
+        if isinstance(manager, GeneratorValue):
+            s.frame.env[name] = manager
+            return
+        is_read = isinstance(manager, RecordValue) and _matters(s, manager)
+        if is_read:
+            s.frame.env[name] = manager
+            _bind_target(s, item, _own_method(s, item, manager, "__enter__"))
+            return
+        if s.is_active(manager):
+            s.refuse(
+                errors.UnsupportedSyntaxError,
+                "cannot differentiate through this 'with'",
+                node=item.context_expr,
+                why="the context manager depends on the differentiated arguments.",
+                help=("give it a constant:  srcad.stop_gradient(x)",),
+            )
+        own.append(manager)
+        s.frame.env[name] = manager = _at_hand(s, manager)
+        _bind_target(s, item, _method(s, manager, "__enter__"))
+
+    def leave_own(*args: AbstractValue) -> AbstractValue:
+        return _own_method(s, item, s.frame.env[name], "__exit__", *args)
+
+    def run() -> None:
+        manager = s.frame.env[name]
+        if isinstance(manager, GeneratorValue):
+            if s.frame.handlers:
+                refuse_in_steps(s, item.context_expr)
+            manage(s, node, manager, lambda value: _given_to(s, item, value, inside))
+            s.frame.env.pop(name, None)
+            return
+        if is_read:
+            last: list[ast.stmt] = [ast.Expr(ast.Name(name, ast.Load()))]
+            protected(s, node.body, inside, partial(_left, s, item, leave_own), last, told=True)
+            s.frame.env.pop(name, None)
+            return
+        leave = partial(_method, s, s.frame.env.pop(name), "__exit__")
+        then = partial(_then_left, s, own, inside)
+        protected(s, node.body, then, partial(_left, s, item, leave), [], told=True)
+
+    _entered_then(s, enter, run)
+
+
+def _given_to(
+    s: Machine, item: ast.withitem, value: AbstractValue, inside: Callable[[], None]
+) -> None:
+    _bind_target(s, item, value)
+    inside()
+
+
+def _entered_then(s: Machine, enter: Callable[[], None], run: Callable[[], None]) -> None:
+    """Enter, then run, unless a clause around it has caught a failure of the former."""
+    if s.frame.handlers:
+        attempted(s, enter)
+        on_exit(s, NONE, run)
+        return
+    enter()
+    run()
+
+
+def _then_left(s: Machine, managers: list[AbstractValue], inside: Callable[[], None]) -> None:
+    """What is inside, after which the managers may write once more."""
+    inside()
+    for manager in managers:
+        if isinstance(manager, RecordValue):
+            entered_alone(s, manager.cls, manager.items)
+
+
+def _matters(s: Machine, manager: RecordValue) -> bool:
+    """Whether what the methods of an object made here do to it may be read later on."""
+    if s.is_active(manager) or any(held is manager for _, held in s.reachable()):
+        return True
+    if manager.cls not in s.outside.unread:
+        entered_alone(s, manager.cls, manager.items)
+    return manager.cls in s.outside.unread
+
+
+def _at_hand(s: Machine, manager: AbstractValue) -> AbstractValue:
+    """A manager whose methods are called: at the call, unless they write what is read here."""
+    return manager if _writes_outside(s, manager) else s.box(s.atom(manager))
+
+
+def _writes_outside(s: Machine, manager: AbstractValue) -> bool:
+    """Whether entering or leaving an object outside writes what may be read later on."""
+    if not isinstance(manager, Constant) or manager.path is None:
+        return False
+    methods = [getattr(type(manager.value), name, None) for name in ("__enter__", "__exit__")]
+    return all(isinstance(m, FunctionType) for m in methods) and any(
+        changes_outside(s, m, (manager,)) for m in methods if isinstance(m, FunctionType)
+    )
+
+
+def _own_method(
+    s: Machine, item: ast.withitem, manager: AbstractValue, name: str, *args: AbstractValue
+) -> AbstractValue:
+    """``manager.name(...)`` of an object made here: it is read."""
+    found = special(s, manager, name, *args)
+    assert isinstance(manager, RecordValue)
+    if found is None:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot differentiate through this 'with'",
+            node=item.context_expr,
+            why=f"the class {label(manager.cls)!r} has no method {name!r} written in Python.",
+            help=("call what it does before and after the block",),
+        )
+    return found
+
+
+def _left(s: Machine, item: ast.withitem, leave: Leave, error: AbstractValue | None) -> None:
+    """``manager.__exit__(...)``: told of the exception, which it must not keep to itself."""
+    with s.at(item.context_expr):
+        none = Constant(None)
+        if error is None:
+            leave(none, none, none)
+            return
+        kind = s.emit(type, error, type=OPAQUE)
+        trace = s.emit(primitives.field, error, Const("__traceback__"), type=OPAQUE)
+        swallowed = leave(kind, error, trace)
+        sentence = f"a context manager kept an exception to itself in {s.user_frame.name!r}"
+
+        def refuse() -> AbstractValue:
+            s.emit(undecided, Const(sentence), effect=True)
+            return Constant(None)
+
+        choose(s, s.atom(swallowed), refuse, lambda: Constant(None))
+
+
+def _bind_target(s: Machine, item: ast.withitem, box: AbstractValue) -> None:
+    if item.optional_vars is not None:
+        assign(s, item.optional_vars, box)
+
+
+def _method(s: Machine, manager: AbstractValue, name: str, *args: AbstractValue) -> AbstractValue:
+    """``manager.name(...)``, at the call."""
+    if isinstance(manager, Constant):
+        return s.invoke(s, attribute(s, manager, name), args, {})
+    method = s.emit(primitives.field, manager, Const(name), type=OPAQUE)
+    return s.emit(primitives.apply, method, *args, effect=True, type=OPAQUE)

@@ -1,0 +1,60 @@
+"""Ways from an array to a place in it: the views that are taken one after the other."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from srcad.frontend.domain.values import AbstractValue
+from srcad.ir.apart import parts_of
+from srcad.ir.core import Arg, Const, Value
+from srcad.startup.records import dataclass
+from srcad.types.numeric import Numeric
+
+
+@dataclass(frozen=True)
+class Step:
+    """One view: ``target(array, *args, **kwargs)``."""
+
+    target: Any
+    args: tuple[Arg, ...] = ()
+    kwargs: tuple[tuple[str, Arg], ...] = ()
+
+    @property
+    def keywords(self) -> dict[str, AbstractValue | Arg]:
+        """The keyword arguments."""
+        return dict(self.kwargs)
+
+
+def are_disjoint(a: Sequence[Step], b: Sequence[Step]) -> bool:
+    """Whether two ways into one array certainly lead to different places."""
+    for x, y in zip(a, b, strict=False):
+        if x == y:
+            continue
+        if x.target is not operator.getitem or y.target is not operator.getitem:
+            return False
+        return _apart(x.args[0], y.args[0])
+    return False
+
+
+def _apart(a: Arg, b: Arg) -> bool:
+    """Whether two basic indices name different places: some number in them differs."""
+    first, second = parts_of(a), parts_of(b)
+    for x, y in zip(first, second, strict=False):
+        if isinstance(x, Const) and isinstance(y, Const):
+            m, n = x.value, y.value
+            if type(m) is int and type(n) is int and m != n and (m < 0) == (n < 0):
+                return True
+            if x != y:
+                return False
+        elif x != y:
+            return False
+    return False
+
+
+def is_number_index(part: Arg) -> bool:
+    """Whether a part of an index is one number."""
+    if isinstance(part, Const):
+        return type(part.value) is int
+    return isinstance(part, Value) and isinstance(part.type, Numeric) and part.type.is_scalar

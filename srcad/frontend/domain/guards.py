@@ -1,0 +1,59 @@
+"""What compiled code takes for granted about the user's objects besides its arguments."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Literal
+
+from srcad.frontend.domain.values import Path
+from srcad.ir.core import Value
+from srcad.startup.records import dataclass
+from srcad.types.structures import Fixed
+
+if TYPE_CHECKING:
+    from srcad.frontend.machine.machine import Machine
+
+GuardKind = Literal[
+    "is", "code", "equals", "class", "contiguous", "backward", "memory", "has", "lacks", "keys",
+    "set", "unset", "empty", "same", "apart",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """The object at `path` still is the expected one.
+
+    ``"is"``: the same object; ``"code"``: a function with the same code object; ``"equals"``: the
+    same constant (type and value); ``"class"``: an instance of exactly the same class;
+    ``"contiguous"``: an array whose entries lie next to each other; ``"backward"``: an array that
+    runs backwards along these axes; ``"memory"``: arrays that may be written into, or not;
+    ``"has"`` and ``"lacks"``: an object with, or without, this attribute; ``"set"`` and
+    ``"unset"``: a dict with, or without, this key; ``"keys"``: a dict with these keys;
+    ``"empty"``: a cell that holds nothing;
+    ``"same"`` and ``"apart"``: one object with those at these other paths, or all different ones.
+    """
+
+    path: Path
+    kind: GuardKind
+    expected: Any
+
+    def says(self, path: Path, kind: GuardKind, expected: Any) -> bool:
+        """Whether it says this already; of attributes it speaks of one each."""
+        of_one = kind in ("has", "lacks", "keys", "set", "unset", "same", "apart")
+        alike = self.expected == expected if of_one else True
+        return alike and self.kind == kind and self.path == path
+
+
+def found_at(s: Machine, type_: Fixed) -> Path | None:
+    """Where what all items of a list are is found: what it holds, or reads, is read there."""
+    if type_.path is not None and isinstance(type_.value, FunctionType):
+        s.guard(type_.path, "code", type_.value)
+    return type_.path
+
+
+@dataclass(frozen=True, eq=False)
+class Capture:
+    """A further parameter of the compiled function, read at `path` when it is called."""
+
+    value: Value
+    path: Path

@@ -1,0 +1,162 @@
+"""Questions about callees, constants and boxes that need no state."""
+
+from __future__ import annotations
+
+import enum
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Choice,
+    Constant,
+    DictValue,
+    FunctionValue,
+    GeneratorValue,
+    IteratorValue,
+    ListValue,
+    MethodValue,
+    RecordValue,
+    Stale,
+    TupleValue,
+)
+from srcad.ir import primitives
+from srcad.ir.core import Value
+from srcad.ir.memory import KEEPING
+from srcad.rules import registry
+from srcad.startup.identifiers import label, module_of
+from srcad.types.numeric import Numeric
+from srcad.types.structures import ListOf, Opaque, Undefined
+
+CUTS = frozenset(
+    {primitives.shape, primitives.is_, primitives.not_, primitives.contains, len, slice, range,
+     *KEEPING}
+)  # fmt: skip
+
+# Code and plain data: what an object that is reached anew at every call may not be, to be asked.
+_PLAIN = (
+    int, float, complex, str, bytes, tuple, list, dict, type(None), type, FunctionType,
+    BuiltinFunctionType, ModuleType, enum.Enum,
+)  # fmt: skip
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a constant may be bound into generated code as it is (not the user's data)."""
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes | type):
+        return True
+    if isinstance(value, type(Ellipsis) | type(NotImplemented)):
+        return True
+    module = module_of(value) or module_of(type(value))
+    stable = {"numpy", "math", "builtins", "_operator", "operator"}
+    described = callable(value) or type(value).__name__.endswith("DType")
+    return module.partition(".")[0] in stable and described
+
+
+def is_hashable(value: Any) -> bool:
+    """Whether a value can be looked up in a table."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def is_nondifferentiable(target: Any) -> bool:
+    """Whether the table declares that no derivative flows through a function."""
+    if not is_hashable(target):
+        return False
+    if target in CUTS:
+        return True
+    rule = registry.lookup(target)
+    return rule is not None and rule.kind == "nondifferentiable"
+
+
+def is_static_number(box: AbstractValue) -> bool:
+    """Whether a box is a number (not a flag) that is known now."""
+    return isinstance(box, Constant) and isinstance(box.value, int | float | complex)
+
+
+def described_value(box: AbstractValue) -> str:
+    """What a box is, in the user's words."""
+    match box:
+        case Value():
+            return _describe_value(box)
+        case Constant(value):
+            return _describe_object(value)
+        case TupleValue() | ListValue():
+            kind = "tuple" if isinstance(box, TupleValue) else "list"
+            return f"a {kind} of {len(box.items)}"
+        case DictValue():
+            return "a dict"
+        case RecordValue():
+            return f"a {label(box.cls)}"
+        case Choice():
+            return " or ".join(dict.fromkeys(map(described_value, (box.left, box.right))))
+        case FunctionValue() | BoundValue() | MethodValue():
+            return "a function"
+        case IteratorValue() | GeneratorValue() | Stale():
+            return "an array that was written into" if isinstance(box, Stale) else "an iterator"
+        case _:
+            return "nothing"
+
+
+def _describe_value(value: Value) -> str:
+    if isinstance(value.type, Opaque | Undefined):
+        return "an object"
+    return "a list" if isinstance(value.type, ListOf) else f"a number or array ({value.type})"
+
+
+def _describe_object(value: Any) -> str:
+    return f"{value!r}" if is_plain(value) and not callable(value) else "a function or object"
+
+
+def has_dtype(box: AbstractValue, dtype: AbstractValue) -> bool | None:
+    """Whether an array certainly has a dtype, or certainly another; None: not known.
+
+    `dtype` is what a user may write for one, but None, which means different things.
+    """
+    if not isinstance(box, Value) or not isinstance(box.type, Numeric) or box.type.dtype is None:
+        return None
+    if box.type.form != "array" or not isinstance(dtype, Constant) or dtype.value is None:
+        return None
+    try:
+        return bool(np.dtype(dtype.value) == box.type.dtype)
+    except TypeError:
+        return None  # it fails at the call, as in the plain call
+
+
+def is_of_users(box: Constant) -> bool:
+    """Whether an object is reached anew at every call, and is neither code nor plain data."""
+    return box.path is not None and not isinstance(box.value, _PLAIN)
+
+
+def is_asked(box: AbstractValue) -> bool:
+    """Whether what a builtin makes of something is up to a class that is asked at the call."""
+    if isinstance(box, Constant):
+        return is_of_users(box)
+    if not isinstance(box, Value) or not isinstance(box.type, Opaque):
+        return False
+    return box.type.cls is None or module_of(box.type.cls) not in ("builtins", "numpy")
+
+
+def text_class(box: AbstractValue) -> type | None:
+    """`str` or `bytes` where a box certainly is one."""
+    for cls in (str, bytes):
+        if isinstance(box, Constant) and isinstance(box.value, cls):
+            return cls
+        if isinstance(box, Value) and box.type == Opaque(cls):
+            return cls
+    return None
+
+
+def is_index(box: AbstractValue) -> bool:
+    """Whether an object of a class of its own stands for an integer."""
+    cls: type | None = None
+    if isinstance(box, Constant):
+        cls = type(box.value)
+    elif isinstance(box, Value) and isinstance(box.type, Opaque):
+        cls = box.type.cls
+    return is_asked(box) and not issubclass(cls or int, int) and hasattr(cls, "__index__")

@@ -1,0 +1,80 @@
+"""What a box is as one value: whether one value can hold it, and of which type that is."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+import numpy as np
+
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Constant,
+    DictValue,
+    ListValue,
+    PlacesValue,
+    RecordValue,
+    TupleValue,
+    ViewValue,
+)
+from srcad.ir.builder import atom_type
+from srcad.ir.core import Const, Value
+from srcad.ir.infer import places_type
+from srcad.types.join import join
+from srcad.types.numeric import Numeric
+from srcad.types.structures import ListOf, TupleOf, Type, Undefined, field_type
+
+
+def is_representable(box: AbstractValue) -> bool:
+    """Whether a box can be held by one value."""
+    if isinstance(box, Constant):
+        simple = box.value is None or isinstance(box.value, bool | int | float | complex | str)
+        return simple or box.atom is not None or not callable(box.value)
+    if isinstance(box, ViewValue):
+        return False
+    if isinstance(box, RecordValue) and not issubclass(box.cls, tuple):
+        return all(is_representable(item) or _is_function(item) for item in box.items)
+    if isinstance(box, TupleValue | ListValue | DictValue | RecordValue):
+        return all(is_representable(item) for item in box.items)
+    return isinstance(box, Value | PlacesValue)
+
+
+def _is_function(box: AbstractValue) -> bool:
+    """Whether a box is a function that is known now: all objects of a list may have it."""
+    return isinstance(box, Constant) and isinstance(box.value, FunctionType | np.ufunc)
+
+
+def _field_type(box: AbstractValue) -> Type:
+    if isinstance(box, Constant):
+        return field_type(representing_type(box), box.value)
+    return representing_type(box)
+
+
+def without_value(type_: Type) -> Type:
+    """The type of an integer without the value it has now."""
+    if isinstance(type_, Numeric) and type_.value is not None:
+        return Numeric(type_.dtype, type_.shape, type_.form)
+    return type_
+
+
+def representing_type(box: AbstractValue) -> Type:
+    """The type of the one value that would hold a box."""
+    match box:
+        case Value():
+            return without_value(box.type)
+        case Constant():
+            return without_value(atom_type(Const(box.value)))
+        case ListValue(items):
+            result: Type = Undefined()
+            for item in items:
+                result = join(result, representing_type(item))
+            return ListOf(result)
+        case RecordValue(cls, names, items):
+            return TupleOf(tuple(_field_type(i) for i in items), names, cls)
+        case TupleValue(items):
+            return TupleOf(tuple(representing_type(i) for i in items))
+        case PlacesValue(keys):
+            return places_type(tuple(map(Const, keys)))
+        case DictValue(keys, items):
+            return TupleOf(tuple(representing_type(i) for i in items), keys, dict)
+        case _:
+            return Undefined()

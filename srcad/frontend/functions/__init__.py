@@ -1,0 +1,1 @@
+"""Functions of the user: bound, read in place, recursive, generators."""

@@ -1,0 +1,115 @@
+"""Questions about what is called, and calls of what holds a function."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import types
+from typing import Any
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.domain.predicates import is_hashable
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Choice,
+    Constant,
+    FunctionValue,
+    Path,
+    values_of,
+)
+from srcad.frontend.functions.opaque_calls import handed_out
+from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.objects import is_readable
+from srcad.frontend.operations.unknown_memory import before_method
+from srcad.frontend.store.lookup import is_library, value_of_object
+from srcad.frontend.store.missing_rules import refuse_entry_by_entry
+from srcad.ir import primitives
+from srcad.ir.core import Value
+from srcad.startup.identifiers import module_of
+from srcad.types.numeric import Numeric
+from srcad.types.structures import Opaque
+
+_READ_WITH_FUNCTIONS = frozenset(
+    {map, filter, functools.partial, functools.reduce, itertools.accumulate, itertools.takewhile,
+     itertools.dropwhile, itertools.filterfalse, itertools.starmap}
+)  # fmt: skip
+
+
+def takes_functions(function: Any) -> bool:
+    """Whether a function is read with what it is given, whatever that is: one of the user's."""
+    if is_hashable(function) and function in _READ_WITH_FUNCTIONS:
+        return True
+    if isinstance(function, type):
+        return is_readable(function)
+    module = module_of(function)
+    own = module.startswith("srcad.") and not module.startswith("srcad.frontend.")
+    return isinstance(function, types.FunctionType) and not own and not is_library(function)
+
+
+def closure_is_active(
+    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> bool:
+    """Whether a local function among the arguments may carry a derivative in its closure."""
+    return any(isinstance(b, FunctionValue | Choice) for b in (*args, *kwargs.values()))
+
+
+def makes_functions(function: types.FunctionType) -> bool:
+    """Whether a function holds functions: it may return one that is then called here."""
+    return any(isinstance(c, types.CodeType) for c in function.__code__.co_consts)
+
+
+def only_counts(
+    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> bool:
+    """Whether the only active inputs are Python integers: counts, not quantities."""
+    values = [v for b in (*args, *kwargs.values()) for v in values_of(b) if v in s.active]
+    return all(
+        isinstance(v.type, Numeric) and v.type.kind in "iub" and v.type.is_scalar for v in values
+    )
+
+
+def below(path: Path | None, *steps: tuple[Any, ...]) -> Path | None:
+    """The path of a part of what `path` reaches."""
+    return None if path is None else (*path, *steps)
+
+
+def partial(
+    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    """Call a `functools.partial` of the user's."""
+    function, path = callee.value, callee.path
+    inner = value_of_object(s, function.func, below(path, ("attr", "func")))
+    first = [
+        value_of_object(s, a, below(path, ("attr", "args"), ("item", k)))
+        for k, a in enumerate(function.args)
+    ]
+    named = {
+        k: value_of_object(s, a, below(path, ("attr", "keywords"), ("item", k)))
+        for k, a in function.keywords.items()
+    }
+    return s.invoke(s, inner, (*first, *args), {**named, **kwargs})
+
+
+def call_value(
+    s: Machine, callee: Value, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    """Call what is there at the call only."""
+    if isinstance(callee.type, Opaque) and not s.is_active(*args, *kwargs.values()):
+        handed_out(s, callee.type.cls, (*args, *kwargs.values()))
+        before_method(s, callee)
+        return s.box(s.emit(primitives.apply, callee, *args, kwargs=kwargs, effect=True))
+    if isinstance(callee.type, Numeric) and callee.type.dtype and callee.type.kind not in "OV":
+        raises(s, TypeError, "a number or array is not callable")
+    if isinstance(callee.type, Opaque) and callee.type.cls in (np.vectorize, np.ufunc):
+        refuse_entry_by_entry(s)
+    what = f", an object of class {str(callee.type)!r}," if isinstance(callee.type, Opaque) else ""
+    called = f"{callee.hint!r} is, called" if callee.hint else "is called"
+    return s.refuse(
+        errors.MissingRuleError,
+        f"cannot tell which function {called}",
+        why=f"what is called{what} is known at the call only, and the derivative needs its source.",
+        help=("pass the function as an argument of its own", "or name it:  f = np.sin"),
+    )

@@ -1,0 +1,387 @@
+"""Generators: the body is read where its values are used.
+
+``for target in generator(...): body`` is the generator's own body with ``body`` read at every
+``yield``.  The two functions keep frames of their own; at a ``yield`` the consumer's frame comes to
+the top of the stack, so that his names, exits and errors are his.  How he left (``break`` or
+``return``) is kept under a hidden name of his; the generator's body then ends as by ``return``.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.branches.branch import choice, without_continue
+from srcad.frontend.domain.predicates import is_static_number
+from srcad.frontend.domain.values import (
+    UNBOUND,
+    AbstractValue,
+    Constant,
+    GeneratorValue,
+    IteratorValue,
+    ListValue,
+    TupleValue,
+    Unbound,
+)
+from srcad.frontend.functions.inlining import (
+    bind_parameters,
+    callee_of,
+    deep_recursion,
+    reading,
+    size_around,
+    size_of,
+)
+from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.dispatch import Deferred, lower, lower_statement, lowers, refuse_form
+from srcad.frontend.machine.machine import DEAD, Frame, Machine, Unreachable
+from srcad.frontend.operations.assignment import assign
+from srcad.frontend.operations.statements import lower_statements
+from srcad.frontend.prelude import builtins
+from srcad.frontend.source.syntax import own_nodes, plain_yields, stored_names
+from srcad.frontend.store.cells import returned, surrounded
+from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value, walk
+from srcad.startup.lazy import Later
+from srcad.startup.records import dataclass, field
+from srcad.types.structures import Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.branches import loop_header, try_regions
+else:
+    try_regions = Later("srcad.frontend.branches.try_regions")
+    loop_header = Later("srcad.frontend.branches.loop_header")
+
+SPENT = "it was consumed before, in part or on some path."
+# What can be iterated over again and again, with the same items.
+REUSABLE: tuple[type, ...] = (
+    list, tuple, str, bytes, dict, set, frozenset, range, np.ndarray, type({}.keys()),
+    enum.EnumMeta,
+)  # fmt: skip
+
+
+@dataclass(eq=False)
+class Consumer:
+    """Who uses a generator's values: his frame, what he does with each, how he may leave.
+
+    `depth` counts the functions that are being read where he stands.  With `managed`, he is the
+    body of a ``with`` statement: however he leaves, the generator goes on to its end.
+    """
+
+    frame: Frame
+    each: Callable[[AbstractValue], None]
+    left: str
+    depth: int
+    short: frozenset[str] = frozenset()
+    managed: ast.With | None = None
+    tags: set[int] = field(default_factory=set)
+
+
+# ------------------------------------------------------------------------------ making
+def made(
+    s: Machine, callee: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> GeneratorValue:
+    """The generator that a call of a generator function returns: nothing has run yet."""
+    return GeneratorValue(callee, bind_parameters(s, callee, args, kwargs))
+
+
+def prelude_generator(s: Machine, function: Any, *args: AbstractValue) -> GeneratorValue:
+    """A generator function of the prelude, called with these boxes."""
+    return made(s, callee_of(s, function, None), args, {})
+
+
+# ------------------------------------------------------------------------------ what is lazy
+def one_shot(s: Machine, box: AbstractValue) -> GeneratorValue | None:
+    """The generator behind an iterable that may be run through once only; None for sequences."""
+    if isinstance(box, GeneratorValue):
+        if box.manages:
+            raises(s, TypeError, "'_GeneratorContextManager' object is not iterable")
+        return box
+    if isinstance(box, IteratorValue) and box.kind == "zip":
+        return _zipped(s, box)
+    if is_drawn(box):
+        if s.is_active(box):
+            s.refuse(
+                errors.UnsupportedTypeError,
+                "cannot loop over what only the call knows",
+                why="its items carry derivatives, and it is not known what they are.",
+                help=("make it an array first:  np.array(...)", "or a list:  list(...)"),
+            )
+        return prelude_generator(s, builtins.drawn, box)
+    return None
+
+
+def is_lazy(box: AbstractValue) -> bool:
+    """Whether an iterable has to be run through item by item, once."""
+    parts = box.parts if isinstance(box, IteratorValue) else ()
+    return isinstance(box, GeneratorValue) or is_drawn(box) or any(map(is_lazy, parts))
+
+
+def is_drawn(box: AbstractValue) -> bool:
+    """Whether the items have to be asked of a run-time object one by one."""
+    if isinstance(box, Constant):
+        found = type(box.value) if box.path is not None or box.atom is not None else None
+        return found is not None and not issubclass(found, REUSABLE)
+    if not isinstance(box, Value) or not isinstance(box.type, Opaque):
+        return False
+    return box.type.cls is None or not issubclass(box.type.cls, REUSABLE)
+
+
+def _zipped(s: Machine, box: IteratorValue) -> GeneratorValue | None:
+    """``zip`` of which one part is run through once: the others are indexed."""
+    lazy = [k for k, part in enumerate(box.parts) if is_lazy(part)]
+    if not lazy:
+        return None
+    parts = [p if k == lazy[0] else indexable(s, p) for k, p in enumerate(box.parts)]
+    before, after = TupleValue(tuple(parts[: lazy[0]])), TupleValue(tuple(parts[lazy[0] + 1 :]))
+    return prelude_generator(s, builtins.zipped, before, parts[lazy[0]], after)
+
+
+def indexable(s: Machine, box: AbstractValue) -> AbstractValue:
+    """A sequence with the items of an iterable; of a generator, only if nobody can tell."""
+    if isinstance(box, ListValue | TupleValue) and box.source is None:
+        kinds = {isinstance(item, Value) for item in box.items}
+        numbers = all(isinstance(i, Value) or is_static_number(i) for i in box.items)
+        return s.box(s.atom(box)) if numbers and len(kinds) == 2 else box
+    if not isinstance(box, IteratorValue) and not is_lazy(box):
+        return box
+    count, writes, seen = len(s.builder.ops), len(s.writes), try_regions.seen_now(s)
+    if isinstance(box, GeneratorValue) and _is_endless(box):
+        refuse_listing(s)
+    result = s.invoke(s, Constant(list), (box,), {})
+    made_now = [op for outer in s.builder.ops[count:] for op in (outer, *_inside(outer))]
+    acts = any(getattr(op, "effect", False) for op in made_now)
+    acts = acts or any(id(what) in seen for what, _, _ in s.writes[writes:])
+    if isinstance(box, GeneratorValue) and acts:
+        refuse_listing(s)
+    return result
+
+
+def _inside(op: Any) -> Iterator[Any]:
+    for block in op.blocks:
+        yield from walk(block)
+
+
+def _is_endless(box: GeneratorValue) -> bool:
+    """Whether a generator's text holds a loop without a test."""
+    tests = [n.test for n in own_nodes(box.callee.node) if isinstance(n, ast.While)]
+    return any(isinstance(t, ast.Constant) and bool(t.value) for t in tests)
+
+
+def refuse_listing(s: Machine) -> None:
+    """Refuse two generators of which a list of one cannot be made beforehand."""
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot run two generators in step",
+        why="each runs while the other waits, and what they do would change places.",
+        help=("make a list of one of them first:  zip(list(first), second)",),
+    )
+
+
+# ------------------------------------------------------------------------------ consuming
+def consume(
+    s: Machine, node: ast.For, box: GeneratorValue
+) -> tuple[AbstractValue, frozenset[int], bool]:
+    """Read a generator's body with the loop's body at every yield.
+
+    Returns how the consumer left, how he may have left, and whether there is no other end.
+    """
+    if box.spent:
+        _refuse_spent(s, node)
+    frame, generator = s.frame, _fresh(s, box)
+    used = GeneratorValue(box.callee, box.bound, spent=True)
+    s.replace_everywhere(box, used)
+
+    def each(item: AbstractValue) -> None:
+        assign(s, node.target, item)
+        lower_statements(s, node.body)
+
+    within = set(stored_names(node)) - set(loop_header.assigned_names(node, frame))
+    short = frozenset(n for n in within if isinstance(frame.env.get(n, UNBOUND), Unbound))
+    consumer = Consumer(frame, each, f"%left {id(node)}", len(s.inlining), short)
+    frame.env[consumer.left] = Constant(NONE)
+    generator.consumer = consumer
+    ends = _run(s, generator, box)
+    left = frame.env.pop(consumer.left)
+    if not consumer.tags:
+        s.replace_everywhere(used, TupleValue(()))
+    returns = any(isinstance(n, ast.Return) for n in own_nodes(box.callee.node))
+    return left, frozenset(consumer.tags), ends == RETURN and not returns
+
+
+def manage(
+    s: Machine, node: ast.With, box: GeneratorValue, each: Callable[[AbstractValue], None]
+) -> None:
+    """Read a context manager that is a generator, with the body of the ``with`` at its yield."""
+    if box.spent or not _yields_once(box.callee.node):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot differentiate through this 'with'",
+            node=node.items[0].context_expr,
+            why=f"{box.callee.frame.name!r} does more than what its one 'yield' needs: a clause "
+            "that may keep an exception to itself, a loop or a branch around the 'yield', or it "
+            "was entered before.",
+            help=("call what it does before and after the block",),
+        )
+    frame, generator = s.frame, _fresh(s, box)
+    s.replace_everywhere(box, GeneratorValue(box.callee, box.bound, spent=True, manages=True))
+    consumer = Consumer(frame, each, f"%left {id(node)}", len(s.inlining), managed=node)
+    frame.env[consumer.left] = Constant(NONE)
+    generator.consumer = consumer
+    _run(s, generator, box)
+    left = frame.env.pop(consumer.left)
+    if isinstance(left, Constant):
+        frame.ends(left.value)
+    else:
+        assert isinstance(left, Value)
+        frame.exit, frame.tags = left, frozenset(consumer.tags)
+
+
+def _yields_once(node: Any) -> bool:
+    """Whether a generator hands out one value on its only path, and catches no exception there."""
+    inner = own_nodes(node)
+    if any(isinstance(n, ast.Return | ast.YieldFrom) for n in inner):
+        return False
+    body = node.body
+    while True:
+        around = [n for n in body if any(isinstance(i, ast.Yield) for i in ast.walk(n))]
+        if len(around) != 1:
+            return False
+        if isinstance(around[0], ast.Expr):
+            return sum(isinstance(n, ast.Yield) for n in inner) == 1
+        outermost = around[0]
+        if not isinstance(outermost, ast.Try | ast.With):
+            return False
+        if isinstance(outermost, ast.Try) and outermost.handlers:
+            return False
+        body = outermost.body
+
+
+def _fresh(s: Machine, box: GeneratorValue) -> Frame:
+    frame: Frame = box.callee.frame
+    around = size_around(s, box.callee.key)
+    if around is not None and size_of(box.bound.values()) >= around and not frame.trusted:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot run the generator {frame.name!r} inside itself",
+            why="how deep it nests is not known before the call.",
+            help=("collect the values in a list, in a function that calls itself",),
+        )
+    frame.env = dict(box.bound)
+    frame.ends(NONE)
+    return frame
+
+
+def _refuse_spent(s: Machine, node: ast.AST) -> None:
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot go on with this generator",
+        node=node,
+        why=SPENT,
+        help=("make a list of its values first",),
+    )
+
+
+def _run(s: Machine, generator: Frame, box: GeneratorValue) -> Any:
+    where = s.builder.where
+    with surrounded(s, box.callee.around):
+        s.frames.append(generator)
+        try:
+            with deep_recursion(), reading(s, box.callee.key, box.bound.values()):
+                lower_statements(s, box.callee.node.body)
+            if generator.exit == DEAD:
+                raise Unreachable
+            return generator.exit
+        finally:
+            s.frames.remove(generator)
+            returned(s, generator)
+            s.builder.where = where
+
+
+@contextmanager
+def _on_top(s: Machine, frame: Frame) -> Iterator[None]:
+    """Read in a frame further down the stack meanwhile."""
+    index = s.frames.index(frame)
+    s.frames.append(s.frames.pop(index))
+    try:
+        yield
+    finally:
+        s.frames.insert(index, s.frames.pop())
+
+
+def hand_over(s: Machine, item: AbstractValue) -> AbstractValue:
+    """A ``yield``: the consumer's turn; afterwards the generator goes on, or is over."""
+    generator, consumer = s.frame, s.frame.consumer
+    assert isinstance(consumer, Consumer)
+    if (generator.attempts or generator.handlers) and not consumer.managed:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot hand out a value inside a 'try' or 'with'",
+            why="what its user does would run inside it too.",
+            help=("compute the value there, and yield it afterwards",),
+        )
+    user = consumer.frame
+    exit_, tags, inlining = user.exit, user.tags, s.inlining
+    user.ends(NONE)
+    with _on_top(s, user):
+        try:
+            s.inlining = inlining[: consumer.depth]
+            consumer.each(item)
+            found, possible = user.exit, user.tags
+        finally:
+            user.exit, user.tags, s.inlining = exit_, tags, inlining
+    for name in consumer.short:
+        user.env.pop(name, None)
+    if found == DEAD:
+        raise Unreachable
+    if consumer.managed:
+        user.env[consumer.left] = Constant(found) if isinstance(found, int) else found
+        consumer.tags.update({found} if isinstance(found, int) else possible)
+        return Constant(None)
+    if isinstance(found, int):
+        if found >= BREAK:
+            user.env[consumer.left] = Constant(found)
+            consumer.tags.add(found)
+            generator.ends(RETURN)
+        return Constant(None)
+    if any(tag >= BREAK for tag in possible):
+        _may_leave(s, generator, consumer, found, possible)
+    return Constant(None)
+
+
+def _may_leave(
+    s: Machine, generator: Frame, consumer: Consumer, tag: Value, possible: frozenset[int]
+) -> None:
+    if CONTINUE in possible:
+        tag = without_continue(s, tag)
+    consumer.frame.env[consumer.left] = tag
+    consumer.tags.update(tag for tag in possible if tag >= BREAK)
+    leaves = s.emit(operator.ge, tag, Const(BREAK))
+    generator.exit = choice(s, leaves, Const(RETURN), Const(NONE))
+    generator.tags = frozenset({NONE, RETURN})
+    s.returns[generator.exit] = leaves
+
+
+# ------------------------------------------------------------------------------ yield
+@lowers(ast.Yield, ast.YieldFrom)
+def yield_(s: Machine, node: ast.Yield | ast.YieldFrom) -> AbstractValue:
+    """``yield value`` and ``yield from values``, as statements of a generator that is used here."""
+    tree = s.frame.node
+    if s.frame.consumer is None or tree is None or id(node) not in plain_yields(tree):
+        refuse_form(s, node)
+    if isinstance(node, ast.Yield):
+        hand_over(s, Constant(None) if node.value is None else lower(s, node.value))
+        return Constant(None)
+    name = f"%item {id(node)}"
+    hand_on = Deferred(lambda s: hand_over(s, s.frame.env[name]))
+    loop = ast.For(ast.Name(name, ast.Store()), node.value, [ast.Expr(hand_on)], [])
+    for part in (hand_on, loop.body[0], loop, loop.target):
+        ast.copy_location(part, node)
+    lower_statement(s, loop)
+    s.frame.env.pop(name, None)
+    return Constant(None)

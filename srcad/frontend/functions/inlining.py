@@ -1,0 +1,278 @@
+"""Calling a user's function: bind its parameters, read its body in a frame of its own.
+
+Small or large, a function is read into its caller; one that calls itself becomes a `Routine`.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any, NoReturn
+
+from srcad import errors
+from srcad.frontend.branches.branch import on_tag
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Code,
+    Constant,
+    DictValue,
+    FunctionValue,
+    Path,
+    Structure,
+    TupleValue,
+    Unbound,
+    components,
+)
+from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.machine import DEAD, RETURN_NAME, Frame, Machine, Unreachable
+from srcad.frontend.operations.statements import lower_statements, set_return
+from srcad.frontend.source.definition import definition
+from srcad.frontend.source.syntax import bound_names, calls_itself, declared_names
+from srcad.frontend.store.cells import around, returned
+from srcad.frontend.store.lookup import value_of_object
+from srcad.ir.core import NONE, RETURN, Location, Value
+from srcad.startup.identifiers import module_of, plain
+from srcad.startup.records import dataclass, field
+from srcad.types.sources import is_filled
+
+TRUSTED_PREFIX = "srcad."
+
+
+@dataclass(eq=False)
+class Callee:
+    """A function about to be read: its tree, its surroundings, its defaults.
+
+    `around` has the names that a local function holds of functions that have returned, `parts`
+    are all things that it holds.
+    """
+
+    node: ast.FunctionDef | ast.Lambda
+    frame: Frame
+    defaults: tuple[AbstractValue, ...] = ()
+    kw_defaults: dict[str, AbstractValue] = field(default_factory=dict)
+    key: Any = None
+    around: Frame | None = None
+    parts: tuple[AbstractValue, ...] = ()
+
+    @property
+    def parameters(self) -> ast.arguments:
+        """The parameters."""
+        return self.node.args
+
+
+def callee_of(s: Machine, function: FunctionType, path: Path | None) -> Callee:
+    """A function object of the user, found in its file; another code at its place is seen."""
+    if path:
+        s.guard(path, "code", function)
+    trusted = module_of(function).startswith(TRUSTED_PREFIX) and path is None
+    source = definition(function)
+    node = source.tree
+    if not isinstance(node, ast.FunctionDef | ast.Lambda):
+        refuse_without_result(plain(function.__name__), source.location(node))
+    names = function.__code__.co_freevars
+    cells = dict(zip(names, function.__closure__ or (), strict=True))
+    frame = Frame(
+        name=plain(function.__name__),
+        file=source.file,
+        globals=function.__globals__,
+        cells={name: cell.cell_contents for name, cell in cells.items() if is_filled(cell)},
+        unfilled={name: k for k, name in enumerate(names) if not is_filled(cells[name])},
+        closure=cells,
+        local=bound_names(node),
+        declared=declared_names(node),
+        path=path,
+        trusted=trusted,
+        node=node,
+    )
+    defaults = tuple(
+        value_of_object(s, value, None if path is None else (*path, ("default", k)))
+        for k, value in enumerate(function.__defaults__ or ())
+    )
+    kw_defaults = {
+        name: value_of_object(s, value, None if path is None else (*path, ("kwdefault", name)))
+        for name, value in (function.__kwdefaults__ or {}).items()
+    }
+    key = id(function.__code__), id(function.__globals__), *map(id, cells.values())
+    return Callee(node, frame, defaults, kw_defaults, key)
+
+
+def refuse_without_result(name: str, where: Location | None) -> NoReturn:
+    """Refuse what a call does not run to its end."""
+    raise errors.UnsupportedSyntaxError(
+        f"cannot differentiate through {name!r}",
+        where=where,
+        why="it is a generator or a coroutine: it has no one result.",
+        help=("return a list or an array",),
+    )
+
+
+def is_recursive(s: Machine, callee: Callee) -> bool:
+    """Whether a function calls itself, directly or through others."""
+    here = size_around(s, callee.key) is not None
+    return here or callee.key in s.routines or calls_itself(callee.node)
+
+
+@contextmanager
+def reading(s: Machine, key: Any, given: Iterable[AbstractValue]) -> Iterator[None]:
+    """Note meanwhile that a function is being read, and how large the structures are it got."""
+    s.inlining.append((key, size_of(given)))
+    try:
+        yield
+    finally:
+        s.inlining.pop()
+
+
+def size_around(s: Machine, key: Any) -> int | None:
+    """How large the structures are that the innermost reading of a function got, if any."""
+    return next((size for known, size in reversed(s.inlining) if known == key), None)
+
+
+def size_of(given: Iterable[AbstractValue]) -> int:
+    """How many structures and functions of known parts there are, within each other too."""
+    several = {id(box): box for box in given if isinstance(box, Structure | Code)}
+    return sum(1 + size_of(components(box)) for box in several.values())
+
+
+def callee_of_value(s: Machine, box: FunctionValue) -> Callee:
+    """A function that was defined inside the one being read."""
+    outer = around(s, box)
+    frame = Frame(
+        name=box.name,
+        file=outer.file,
+        globals=outer.globals,
+        outer=outer,
+        path=outer.path,
+        local=bound_names(box.node),
+        declared=declared_names(box.node),
+        trusted=outer.trusted,
+        node=box.node,
+        borrowed=box.borrowed,
+    )
+    names = [a.arg for a in box.node.args.kwonlyargs]
+    kw_defaults = {n: d for n, d in zip(names, box.kw_defaults, strict=True) if d is not None}
+    return Callee(box.node, frame, box.defaults, kw_defaults, box.node,
+                  None if outer is box.frame else outer, components(box))  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ binding
+def bind_parameters(
+    s: Machine, callee: Callee, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> dict[str, AbstractValue]:
+    """The parameters' boxes, as Python binds them; where Python raises, the adjoint does, too."""
+    parameters = callee.parameters
+    positional = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
+    bound = _bound_by_position(s, callee, positional, args)
+    _bind_keywords(s, callee, bound, kwargs)
+    for name, box in zip(positional[::-1], callee.defaults[::-1], strict=False):
+        bound.setdefault(name, box)
+    for name, box in callee.kw_defaults.items():
+        bound.setdefault(name, box)
+    missing = [n for n in (*positional, *(a.arg for a in parameters.kwonlyargs)) if n not in bound]
+    if missing:
+        message = f"{callee.frame.name}() missing required arguments: {', '.join(missing)}"
+        raises(s, TypeError, message)
+    return bound
+
+
+def _bound_by_position(
+    s: Machine, callee: Callee, positional: list[str], args: tuple[AbstractValue, ...]
+) -> dict[str, AbstractValue]:
+    bound: dict[str, AbstractValue] = dict(zip(positional, args, strict=False))
+    extra = args[len(positional) :]
+    if callee.parameters.vararg is not None:
+        bound[callee.parameters.vararg.arg] = TupleValue(tuple(extra))
+    elif extra:
+        message = (
+            f"{callee.frame.name}() takes {len(positional)} positional arguments "
+            f"but {len(args)} were given"
+        )
+        raises(s, TypeError, message)
+    return bound
+
+
+def _bind_keywords(
+    s: Machine, callee: Callee, bound: dict[str, AbstractValue], kwargs: dict[str, AbstractValue]
+) -> None:
+    parameters = callee.parameters
+    names = {a.arg for a in (*parameters.args, *parameters.kwonlyargs)}
+    others: dict[str, AbstractValue] = {}
+    for name, box in kwargs.items():
+        if name in names and name not in bound:
+            bound[name] = box
+        elif name in names:
+            message = f"{callee.frame.name}() got multiple values for argument {name!r}"
+            raises(s, TypeError, message)
+        elif parameters.kwarg is not None:
+            others[name] = box
+        else:
+            message = f"{callee.frame.name}() got an unexpected keyword argument {name!r}"
+            raises(s, TypeError, message)
+    if parameters.kwarg is not None:
+        bound[parameters.kwarg.arg] = DictValue(tuple(others), tuple(others.values()))
+
+
+def inline(
+    s: Machine, callee: Callee, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    """Read the body of a function here, with its parameters bound to these boxes."""
+    bound = bind_parameters(s, callee, args, kwargs)
+    frame = callee.frame
+    frame.env = dict(bound)
+    return read_body(s, callee.node, frame)
+
+
+def read_body(s: Machine, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> AbstractValue:
+    """Read a function's statements in its frame; the box of its result."""
+    frame.site = where = s.builder.where
+    s.frames.append(frame)
+    try:
+        with deep_recursion():
+            body: list[ast.stmt] = (
+                [
+                    ast.Return(
+                        node.body,
+                        lineno=node.lineno,
+                        col_offset=node.col_offset,
+                        end_lineno=node.end_lineno,
+                        end_col_offset=node.end_col_offset,
+                    )
+                ]
+                if isinstance(node, ast.Lambda)
+                else node.body
+            )
+            lower_statements(s, body)
+            finish_body(s)
+        if frame.exit == DEAD:
+            raise Unreachable
+        result = frame.env.get(RETURN_NAME, Constant(None))
+    finally:
+        s.frames.pop()
+        returned(s, frame)
+        s.builder.where = where
+    return Constant(None) if isinstance(result, Unbound) else result
+
+
+def finish_body(s: Machine) -> None:
+    """A path that runs off the end returns None."""
+    frame = s.frame
+    if frame.exit == NONE:
+        set_return(s, Constant(None))
+        frame.ends(RETURN)
+    elif isinstance(frame.exit, Value) and NONE in frame.tags:
+        on_tag(s, frame.exit, NONE, lambda: set_return(s, Constant(None)))
+        frame.ends(RETURN)
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let the reader recurse as deep as the user's code nests."""
+    before = sys.getrecursionlimit()
+    if before < 20_000:
+        sys.setrecursionlimit(20_000)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

@@ -1,0 +1,187 @@
+"""Functions through which no derivative flows, but which may write into an array."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from types import FunctionType, MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.values import AbstractValue, Constant, components, mutable_parts
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.outside.doubts import doubt, refuse_doubts
+from srcad.frontend.outside.places import is_active
+from srcad.frontend.source.code import nested_codes
+from srcad.frontend.source.definition import definition
+from srcad.frontend.source.effects import Effects, effects_of
+from srcad.frontend.source.syntax import may_write
+from srcad.frontend.store.origins import inner_values, is_array, origin
+from srcad.ir.core import Value
+from srcad.startup.identifiers import label, module_of
+from srcad.types.sources import Unreadable, read
+
+_READERS = (operator.itemgetter, operator.attrgetter, Counter)
+_NEVER_READ = sys.stdlib_module_names | {"numpy", "scipy", "srcad"}
+_COPYING = frozenset({"builtins", "numpy", "fractions", "decimal", "array"})
+
+
+# Builtins whose every call does, or makes, something of its own.
+MOVING: frozenset[Any] = frozenset({iter, next, open, input, object, setattr, delattr})
+
+
+def call_method_of(function: Any) -> FunctionType | None:
+    """What the class of an object, if it is one of the user's, does when the object is called."""
+    found = None if isinstance(function, type | np.vectorize) else type(function).__call__
+    return found if isinstance(found, FunctionType) else None
+
+
+def may_write_arrays(function: FunctionType, given: Iterable[AbstractValue]) -> bool:
+    """Whether a function may write into an array among its arguments, as far as its text tells."""
+    values = (v for box in given for v in inner_values(box))
+    if not any(map(is_array, values)):
+        return False
+    try:
+        node = definition(function).tree
+    except errors.SrcadError:
+        return False
+    return isinstance(node, ast.FunctionDef | ast.Lambda) and may_write(node)
+
+
+def changes_outside(
+    s: Machine, function: FunctionType, given: Iterable[AbstractValue] = ()
+) -> bool:
+    """Whether a call may write an object outside, or read one that carries a derivative by now."""
+    if module_of(function).partition(".")[0] in _NEVER_READ:
+        return False
+    return is_active(s) or bool(_effects(s, function, given).names)
+
+
+def _effects(s: Machine, function: Any, given: Iterable[AbstractValue]) -> Effects:
+    """What a call may change outside, as far as what is in sight of it tells."""
+    objects = [one for box in given for one in _objects_now(s, box)]
+    return effects_of(function, objects, _NEVER_READ)
+
+
+def _objects_now(s: Machine, box: AbstractValue) -> Iterator[Any]:
+    """The objects outside that a box is or holds, as they are now."""
+    if isinstance(box, Constant | Holder):
+        yield box.value
+    path = s.paths.get(box) if isinstance(box, Value) else None
+    if path is not None:
+        with suppress(Unreadable):  # where there is no example of the arguments
+            yield read(path, s.root, s.arguments)
+    for part in components(box):
+        yield from _objects_now(s, part)
+
+
+def entered_alone(s: Machine, cls: type, given: Iterable[AbstractValue]) -> None:
+    """Note what an object made here may change of others when a ``with`` enters or leaves it."""
+    held = tuple(given)
+    for method in (getattr(cls, "__enter__", None), getattr(cls, "__exit__", None)):
+        effects = _effects(s, method, held)
+        if effects.others:
+            doubt(s, effects, label(cls), unread=cls)
+
+
+def left_alone(s: Machine, function: Any, given: Iterable[AbstractValue]) -> None:
+    """Note what a call that is left as it stands may change: it is not read any more."""
+    effects = _effects(s, function, given)
+    if effects.names:
+        doubt(s, effects, label(function))
+
+
+def looks_into_callers(function: FunctionType) -> bool:
+    """Whether a function reads the names of others by their frames."""
+    codes = (function.__code__, *nested_codes(function.__code__))
+    return any("f_locals" in code.co_names for code in codes)
+
+
+def note_hit(s: Machine, error: errors.SrcadError) -> None:
+    """Refuse a call that writes into an outside array with which something was computed before.
+
+    What is computed after it is that of the plain call.  In a loop, what follows runs before, too.
+    """
+    hit = s.inactive.hit
+    if hit is None:
+        return
+    if _is_used(s, hit):
+        raise error
+    if s.builder is not s.inactive.outermost:
+        s.inactive.hits.append((hit, error))
+
+
+def refuse_hits(s: Machine) -> None:
+    """Refuse what a call in a loop writes into if something was computed with it anywhere."""
+    for hit, error in s.inactive.hits:
+        if _is_used(s, hit):
+            raise error
+    refuse_doubts(s)
+
+
+def _is_used(s: Machine, array: Value) -> bool:
+    """Whether something was computed with an array from outside, by whatever name."""
+    objects = {one for value in s.inactive.used for one in origin(s, value).everything}
+    held = [_array_at(s, one) for one in objects if one in s.paths]
+    written = _array_at(s, array)
+    return array in objects or any(
+        one is not None and written is not None and np.may_share_memory(one, written)
+        for one in held
+    )
+
+
+def _array_at(s: Machine, value: Value) -> np.ndarray | None:
+    """The array that something from outside is now."""
+    path = s.paths.get(value)
+    held = None if path is None else read(path, s.root, s.arguments)
+    return held if isinstance(held, np.ndarray) else None
+
+
+def handed_out(s: Machine, callee: type | None, args: Iterable[AbstractValue]) -> None:
+    """Refuse to give a container that has a name to what may keep it, or write into it, unseen.
+
+    `callee` is the class of what is called, or of what is made, if it is known.
+    """
+    module = "" if callee is None else module_of(callee).partition(".")[0]
+    if callee in _READERS or (module in _COPYING and callee is not MappingProxyType):
+        return
+    given = [p for box in args for p in mutable_parts(box) if not isinstance(p, Value)]
+    what = "what srcad does not read" if callee is None else f"a {label(callee)!r}"
+    _refuse_named(s, given, what)
+
+
+def put_into_objects(
+    s: Machine, function: Any, args: Iterable[AbstractValue], dtype: AbstractValue
+) -> None:
+    """Refuse ``np.array([row, None], dtype=object)`` of a row that has a name, too."""
+    if function not in (np.array, np.asarray, np.asanyarray) or not isinstance(dtype, Constant):
+        return
+    if dtype.value is object or (isinstance(dtype.value, str) and dtype.value in ("O", "object")):
+        given = [p for box in args for item in components(box) for p in _objects(item)]
+        _refuse_named(s, given, "an array of objects")
+
+
+def _objects(box: AbstractValue) -> list[AbstractValue]:
+    """The containers and arrays that a box is or holds."""
+    arrays = filter(is_array, inner_values(box))
+    return [*mutable_parts(box), *arrays]
+
+
+def _refuse_named(s: Machine, given: Sequence[AbstractValue], what: str) -> None:
+    """Refuse to give away what a name shows, or holds somewhere inside."""
+    held = {id(p) for _, box in s.reachable() for p in _objects(box)} if given else set()
+    if not any(id(p) in held for p in given):
+        return
+    s.refuse(
+        errors.MutationError,
+        f"cannot give an array, list, dict or object that has a name to {what}",
+        why="srcad does not read its source, and would not see when one of them changes the other.",
+        help=("give it a copy:  f(list(items))",),
+    )

@@ -1,0 +1,378 @@
+"""Functions that call themselves: each becomes a `Routine`, lowered once per kind of arguments."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from srcad import errors
+from srcad.frontend.branches.loop_header import covers, header, widened
+from srcad.frontend.domain.representation import representing_type
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Code,
+    Done,
+    Stale,
+    Structure,
+    mapped,
+    mutable_parts,
+    parts_of,
+)
+from srcad.frontend.functions.inlining import size_around, size_of
+from srcad.frontend.machine.machine import Env, Frame, Machine, Unreachable
+from srcad.frontend.machine.speculation import unless_refused
+from srcad.frontend.store.aliases import doubtful
+from srcad.frontend.store.cells import Read, is_same, read_around
+from srcad.frontend.store.origins import inner_values, origin, refuse_hidden
+from srcad.frontend.store.ownership import check_owner, with_beginnings
+from srcad.frontend.store.written_arguments import before_write
+from srcad.ir.core import (
+    NONE,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Function,
+    Routine,
+    Value,
+    free_values,
+    walk,
+)
+from srcad.ir.memory import has_storage
+from srcad.ir.primitives import item
+from srcad.ir.rewrite import substitute
+from srcad.startup.records import dataclass, field, replace
+from srcad.types.structures import OPAQUE, TupleOf
+
+MOST_READINGS = 8
+MOST_RUNNING = 3  # readings within each other, each for other surroundings
+
+
+@dataclass(eq=False)
+class Variant:
+    """A recursive function for one kind of arguments.
+
+    While it is being read it is `running`: calls of it inside itself (or inside functions that it
+    calls) use what is known of its result so far, and what they find may widen `headers`.
+    `extra` are values of the surroundings that it reads, and the parameters that they are inside;
+    every call hands them on.  `is_endless` says that no path through it returns: a path ends where
+    it is called.
+    """
+
+    headers: dict[str, AbstractValue]
+    routine: Routine
+    around: Read
+    result: AbstractValue | None = None
+    running: bool = True
+    changed: bool = False
+    is_endless: bool = False
+    extra: dict[Value, Value] = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
+
+    @property
+    def function(self) -> Function:
+        """What was read, once it was."""
+        assert self.routine.function is not None
+        return self.routine.function
+
+    def stands(self, s: Machine, around: Read) -> bool:
+        """Whether it was read where its surroundings were these."""
+        return len(self.around) == len(around) and all(
+            name == other and (is_same(s, a, b) or self._is_left_alone(a, b))
+            for (name, a), (other, b) in zip(self.around, around, strict=True)
+        )
+
+    def _is_left_alone(self, before: AbstractValue, now: AbstractValue) -> bool:
+        """Whether a value of the surroundings is not read: it may be another one by now."""
+        values = isinstance(before, Value) and isinstance(now, Value)
+        return values and not self.running and before not in self.extra
+
+    def fits(self, s: Machine, bound: dict[str, AbstractValue]) -> bool:
+        """Whether it serves these arguments."""
+        if not self.running and not set(self.extra) <= {c.value for c in s.captures}:
+            return False  # what it reads of its surroundings may be another value by now
+        names = self.headers.keys() == bound.keys()
+        return names and all(covers(s, self.headers[n], bound[n]) for n in self.headers)
+
+
+def called(s: Machine, callee: Any, bound: dict[str, AbstractValue]) -> AbstractValue | None:
+    """Call a recursive function by reference; None if it is to be read here instead.
+
+    That is where it goes down a structure: every call has a smaller one, or a part of the last.
+    """
+    size, around = size_of((*callee.parts, *bound.values())), size_around(s, callee.key)
+    if around is not None and size < around:
+        return None
+    if not size:
+        return call_routine(s, callee, bound)
+    found = unless_refused(s, lambda: call_routine(s, callee, bound))
+    if not isinstance(found, errors.SrcadError):
+        return found
+    if around is not None:
+        raise found
+    return None
+
+
+def call_routine(s: Machine, callee: Any, bound: dict[str, AbstractValue]) -> AbstractValue:
+    """Call a recursive function by reference."""
+    variants: list[Variant] = s.routines.setdefault(callee.key, [])
+    around = read_around(callee.node, callee.frame.outer)
+    here = [variant for variant in variants if variant.stands(s, around)]
+    for variant in here:
+        if variant.fits(s, bound):
+            return _call(s, variant, bound)
+    if len(variants) >= MOST_READINGS or sum(v.running for v in variants) >= MOST_RUNNING:
+        refuse_unsettled(s, callee)
+    for variant in variants:
+        _refuse_written(s, callee, variant, around)
+    running = next((v for v in here if v.running), None)
+    if running is not None:
+        running.headers = {
+            name: box if covers(s, box, bound[name]) else widened(s, box, bound[name])
+            for name, box in running.headers.items()
+        }
+        running.changed = True
+        raise Unreachable
+    headers = {name: header(s, box) for name, box in bound.items()}
+    for box in headers.values():
+        doubtful(s, box)
+    variant = Variant(headers, Routine(callee.frame.name), around)
+    variants.append(variant)
+    try:
+        _settle(s, callee, variant)
+    except BaseException:
+        variants.remove(variant)
+        raise
+    return _call(s, variant, bound)
+
+
+def refuse_unsettled(s: Machine, callee: Any) -> NoReturn:
+    """Refuse a recursion whose every call has another kind of arguments or result."""
+    s.refuse(
+        errors.UnsupportedTypeError,
+        f"the kinds of values in the recursive {callee.frame.name!r} do not settle",
+        why="every call of it has another kind of arguments or result.",
+        help=("give them one kind",),
+    )
+
+
+def _settle(s: Machine, callee: Any, variant: Variant) -> None:
+    """Read the function until its parameters and result cover every call inside it.
+
+    Functions that were read meanwhile relied on what was known then: they are forgotten whenever
+    it has to be read again.
+    """
+    written = s.outside.count
+    for _ in range(MOST_READINGS):
+        variant.changed = False
+        earlier = {key: list(known) for key, known in s.routines.items()}
+        before, count = s.snapshot(), len(s.written_objects)
+        assumed, s.assumed = s.assumed, {}  # it is called where other tests hold, too
+        try:
+            with s.block() as builder:
+                atom = _read_once(s, callee, variant)
+        finally:
+            s.assumed = assumed
+        if s.outside.count != written:
+            refuse_writes(s, callee, "an object outside")
+        _refuse_writes(s, callee, before)
+        s.restore(before)
+        _note_written(variant, s.written_objects[count:])
+        if atom is None and not (variant.changed or variant.is_endless or _is_open(s, variant)):
+            variant.is_endless = variant.changed = True
+        if not variant.changed:
+            break
+        for key, known in s.routines.items():
+            known[:] = [v for v in known if v in earlier.get(key, ())]
+    else:
+        refuse_unsettled(s, callee)
+    if atom is None and not variant.is_endless:
+        raise Unreachable
+    inner = [v for key, known in s.routines.items() for v in known
+             if v is not variant and v not in earlier.get(key, ())]  # fmt: skip
+    _close(s, variant, Block((), tuple(builder.ops), (atom or Const(None),)), inner)
+
+
+def _is_open(s: Machine, variant: Variant) -> bool:
+    """Whether another function is being read of whose result nothing is known yet."""
+    running = [v for known in s.routines.values() for v in known if v.running and v is not variant]
+    return any(v.result is None and not v.is_endless for v in running)
+
+
+def _read_once(s: Machine, callee: Any, variant: Variant) -> Atom | None:
+    """What the function returns, as far as its own calls are known; None where it always raises."""
+    given = [v for box in variant.headers.values() for v in _leaves(box)]
+    s.inactive.unknown.update(v for v in given if v.type == OPAQUE)  # whose it is differs by call
+    try:
+        result = s.read_body(s, callee.node, _frame_for(callee.frame, variant.headers))
+    except Unreachable:
+        return None
+    if variant.result is None:
+        variant.result, variant.changed = header(s, result), True
+    elif not covers(s, variant.result, result):
+        variant.result, variant.changed = widened(s, variant.result, result), True
+    return s.atom(result)
+
+
+def _note_written(variant: Variant, objects: list[Value]) -> None:
+    """Note the parameters into whose arrays a reading has written."""
+    written = {
+        name for name, box in variant.headers.items() if not set(objects).isdisjoint(_leaves(box))
+    }
+    if not written <= variant.written:
+        variant.written |= written
+        variant.changed = True
+
+
+def _forget_written(s: Machine, variant: Variant, bound: dict[str, AbstractValue]) -> None:
+    """After a call, nobody knows what the arrays hold into which the function writes."""
+    values = [v for name in variant.written for v in inner_values(bound[name]) if has_storage(v)]
+    objects = frozenset[Value]().union(*(origin(s, value).everything for value in values))
+    if not objects:
+        return
+    for value in values:
+        before_write(s, value)
+    check_owner(s, objects)
+
+    def change(box: AbstractValue) -> AbstractValue | None:
+        if not isinstance(box, Value) or origin(s, box).everything.isdisjoint(objects):
+            return None
+        return Stale(box, s.builder.where, by=variant.routine.name)
+
+    done: Done = {}
+    for frame in s.frames:
+        for name, box in list(frame.env.items()):
+            frame.env[name] = mapped(box, change, done)
+    refuse_hidden(s, with_beginnings(s, objects))
+
+
+def _refuse_written(s: Machine, callee: Any, variant: Variant, around: Read) -> None:
+    """Refuse a recursion whose further call finds something in its surroundings written into."""
+    for (name, before), (other, now) in zip(variant.around, around, strict=False):
+        changed = variant.running and name == other and before is not now
+        if changed and next(mutable_parts(now), None) is not None:
+            refuse_writes(s, callee, repr(name))
+
+
+def refuse_writes(s: Machine, callee: Any, what: str) -> NoReturn:
+    """Refuse a recursion that writes into something that is not its own."""
+    s.refuse(
+        errors.MutationError,
+        f"the recursive {callee.frame.name!r} writes into {what}",
+        why="srcad follows what a recursive function returns, not what it writes.",
+        help=("return the new value instead",),
+    )
+
+
+def _refuse_writes(s: Machine, callee: Any, before: list[Env]) -> None:
+    """Refuse a recursion that writes into an object of its surroundings."""
+    for frame, env in zip(s.frames, before, strict=True):
+        for name, box in env.items():
+            if frame.env.get(name) is not box:
+                refuse_writes(s, callee, repr(name))
+
+
+def _frame_for(frame: Frame, headers: dict[str, AbstractValue]) -> Frame:
+    return replace(frame, env=dict(headers), exit=NONE, tags=frozenset(), functions=[])
+
+
+def _close(s: Machine, variant: Variant, body: Block, inner: list[Variant]) -> None:
+    """Make what the function reads from outside parameters of its own.
+
+    Of the functions that were read meanwhile (`inner`), those that call this one hand it all on.
+    """
+    variant.running = False
+    params = tuple(v for box in variant.headers.values() for v in _leaves(box))
+    free = [v for v in free_values(body) if v not in params]
+    if any(v in s.partial or v in s.unsure for v in free):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot hand what one path only has made to the recursive {variant.routine.name!r}",
+            why="it is handed on at every call, and is not there on the other paths.",
+            help=("pass it as an argument",),
+        )
+    through = _that_reach(variant.routine, inner)
+    added = {other: _add_parameters(s, other, free) for other in through}
+    for other, missing in added.items():
+        _pass_on(body, other.routine, missing)
+        for caller in through:
+            _pass_on(caller.function.block, other.routine, [caller.extra[v] for v in missing])
+    variant.extra = _copies(s, free)
+    body = substitute(body, variant.extra)
+    routine = variant.routine
+    extra = tuple(variant.extra.values())
+    routine.function = Function(routine.name, (*params, *extra), body, s.builder.where)
+    for caller in (variant, *through):
+        _pass_on(caller.function.block, routine, [caller.extra[v] for v in free])
+
+
+def _that_reach(routine: Routine, among: list[Variant]) -> list[Variant]:
+    """The variants that call a routine, directly or through others of them."""
+    called = {
+        v: {op.target for op in walk(v.function.block) if isinstance(op, Call)} for v in among
+    }
+    found: list[Variant] = []
+    while True:
+        targets = {routine, *(v.routine for v in found)}
+        more = [v for v in among if v not in found and called[v] & targets]
+        if not more:
+            return found
+        found += more
+
+
+def _copies(s: Machine, values: list[Value]) -> dict[Value, Value]:
+    copies = {v: Value(v.type, v.hint) for v in values}
+    s.active.update(copy for value, copy in copies.items() if value in s.active)
+    return copies
+
+
+def _add_parameters(s: Machine, variant: Variant, values: list[Value]) -> list[Value]:
+    """Let a function that was read already take these values, too; those that it did not take."""
+    missing = [v for v in values if v not in variant.extra]
+    added, function = _copies(s, missing), variant.function
+    variant.extra |= added
+    variant.routine.function = replace(function, params=(*function.params, *added.values()))
+    return missing
+
+
+def _pass_on(body: Block, routine: Routine, extra: list[Value]) -> None:
+    """Calls hand on what the function reads from outside."""
+    if not extra:
+        return
+    for op in walk(body):
+        if isinstance(op, Call) and op.target is routine:
+            object.__setattr__(op, "args", (*op.args, *extra))
+
+
+def _leaves(box: AbstractValue) -> list[Value]:
+    if isinstance(box, Value):
+        return [box]
+    if isinstance(box, Structure | Code):
+        return [v for part in parts_of(box) for v in _leaves(part)]
+    return []
+
+
+def _arguments(s: Machine, known: AbstractValue, given: AbstractValue) -> list[Atom]:
+    if isinstance(known, Value):
+        return [s.atom(given)]
+    if isinstance(known, Structure | Code):
+        pairs = zip(parts_of(known), parts_of(given), strict=True)
+        return [a for x, y in pairs for a in _arguments(s, x, y)]
+    return []
+
+
+def _call(s: Machine, variant: Variant, bound: dict[str, AbstractValue]) -> AbstractValue:
+    result = variant.result
+    if result is None and not variant.is_endless:
+        raise Unreachable
+    args = [a for name, known in variant.headers.items() for a in _arguments(s, known, bound[name])]
+    if result is None:
+        s.emit(variant.routine, *args, *variant.extra, effect=True, type=OPAQUE)
+        raise Unreachable
+    shape = representing_type(result)
+    value = s.emit(variant.routine, *args, *variant.extra, type=TupleOf((shape,)))
+    active = any(v in s.active for v in _leaves(result)) or value in s.active
+    if active:
+        s.active.add(value)
+    out = s.emit(item, value, Const(0), type=shape)
+    _forget_written(s, variant, bound)
+    return s.box(out)

@@ -1,0 +1,44 @@
+"""How many results a function with a rule of the user's has: its text tells."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from types import FunctionType
+from typing import Any
+
+from srcad.errors import SrcadError
+from srcad.frontend.domain.representation import representing_type
+from srcad.frontend.domain.values import AbstractValue, RecordValue, TupleValue
+from srcad.frontend.functions.inlining import callee_of, inline
+from srcad.frontend.machine.machine import Machine, NotConstant, Unreachable
+from srcad.frontend.machine.speculation import unless_refused
+from srcad.frontend.store.lookup import is_library
+from srcad.types.structures import TupleOf, Type
+
+_being_read: set[FunctionType] = set()
+
+
+def type_of_several(
+    s: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> Type | None:
+    """The type of what a function of the user's returns, if that is a tuple; else None.
+
+    The function is read as if it had no rule, and then it is as if it had not been read.
+    """
+    if not isinstance(function, FunctionType) or is_library(function) or function in _being_read:
+        return None
+    found: list[AbstractValue] = []
+
+    def read() -> AbstractValue:
+        with suppress(Unreachable, NotConstant):
+            found.append(inline(s, callee_of(s, function, None), args, kwargs))
+        raise SrcadError("read for its type only")
+
+    _being_read.add(function)
+    try:
+        unless_refused(s, read)
+    finally:
+        _being_read.discard(function)
+    several = found and isinstance(found[0], TupleValue | RecordValue)
+    type_ = representing_type(found[0]) if several else None
+    return type_ if isinstance(type_, TupleOf) else None

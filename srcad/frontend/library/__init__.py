@@ -1,0 +1,1 @@
+"""What functions of Python and NumPy mean to the front end itself."""

@@ -1,0 +1,267 @@
+"""What Python's builtins that make or consume sequences mean to the front end."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from srcad.frontend.domain.predicates import is_index
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Constant,
+    DictValue,
+    GeneratorValue,
+    IteratorValue,
+    ListValue,
+    TupleValue,
+)
+from srcad.frontend.functions.generators import is_drawn, is_lazy, prelude_generator, refuse_listing
+from srcad.frontend.functions.inlining import callee_of, inline
+from srcad.frontend.machine.constants import known, of_constant, raises, spread, static_items
+from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.containers import as_copy, entries_of
+from srcad.frontend.operations.operators import operate
+from srcad.frontend.operations.outside_containers import as_data
+from srcad.frontend.prelude import builtins, containers
+from srcad.frontend.store.runtime_keys import is_mapping, unless_open
+from srcad.ir.core import Value
+from srcad.startup.lazy import Later
+from srcad.types.numeric import INT, Numeric
+from srcad.types.structures import ListOf
+
+if TYPE_CHECKING:
+    from srcad.frontend.operations import mappings, sequences
+else:
+    mappings = Later("srcad.frontend.operations.mappings")
+    sequences = Later("srcad.frontend.operations.sequences")
+
+Args = tuple[AbstractValue, ...]
+Kwargs = dict[str, AbstractValue]
+_PYTHON = ("python", "number")  # forms of what is, or may be, a number of Python's own
+_KINDS = ("f", "i", "b")
+
+
+def read(s: Machine, function: Any, *args: AbstractValue) -> AbstractValue:
+    """Read a function of the prelude with these arguments."""
+    return inline(s, callee_of(s, function, None), args, {})
+
+
+@meaning(range)
+def range_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``range(...)``."""
+    if len(args) == 1:
+        args = (Constant(0), args[0])
+    if len(args) == 2:
+        args = (*args, Constant(1))
+    return IteratorValue("range", tuple(_count(s, a) for a in args))
+
+
+def _count(s: Machine, box: AbstractValue) -> AbstractValue:
+    """An integer as a bound: the derivative ends here."""
+    return s.box(s.emit(operator.index, box, type=INT)) if is_index(box) else box
+
+
+@meaning(zip)
+def zip_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``zip(...)``; with ``strict`` the lengths of sequences are compared before the first item."""
+    strict = kwargs.get("strict", Constant(False))
+    sized = [a for a in args if not is_lazy(a)]
+    if known(s, strict, "whether 'zip' is strict") and len(sized) > 1:
+        read(s, builtins.equally_long, *(sequences.length(s, a) for a in sized))
+    once = [a for a in args if is_lazy(a)]
+    if any(a is b for k, a in enumerate(once) for b in once[:k]):
+        refuse_listing(s)  # zip(*[iter(items)] * 2): each takes what the other leaves
+    return IteratorValue("zip", args)
+
+
+@meaning(enumerate)
+def enumerate_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``enumerate(items, start)``."""
+    start = _count(s, args[1] if len(args) > 1 else kwargs.get("start", Constant(0)))
+    if is_lazy(args[0]):
+        return prelude_generator(s, builtins.enumerated, args[0], start)
+    count = sequences.length(s, args[0])
+    stop = (
+        count
+        if isinstance(start, Constant) and start.value == 0
+        else operate(s, operator.add, start, count)
+    )
+    return IteratorValue("zip", (IteratorValue("range", (start, stop, Constant(1))), args[0]))
+
+
+@meaning(reversed)
+def reversed_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``reversed(items)``; an object may have a way of its own."""
+    if is_drawn(args[0]) and not s.is_active(args[0]):
+        return None
+    return IteratorValue("reversed", (args[0],))
+
+
+@meaning(list)
+def list_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``list(items)``."""
+    if not args:
+        return ListValue(())
+    items = known_items(s, args[0])
+    if items is not None:
+        return ListValue(items)
+    if isinstance(args[0], Value | Constant) and is_drawn(args[0]):
+        return None
+    if isinstance(args[0], Value) and isinstance(args[0].type, ListOf):
+        return as_copy(s, args[0])
+    return read(s, builtins.listed, args[0])
+
+
+@meaning(tuple)
+def tuple_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``tuple(items)`` of items that are known one by one."""
+    if not args:
+        return TupleValue(())
+    if is_lazy(args[0]) and not is_drawn(args[0]):
+        return TupleValue(spread(s, read(s, builtins.listed, args[0])))
+    items = known_items(s, args[0])
+    if items is not None:
+        return TupleValue(items)
+    if s.is_active(args[0]):
+        return TupleValue(spread(s, args[0]))
+    return None
+
+
+def known_items(s: Machine, box: AbstractValue) -> Args | None:
+    """The items of what is known one by one, if they are few."""
+    if isinstance(box, TupleValue | ListValue):
+        return box.items
+    if isinstance(box, DictValue):
+        return tuple(Constant(k) for k in box.keys)
+    if isinstance(box, IteratorValue):
+        found = static_items(s, box)
+        return found if found is None or len(found) <= 64 else None
+    return of_constant(s, box) if isinstance(box, Constant) else None
+
+
+@meaning(dict)
+def dict_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``dict(pairs, **more)``."""
+    args = tuple(as_data(s, arg) for arg in args)
+    if any(map(is_mapping, args)):
+        return mappings.made(s, args, kwargs)
+    entries = unless_open(s, lambda: entries_of(s, args, kwargs))
+    if entries is None:
+        return mappings.made(s, args, kwargs)
+    return DictValue(tuple(entries), tuple(entries.values()))
+
+
+@meaning(dict.fromkeys)
+def dict_from_keys(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``dict.fromkeys(keys, value)`` of keys that are known."""
+    items = known_items(s, args[0])
+    if items is None and s.dicts.is_needed(s.builder.where):
+        return read(s, containers.from_keys, args[0], *(args[1:] or (Constant(None),)))
+    if items is None or kwargs:
+        return None
+    value = args[1] if len(args) > 1 else Constant(None)
+    keys = dict.fromkeys(known(s, item, "a dict key") for item in items)
+    return DictValue(tuple(keys), (value,) * len(keys))
+
+
+@meaning(sum)
+def sum_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``sum(items, start)``."""
+    start = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
+    items = known_items(s, args[0])
+    more = () if isinstance(start, Constant) and start.value == 0 else (start,)
+    if _is_list_of_numbers(args[0], start):
+        return s.emit(sum, args[0], *more)
+    count = 0 if items is None else _rounded_once(items, start)
+    if items is not None and (count or len(items) <= 256):
+        result = s.emit(sum, ListValue(tuple(items[:count])), *more) if count else start
+        for item in items[count:]:
+            result = operate(s, operator.add, result, item)
+        return result
+    if not s.is_active(args[0], start) and not isinstance(args[0], GeneratorValue | IteratorValue):
+        return None
+    return read(s, builtins.total, args[0], start)
+
+
+def _rounded_once(items: Sequence[AbstractValue], start: AbstractValue) -> int:
+    """How many numbers Python adds with the care of twice the digits: the first floats, since 3.12.
+
+    The first number that is not Python's own ends that; of some only the call knows whose they are.
+    """
+    kinds = list(takewhile(_KINDS.__contains__, map(_python_kind, (start, *items))))
+    return len(kinds) - 1 if len(kinds) > 2 and "f" in kinds else 0
+
+
+def _python_kind(box: AbstractValue) -> str | None:
+    """The kind of what is, or may be, a Python number; None of anything else."""
+    if isinstance(box, Constant):
+        return {int: "i", float: "f"}.get(type(box.value))
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.form in _PYTHON:
+        return box.type.kind
+    return None
+
+
+def _is_list_of_numbers(box: AbstractValue, start: AbstractValue) -> bool:
+    if not isinstance(box, Value) or not isinstance(box.type, ListOf):
+        return False
+    item = box.type.item
+    is_number = isinstance(item, Numeric) and item.form in (*_PYTHON, "numpy")
+    return is_number and _python_kind(start) in _KINDS
+
+
+def indexed(s: Machine, box: AbstractValue) -> AbstractValue:
+    """A sequence that can be indexed."""
+    if isinstance(box, IteratorValue | GeneratorValue):
+        made = list_(s, (box,), {})
+        assert made is not None
+        return made
+    return box
+
+
+@meaning(map)
+def map_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``map(function, items, ...)``: an item is asked for, then the function is called."""
+    if len(args) == 2:
+        return prelude_generator(s, builtins.mapped_each, *args)
+    return prelude_generator(s, builtins.starmapped, args[0], IteratorValue("zip", args[1:]))
+
+
+@meaning(filter)
+def filter_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``filter(function, items)``."""
+    if isinstance(args[0], Constant) and args[0].value is None:
+        args = (Constant(builtins.truthy), args[1])
+    return prelude_generator(s, builtins.filtered_each, *args)
+
+
+@meaning(functools.reduce)
+def reduce_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``functools.reduce(function, items, start)``."""
+    items = known_items(s, args[1])
+    if items == () and len(args) < 3:
+        raises(s, TypeError, "reduce() of empty iterable with no initial value")
+    if items is not None and len(items) <= 64:
+        result = args[2] if len(args) > 2 else items[0]
+        for item in items if len(args) > 2 else items[1:]:
+            result = s.invoke(s, args[0], (result, item), {})
+        return result
+    if len(args) > 2:
+        return read(s, builtins.reduced_from, *args)
+    return read(s, builtins.reduced, args[0], indexed(s, args[1]))
+
+
+@meaning(functools.partial)
+def partial_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``functools.partial(function, ...)``."""
+    return BoundValue(args[0], args[1:], kwargs)
+
+
+@meaning(functools.wraps)
+def wraps(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``functools.wraps(function)``: names and documents, and changes nothing."""
+    return Constant(builtins.unchanged)

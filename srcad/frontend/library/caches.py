@@ -1,0 +1,142 @@
+"""Functions that remember what they have returned: `functools.lru_cache` and `functools.cache`.
+
+A call with a derivative reads the function behind the cache, each time anew.  That is what the
+plain call does only where the function does nothing but compute, and where nobody changes, or
+compares by identity, what it has returned.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
+
+from srcad import errors
+from srcad.frontend.domain.predicates import is_hashable
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Constant,
+    DictValue,
+    ListValue,
+    RecordValue,
+    TupleValue,
+    mutable_parts,
+)
+from srcad.frontend.functions.opaque_calls import MOVING
+from srcad.frontend.library.random_draws import is_random
+from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store.lookup import is_library
+from srcad.frontend.store.origins import inner_values, origin
+from srcad.ir import primitives
+from srcad.ir.core import Block, Call, Op, Routine, Value, walk
+from srcad.types.numeric import Numeric
+from srcad.types.structures import ListOf
+
+_NOTICED = frozenset({*MOVING, print})
+
+
+def once(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call of a function behind a cache: it stands for the call in the reader alone."""
+
+
+def remembering(function: Any) -> Any:
+    """What ``functools.lru_cache(maxsize=None)`` makes: it stands for that in the reader alone."""
+
+
+@meaning(functools.cache, functools.lru_cache, remembering)
+def cached(
+    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
+    """``functools.lru_cache(function)``, and the decorator that ``lru_cache(maxsize=None)`` is."""
+    function = args[0] if args else Constant(None)
+    if isinstance(function, Constant) and not callable(function.value):
+        return Constant(remembering)
+    return BoundValue(Constant(once), (function,))
+
+
+@meaning(once)
+def remembered(
+    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
+    """The result of a function behind a cache."""
+    function, *given = args
+    _check_keys(s, (*given, *kwargs.values()))
+    builder, start, before = s.builder, len(s.builder.ops), s.snapshot()
+    result = s.invoke(s, function, tuple(given), kwargs)
+    if any(_is_noticed(op) for op in _everything(builder.ops[start:])):
+        if s.inactive.may_open:
+            s.inactive.is_open = True
+        _refuse(s, "it does more than compute, and the plain call does that once for all calls.")
+    for frame, env in zip(s.frames, before, strict=True):
+        if any(frame.env.get(name) is not box for name, box in env.items()):
+            _refuse(s, "it changes what is around it, and the plain call does that once.")
+    s.inactive.kept.update(mutable_parts(result))
+    s.inactive.kept.update(*(origin(s, value).objects for value in inner_values(result)))
+    return result
+
+
+def _refuse(s: Machine, why: str) -> NoReturn:
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot differentiate through this call of a function with a cache",
+        why=why,
+        help=("take the cache away", "or do nothing but compute in the function behind it"),
+    )
+
+
+def _everything(ops: Iterable[Op]) -> Iterator[Op]:
+    """The ops, those inside them, and those of the recursive functions that they call."""
+    seen: set[Routine] = set()
+    todo = [walk(Block((), tuple(ops), ()))]
+    while todo:
+        for op in todo.pop():
+            yield op
+            target = op.target if isinstance(op, Call) else None
+            if isinstance(target, Routine) and target not in seen and target.function is not None:
+                seen.add(target)
+                todo.append(walk(target.function.block))
+
+
+def _is_noticed(op: Op) -> bool:
+    """Whether it can be noticed how often an op runs."""
+    if not isinstance(op, Call) or not op.effect:
+        return False
+    target = op.target
+    if target is primitives.apply:
+        cls = getattr(getattr(op.args[0], "type", None), "cls", None)
+        return cls is not functools._lru_cache_wrapper
+    if target is primitives.raise_ or (
+        isinstance(target, type) and issubclass(target, BaseException)
+    ):
+        return False
+    if str(getattr(target, "__module__", "")).startswith("srcad."):
+        return False
+    return not is_library(target) or is_random(target) or target in _NOTICED
+
+
+def _check_keys(s: Machine, given: Iterable[AbstractValue]) -> None:
+    """A cache asks its arguments for a hash first."""
+    for box in given:
+        if isinstance(box, TupleValue):
+            _check_keys(s, box.items)
+        cls = _class_without_hash(box)
+        if cls is not None:
+            raises(s, TypeError, f"unhashable type: {cls!r}")
+
+
+def _class_without_hash(box: AbstractValue) -> str | None:
+    match box:
+        case ListValue() | Value(type=ListOf()):
+            return "list"
+        case DictValue():
+            return "dict"
+        case RecordValue(cls=cls) if cls.__hash__ is None:
+            return cls.__name__
+        case Constant(value=value) if not is_hashable(value):
+            return type(value).__name__
+        case Value(type=Numeric(form="array")):
+            return "numpy.ndarray"
+    return None

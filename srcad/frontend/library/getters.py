@@ -1,0 +1,155 @@
+"""Objects of the standard library that are called: getters of `operator`, managers of `contextlib`.
+
+``itemgetter(1)(pair)`` is ``pair[1]``; what `contextlib.contextmanager` makes of a generator
+function returns a manager that runs the generator around the body of a ``with``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import sys
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from srcad.frontend.domain.predicates import is_plain
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Constant,
+    DictValue,
+    FunctionValue,
+    GeneratorValue,
+    TupleValue,
+    mutable_parts,
+)
+from srcad.frontend.functions.callees import below
+from srcad.frontend.functions.generators import made
+from srcad.frontend.functions.inlining import callee_of
+from srcad.frontend.machine.constants import pinned
+from srcad.frontend.machine.intrinsics import meaning, meaning_in
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.prelude import getters as prelude
+from srcad.ir.core import Value
+from srcad.startup.records import replace
+from srcad.types.numeric import Numeric
+
+_GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
+# The code of what the decorator makes of every generator function.
+_MANAGING = getattr(contextlib.contextmanager(lambda: iter(())), "__code__")  # noqa: B009
+
+
+def called(
+    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
+    """The call of such an object; None where it is another one, or need not be read."""
+    function = callee.value
+    if isinstance(function, _GETTERS):
+        return _got(s, callee, args, kwargs)
+    if isinstance(function, FunctionType) and function.__code__ is _MANAGING:
+        given = (*args, *kwargs.values())
+        if s.is_active(*given) or any(mutable_parts(box) for box in given):
+            inner = callee_of(s, _decorated(function), below(callee.path, ("attr", "__wrapped__")))
+            return replace(made(s, inner, args, kwargs), manages=True)
+    return None
+
+
+def _decorated(function: FunctionType) -> FunctionType:
+    found = function.__wrapped__  # type: ignore[attr-defined]
+    assert isinstance(found, FunctionType)
+    return found
+
+
+def _got(
+    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
+    """What a getter that is known gets; it is taken apart as `pickle` does."""
+    maker, given = callee.value.__reduce__()[:2]
+    named = getattr(maker, "keywords", {})
+    if named:
+        maker, given = maker.func, (*maker.args, *given)
+    if not s.is_active(*args) or not all(map(is_plain, (*given, *named.values()))):
+        return None
+    pinned(s, callee)
+    bound = {name: Constant(value) for name, value in named.items()}
+    getter = _MAKERS[maker](s, tuple(map(Constant, given)), bound)
+    return s.invoke(s, getter, args, kwargs)
+
+
+@meaning(operator.itemgetter)
+def itemgetter(
+    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
+    """``operator.itemgetter(*keys)``."""
+    function = prelude.item_of if len(args) == 1 else prelude.items_of
+    return BoundValue(Constant(function), args if len(args) == 1 else (TupleValue(args),))
+
+
+@meaning(operator.attrgetter)
+def attrgetter(
+    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
+    """``operator.attrgetter(*names)``, of which each may lead through several attributes."""
+    if not all(isinstance(name, Constant) and type(name.value) is str for name in args):
+        return None
+    steps = [
+        TupleValue(tuple(Constant(part) for part in name.value.split(".")))  # type: ignore[union-attr]
+        for name in args
+    ]
+    if len(args) == 1:
+        return BoundValue(Constant(prelude.attribute_of), (steps[0],))
+    return BoundValue(Constant(prelude.attributes_of), (TupleValue(tuple(steps)),))
+
+
+@meaning(operator.methodcaller)
+def methodcaller(
+    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
+    """``operator.methodcaller(name, *args, **kwargs)``."""
+    name, *others = args
+    given = DictValue(tuple(kwargs), tuple(kwargs.values()))
+    return BoundValue(Constant(prelude.method_called), (name, TupleValue(tuple(others)), given))
+
+
+_MAKERS: dict[Any, Any] = {
+    operator.itemgetter: itemgetter,
+    operator.attrgetter: attrgetter,
+    operator.methodcaller: methodcaller,
+}
+
+
+@meaning_in("scipy._lib._array_api", "array_namespace")
+def array_namespace(
+    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
+    """The module in which SciPy looks up functions for NumPy's arrays."""
+    arrays = [box for box in args if not (isinstance(box, Constant) and is_plain(box.value))]
+    known = {k: box for k, box in kwargs.items() if isinstance(box, Constant)}
+    if len(known) < len(kwargs):
+        return None
+    if not all(isinstance(box, Value) and isinstance(box.type, Numeric) for box in arrays):
+        return None
+    function = sys.modules["scipy._lib._array_api"].array_namespace
+    return Constant(function(np.empty(0), **{k: b.value for k, b in known.items()}))
+
+
+@meaning(contextlib.contextmanager)
+def contextmanager(
+    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
+    """``contextlib.contextmanager`` of a function that is defined inside."""
+    return (
+        BoundValue(Constant(prelude.managed), args) if isinstance(args[0], FunctionValue) else None
+    )
+
+
+@meaning(prelude.managed)
+def managed(
+    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
+    """The manager that such a function returns."""
+    function, *others = args
+    generator = s.invoke(s, function, tuple(others), kwargs)
+    return replace(generator, manages=True) if isinstance(generator, GeneratorValue) else generator

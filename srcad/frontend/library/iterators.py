@@ -1,0 +1,247 @@
+"""``iter``, ``next`` and `itertools`: generators of the prelude, read where they are used.
+
+A call through which no derivative flows, and that holds no generator, runs as it stands.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Choice,
+    Constant,
+    FunctionValue,
+    GeneratorValue,
+    IteratorValue,
+    ListValue,
+    TupleValue,
+    components,
+)
+from srcad.frontend.functions.generators import indexable, is_lazy, prelude_generator
+from srcad.frontend.library.builtins import read
+from srcad.frontend.machine.constants import known, spread
+from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.containers import known_items
+from srcad.frontend.prelude import arrays, builtins
+from srcad.ir.core import Value
+from srcad.types.numeric import Numeric
+
+Args = tuple[AbstractValue, ...]
+Kwargs = dict[str, AbstractValue]
+FEW = 256  # combinations of things that are known one by one
+
+
+def is_read(s: Machine, *boxes: AbstractValue) -> bool:
+    """Whether an iterator has to be read here: a derivative, or a function, goes through it."""
+    here = (GeneratorValue, IteratorValue, FunctionValue, Choice)
+    return s.is_active(*boxes) or any(isinstance(b, here) or is_lazy(b) for b in boxes)
+
+
+@meaning(iter)
+def iter_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``iter(items)``."""
+    if len(args) != 1 or isinstance(args[0], GeneratorValue):
+        return args[0] if len(args) == 1 else None
+    return prelude_generator(s, builtins.iterated, args[0]) if s.is_active(*args) else None
+
+
+@meaning(next)
+def next_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``next(iterator, default)``: of a sequence, item by item; of a generator, once."""
+    box = args[0]
+    if not isinstance(box, GeneratorValue):
+        return None
+    items = box.bound.get("items")
+    if (
+        box.callee.node.name == "iterated"
+        and isinstance(items, ListValue | TupleValue)
+        and items.items
+        and not _is_held(s, items, box)
+    ):
+        rest = GeneratorValue(box.callee, {"items": type(items)(items.items[1:])}, box.spent)
+        s.replace_everywhere(box, rest)
+        return items.items[0]
+    return read(s, builtins.first if len(args) == 1 else builtins.first_or, *args)
+
+
+def _is_held(s: Machine, items: AbstractValue, iterator: AbstractValue) -> bool:
+    """Whether others hold the list that an iterator runs through: they may change it."""
+
+    def holds(box: AbstractValue) -> bool:
+        return box is items or (box is not iterator and any(map(holds, components(box))))
+
+    return isinstance(items, ListValue) and any(holds(box) for _, box in s.reachable())
+
+
+def _lazily(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | None]:
+    """A function of `itertools` that is a generator of the prelude with the same parameters."""
+
+    def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+        if kwargs or not is_read(s, *args):
+            return None
+        return prelude_generator(s, function, *args)
+
+    return special
+
+
+meaning(itertools.chain)(_lazily(builtins.chained))
+meaning(itertools.takewhile)(_lazily(builtins.taken_while))
+meaning(itertools.dropwhile)(_lazily(builtins.dropped_while))
+meaning(itertools.starmap)(_lazily(builtins.starmapped))
+
+
+@meaning(itertools.chain.from_iterable)
+def chain_from(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``itertools.chain.from_iterable(sources)``."""
+    return prelude_generator(s, builtins.chained_from, *args) if is_read(s, *args) else None
+
+
+@meaning(itertools.count)
+def count(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``itertools.count(start, step)``."""
+    start = args[0] if args else kwargs.get("start", Constant(0))
+    step = args[1] if len(args) > 1 else kwargs.get("step", Constant(1))
+    return prelude_generator(s, builtins.counted, start, step)
+
+
+@meaning(itertools.accumulate)
+def accumulate(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``itertools.accumulate(items, function, initial=...)``."""
+    if not is_read(s, *args, *kwargs.values()):
+        return None
+    function = args[1] if len(args) > 1 else kwargs.get("func", Constant(None))
+    if isinstance(function, Constant) and function.value is None:
+        function = Constant(operator.add)
+    initial = kwargs.get("initial", Constant(None))
+    if isinstance(initial, Constant) and initial.value is None:
+        return prelude_generator(s, builtins.accumulated, args[0], function)
+    return prelude_generator(s, builtins.accumulated_from, args[0], function, initial)
+
+
+@meaning(itertools.islice)
+def islice(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``itertools.islice(items, start, stop, step)``."""
+    if not is_read(s, args[0]):
+        return None
+    none = Constant(None)
+    start, stop, step = {2: (none, args[-1], none), 3: (*args[1:], none)}.get(len(args), args[1:])
+    start = Constant(0) if isinstance(start, Constant) and start.value is None else start
+    step = Constant(1) if isinstance(step, Constant) and step.value is None else step
+    return prelude_generator(s, builtins.sliced, args[0], start, stop, step)
+
+
+@meaning(itertools.pairwise)
+def pairwise(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``itertools.pairwise(items)``."""
+    if not is_read(s, *args):
+        return None
+    if is_lazy(args[0]):
+        return prelude_generator(s, builtins.paired_lazily, *args)
+    return prelude_generator(s, builtins.paired, indexable(s, args[0]))
+
+
+@meaning(itertools.repeat)
+def repeat(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``itertools.repeat(item, times)``."""
+    times = args[1] if len(args) > 1 else kwargs.get("times")
+    if times is None:
+        return prelude_generator(s, builtins.forever, args[0])
+    return prelude_generator(s, builtins.repeated, args[0], times)
+
+
+@meaning(itertools.product)
+def product(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``itertools.product(..., repeat=n)``: nested loops."""
+    times = known(s, kwargs.get("repeat", Constant(1)), "'repeat'")
+    sources = [indexable(s, a) if is_lazy(a) else a for a in args]
+    return prelude_generator(s, builtins.combined, TupleValue(tuple(sources * times)))
+
+
+_PAIRS: dict[Any, tuple[Any, Any]] = {
+    itertools.combinations: (builtins.couples, builtins.couples_below),
+    itertools.permutations: (builtins.ordered_couples, builtins.ordered_couples_below),
+}
+
+
+def _counted_to(box: AbstractValue) -> AbstractValue | None:
+    """The end of ``range(end)``."""
+    if not isinstance(box, IteratorValue) or box.kind != "range":
+        return None
+    start, stop, step = box.parts
+    if not isinstance(start, Constant) or not isinstance(step, Constant):
+        return None
+    return stop if (start.value, step.value) == (0, 1) else None
+
+
+def _chosen(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | None]:
+    """What chooses among items by their positions: those are chosen now."""
+
+    def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+        if not is_read(s, args[0]):
+            return None
+        sizes = [known(s, a, "a size") for a in args[1:]]
+        items = known_items(s, args[0])
+        if items is None and sizes == [2] and function in _PAIRS:
+            stop = _counted_to(args[0])
+            if stop is not None:
+                return prelude_generator(s, _PAIRS[function][1], stop)
+            return prelude_generator(s, _PAIRS[function][0], indexable(s, args[0]))
+        items = spread(s, args[0]) if items is None else items
+        rows = list(itertools.islice(function(items, *sizes), FEW + 1))
+        return (
+            TupleValue(tuple(TupleValue(tuple(row)) for row in rows)) if len(rows) <= FEW else None
+        )
+
+    return special
+
+
+meaning(itertools.combinations)(_chosen(itertools.combinations))
+meaning(itertools.permutations)(_chosen(itertools.permutations))
+meaning(itertools.combinations_with_replacement)(_chosen(itertools.combinations_with_replacement))
+
+
+_PLACES: dict[int, Any] = {
+    1: arrays.places, 2: arrays.places_of_two, 3: arrays.places_of_three,
+}  # fmt: skip
+
+
+@meaning(np.ndindex)
+def ndindex(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``np.ndindex(...)`` of up to three axes: nested loops."""
+    counts = args
+    if len(args) == 1:  # one shape, or the length of one axis
+        shape = s.box(args[0]) if isinstance(args[0], Value) else args[0]
+        counts = known_items(s, shape) or args
+    if len(counts) not in _PLACES or not all(map(_is_count, counts)):
+        return None
+    return prelude_generator(s, _PLACES[len(counts)], *counts)
+
+
+def _is_count(box: AbstractValue) -> bool:
+    if isinstance(box, Constant):
+        return isinstance(box.value, int)
+    type_ = box.type if isinstance(box, Value) else None
+    return isinstance(type_, Numeric) and type_.is_scalar and type_.kind in "iu"
+
+
+@meaning(np.ndenumerate)
+def ndenumerate(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``np.ndenumerate(array)``."""
+    return prelude_generator(s, arrays.entries_of, *args) if s.is_active(*args) else None
+
+
+@meaning(itertools.zip_longest)
+def zip_longest(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``itertools.zip_longest(..., fillvalue=x)`` of things that are known one by one."""
+    fill = kwargs.get("fillvalue", Constant(None))
+    if not is_read(s, *args, fill):
+        return None
+    rows = itertools.zip_longest(*[spread(s, a) for a in args], fillvalue=fill)
+    return TupleValue(tuple(TupleValue(row) for row in rows))

@@ -1,0 +1,92 @@
+"""Options of NumPy functions that decide what a call returns: they are known before it."""
+
+from __future__ import annotations
+
+import inspect
+import string
+from typing import Any, NoReturn
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.domain.values import AbstractValue, Constant, ListValue, TupleValue
+from srcad.frontend.machine.constants import known
+from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.machine import Machine
+from srcad.ir.core import Value
+from srcad.types.structures import Opaque
+
+Args = tuple[AbstractValue, ...]
+Kwargs = dict[str, AbstractValue]
+
+_DECIDING: dict[Any, tuple[str, ...]] = {
+    np.linalg.svd: ("full_matrices", "compute_uv"),
+    np.linspace: ("retstep",),
+    np.meshgrid: ("indexing",),
+}
+
+
+def _asked(function: Any) -> None:
+    """Have the options known that decide what a function returns."""
+    names = tuple(inspect.signature(function).parameters)
+
+    @meaning(function)
+    def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+        if s.is_active(*args, *kwargs.values()):
+            given = kwargs if "xi" in names else {**dict(zip(names, args, strict=False)), **kwargs}
+            for name in _DECIDING[function]:
+                known(s, given.get(name, Constant(None)), f"the option {name!r}")
+        return None
+
+
+for _function in _DECIDING:
+    _asked(_function)
+
+
+@meaning(np.einsum)
+def einsum(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``np.einsum``: its subscripts are known, and a text."""
+    if not args or not s.is_active(*args, *kwargs.values()):
+        return None
+    first = args[0]
+    if isinstance(first, Constant) and isinstance(first.value, str):
+        return None
+    if len(args) < 2 or (isinstance(first, Value) and isinstance(first.type, Opaque)):
+        _refuse_subscripts(s)
+    pairs = len(args) // 2
+    labels = [_labels(s, box) for box in args[1 : 2 * pairs : 2]]
+    output = _labels(s, args[-1]) if len(args) % 2 else None
+    text = _text(labels, output)
+    return s.invoke(s, Constant(np.einsum), (Constant(text), *args[: 2 * pairs : 2]), kwargs)
+
+
+def _labels(s: Machine, box: AbstractValue) -> tuple[Any, ...]:
+    """The axes of one operand, as numbers and an ellipsis."""
+    if not isinstance(box, ListValue | TupleValue):
+        _refuse_subscripts(s)
+    found = tuple(known(s, item, "a subscript of np.einsum") for item in box.items)
+    if not all(label is Ellipsis or label in range(len(string.ascii_letters)) for label in found):
+        _refuse_subscripts(s)
+    return found
+
+
+def _text(labels: list[tuple[Any, ...]], output: tuple[Any, ...] | None) -> str:
+    """Subscripts as text; letters sort as the numbers do, for a result that is not spelled out."""
+    numbers = {n for term in (*labels, output or ()) for n in term if n is not Ellipsis}
+    few = all(n < len(string.ascii_lowercase) for n in numbers)
+    letters = string.ascii_lowercase if few else string.ascii_uppercase + string.ascii_lowercase
+
+    def term(numbers: tuple[Any, ...]) -> str:
+        return "".join("..." if n is Ellipsis else letters[n] for n in numbers)
+
+    text = ",".join(map(term, labels))
+    return text if output is None else f"{text}->{term(output)}"
+
+
+def _refuse_subscripts(s: Machine) -> NoReturn:
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "the subscripts of np.einsum are not known before the call",
+        why="the derivative is compiled for one value of them.",
+        help=("write them as a text, or pass that text as an argument of its own",),
+    )

@@ -1,0 +1,150 @@
+"""``min``, ``max``, ``sorted``, ``any``, ``all``: what chooses by comparing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from srcad.frontend.branches.choices import choose
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Code,
+    Constant,
+    GeneratorValue,
+    IteratorValue,
+    ListValue,
+    Structure,
+    TupleValue,
+    is_mutable,
+)
+from srcad.frontend.library.builtins import indexed, known_items, read
+from srcad.frontend.machine.constants import truth
+from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.prelude import builtins
+from srcad.ir.core import Value
+from srcad.runtime import ascending
+from srcad.startup.lazy import Later
+from srcad.types.numeric import INT
+from srcad.types.structures import ListOf
+
+if TYPE_CHECKING:
+    from srcad.frontend.operations import sequences
+else:
+    sequences = Later("srcad.frontend.operations.sequences")
+
+Args = tuple[AbstractValue, ...]
+Kwargs = dict[str, AbstractValue]
+Special = Callable[[Machine, Args, Kwargs], AbstractValue | None]
+
+
+def _none(box: AbstractValue | None) -> bool:
+    return box is None or (isinstance(box, Constant) and box.value is None)
+
+
+def _is_read(s: Machine, *boxes: AbstractValue) -> bool:
+    """Whether a choice has to be read here: by a local function, or among what is active."""
+    here = Code | GeneratorValue | IteratorValue
+    return s.is_active(*boxes) or any(isinstance(b, here) for b in boxes)
+
+
+def _chooses_object(args: Args) -> bool:
+    """Whether one of some containers is chosen: it goes by two names then."""
+    first = args[0] if args else None
+    items = first.items if len(args) == 1 and isinstance(first, Structure) else args
+    return any(isinstance(b, Structure) and is_mutable(b) for b in items)
+
+
+# ------------------------------------------------------------------------------ min, max
+def _extreme(many: Any, one: Any, many_by: Any, one_by: Any) -> Special:
+    def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+        key, default = kwargs.get("key"), kwargs.get("default")
+        if not _is_read(s, *args, *kwargs.values()) and not _chooses_object(args):
+            return None
+        by: Args = () if key is None or _none(key) else (key,)
+        several, sequence = (many_by, one_by) if by else (many, one)
+        if len(args) > 1:
+            return read(s, several, *by, *args)
+        items = known_items(s, args[0])
+        if items:
+            return read(s, several, *by, *items)
+        if items is not None and default is not None:
+            return default
+        whole = indexed(s, args[0])
+        if default is None:
+            return read(s, sequence, *by, whole)
+        count = sequences.length(s, whole)
+        empty = truth(s, count) is False
+        if isinstance(count, Constant):
+            return default if empty else read(s, sequence, *by, whole)
+        return choose(s, s.atom(count), lambda: read(s, sequence, *by, whole), lambda: default)
+
+    return special
+
+
+meaning(max)(
+    _extreme(builtins.largest, builtins.largest_of, builtins.largest_by, builtins.largest_of_by)
+)
+meaning(min)(
+    _extreme(builtins.smallest, builtins.smallest_of, builtins.smallest_by, builtins.smallest_of_by)
+)
+
+
+# ------------------------------------------------------------------------------ any, all
+@meaning(any)
+def any_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``any(items)``: asks no further than the first that is true."""
+    return _asked(s, builtins.any_of, args[0])
+
+
+@meaning(all)
+def all_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``all(items)``: asks no further than the first that is false."""
+    return _asked(s, builtins.all_of, args[0])
+
+
+def _asked(s: Machine, function: Any, box: AbstractValue) -> AbstractValue | None:
+    """None (as it stands) where the items are there already."""
+    return read(s, function, box) if isinstance(box, GeneratorValue | IteratorValue) else None
+
+
+# ------------------------------------------------------------------------------ sorted
+@meaning(sorted)
+def sorted_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``sorted(items, key=..., reverse=...)``: in an order that is found once, at the call."""
+    known = known_items(s, args[0])
+    if not _is_read(s, *args, *kwargs.values()) and known is None:
+        return None
+    key = kwargs.get("key", Constant(None))
+    reverse = kwargs.get("reverse", Constant(False))
+    items = ListValue(known) if known is not None else indexed(s, args[0])
+    if known is not None:
+        keys = [b if _none(key) else s.invoke(s, key, (b,), {}) for b in known]
+        order = _known_order(keys, reverse)
+        if order is not None:
+            return ListValue(tuple(known[k] for k in order))
+        by: AbstractValue = ListValue(tuple(keys))
+    else:
+        by = items if _none(key) else read(s, builtins.mapped, key, items)
+    places = s.emit(ascending, by, reverse, type=ListOf(INT))
+    s.active.discard(places)
+    if isinstance(items, ListValue):
+        items = s.box(s.atom(items))
+    return read(s, builtins.in_order, items, places)
+
+
+def _known_order(keys: list[AbstractValue], reverse: AbstractValue) -> list[int] | None:
+    """The order of keys that are known now; of pairs, if their first parts tell them apart."""
+    if not isinstance(reverse, Constant):
+        return None
+    heads = [b.items[0] if isinstance(b, TupleValue) and b.items else b for b in keys]
+    values = [b.value for b in heads if isinstance(b, Constant) and b.atom is None]
+    if len(values) < len(keys) or any(isinstance(b, Value | Structure) for b in heads):
+        return None
+    try:
+        distinct = len(set(values)) == len(values)
+        if heads != keys and not distinct:
+            return None
+        return ascending(values, bool(reverse.value))
+    except TypeError:
+        return None

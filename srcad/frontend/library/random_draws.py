@@ -1,0 +1,43 @@
+"""Random numbers: what is a draw, and of which type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcad.frontend.domain.values import AbstractValue
+from srcad.frontend.library.conversions import class_of
+from srcad.frontend.machine.machine import Machine
+from srcad.ir.standins import by_running
+from srcad.startup.identifiers import module_of
+from srcad.types.structures import Type
+
+
+def is_random(function: Any) -> bool:
+    """Whether a function draws random numbers."""
+    holder = getattr(function, "__self__", None)
+    return "random" in module_of(function) or (
+        "random" in type(holder).__module__ if holder is not None else False
+    )
+
+
+def draw_type(
+    s: Machine,
+    receiver: AbstractValue,
+    name: str,
+    args: tuple[AbstractValue, ...],
+    kwargs: dict[str, AbstractValue],
+) -> Type | None:
+    """The type of a random draw, asked of a generator of our own (the user's is not touched)."""
+    cls = class_of(receiver)
+    if cls is None or not any("random" in base.__module__ for base in cls.__mro__):
+        return None
+    for kind, fresh in (
+        (np.random.Generator, np.random.default_rng),
+        (np.random.RandomState, np.random.RandomState),
+    ):
+        if issubclass(cls, kind) and hasattr(kind, name):
+            keywords = tuple((k, s.arg(b)) for k, b in kwargs.items())
+            return by_running(getattr(fresh(0), name), tuple(s.arg(a) for a in args), keywords)
+    return None

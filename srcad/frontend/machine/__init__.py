@@ -1,0 +1,1 @@
+"""The state of one reading, and the dispatch of what is read."""

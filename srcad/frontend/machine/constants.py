@@ -1,0 +1,267 @@
+"""What is known now of a box: its truth, its items, its value."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+import operator
+from types import FunctionType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.predicates import is_of_users, is_plain
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Choice,
+    Conflict,
+    Constant,
+    DictValue,
+    GeneratorValue,
+    IteratorValue,
+    ListValue,
+    Path,
+    RecordValue,
+    Structure,
+    TupleValue,
+)
+from srcad.frontend.machine.machine import Machine, NotConstant, Unreachable
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.startup.identifiers import plain
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import static_value
+
+
+def truth(s: Machine, box: AbstractValue) -> bool | None:
+    """The truth of a box where it is known now; that its class has no say in it is guarded."""
+    if isinstance(box, Constant):
+        if box.atom is not None and not isinstance(box.value, bool | str | type(None)):
+            return None
+        if is_of_users(box):
+            return _is_plainly_true(s, box.value, box.path)
+        try:
+            return bool(box.value)
+        except Exception:
+            return None
+    if isinstance(box, RecordValue) and not issubclass(box.cls, tuple):
+        return _is_plainly_true(s, box.cls, s.objects.classes.get(box.cls))
+    if isinstance(box, Structure):
+        return len(box.items) > 0
+    if isinstance(box, Choice):
+        first = truth(s, box.left)
+        return first if first == truth(s, box.right) else None
+    if isinstance(box, Value | Conflict | Holder):
+        return None
+    return True
+
+
+def _is_plainly_true(s: Machine, owner: Any, path: Path | None) -> bool | None:
+    """True where an object, or a class for its objects, defines no truth; None where it does."""
+    for name in ("__bool__", "__len__"):
+        if hasattr(owner, name):
+            return None
+        s.guard(path, "lacks", name)
+    return True
+
+
+def as_tuple(box: AbstractValue) -> AbstractValue:
+    """A named tuple as the plain tuple of its items; any other box as it is."""
+    if isinstance(box, RecordValue) and issubclass(box.cls, tuple):
+        return TupleValue(box.items)
+    return box
+
+
+def pinned(s: Machine, box: Constant) -> Any:
+    """The object of a box, taken for granted from now on: another one at its place is seen."""
+    if not isinstance(box.value, bool | str | bytes | type(None)):  # those are compared already
+        s.guard(box.path, "is", box.value)
+    return box.value
+
+
+def is_settled(s: Machine, box: Constant) -> bool:
+    """Whether the constant that a box is may answer what is asked of it now.
+
+    An object of the user's may if its identity does: if its class leaves `==` alone.
+    """
+    if not is_of_users(box) and not isinstance(box.value, FunctionType):
+        return True
+    if inspect.getattr_static(type(box.value), "__eq__", None) is not vars(object)["__eq__"]:
+        return False
+    pinned(s, box)
+    if box.path is not None and not isinstance(box.value, FunctionType):
+        s.guard(
+            (*box.path, ("attr", "__class__"), ("attr", "__eq__")), "is", vars(object)["__eq__"]
+        )
+    return True
+
+
+def same_constant(s: Machine, a: Constant, b: Constant) -> bool:
+    """Whether two constants are one: one object, or equal plain data.
+
+    Two places outside that hold one object now are taken for granted to do so from now on.
+    """
+    if a.value is b.value:
+        if a.path != b.path:
+            pinned(s, a)
+            pinned(s, b)
+        return True
+    alike = type(a.value) is type(b.value) and not isinstance(a.value, type)
+    return alike and _is_plain_data(a.value) and repr(a.value) == repr(b.value)
+
+
+def _is_plain_data(value: Any) -> bool:
+    """Whether a constant is told by its text: a number, text, something made of these."""
+    if isinstance(value, tuple | frozenset):
+        return all(_is_plain_data(item) for item in value)
+    return is_plain(value) or isinstance(value, range | np.generic | np.dtype)
+
+
+def known(s: Machine, box: AbstractValue, what: str, node: ast.AST | None = None) -> Any:
+    """The constant that a box is; an integer argument is made a constant (and guarded)."""
+    if isinstance(box, Constant) and is_settled(s, box):
+        return box.value
+    if isinstance(box, TupleValue):
+        return tuple(known(s, item, what, node) for item in box.items)
+    if isinstance(box, Value) and isinstance(box.type, Numeric):
+        value = static_value(box.type.value)
+        if value is not None:
+            return value
+    error = errors.UnsupportedSyntaxError(
+        f"{what} is not known before the call in {s.user_frame.name!r}",
+        where=s.location(node) if node is not None else s.builder.where,
+        why="the derivative is compiled for one value of it.",
+        help=("pass it as an argument of its own",),
+    )
+    raise NotConstant(error)
+
+
+def spread_mapping(s: Machine, box: AbstractValue, node: ast.AST) -> dict[str, AbstractValue]:
+    """The keywords of ``**box``."""
+    if not isinstance(box, DictValue):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot spread this mapping",
+            node=node,
+            why="its keys are not known before the call.",
+            help=("name the keywords",),
+        )
+    if not all(isinstance(key, str) for key in box.keys):
+        raises(s, TypeError, "keywords must be strings")
+    return {plain(key): item for key, item in zip(box.keys, box.items, strict=True)}
+
+
+def attribute_name(s: Machine, box: AbstractValue) -> str:
+    """The constant that names an attribute, as exactly a `str`."""
+    name = known(s, box, "the name of an attribute")
+    if not isinstance(name, str):
+        raises(s, TypeError, f"attribute name must be string, not {type(name).__name__!r}")
+    return plain(name)
+
+
+def raises(s: Machine, error: type[Exception], message: str) -> NoReturn:
+    """The plain call raises here."""
+    s.emit(primitives.raise_, s.emit(error, Const(message)), effect=True)
+    raise Unreachable
+
+
+def is_found(s: Machine, item: Constant, container: Constant, *, negated: bool) -> AbstractValue:
+    """``item in container``."""
+    try:
+        return Constant((item.value in container.value) != negated)
+    except TypeError as error:
+        raises(s, TypeError, str(error))
+
+
+def as_list(s: Machine, box: AbstractValue) -> AbstractValue:
+    """``list(items)``."""
+    return s.invoke(s, Constant(list), (box,), {})
+
+
+def unpacked(s: Machine, box: AbstractValue) -> AbstractValue:
+    """The items of ``*box``, asked for now: one by one where they are known, else a list."""
+    if asks_its_class(box):
+        box = as_list(s, box)
+    items = _items(s, s.box(box) if isinstance(box, Value) else box)
+    return as_list(s, box) if items is None else TupleValue(items)
+
+
+def asks_its_class(box: AbstractValue) -> bool:
+    """Whether the items are what a generator, or the class of an object, hands out."""
+    if isinstance(box, RecordValue):
+        return not issubclass(box.cls, tuple) and hasattr(box.cls, "__iter__")
+    return isinstance(box, GeneratorValue)
+
+
+def spread(
+    s: Machine, box: AbstractValue, node: ast.AST | None = None
+) -> tuple[AbstractValue, ...]:
+    """The items of a sequence whose length is known."""
+    if asks_its_class(box):
+        box = as_list(s, box)
+    items = _items(s, s.box(box) if isinstance(box, Value) else box)
+    if items is None:
+        s.facts.has_lists = True
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot spread a sequence of unknown length",
+            why="the number of its items is not known before the call.",
+            help=("index it, or loop over it",),
+            node=node,
+        )
+    return items
+
+
+def _items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
+    if isinstance(box, RecordValue) and issubclass(box.cls, tuple):
+        return box.items
+    if isinstance(box, TupleValue | ListValue):
+        return box.items
+    if isinstance(box, DictValue):
+        return tuple(Constant(k) for k in box.keys)
+    if isinstance(box, Constant):
+        return of_constant(s, box)
+    if isinstance(box, IteratorValue):
+        return static_items(s, box)
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.shape:
+        count = static_value(box.type.shape[0])
+        if count is not None:
+            return tuple(s.box(s.emit(operator.getitem, box, Const(k))) for k in range(count))
+    return None
+
+
+def of_constant(s: Machine, box: Constant) -> tuple[AbstractValue, ...] | None:
+    """The items of a constant, if it has some: those of an enumeration are its members."""
+    if not isinstance(box.value, tuple | list | dict | frozenset | str | range | enum.EnumMeta):
+        return None
+    return tuple(Constant(item) for item in pinned(s, box))
+
+
+def static_items(s: Machine, box: IteratorValue) -> tuple[AbstractValue, ...] | None:
+    """The items of an iterator over things that are known one by one."""
+    if box.kind == "range":
+        bounds = [p.value for p in box.parts if isinstance(p, Constant)]
+        if len(bounds) == 3 and all(isinstance(b, int) for b in bounds):
+            return tuple(Constant(k) for k in range(*bounds))
+        return None
+    columns: list[tuple[AbstractValue, ...]] = []
+    for part in box.parts:
+        if isinstance(part, TupleValue | ListValue):
+            columns.append(part.items)
+        elif isinstance(part, DictValue):
+            columns.append(tuple(Constant(k) for k in part.keys))
+        elif isinstance(part, IteratorValue):
+            inner = static_items(s, part)
+            if inner is None:
+                return None
+            columns.append(inner)
+        elif isinstance(part, Constant) and (items := of_constant(s, part)) is not None:
+            columns.append(items)
+        else:
+            return None
+    if box.kind == "reversed":
+        return columns[0][::-1]
+    return tuple(TupleValue(row) for row in zip(*columns, strict=False))

@@ -1,0 +1,383 @@
+"""The state of one reading: frames of names, the cursor into the IR, what was taken for granted.
+
+A `Machine` reads one function (and what it inlines) for one signature.  Every function being read
+has a `Frame`; branches and loops run on copies of all frames' names, which are then merged.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from srcad import errors
+from srcad.arguments.signature import describe
+from srcad.frontend.domain.access_paths import Step
+from srcad.frontend.domain.frames import (
+    DEAD,
+    RETURN_NAME,
+    Dicts,
+    Env,
+    Frame,
+    Inactive,
+    Kept,
+    NotConstant,
+    Placed,
+    Unreachable,
+)
+from srcad.frontend.domain.guards import Capture, Guard, GuardKind, found_at
+from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.predicates import is_nondifferentiable, is_plain
+from srcad.frontend.domain.values import (
+    UNBOUND,
+    AbstractValue,
+    BoundValue,
+    Choice,
+    Conflict,
+    Constant,
+    DictValue,
+    Done,
+    FunctionValue,
+    GeneratorValue,
+    IteratorValue,
+    ListValue,
+    MethodValue,
+    Path,
+    RecordValue,
+    SliceValue,
+    Stale,
+    Super,
+    Taken,
+    TupleValue,
+    Unbound,
+    mapped,
+    values_of,
+)
+from srcad.frontend.outside.places import Outside
+from srcad.frontend.store.aliases import Objects, note_element
+from srcad.frontend.store.call_sites import own_frame
+from srcad.frontend.store.either import Either
+from srcad.frontend.store.foreign_operands import check_operands, is_of_unknown
+from srcad.frontend.store.layout import Layout
+from srcad.frontend.store.memory_effects import note
+from srcad.frontend.store.origins import Origin
+from srcad.frontend.store.stale import refuse_stale, refuse_to_hold
+from srcad.frontend.store.structures import as_plain, built, is_ours
+from srcad.frontend.store.unfolding import unfolded
+from srcad.ir.builder import Builder, Placing
+from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Op, Value
+from srcad.startup.records import dataclass, field
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import Facts
+from srcad.types.structures import OPAQUE, Fixed, TupleOf, Type, is_text
+
+__all__ = [
+    "DEAD",
+    "RETURN_NAME",
+    "Dicts",
+    "Env",
+    "Frame",
+    "Inactive",
+    "Kept",
+    "Machine",
+    "NotConstant",
+    "Placed",
+    "Unreachable",
+]  # fmt: skip
+_WITHOUT_VALUE = Conflict | Choice | MethodValue | BoundValue | GeneratorValue | Super | Taken
+
+
+@dataclass(eq=False)
+class Machine:
+    """Everything that reading one function needs."""
+
+    facts: Facts
+    builder: Builder = field(default_factory=Builder)
+    frames: list[Frame] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    captures: list[Capture] = field(default_factory=list)
+    active: set[Value] = field(default_factory=set)
+    origins: dict[Value, Origin] = field(default_factory=dict)
+    compact: set[Value] = field(default_factory=set)
+    entries: set[Value] = field(default_factory=set)
+    layouts: dict[Value, Layout | None] = field(default_factory=dict)
+    laid_as: dict[Value, tuple[Step | None, tuple[Value, ...]]] = field(default_factory=dict)
+    laid_like: dict[Value, tuple[Value, ...]] = field(default_factory=dict)
+    parts: dict[tuple[Value, Any], Value] = field(default_factory=dict)
+    written_objects: list[Value] = field(default_factory=list)
+    began: dict[Value, frozenset[Value]] = field(default_factory=dict)
+    either: dict[Value, Either] = field(default_factory=dict)
+    partial: set[Value] = field(default_factory=set)
+    writes: list[tuple[AbstractValue, Builder, int]] = field(default_factory=list)
+    bindings: list[tuple[Frame, str, Builder, int]] = field(default_factory=list)
+    sure: dict[int, Op] = field(default_factory=dict)
+    serial: Iterator[int] = field(default_factory=itertools.count)
+    paths: dict[Value, Path] = field(default_factory=dict)
+    root: Any = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    invoke: Callable[..., AbstractValue] = field(default=lambda *_: UNBOUND)
+    read_body: Callable[..., AbstractValue] = field(default=lambda *_: UNBOUND)
+    hold: Callable[..., Value] = field(default=lambda s, box: refuse_to_hold(s, box))
+    into: Callable[..., AbstractValue | None] = field(default=lambda *_: None)
+    add_at: Callable[..., AbstractValue] = field(default=lambda *_: UNBOUND)
+    shuffle: Callable[..., AbstractValue] = field(default=lambda *_: UNBOUND)
+    transforms: Callable[..., AbstractValue] | None = None
+    routines: dict[Any, Any] = field(default_factory=dict)
+    inlining: list[Any] = field(default_factory=list)
+    in_comprehension: bool = False
+    unbound_if: dict[Value, tuple[Atom, bool]] = field(default_factory=dict)
+    unsure: dict[Value, tuple[Arg, ...] | None] = field(default_factory=dict)
+    bound_in: set[tuple[Value, Builder]] = field(default_factory=set)
+    written: list[AbstractValue] = field(default_factory=list)
+    objects: Objects = field(default_factory=Objects)
+    returns: dict[Value, Value] = field(default_factory=dict)
+    learned: dict[Any, tuple[Any, dict[Any, Any]]] = field(default_factory=dict)
+    inactive: Inactive = field(default_factory=Inactive)
+    dicts: Dicts = field(default_factory=Dicts)
+    assumed: dict[Value, bool] = field(default_factory=dict)
+    negated: dict[Value, Value] = field(default_factory=dict)
+    outside: Outside = field(default_factory=Outside)
+
+    @property
+    def frame(self) -> Frame:
+        """The function being read."""
+        return self.frames[-1]
+
+    # ------------------------------------------------------------------ places and errors
+    def location(self, node: ast.AST) -> Location | None:
+        """Where a node stands in the user's text."""
+        frame, current = self.frame, self.builder.where
+        if frame.trusted:
+            return current
+        around = frame.file, frame.name, current.errstate if current else ()
+        known: Location | None = getattr(node, "_place", None)  # from an earlier reading
+        if known is not None and (known.file, known.function, known.errstate) == around:
+            return known
+        if not isinstance(node, Placed) or not hasattr(node, "lineno"):
+            return current
+        known = node._place = Location(  # type: ignore[union-attr]
+            frame.file,
+            node.lineno,
+            node.col_offset,
+            node.end_lineno or node.lineno,
+            node.end_col_offset or 0,
+            *around[1:],
+        )
+        return known
+
+    def at(self, node: ast.AST) -> Placing:
+        """Stamp the ops made meanwhile with the place of `node`."""
+        return self.builder.at(self.location(node))
+
+    def refuse(
+        self,
+        kind: type[errors.SrcadError],
+        message: str,
+        *,
+        why: str = "",
+        help: Iterable[str] = (),
+        node: ast.AST | None = None,
+    ) -> NoReturn:
+        """Raise a located error about the construct being read.
+
+        What a library does is shown where the user calls it, and there as the second place.
+        """
+        where = self.location(node) if node is not None else self.builder.where
+        if where is None and self.user_frame.node is not None:
+            where = self.location(self.user_frame.node)
+        own, site = own_frame(self.frames)
+        if own is None or site is None:
+            name = self.user_frame.name
+            raise kind(f"{message} in {name!r}", where=where, why=why, help=tuple(help))
+        message = f"{message} in {self.user_frame.name!r}, called in {own.name!r}"
+        raise kind(message, where=site, second=where, why=why, help=tuple(help))
+
+    @property
+    def user_frame(self) -> Frame:
+        """The innermost function of the user that is being read."""
+        return next((f for f in reversed(self.frames) if not f.trusted), self.frames[-1])
+
+    # ------------------------------------------------------------------ blocks
+    @contextmanager
+    def block(self) -> Iterator[Builder]:
+        """Build ops into a new block meanwhile."""
+        before = self.builder
+        self.builder = Builder(where=before.where, half=before.half)
+        try:
+            yield self.builder
+        finally:
+            self.builder = before
+
+    def snapshot(self) -> list[Env]:
+        """The names of all frames as they are now."""
+        return [dict(frame.env) for frame in self.frames]
+
+    def restore(self, envs: list[Env]) -> None:
+        """Bind all names as in a snapshot."""
+        for frame, env in zip(self.frames, envs, strict=True):
+            frame.env = dict(env)
+
+    @contextmanager
+    def kept(self, box: AbstractValue) -> Iterator[Kept]:
+        """Hold what was read while something else is read that may write into it."""
+        frame, name = self.frame, f"%kept{next(self.serial)}"
+        frame.env[name] = box
+        kept = Kept(frame, name)
+        yield kept
+        kept.last = frame.env.pop(name)
+
+    def note_write(self, what: AbstractValue) -> None:
+        """Note that an array or container was written into, and where."""
+        self.writes.append((what, self.builder, len(self.builder.ops)))
+
+    def note_binding(self, name: str) -> None:
+        """Note that a name was bound, and where, if that may fail and be caught."""
+        if self.frame.attempts:
+            self.bindings.append((self.frame, name, self.builder, len(self.builder.ops)))
+
+    def replace_everywhere(
+        self, old: AbstractValue, new: AbstractValue
+    ) -> list[tuple[AbstractValue, AbstractValue]]:
+        """Bind `new` wherever `old` is reachable: the object was written into.
+
+        Returns what else changed: the structures that hold the object, old and new.
+        """
+        self.written.append(old)
+        self.note_write(old)
+        done: Done = {}
+
+        def change(box: AbstractValue) -> AbstractValue | None:
+            return new if box is old else None
+
+        for frame in self.frames:
+            for name, box in frame.env.items():
+                frame.env[name] = mapped(box, change, done)
+        return [(a, b) for a, b in done.values() if a is not b and a is not old]
+
+    def reachable(self) -> Iterator[tuple[str, AbstractValue]]:
+        """Every name of every frame with its box."""
+        return (pair for frame in self.frames for pair in frame.env.items())
+
+    # ------------------------------------------------------------------ ops
+    def emit(
+        self,
+        target: Any,
+        *args: AbstractValue | Arg,
+        kwargs: Mapping[str, AbstractValue | Arg] | None = None,
+        effect: bool = False,
+        type: Type | None = None,
+        hint: str | None = None,
+    ) -> Value:
+        """Append a call and keep track of activity and of views."""
+        if self.dicts.opened and not is_ours(target):
+            args = tuple(a if isinstance(a, Const | Display) else as_plain(self, a) for a in args)
+        arguments = tuple(self.arg(a) for a in args)
+        keywords = tuple((k, self.arg(a)) for k, a in (kwargs or {}).items())
+        unknown = effect or is_of_unknown(self, target, arguments)
+        type = OPAQUE if unknown and type is None else type  # asking for its type must not run it
+        result = self.builder.call(
+            target, *arguments, kwargs=keywords, effect=effect, type=type, hint=hint
+        )
+        note(self, target, arguments, keywords, result)
+        note_element(self, target, arguments, result)
+        if self.carries(target, self.builder.ops[-1].operands, result):
+            self.active.add(result)
+            check_operands(self, target, arguments, result)
+        return result
+
+    def carries(self, target: Any, values: Iterable[Value], result: Value) -> bool:
+        """Whether a derivative may flow from these inputs to this result."""
+        if not any(v in self.active for v in values):
+            return False
+        is_flag = isinstance(result.type, Numeric) and result.type.kind == "b"
+        return not is_flag and not is_text(result.type) and not is_nondifferentiable(target)
+
+    # ------------------------------------------------------------------ boxes and atoms
+    def arg(self, box: AbstractValue | Arg) -> Arg:
+        """The box as an argument of a call: structures are displayed where they are passed."""
+        if isinstance(box, Value | Const | Display):
+            return box
+        if isinstance(box, Constant):
+            return self.constant(box)
+        if isinstance(box, SliceValue):
+            return Display("slice", tuple(self.arg(b) for b in (box.start, box.stop, box.step)))
+        if (
+            isinstance(box, TupleValue | ListValue | DictValue | RecordValue)
+            and box.source is not None
+        ):
+            return box.source
+        if isinstance(box, TupleValue | ListValue):
+            items = tuple(self.arg(b) for b in box.items)
+            return Display("tuple" if isinstance(box, TupleValue) else "list", items)
+        if isinstance(box, IteratorValue) and box.kind == "range":
+            return Display("range", tuple(self.arg(b) for b in box.parts))
+        return self.atom(box)
+
+    def atom(self, box: AbstractValue | Atom) -> Atom:
+        """The box as one value or constant (a structure is built)."""
+        if isinstance(box, FunctionValue | Holder):
+            return self.hold(self, box)
+        if isinstance(box, Stale):
+            refuse_stale(self, box)
+        if isinstance(box, _WITHOUT_VALUE) or (
+            isinstance(box, IteratorValue) and box.kind != "range"
+        ):
+            refuse_to_hold(self, box)
+        match box:
+            case Value() | Const():
+                return box
+            case Constant():
+                return self.constant(box)
+            case TupleValue() | ListValue() | DictValue() | RecordValue():
+                return box.source if box.source is not None else built(self, box)
+            case Unbound():
+                return UNDEF
+            case _:
+                return built(self, box)
+
+    def constant(self, box: Constant) -> Atom:
+        """A constant, or the value that holds a user's object at the call."""
+        if box.atom is not None:
+            return box.atom
+        if box.path is not None and not is_plain(box.value):
+            return self.captured(box.path, box.value)
+        return Const(box.value, box.spelling)
+
+    def box(self, value: Value | Const) -> AbstractValue:
+        """The box of a value: what its type already tells is unfolded."""
+        if isinstance(value, Const):
+            return Constant(value.value, spelling=value.spelling)
+        type_ = value.type
+        if isinstance(type_, Fixed):
+            return Constant(type_.value, self.paths.get(value) or found_at(self, type_), atom=value)
+        if isinstance(type_, Numeric) and type_.value is not None and type_.is_python:
+            return value if type_.value.terms else Constant(type_.value.constant)
+        if isinstance(type_, TupleOf):
+            return unfolded(self, value, type_)
+        return value
+
+    # ------------------------------------------------------------------ the user's objects
+    def guard(self, path: Path | None, kind: GuardKind, expected: Any) -> None:
+        """Take for granted what an object of the user is, and say so once."""
+        if path is not None and not any(g.says(path, kind, expected) for g in self.guards):
+            self.guards.append(Guard(path, kind, expected))
+
+    def captured(self, path: Path, value: Any, type_: Type | None = None) -> Value:
+        """A further parameter that is read at `path` when the compiled function is called."""
+        for capture in self.captures:
+            if capture.path == path:
+                return capture.value
+        if path[0][0] == "param" and len(path) == 1:  # an argument that is known now
+            return next(held for held, known in self.paths.items() if known == path)
+        type_ = describe(value, path, self.facts) if type_ is None else type_
+        hint = next((s[-1] for s in reversed(path) if isinstance(s[-1], str)), None)
+        capture = Capture(Value(type_, hint), path)
+        self.captures.append(capture)
+        self.paths[capture.value] = path
+        return capture.value
+
+    def is_active(self, *boxes: AbstractValue) -> bool:
+        """Whether a derivative may flow through any of these."""
+        return any(v in self.active for box in boxes for v in values_of(box))

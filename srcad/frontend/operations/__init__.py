@@ -1,0 +1,1 @@
+"""Expressions, statements, and what they do to arrays and objects."""

@@ -1,0 +1,361 @@
+"""Writing into arrays: ``y[i] = v``, ``y[i] += v``, ``y *= v``, ``np.add(a, b, out=y)``.
+
+Every write becomes a new version of the array whose memory it goes to (`storage`): a write through
+a view is composed with the view's index where that is plain, or put back view by view.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from srcad import errors, runtime
+from srcad.frontend.domain.access_paths import Step, is_number_index
+from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
+from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.operators import operate
+from srcad.frontend.store.layout import in_order, shape_of
+from srcad.frontend.store.memory_effects import layout
+from srcad.frontend.store.origins import (
+    READ_ONLY,
+    bases,
+    current,
+    origin,
+    overwritten,
+    perhaps_written,
+    realised,
+    rewritten,
+    seen_from,
+    written_in_part,
+)
+from srcad.frontend.store.written_arguments import before_write
+from srcad.ir import primitives
+from srcad.ir.apart import may_repeat, parts_of
+from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.memory import is_one_of, reads_a_copy
+from srcad.startup.identifiers import label
+from srcad.startup.lazy import Later
+from srcad.types.numeric import Numeric, same_dtype
+from srcad.types.sizes import same
+from srcad.types.structures import Type
+
+if TYPE_CHECKING:
+    from srcad.frontend.branches import guarded_stores
+else:
+    guarded_stores = Later("srcad.frontend.branches.guarded_stores")
+
+EVERYTHING = Const(Ellipsis)
+_WHOLE = Display("slice", (Const(None), Const(None), Const(None)))
+
+
+# ------------------------------------------------------------------------------ the write
+def store(
+    s: Machine, array: Value, index: Arg, value: AbstractValue, target: Any = primitives.updated
+) -> Value:
+    """Write ``array[index] = value`` (or add it there) and return the array's new version."""
+    if array in s.entries and not is_number_index(index):
+        written_in_part(s, array)  # NumPy writes entry by entry here
+    if s.is_active(value) and not (isinstance(value, Value) and isinstance(value.type, Numeric)):
+        value = s.emit(np.array, value)  # a list of numbers, whose cotangent is an array
+    _check_kind(s, array, value)
+    return _written(s, array, index, value, target)
+
+
+def replace_all(s: Machine, array: Value, value: Value) -> Value:
+    """Write a value of the array's own shape and dtype over the whole array."""
+    return _written(s, array, None, value, primitives.updated)
+
+
+def _written(
+    s: Machine, array: Value, index: Arg | None, value: AbstractValue, target: Any
+) -> Value:
+    if guarded_stores.is_either(s, array):
+        new = guarded_stores.in_each(s, array, lambda one: _written(s, one, index, value, target))
+        assert isinstance(new, Value)
+        return new
+    if isinstance(array.type, Numeric) and array.type.form in ("python", "numpy", "number"):
+        raises(s, TypeError, "a number does not support item assignment")
+    before_write(s, array)
+    where = origin(s, array)
+    root = None
+    if where.is_exact:
+        (object_,) = where.objects
+        root = array if where.steps == () else current(s, object_)
+    if root is None:
+        base, steps = _written_through(s, array)
+        _check_writable(s, steps)
+        new = _put(s, base, steps, index, value, target)
+        overwritten(s, base, new)
+        return realised(s, new, steps, array.hint) if steps else new
+    steps = where.steps or ()
+    _check_writable(s, steps)
+    new_root = _put(s, root, steps, index, value, target)
+    place = steps if index is None else (*steps, Step(operator.getitem, (index,)))
+    rewritten(s, root, new_root, place)
+    return new_root if not steps else realised(s, new_root, steps, array.hint)
+
+
+def _written_through(s: Machine, array: Value) -> tuple[Value, tuple[Step, ...]]:
+    """The array that a write goes to if it goes to no name's whole array, and the steps from there.
+
+    A view that does not lie in C order stays one, also where nothing else shows the memory: NumPy
+    may add in another order where the entries lie otherwise, and round otherwise.
+    """
+    base, steps = named = seen_from(s, array)
+    if _is_in_order(s, base):
+        return named
+    further = ((one, way) for one, way in bases(s, array) if len(way) >= len(steps))
+    return next((found for found in further if _is_in_order(s, found[0])), named)
+
+
+def _is_in_order(s: Machine, array: Value) -> bool:
+    shape = shape_of(array)
+    return shape is not None and layout(s, array) == in_order(shape)
+
+
+def _new_version(
+    s: Machine, array: Value, index: Arg | None, value: AbstractValue, target: Any
+) -> Value:
+    if index is None:
+        assert isinstance(value, Value)
+        return value
+    return s.emit(target, array, index, value, hint=array.hint)
+
+
+def _put(
+    s: Machine,
+    root: Value,
+    steps: Sequence[Step],
+    index: Arg | None,
+    value: AbstractValue,
+    target: Any,
+) -> Value:
+    """The new version of an array after a write through a chain of views."""
+    if not steps:
+        return _new_version(s, root, index, value, target)
+    outer, last = steps[:-1], steps[-1]
+    if last.target is operator.getitem:
+        joined = last.args[0] if index is None else composed(last.args[0], index)
+        if joined is not None:
+            return _put(s, root, outer, joined, value, target)
+        view = realised(s, root, steps)
+        new = _new_version(s, view, index, value, target)
+        return _put(s, root, outer, last.args[0], new, primitives.updated)
+    view = realised(s, root, steps)
+    # What is turned back must have the view's own shape: a broadcast value is stored first.
+    new = _new_version(s, view, EVERYTHING if index is None else index, value, target)
+    turned = turned_back(s, last, new, realised(s, root, outer))
+    return _put(s, root, outer, None if not outer else EVERYTHING, turned, primitives.updated)
+
+
+def composed(first: Arg, second: Arg) -> Arg | None:
+    """The one index that reads ``x[first][second]``, where numbers and ``:`` tell it."""
+    rest = list(parts_of(second))
+    if reads_a_copy(second) or any(isinstance(part, Const) and part.value is None for part in rest):
+        return None
+    result: list[Arg] = []
+    for part in parts_of(first):
+        if part == _WHOLE:
+            if any(_is_ellipsis(p) for p in rest):
+                return None
+            result.append(rest.pop(0) if rest else _WHOLE)
+        elif is_number_index(part):
+            result.append(part)
+        else:
+            return None
+    return (
+        Display("tuple", (*result, *rest)) if len(result) + len(rest) > 1 else (*result, *rest)[0]
+    )
+
+
+def _is_ellipsis(part: Arg) -> bool:
+    return isinstance(part, Const) and part.value is Ellipsis
+
+
+def turned_back(s: Machine, step: Step, new: Value, parent: Value) -> Value:
+    """The array of which ``step`` shows `new`."""
+    target, args, kwargs = step.target, step.args, step.keywords
+    if target is np.transpose and not args and not kwargs:
+        return s.emit(np.transpose, new, hint=parent.hint)
+    if target in (np.swapaxes, np.flip, np.matrix_transpose):
+        return s.emit(target, new, *args, kwargs=kwargs, hint=parent.hint)
+    if target is np.moveaxis and len(args) == 2:
+        return s.emit(target, new, args[1], args[0], hint=parent.hint)
+    if target is np.transpose and not kwargs and len(args) == 1:
+        axes = [p.value for p in parts_of(args[0]) if isinstance(p, Const)]
+        if len(axes) == len(parts_of(args[0])) and min(axes) >= 0:
+            back = tuple(Const(int(k)) for k in np.argsort(axes))
+            return s.emit(target, new, Display("tuple", back), hint=parent.hint)
+    if target is np.real:
+        return new
+    return s.emit(np.reshape, new, s.emit(primitives.shape, parent), hint=parent.hint)
+
+
+# ------------------------------------------------------------------------------ in place
+def augment_item(
+    s: Machine, array: Value, index: Arg, operation: Any, value: AbstractValue
+) -> Value:
+    """``array[index] op= value``."""
+    _check_operand(s, value)
+    before_arithmetic(s, array)
+    once = not reads_a_copy(index) and not may_repeat(index)
+    if once and _is_sum(array, operation):
+        return _add(s, array, index, operation, value)
+    old = s.emit(operator.getitem, array, index)
+    new = operate(s, operation, old, value)
+    is_array = isinstance(old.type, Numeric) and old.type.form == "array"
+    new = check_fits(s, old, new) if is_array else new
+    if is_array or reads_a_copy(index):  # a number may be cut off
+        check_cast(s, old, new)
+    return store(s, array, index, new)
+
+
+def _is_sum(array: Value, operation: Any) -> bool:
+    """Whether ``array op= value`` adds a float, or takes one away."""
+    floating = isinstance(array.type, Numeric) and array.type.kind in "fc"
+    return floating and operation in (operator.add, operator.sub)
+
+
+def _add(s: Machine, array: Value, index: Arg, operation: Any, value: AbstractValue) -> Value:
+    added = value if operation is operator.add else negated(s, value)
+    return store(s, array, index, added, primitives.add_at)
+
+
+def before_arithmetic(s: Machine, array: Value) -> None:
+    """Note that arithmetic in place may raise after it has written: ``np.errstate`` asks for it."""
+    where = s.builder.where
+    if where is not None and any(setting in ("raise", "call") for _, setting in where.errstate):
+        written_in_part(s, array)
+
+
+def negated(s: Machine, value: AbstractValue) -> AbstractValue:
+    """``-value``."""
+    if isinstance(value, Constant) and isinstance(value.value, int | float):
+        return Constant(-value.value)
+    return s.box(s.emit(operator.neg, value))
+
+
+def augment_name(s: Machine, array: Value, operation: Any, value: AbstractValue) -> Value:
+    """``array op= value`` of an array: dtype and shape stay, every name of it sees the change."""
+    _check_operand(s, value)
+    before_arithmetic(s, array)
+    assert isinstance(array.type, Numeric)
+    is_point = array.type.form == "array" and array.type.is_scalar
+    if is_point and _is_sum(array, operation):
+        return _add(s, array, EVERYTHING, operation, value)
+    new = operate(s, operation, array, value)
+    if array.type.form != "array":  # a number perhaps, which others keep as it was
+        return _rebound(s, array, new)
+    new = check_fits(s, array, new)
+    if is_point:  # arithmetic makes a number of it, which the array takes in
+        check_cast(s, array, new)
+        return store(s, array, EVERYTHING, new)
+    if not isinstance(new, Value) or not isinstance(new.type, Numeric):
+        return store(s, array, EVERYTHING, new)
+    if array.type.dtype is None or not have_same_shape(array.type, new.type):
+        return store(s, array, EVERYTHING, new)
+    if not same_dtype(array.type.dtype, new.type.dtype):
+        check_cast(s, array, new)
+        new = s.emit(np.astype, new, Const(array.type.dtype))
+    assert isinstance(new, Value)
+    if new.hint is None:
+        new.hint = array.hint
+    return replace_all(s, array, new)
+
+
+def _check_operand(s: Machine, value: AbstractValue) -> None:
+    """Refuse ``array op= object``: NumPy asks no class how to write into an array."""
+    if isinstance(value, RecordValue) and not issubclass(value.cls, tuple):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot write a {label(value.cls)!r} into an array in place",
+            why="NumPy, which is asked first, takes the object for an entry.",
+            help=("write it out:  y = y + other",),
+        )
+
+
+def _rebound(s: Machine, array: Value, new: AbstractValue) -> Value:
+    value = s.atom(new)
+    assert isinstance(value, Value)
+    if _may_stay_array(array.type, value.type):
+        kind = Numeric(None, (), "any")
+        value = s.emit(runtime.taken_in, value, array, type=kind, hint=array.hint)
+    before_write(s, array)
+    perhaps_written(s, array)
+    return value
+
+
+def _may_stay_array(old: Type, new: Type) -> bool:
+    """Whether an array without axes may be what a number was computed for."""
+    if not isinstance(old, Numeric) or not isinstance(new, Numeric):
+        return False
+    return old.form == "any" and not old.shape and new.form in ("numpy", "python", "number")
+
+
+def have_same_shape(a: Type, b: Type) -> bool:
+    """Whether two arrays certainly have the same shape."""
+    if not isinstance(a, Numeric) or not isinstance(b, Numeric):
+        return False
+    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+        return False
+    return all(same(m, n) is True for m, n in zip(a.shape, b.shape, strict=True))
+
+
+# ------------------------------------------------------------------------------ refusals
+def _check_writable(s: Machine, steps: Sequence[Step]) -> None:
+    for step in steps:
+        if is_one_of(step.target, READ_ONLY):
+            s.refuse(
+                errors.MutationError,
+                "cannot write into this array",
+                why=f"what {label(step.target)!r} returns is read-only.",
+                help=("write into a copy:  y = y.copy()",),
+            )
+
+
+def check_fits(s: Machine, array: Value, new: AbstractValue) -> AbstractValue:
+    """What ``op=`` and ``out=`` write; where that has more axes than there are, NumPy raises."""
+    if not isinstance(new, Value) or not isinstance(new.type, Numeric):
+        return new
+    there = array.type.shape if isinstance(array.type, Numeric) else None
+    if there is None or new.type.is_scalar:
+        return new
+    if new.type.shape is not None and len(new.type.shape) > len(there):
+        axes = f"{len(there)} axes doesn't match a broadcast shape of {len(new.type.shape)}"
+        raises(s, ValueError, f"non-broadcastable output operand of {axes}")
+    if new.type.shape is None and not there:
+        return s.box(s.emit(np.broadcast_to, new, Display("tuple", ())))
+    return new
+
+
+def check_cast(s: Machine, array: Value, new: AbstractValue) -> None:
+    """Refuse ``op=`` and ``out=`` where NumPy does: the result does not fit into the array."""
+    if not isinstance(array.type, Numeric) or not isinstance(new, Value):
+        return
+    dtype = new.type.dtype if isinstance(new.type, Numeric) else None
+    if dtype is not None and not np.can_cast(dtype, array.type.dtype or dtype, "same_kind"):
+        s.refuse(
+            errors.MutationError,
+            f"cannot store {dtype} into an array of {array.type.dtype}",
+            why="NumPy raises here.",
+            help=("make the array float first: x = x.astype(float)",),
+        )
+
+
+def _check_kind(s: Machine, array: Value, value: AbstractValue) -> None:
+    """Refuse to cut a value that carries a derivative down to an integer."""
+    if not isinstance(array.type, Numeric) or not s.is_active(value):
+        return
+    kinds = [v.type.kind for v in (value,) if isinstance(v, Value) and isinstance(v.type, Numeric)]
+    whole = array.type.dtype is not None and array.type.kind in "iub"
+    if whole and any(kind in "fc" for kind in kinds):
+        s.refuse(
+            errors.MutationError,
+            f"cannot store a float into an array of {array.type.dtype}",
+            why="NumPy would cut off its fraction, and the derivative with it.",
+            help=("make the array float first:  y = y.astype(float)",),
+        )

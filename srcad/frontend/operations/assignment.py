@@ -1,0 +1,318 @@
+"""Binding targets, and the writes that are read as new versions.
+
+A list that grows is a new list, bound wherever the old one was reachable; a write into an array is
+a new version of it (`stores`).  Any other write is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from srcad import errors
+from srcad.frontend.branches.choices import choose
+from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Constant,
+    DictValue,
+    ListValue,
+    SliceValue,
+    Stale,
+    TupleValue,
+)
+from srcad.frontend.machine.constants import as_list, asks_its_class, spread
+from srcad.frontend.machine.dispatch import bind, lower, lower_next, lowers_statement
+from srcad.frontend.machine.intrinsics import Special, meaning
+from srcad.frontend.machine.machine import Machine, Unreachable
+from srcad.frontend.operations import outside_containers
+from srcad.frontend.operations.attributes import read_attribute
+from srcad.frontend.operations.containers import extend, is_container, is_list, set_item, update
+from srcad.frontend.operations.fields import has_attributes, set_attribute
+from srcad.frontend.operations.indexing import getitem
+from srcad.frontend.operations.objects import of_augmented
+from srcad.frontend.operations.operators import BINARY, operate
+from srcad.frontend.operations.unknown_memory import changed
+from srcad.frontend.store.aliases import write
+from srcad.frontend.store.missing_rules import refuse_without_rule
+from srcad.frontend.store.origins import is_array
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.startup.lazy import Later
+from srcad.types.numeric import Numeric
+from srcad.types.structures import ListOf, Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.branches import guarded_stores
+    from srcad.frontend.operations import array_stores
+else:
+    guarded_stores = Later("srcad.frontend.branches.guarded_stores")
+    array_stores = Later("srcad.frontend.operations.array_stores")
+
+
+@lowers_statement(ast.Assign)
+def assignment(s: Machine, node: ast.Assign) -> None:
+    """``a = b = value``."""
+    box = lower(s, node.value)
+    if len(node.targets) == 1:
+        assign(s, node.targets[0], box)
+        return
+    with s.kept(box) as kept:
+        for target in node.targets:
+            assign(s, target, kept.box)
+
+
+@lowers_statement(ast.AnnAssign)
+def annotated(s: Machine, node: ast.AnnAssign) -> None:
+    """``name: annotation = value``; the annotation is not evaluated."""
+    if node.value is not None:
+        assign(s, node.target, lower(s, node.value))
+
+
+def assign(s: Machine, target: ast.expr, box: AbstractValue) -> None:
+    """Bind a target."""
+    match target:
+        case ast.Name(id=name):
+            bind(s, name, box)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            _unpack(s, parts, box, target)
+        case ast.Subscript():
+            store(s, target, box)
+        case ast.Attribute():
+            _assign_attribute(s, target, box)
+        case _:
+            refuse_write(s, target, "write to this")
+
+
+def _assign_attribute(s: Machine, target: ast.Attribute, box: AbstractValue) -> None:
+    """``object.name = value`` of an object that was made in the function, or is an argument."""
+    box, owner = lower_next(s, box, target.value)
+    if not has_attributes(owner):
+        refuse_write(s, target, "write to an attribute")
+    set_attribute(s, owner, target.attr, box)
+
+
+def _augment_attribute(s: Machine, target: ast.Attribute, operation: Any, node: ast.expr) -> None:
+    """``object.name op= value``."""
+    owner = lower(s, target.value)
+    if not has_attributes(owner):
+        refuse_write(s, target, "write to an attribute")
+    with s.kept(owner) as kept:
+        old, value = lower_next(s, read_attribute(s, owner, target.attr), node)
+        new = augment(s, operation, old, value)
+    if new is not None:
+        set_attribute(s, kept.box, target.attr, new)
+
+
+def _unpack(s: Machine, parts: list[ast.expr], box: AbstractValue, node: ast.expr) -> None:
+    stars = [k for k, p in enumerate(parts) if isinstance(p, ast.Starred)]
+    if stars and isinstance(box, Value) and isinstance(box.type, ListOf):
+        _unpack_list(s, parts, stars[0], box)
+        return
+    items = _items_to_unpack(s, box, len(parts), bool(stars), node)
+    if not stars:
+        if len(items) != len(parts):
+            few = len(items) < len(parts)
+            message = (
+                f"not enough values to unpack (expected {len(parts)}, got {len(items)})"
+                if few
+                else f"too many values to unpack (expected {len(parts)})"
+            )
+            s.emit(primitives.raise_, s.emit(ValueError, Const(message)), effect=True)
+            raise Unreachable
+        _assign_each(s, parts, items)
+        return
+    star = stars[0]
+    stop = len(items) - (len(parts) - star - 1)
+    star_node = parts[star]
+    assert isinstance(star_node, ast.Starred)
+    rest = ListValue(tuple(items[star:stop]))
+    targets = [*parts[:star], star_node.value, *parts[star + 1 :]]
+    _assign_each(s, targets, (*items[:star], rest, *items[stop:]))
+
+
+def _assign_each(s: Machine, targets: list[ast.expr], items: tuple[AbstractValue, ...]) -> None:
+    """Bind targets one after the other; a store may change what a later one is given."""
+    with s.kept(TupleValue(items)) as kept:
+        for k, target in enumerate(targets):
+            held = kept.box
+            assert isinstance(held, TupleValue)
+            assign(s, target, held.items[k])
+
+
+def _unpack_list(s: Machine, parts: list[ast.expr], star: int, box: Value) -> None:
+    """``a, *rest, b = items`` of a list whose length is not known."""
+    after = len(parts) - star - 1
+    enough = s.emit(operator.ge, s.emit(len, box), Const(star + after))
+    _require(s, enough, f"not enough values to unpack (expected at least {star + after})")
+    for k, part in enumerate(parts):
+        if isinstance(part, ast.Starred):
+            stop = Constant(k - len(parts) + 1) if k < len(parts) - 1 else Constant(None)
+            assign(s, part.value, getitem(s, box, SliceValue(Constant(k), stop, Constant(None))))
+        else:
+            assign(s, part, getitem(s, box, Constant(k if k < star else k - len(parts))))
+
+
+def _require(s: Machine, test: Value, message: str) -> None:
+    """Raise a ValueError at the call unless the test holds."""
+
+    def fails() -> AbstractValue:
+        s.emit(primitives.raise_, s.emit(ValueError, Const(message)), effect=True)
+        raise Unreachable
+
+    choose(s, test, lambda: Constant(None), fails)
+
+
+def _items_to_unpack(
+    s: Machine, box: AbstractValue, count: int, star: bool, node: ast.expr
+) -> tuple[AbstractValue, ...]:
+    if asks_its_class(box):
+        box = as_list(s, box)
+    unknown = isinstance(box, Value) and (
+        isinstance(box.type, ListOf | Opaque)
+        or (isinstance(box.type, Numeric) and (box.type.shape is None or len(box.type.shape) > 0))
+    )
+    if not unknown or star:
+        return spread(s, box, node)
+    assert isinstance(box, Value)
+    if isinstance(box.type, Opaque):
+        if s.is_active(box) and s.inactive.may_open:
+            refuse_without_rule(s, tuple, (box,), {})  # the call that made it is read instead
+        value = s.emit(tuple, box, effect=True)
+        parts = [s.emit(operator.getitem, value, Const(k), type=Opaque()) for k in range(count)]
+        if box.type.cls is None:  # whose it is what the tuple holds is known as of the box itself
+            s.inactive.unknown.discard(value)
+        s.inactive.items.difference_update(parts)  # the items of a tuple stay
+        return tuple(parts)
+    if isinstance(box.type, Numeric) and box.type.shape and not box.type.shape[0].terms:
+        return spread(s, box, node)
+
+    right = s.emit(operator.eq, s.emit(len, box), Const(count))
+    _require(s, right, f"cannot unpack: expected {count} values")
+    return tuple(getitem(s, box, Constant(k)) for k in range(count))
+
+
+def store(s: Machine, target: ast.Subscript, box: AbstractValue) -> None:
+    """``container[index] = value``."""
+    box, container = lower_next(s, box, target.value)
+    with s.kept(box) as kept:
+        container, index = lower_next(s, container, target.slice)
+        box = kept.box
+    store_item(s, container, index, box, target)
+
+
+def store_item(
+    s: Machine,
+    container: AbstractValue,
+    index: AbstractValue,
+    box: AbstractValue,
+    target: ast.Subscript,
+) -> None:
+    """Write an item of an array, a list or a dict."""
+    if is_array(container):
+        assert isinstance(container, Value)
+        array_stores.store(s, container, s.arg(index), box)
+    elif is_container(container):
+        set_item(s, container, index, box)
+    else:
+        refuse_write(s, target, "write into an array or container")
+
+
+def refuse_write(s: Machine, node: ast.AST, what: str) -> NoReturn:
+    """Refuse a write that is not read as a functional update yet."""
+    s.refuse(
+        errors.MutationError,
+        f"cannot {what}",
+        node=node,
+        why="an object that others may hold would change under the derivative.",
+        help=("build a new value instead, for example with np.where or np.concatenate",),
+    )
+
+
+@lowers_statement(ast.AugAssign)
+def augmented(s: Machine, node: ast.AugAssign) -> None:
+    """``target op= value``: rebinding for numbers, a write into arrays."""
+    target = node.target
+    operation = BINARY[type(node.op)]
+    if isinstance(target, ast.Subscript):
+        _augmented_item(s, target, operation, node.value)
+        return
+    if isinstance(target, ast.Attribute):
+        _augment_attribute(s, target, operation, node.value)
+        return
+    old = lower(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
+    old, value = lower_next(s, old, node.value)
+    new = augment(s, operation, old, value)
+    if new is not None:
+        bind(s, target.id, new)
+
+
+def _augmented_item(s: Machine, target: ast.Subscript, operation: Any, node: ast.expr) -> None:
+    container, index = lower_next(s, lower(s, target.value), target.slice)
+    if is_array(container):
+        container, value = lower_next(s, container, node)
+        assert isinstance(container, Value)
+        array_stores.augment_item(s, container, s.arg(index), operation, value)
+        return
+    if not is_container(container):
+        refuse_write(s, target, "write into an array or container")
+    with s.kept(container) as kept:  # reading an item may write into it: a defaultdict does
+        old = getitem(s, container, index)
+    both, value = lower_next(s, TupleValue((kept.box, old)), node)
+    container, old = spread(s, both)
+    with s.kept(container) as kept:  # an item that may be an array, or a number, leaves it in doubt
+        new = augment(s, operation, old, value)
+    if isinstance(kept.box, Stale):
+        s.refuse(
+            errors.MutationError,
+            "cannot write in place into what may be an array that a list holds",
+            node=target,
+            why="it is not known whether other items, or names, are the same array.",
+            help=("make a new item:  items[i] = items[i] + value",),
+        )
+    if new is not None:
+        store_item(s, kept.box, index, new, target)
+
+
+def augment(
+    s: Machine, operation: Any, old: AbstractValue, value: AbstractValue
+) -> AbstractValue | None:
+    """``old op= value``: what the target is bound to; None where `old` was written into."""
+    if isinstance(old, Holder):
+        outside_containers.augment(s, old, operation, value)
+    elif isinstance(old, DictValue) and operation is operator.or_:
+        update(s, old, (value,), {})
+    elif is_list(old) and operation is operator.add:
+        extend(s, old, value)
+    elif is_list(old) and operation is operator.mul:
+        write(s, old, operate(s, operation, old, value), keeps_places=False)
+    elif isinstance(old, Value) and guarded_stores.is_either(s, old):
+        return guarded_stores.in_each(s, old, lambda one: augment(s, operation, one, value) or one)
+    elif is_array(old):
+        assert isinstance(old, Value)
+        return array_stores.augment_name(s, old, operation, value)
+    else:
+        own = of_augmented(s, operation, old, value)
+        own = changed(s, operation, old, value) if own is None else own
+        return operate(s, operation, old, value) if own is None else own
+    return None
+
+
+def _in_place(operation: Any) -> Special:
+    """What ``operator.iadd(a, b)`` means: ``a += b``, and it returns `a`."""
+
+    def special(
+        s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    ) -> AbstractValue | None:
+        if len(args) != 2:
+            return None
+        with s.kept(args[0]) as kept:
+            new = augment(s, operation, args[0], args[1])
+            return kept.box if new is None else new
+
+    return special
+
+
+for _operation in BINARY.values():
+    meaning(getattr(operator, f"i{_operation.__name__.strip('_')}"))(_in_place(_operation))

@@ -1,0 +1,393 @@
+"""``value.name``: of arrays, of structures, of modules, of the user's objects."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import types
+from functools import _lru_cache_wrapper, cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.branches.choices import by_case
+from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.values import (
+    UNBOUND,
+    AbstractValue,
+    BoundValue,
+    Choice,
+    Conflict,
+    Constant,
+    DictValue,
+    FunctionValue,
+    ListValue,
+    MethodValue,
+    Path,
+    RecordValue,
+    Stale,
+    Super,
+    TupleValue,
+    ViewValue,
+)
+from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.fields import class_path, set_field, written_attribute
+from srcad.frontend.store.lookup import STABLE_MODULES, is_plain_class, value_of_object
+from srcad.frontend.store.memory_effects import flat
+from srcad.frontend.store.stale import refuse_stale, refuse_to_hold
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.startup.identifiers import label
+from srcad.types.numeric import Numeric
+from srcad.types.structures import ListOf, Opaque
+
+# The fields of the named tuples that NumPy's decompositions return.
+_FIELDS = {
+    "sign": 0, "logabsdet": 1, "eigenvalues": 0, "eigenvectors": 1, "U": 0, "S": 1, "Vh": 2,
+    "Q": 0, "R": 1,
+}  # fmt: skip
+TUPLE_METHODS = frozenset({"_replace", "_asdict", "index", "count"})
+REFUSED_ATTRIBUTES = {
+    "base": "",
+    "data": "",
+    "ctypes": "",
+    "strides": "",
+}
+
+_CHANGING = frozenset(vars(set)) - frozenset(vars(frozenset))  # ``add``, ``update`` and the like
+
+
+def attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
+    """Read an attribute."""
+    match box:
+        case Constant():
+            return _of_object(s, box, name)
+        case Value(type=Numeric()):
+            return _of_number(s, box, name)
+        case RecordValue():
+            return _of_record(s, box, name)
+        case Super():
+            return _of_bases(s, box, name)
+        case Value(type=ListOf()) | TupleValue() | ListValue() | DictValue() | FunctionValue():
+            return _of_sequence(s, box, name)
+        case Value():
+            return _of_value(s, box, name)
+        case BoundValue() | Holder():
+            return MethodValue(box, name)
+        case Choice():
+            return by_case(s, box, lambda part: attribute(s, part, name))
+        case _:
+            return _refuse(s, box, name)
+
+
+def _refuse(s: Machine, box: AbstractValue, name: str) -> NoReturn:
+    """Refuse to read an attribute of what has none, or of what nobody knows."""
+    if isinstance(box, Stale):
+        refuse_stale(s, box)
+    if isinstance(box, Conflict):
+        refuse_to_hold(s, box)
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot read the attribute {name!r} of this",
+        why="it is not an array, a structure or an object.",
+        help=("read it before the differentiated function",),
+    )
+
+
+def read_attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
+    """``box.name``, properties called."""
+    if isinstance(box, Choice):
+        return by_case(s, box, lambda part: read_attribute(s, part, name))
+    found = attribute(s, box, name)
+    if isinstance(found, MethodValue) and found.name == "__property__":
+        return s.invoke(s, found.receiver, (), {})
+    return found
+
+
+def _of_sequence(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
+    """A field of a decomposition that came back as a tuple; else a method."""
+    place = _FIELDS.get(name)
+    if isinstance(box, TupleValue) and place is not None and place < len(box.items):
+        return box.items[place]
+    cls = dict if isinstance(box, DictValue) else tuple if type(box) is TupleValue else list
+    if not isinstance(box, FunctionValue | ViewValue) and not hasattr(cls, name):
+        raises(s, AttributeError, f"{cls.__name__!r} object has no attribute {name!r}")
+    return MethodValue(box, name)
+
+
+def _of_value(s: Machine, box: Value, name: str) -> AbstractValue:
+    """An attribute of an object that is there at the call only."""
+    cls = box.type.cls if isinstance(box.type, Opaque) else None
+    draws = cls is not None and cls.__module__.startswith("numpy.random")
+    draws = draws and callable(getattr(cls, name, None))
+    if draws or name == "shuffle" or box in s.active:
+        return MethodValue(box, name)
+    return s.emit(primitives.field, box, Const(name))
+
+
+def _of_number(s: Machine, box: Value, name: str) -> AbstractValue:
+    assert isinstance(box.type, Numeric)
+    _check_attribute(s, box.type, name)
+    rank = None if box.type.shape is None else len(box.type.shape)
+    match name:
+        case "shape":
+            return s.box(s.emit(primitives.shape, box))
+        case "ndim":
+            return Constant(rank) if rank is not None else s.emit(np.ndim, box)
+        case "size":
+            return s.box(s.emit(np.size, box))
+        case "dtype":
+            return (
+                Constant(box.type.dtype)
+                if box.type.dtype is not None
+                else s.emit(primitives.field, box, Const(name), type=Opaque(np.dtype))
+            )
+        case "T":
+            return s.emit(np.transpose, box)
+        case "mT":
+            return s.emit(np.matrix_transpose, box)
+        case "real" | "imag" | "flat":
+            return _part_of_number(s, box, name)
+        case "itemsize" | "nbytes":
+            return _bytes_of(s, box, name)
+        case _:
+            return MethodValue(box, name)
+
+
+def _check_attribute(s: Machine, type_: Numeric, name: str) -> None:
+    """Refuse what shows an array's memory; a Python number has no attributes of arrays."""
+    if name in REFUSED_ATTRIBUTES:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot differentiate through '.{name}'",
+            why="it shows the memory of the array, not its value.",
+            help=(REFUSED_ATTRIBUTES[name] or "compute it outside the function",),
+        )
+    if s.frame.trusted:
+        return
+    classes = _classes_of(type_)
+    if not any(hasattr(cls, name) for cls in classes):
+        if not s.arguments:  # read without example: it may be an object of any class
+            _refuse(s, UNBOUND, name)
+        own = classes[0]
+        full = own.__name__ if own.__module__ == "builtins" else f"numpy.{own.__name__}"
+        raises(s, AttributeError, f"{full!r} object has no attribute {name!r}")
+
+
+def _classes_of(type_: Numeric) -> tuple[type, ...]:
+    """The classes that a number or array may be of."""
+    python = {"i": int, "b": bool, "c": complex}.get(type_.kind, float)
+    scalar = np.generic if type_.dtype is None else type_.dtype.type
+    return {
+        "python": (python, int) if type_.kind == "?" else (python,),
+        "numpy": (scalar,),
+        "array": (np.ndarray,),
+    }.get(type_.form, (np.ndarray, scalar, python))
+
+
+def _bytes_of(s: Machine, box: Value, name: str) -> AbstractValue:
+    """How much memory an array takes: a count, which carries no derivative."""
+    dtype = box.type.dtype if isinstance(box.type, Numeric) else None
+    if dtype is None:
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot tell the {name!r} of this",
+            why="its dtype is not known before the call.",
+            help=("compute it outside the function",),
+        )
+    width = Constant(dtype.itemsize)
+    return width if name == "itemsize" else s.box(s.emit(operator.mul, s.emit(np.size, box), width))
+
+
+def _part_of_number(s: Machine, box: Value, name: str) -> AbstractValue:
+    if name == "flat":
+        return flat(s, box)
+    return s.emit(np.real if name == "real" else np.imag, box)
+
+
+def _of_record(s: Machine, box: RecordValue, name: str) -> AbstractValue:
+    if name in box.keys:
+        return box.items[box.keys.index(name)]
+    if name == "__class__":
+        return Constant(box.cls, class_path(s, box))
+    if name == "__dict__":
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot differentiate through '__dict__'",
+            why="the attributes of an object made here are read and written by name.",
+            help=("name the attribute, or use getattr and setattr",),
+        )
+    if issubclass(box.cls, tuple) and name in TUPLE_METHODS:
+        return MethodValue(box, name)
+    path, missing = class_path(s, box), object()
+    found = inspect.getattr_static(box.cls, name, missing)
+    if found is missing:
+        raises(s, AttributeError, f"{label(box.cls)!r} object has no attribute {name!r}")
+    return member(s, box, found, None if path is None else (*path, ("attr", name)))
+
+
+def _of_bases(s: Machine, box: Super, name: str) -> AbstractValue:
+    """A member of the classes behind the one that a method belongs to."""
+    owner = box.box
+    cls, start = _class_of(s, owner)
+    order = cls.__mro__
+    for k, base in enumerate(order[order.index(box.cls) + 1 :] if box.cls in order else ()):
+        if name in vars(base):
+            place = ("item", order.index(box.cls) + 1 + k)
+            path = None if start is None else (*start, ("attr", "__mro__"), place, ("attr", name))
+            found = vars(base)[name]
+            if found is object.__init__:
+                return Constant(found)
+            return member(s, owner, found, path)
+    return raises(s, AttributeError, f"'super' object has no attribute {name!r}")
+
+
+def _class_of(s: Machine, owner: AbstractValue) -> tuple[type, Path | None]:
+    """The class of an object, or the class that a class method got; and how it is reached."""
+    if isinstance(owner, RecordValue):
+        return owner.cls, class_path(s, owner)
+    if not isinstance(owner, Constant):
+        return object, None
+    if isinstance(owner.value, type):
+        return owner.value, owner.path
+    return type(owner.value), class_path(s, owner)
+
+
+def member(s: Machine, box: AbstractValue, found: Any, path: Path | None) -> AbstractValue:
+    """What a class holds under a name, read through an object; `path` leads to it at the call."""
+    is_class = isinstance(box, Constant) and isinstance(box.value, type)
+    if isinstance(found, property):
+        getter = value_of_object(s, found.fget, None if path is None else (*path, ("attr", "fget")))
+        return MethodValue(BoundValue(getter, (box,)), "__property__")
+    if isinstance(found, types.FunctionType):
+        function = value_of_object(s, found, path)
+        return function if is_class else BoundValue(function, (box,))
+    if isinstance(found, _lru_cache_wrapper) and not is_class:
+        return BoundValue(value_of_object(s, found, path), (box,))
+    if isinstance(found, cached_property):
+        return _computed_once(s, box, found, path)
+    if isinstance(found, staticmethod):
+        return value_of_object(s, found.__func__, path)
+    if isinstance(found, classmethod):
+        here = None if path is None else (*path, ("attr", "__func__"))
+        return BoundValue(value_of_object(s, found.__func__, here), (Constant(*_class_of(s, box)),))
+    return value_of_object(s, found, path)
+
+
+def _computed_once(s: Machine, box: AbstractValue, found: Any, path: Path | None) -> AbstractValue:
+    here = None if path is None else (*path, ("attr", "func"))
+    with s.kept(box) as kept:
+        value = s.invoke(s, value_of_object(s, found.func, here), (box,), {})
+    set_field(s, kept.box, found.attrname, value)
+    return value
+
+
+def _of_class_object(s: Machine, box: Constant, name: str) -> AbstractValue:
+    """A member of a class of the user's, read through the class itself."""
+    path = (*(box.path or ()), ("attr", name))
+    _held(s, box, name)
+    found = inspect.getattr_static(box.value, name)
+    if isinstance(found, types.GetSetDescriptorType | types.MemberDescriptorType):
+        found = getattr(box.value, name)  # what every class has, as __name__ and __mro__
+    if isinstance(found, classmethod):
+        function = value_of_object(s, found.__func__, (*path, ("attr", "__func__")))
+        return BoundValue(function, (box,))
+    if isinstance(found, staticmethod | types.FunctionType):
+        return value_of_object(s, getattr(box.value, name), path)
+    return value_of_object(s, getattr(box.value, name) if callable(found) else found, path)
+
+
+def _of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
+    value = box.value
+    if box.path is not None and is_plain_class(value):
+        written = written_attribute(s, box, name)
+        return _of_class_object(s, box, name) if written is None else written
+    if isinstance(value, types.ModuleType):
+        written = written_attribute(s, box, name)
+        if written is not None:
+            return written
+        found = _held(s, box, name)
+        if value.__name__.partition(".")[0] in STABLE_MODULES:
+            if isinstance(found, int | float | complex) and not isinstance(found, bool):
+                return Constant(found, spelling=f"{_alias(value)}.{name}")
+            return Constant(found)
+        return value_of_object(s, found, None if box.path is None else (*box.path, ("attr", name)))
+    if box.path is None and box.atom is None:
+        return _of_plain(s, value, name)
+    written = written_attribute(s, box, name)
+    if written is not None:
+        return written
+    of_class = _of_class(s, box, name)
+    if of_class is not None:
+        return of_class
+    path = (*(box.path or ()), ("attr", name))
+    found = _held(s, box, name)
+    is_method = isinstance(found, types.BuiltinFunctionType | types.MethodType)
+    if is_method and not _is_own(value, name) and not isinstance(found.__self__, types.ModuleType):
+        return MethodValue(box, name)
+    return value_of_object(s, found, path)
+
+
+def _of_class(s: Machine, box: Constant, name: str) -> AbstractValue | None:
+    """A method or property that the class of an object defines in Python.
+
+    None where the object itself has an attribute of this name that goes first.
+    """
+    value, path = box.value, box.path or ()
+    found_static = inspect.getattr_static(type(value), name, None)
+    if _is_own(value, name) and not isinstance(found_static, property):
+        return None
+    if isinstance(found_static, types.FunctionType):
+        function_path = (*path, ("attr", name), ("attr", "__func__"))
+        s.guard(function_path, "code", found_static)
+        return BoundValue(Constant(found_static, function_path), (box,))
+    of_class = (*path, ("attr", "__class__"))
+    if isinstance(found_static, classmethod):
+        function = value_of_object(
+            s, found_static.__func__, (*path, ("attr", name), ("attr", "__func__"))
+        )
+        return BoundValue(function, (Constant(type(value), of_class),))
+    if isinstance(found_static, staticmethod):
+        return value_of_object(s, found_static.__func__, (*path, ("attr", name)))
+    if isinstance(found_static, property) and isinstance(found_static.fget, types.FunctionType):
+        getter = value_of_object(
+            s, found_static.fget, (*of_class, ("attr", name), ("attr", "fget"))
+        )
+        return MethodValue(BoundValue(getter, (box,)), "__property__")
+    return None
+
+
+def _held(s: Machine, box: Constant, name: str) -> Any:
+    """What an object has under a name; where it has nothing, the adjoint raises as Python does."""
+    try:
+        return getattr(box.value, name)
+    except AttributeError as error:
+        s.guard(box.path, "lacks", name)
+        raises(s, AttributeError, str(error))
+
+
+def _is_own(value: Any, name: str) -> bool:
+    """Whether an attribute is the object's own, not one of its class."""
+    return name in getattr(value, "__dict__", ())
+
+
+def _of_plain(s: Machine, value: Any, name: str) -> AbstractValue:
+    if isinstance(value, frozenset) and name in _CHANGING:
+        s.refuse(
+            errors.MutationError,
+            "cannot change a set",
+            why="the sets of a differentiated function are constants.",
+            help=("make another one:  s = s | {item}", "or use a dict or a list"),
+        )
+    found = _held(s, Constant(value), name)
+    if isinstance(value, type) and isinstance(
+        inspect.getattr_static(value, name, None), classmethod
+    ):
+        return BoundValue(Constant(found.__func__), (Constant(value),))
+    return Constant(found)
+
+
+def _alias(module: types.ModuleType) -> str:
+    return "np" if module is np else module.__name__

@@ -1,0 +1,134 @@
+"""Names that a loop may leave unbound: reading one raises where the plain call does.
+
+What is bound only in a loop is not bound after a loop without a trip, nor at the start of its first
+trip.  Where the sequences of the loop certainly have items that is settled before the call, by an
+assumption; else the value is looked at, once, where it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from srcad.frontend.branches.choices import choose
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Choice,
+    Constant,
+    FunctionValue,
+    Unbound,
+    components,
+    values_of,
+)
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store.lookup import unbound
+from srcad.ir import primitives
+from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Value
+from srcad.ir.standins import argument_type
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import Extent, at_least, constant_extent
+from srcad.types.structures import TupleOf
+
+if TYPE_CHECKING:
+    from srcad.frontend.branches.loop_header import Slot
+    from srcad.frontend.operations.sequences import Sequences
+
+
+def is_unsure(s: Machine, start: AbstractValue) -> bool:
+    """Whether a name may be unbound."""
+    return isinstance(start, Unbound) or any(v in s.unsure for v in values_of(start))
+
+
+def note_header(s: Machine, start: AbstractValue, header: AbstractValue) -> None:
+    """At the start of a trip a name is as unsure as before the loop."""
+    if is_unsure(s, start):
+        s.unsure.update(dict.fromkeys(values_of(header)))
+
+
+def note_outputs(s: Machine, slots: Iterable[Slot], seqs: Sequences | None) -> None:
+    """After a loop a name is bound if it was so before, or if a trip has bound it."""
+    for slot in slots:
+        if slot.output is None:
+            continue
+        if _is_unsure_atom(s, slot.final):
+            s.unsure[slot.output] = None
+        elif _is_unsure_atom(s, slot.init):
+            s.unsure[slot.output] = None if seqs is None else seqs.args
+
+
+def _is_unsure_atom(s: Machine, atom: Atom) -> bool:
+    return atom == UNDEF if isinstance(atom, Const) else atom in s.unsure
+
+
+def require_bound(
+    s: Machine, name: str, box: AbstractValue, missing: Callable[[], AbstractValue] | None = None
+) -> None:
+    """Raise at the call where a name that is being read is not bound."""
+
+    def unbound_name() -> AbstractValue:
+        return unbound(s, name, local=True)
+
+    fails = missing or unbound_name
+    for value in _of_name(box):
+        if value in s.unbound_if:
+            test, raises_when = s.unbound_if[value]
+            _raise_if(s, fails, value, test, raises_when=raises_when)
+            return
+        if value in s.unsure:
+            args = s.unsure[value]
+            if args is None or not all(_has_items(arg) for arg in args):
+                _raise_if(s, fails, value, None, raises_when=True)
+            return
+
+
+def _of_name(box: AbstractValue) -> list[Value]:
+    """The values that are there where a name is bound: not those behind a choice or a function."""
+    if isinstance(box, Choice):
+        return [box.test]
+    if isinstance(box, FunctionValue):
+        held = set(map(id, box.held))
+        return [v for part in components(box) if id(part) not in held for v in _of_name(part)]
+    if isinstance(box, Value | Constant):
+        return values_of(box)
+    return [v for part in components(box) for v in _of_name(part)]
+
+
+def _raise_if(
+    s: Machine,
+    fails: Callable[[], AbstractValue],
+    value: Value,
+    test: Atom | None,
+    *,
+    raises_when: bool,
+) -> None:
+    known = s.assumed.get(test) if isinstance(test, Value) else None
+    if (value, s.builder) in s.bound_in or (known is not None and known != raises_when):
+        return
+    s.bound_in.add((value, s.builder))
+
+    def passes() -> AbstractValue:
+        return Constant(None)
+
+    found = s.emit(primitives.is_, value, UNDEF) if test is None else test
+    choose(s, found, *((fails, passes) if raises_when else (passes, fails)))
+
+
+def _has_items(arg: Arg) -> bool:
+    """Whether a sequence certainly has items (perhaps by an assumption)."""
+    if isinstance(arg, Display) and arg.kind == "range":
+        start, stop, step = arg.items
+        first, last = _extent(start), _extent(stop)
+        if first is None or last is None or not isinstance(step, Const):
+            return False
+        return at_least(last - first if step.value > 0 else first - last, 1) is True
+    type_ = argument_type(arg)
+    if isinstance(type_, Numeric) and type_.shape:
+        return at_least(type_.shape[0], 1) is True
+    return isinstance(type_, TupleOf) and bool(type_.items)
+
+
+def _extent(arg: Arg) -> Extent | None:
+    if isinstance(arg, Const):
+        return constant_extent(arg.value) if type(arg.value) is int else None
+    type_ = argument_type(arg)
+    return type_.value if isinstance(type_, Numeric) else None

@@ -1,0 +1,237 @@
+"""Names, literals, displays, attributes, text and lambdas.
+
+Operators are in `operators`, indexing in `indexing`, calls in `calls`.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from srcad import errors
+from srcad.frontend.domain.predicates import is_of_users
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Constant,
+    DictValue,
+    FunctionValue,
+    IteratorValue,
+    ListValue,
+    TupleValue,
+)
+from srcad.frontend.machine.constants import is_settled, known, spread, unpacked
+from srcad.frontend.machine.dispatch import bind, lower, lower_each, lowers
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.attributes import read_attribute
+from srcad.frontend.operations.definite_assignment import require_bound
+from srcad.frontend.operations.operators import operate
+from srcad.frontend.operations.outside_containers import as_data
+from srcad.frontend.store.lookup import lookup
+from srcad.frontend.store.runtime_keys import is_mapping, unless_open
+from srcad.ir.core import Const
+from srcad.startup.lazy import Later
+from srcad.types.structures import Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.operations import mappings
+else:
+    mappings = Later("srcad.frontend.operations.mappings")
+
+_ONCE = ("zip", "reversed")  # what is gone through once; an ``enumerate`` is a ``zip``
+
+
+@lowers(ast.Constant)
+def constant(s: Machine, node: ast.Constant) -> AbstractValue:
+    """A literal."""
+    return Constant(node.value)
+
+
+@lowers(ast.Name)
+def name(s: Machine, node: ast.Name) -> AbstractValue:
+    """A name; where one path has not bound it, it raises there as the plain call does."""
+    box = lookup(s, node.id)
+    require_bound(s, node.id, box)
+    if isinstance(box, IteratorValue) and not s.frame.trusted:
+        _use_up(s, box, node)
+    return box
+
+
+def _use_up(s: Machine, box: IteratorValue, node: ast.Name) -> None:
+    """Whoever reads the name of a ``zip``, ``enumerate`` or ``reversed`` goes through it: once."""
+    if box.kind == "spent":
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot go on with the iterator {node.id!r}",
+            node=node,
+            why="it was read before, and an iterator is gone through once.",
+            help=(f"make a list of it first:  {node.id} = list(...)",),
+        )
+    if box.kind in _ONCE:
+        for frame in s.frames:
+            names = [name for name, held in frame.env.items() if held is box]
+            frame.env.update(dict.fromkeys(names, IteratorValue("spent", ())))
+
+
+@lowers(ast.Attribute)
+def attribute_of(s: Machine, node: ast.Attribute) -> AbstractValue:
+    """``value.attr``."""
+    return read_attribute(s, lower(s, node.value), node.attr)
+
+
+@lowers(ast.NamedExpr)
+def walrus(s: Machine, node: ast.NamedExpr) -> AbstractValue:
+    """``(name := value)``."""
+    box = lower(s, node.value)
+    bind(s, node.target.id, box)
+    return box
+
+
+def starred(s: Machine, nodes: list[ast.expr]) -> tuple[AbstractValue, ...]:
+    """The boxes of a display's items, ``*more`` spread."""
+    items: list[AbstractValue] = []
+    for node, box in zip(nodes, lower_each(s, nodes), strict=True):
+        _check_kept(s, box, node)
+        items.extend(spread(s, box, node) if isinstance(node, ast.Starred) else (box,))
+    return tuple(items)
+
+
+def _check_kept(s: Machine, box: AbstractValue, node: ast.expr) -> None:
+    """Refuse to keep an iterator in a container: who takes it out goes through it once."""
+    is_iterator = isinstance(box, IteratorValue) and box.kind in _ONCE
+    if is_iterator and not isinstance(node, ast.Starred) and not s.frame.trusted:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot keep an iterator in a container",
+            node=node,
+            why="an iterator is gone through once, wherever it is read.",
+            help=("make a list of it:  list(...)",),
+        )
+
+
+@lowers(ast.Starred)
+def starred_items(s: Machine, node: ast.Starred) -> AbstractValue:
+    """``*items`` of a display or a call: they are asked for where they stand."""
+    return unpacked(s, lower(s, node.value))
+
+
+@lowers(ast.Tuple)
+def tuple_display(s: Machine, node: ast.Tuple) -> AbstractValue:
+    """``(a, b)``."""
+    return TupleValue(starred(s, node.elts))
+
+
+@lowers(ast.List)
+def list_display(s: Machine, node: ast.List) -> AbstractValue:
+    """``[a, b]``; of unknown length if an item ``*more`` is."""
+    whole: AbstractValue = ListValue(())
+    for item, box in zip(node.elts, lower_each(s, node.elts), strict=True):
+        _check_kept(s, box, item)
+        items = box if isinstance(item, ast.Starred) else TupleValue((box,))
+        if isinstance(items, TupleValue) and isinstance(whole, ListValue):
+            whole = ListValue((*whole.items, *items.items))
+        elif isinstance(whole, ListValue) and not whole.items:
+            whole = items
+        else:
+            more = ListValue(items.items) if isinstance(items, TupleValue) else items
+            whole = operate(s, operator.add, whole, more)
+    return whole
+
+
+@lowers(ast.Set)
+def set_display(s: Machine, node: ast.Set) -> AbstractValue:
+    """``{a, b}`` of things that are known now."""
+    items = starred(s, node.elts)
+    if all(isinstance(item, Constant) and is_settled(s, item) for item in items):
+        return Constant(frozenset(item.value for item in items if isinstance(item, Constant)))
+    if s.is_active(*items):
+        refuse_set(s, node)
+    return s.emit(set, ListValue(items), type=Opaque(set))
+
+
+def refuse_set(s: Machine, node: ast.expr) -> NoReturn:
+    """Refuse a set whose items carry a derivative."""
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot differentiate through a set",
+        node=node,
+        why="the order of a set is not defined.",
+        help=("use a list",),
+    )
+
+
+@lowers(ast.Dict)
+def dict_display(s: Machine, node: ast.Dict) -> AbstractValue:
+    """``{key: value, **other}``."""
+    rows: list[tuple[AbstractValue | None, AbstractValue]] = []
+    for key, value, box in zip(node.keys, node.values, lower_each(s, node.values), strict=True):
+        _check_kept(s, box, value)
+        rows.append((None, as_data(s, box)) if key is None else (lower(s, key), box))
+    with s.at(node):
+        if any(key is None and is_mapping(box) for key, box in rows):
+            return mappings.display(s, rows)
+        entries = unless_open(s, lambda: _entries(s, node, rows))
+        if entries is None:
+            return mappings.display(s, rows)
+    return DictValue(tuple(entries), tuple(entries.values()))
+
+
+def _entries(
+    s: Machine, node: ast.Dict, rows: list[tuple[AbstractValue | None, AbstractValue]]
+) -> dict[Any, AbstractValue]:
+    """The entries of a dict whose keys are known now."""
+    entries: dict[Any, AbstractValue] = {}
+    for key, value, (box_of_key, box) in zip(node.keys, node.values, rows, strict=True):
+        if box_of_key is not None:
+            entries[known(s, box_of_key, "a dict key", key)] = box
+            continue
+        if not isinstance(box, DictValue):
+            s.refuse(
+                errors.UnsupportedSyntaxError,
+                "cannot spread this mapping",
+                node=value,
+                why="its keys are not known before the call.",
+                help=("name the keys",),
+            )
+        entries.update(zip(box.keys, box.items, strict=True))
+    return entries
+
+
+@lowers(ast.JoinedStr)
+def formatted(s: Machine, node: ast.JoinedStr) -> AbstractValue:
+    """An f-string, as ``str.format``."""
+    values: list[AbstractValue] = []
+    template = _template(s, node, values)
+    if all(isinstance(v, Constant) and not is_of_users(v) for v in values):
+        return Constant(template.format(*[v.value for v in values if isinstance(v, Constant)]))
+    return s.emit(str.format, Const(template), *values, type=Opaque(str))
+
+
+def _template(s: Machine, node: ast.JoinedStr, values: list[AbstractValue]) -> str:
+    parts = []
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            parts.append(str(part.value).replace("{", "{{").replace("}", "}}"))
+        elif isinstance(part, ast.FormattedValue):
+            values.append(lower(s, part.value))
+            conversion = f"!{chr(part.conversion)}" if part.conversion > 0 else ""
+            inner = part.format_spec
+            spec = f":{_template(s, inner, values)}" if isinstance(inner, ast.JoinedStr) else ""
+            parts.append("{" + conversion + spec + "}")
+    return "".join(parts)
+
+
+@lowers(ast.Lambda)
+def lambda_(s: Machine, node: ast.Lambda) -> AbstractValue:
+    """``lambda args: body``."""
+    return function_box(s, node)
+
+
+def function_box(s: Machine, node: ast.FunctionDef | ast.Lambda) -> FunctionValue:
+    """A function defined here; its defaults are evaluated now."""
+    defaults = tuple(lower(s, d) for d in node.args.defaults)
+    kw_defaults = tuple(None if d is None else lower(s, d) for d in node.args.kw_defaults)
+    borrowed = s.frame.hidden if s.in_comprehension else frozenset[str]()
+    made = FunctionValue(node, s.frame, defaults, kw_defaults, borrowed)
+    s.frame.functions.append(made)
+    return made

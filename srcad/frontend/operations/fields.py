@@ -1,0 +1,245 @@
+"""Attributes: of objects that the function has made, and of those outside that it writes into.
+
+What is made in the function is a record, of which a write makes a new version; an attribute of an
+object outside is a place (`outside`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.domain.values import AbstractValue, Constant, Path, RecordValue
+from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.definite_assignment import is_unsure, require_bound
+from srcad.frontend.outside import places
+from srcad.frontend.outside.places import Place
+from srcad.frontend.store.aliases import write
+from srcad.frontend.store.lookup import (
+    STABLE_MODULES,
+    is_data,
+    is_plain_class,
+    is_stable,
+    value_of_object,
+)
+from srcad.startup.identifiers import label, module_of
+from srcad.startup.lazy import Later
+from srcad.startup.records import is_record
+
+dataclasses = Later("dataclasses")
+
+
+def is_descriptor(member: Any) -> bool:
+    """Whether reading or writing an attribute would run code of a class of the user's."""
+    kind = type(member)
+    own = package_of(kind) not in STABLE_MODULES | sys.stdlib_module_names
+    return own and (hasattr(kind, "__get__") or hasattr(kind, "__set__"))
+
+
+def package_of(cls: type) -> str:
+    """The package that a class belongs to."""
+    return module_of(cls).partition(".")[0]
+
+
+def is_generated(init: Any) -> bool:
+    """Whether a method is one that a data class writes for itself."""
+    return isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
+
+
+def class_path(s: Machine, box: AbstractValue) -> Path | None:
+    """How the class of an object is reached at the call."""
+    if isinstance(box, Constant) and box.path is not None:
+        return (*box.path, ("attr", "__class__"))
+    if not isinstance(box, RecordValue):
+        return None
+    path = s.paths.get(box.source) if box.source is not None else None
+    return (*path, ("attr", "__class__")) if path is not None else s.objects.classes.get(box.cls)
+
+
+def method(
+    s: Machine, cls: type, name: str, function: Any, path: Path | None = None
+) -> AbstractValue:
+    """A function of a class, which may be another one at the next call."""
+    path = s.objects.classes.get(cls) if path is None else path
+    return value_of_object(s, function, None if path is None else (*path, ("attr", name)))
+
+
+def has_attributes(box: AbstractValue) -> bool:
+    """Whether a box is an object whose attributes can be written."""
+    if not isinstance(box, Constant) or box.path is None:
+        return isinstance(box, RecordValue)
+    value = box.value
+    if isinstance(value, types.ModuleType | types.FunctionType):
+        return not is_stable(value)
+    if isinstance(value, type):
+        return is_plain_class(value)
+    return is_record(type(value)) or not is_data(value)
+
+
+def attribute_place(box: Constant, name: str) -> Place | None:
+    """An attribute of an object outside, as a place that may be written."""
+    path, value = box.path, box.value
+    if path is None:
+        return None
+    path = path or (("attr", "__call__"), ("attr", "__self__"))  # the function is the object
+    content = (*path, ("attr", name))
+    if isinstance(value, types.ModuleType):
+        return Place(vars(value), "global", name, path, content, value)
+    return Place(value, "attr", name, path, content, value)
+
+
+def written_attribute(s: Machine, box: Constant, name: str) -> AbstractValue | None:
+    """What this call has written to an attribute of an object outside, or of its class."""
+    place = attribute_place(box, name)
+    found = None if place is None else places.found(s, place)
+    if found is None and s.outside.written and not isinstance(box.value, types.ModuleType):
+        _refuse_all_at_once(s, box, name)
+        found = _written_to_class(s, box, name)
+    if found is not None:
+        message = f"{label(type(box.value))!r} object has no attribute {name!r}"
+        require_bound(s, name, found, lambda: raises(s, AttributeError, message))
+    return found
+
+
+def _written_to_class(s: Machine, box: Constant, name: str) -> AbstractValue | None:
+    if box.path is None or name in getattr(box.value, "__dict__", ()):
+        return None
+    is_class = isinstance(box.value, type)
+    cls = box.value if is_class else type(box.value)
+    path = box.path if is_class else (*box.path, ("attr", "__class__"))
+    for k, one in enumerate(cls.__mro__):
+        if (id(one), "attr", name) in s.outside.written:
+            held = attribute_place(
+                Constant(one, (*path, ("attr", "__mro__"), ("item", k)) if k else path), name
+            )
+            found = None if held is None else places.found(s, held)
+            if found is not None:
+                return found
+    return None
+
+
+def _refuse_all_at_once(s: Machine, box: Constant, name: str) -> None:
+    """Refuse to read ``__dict__`` of an object some of whose attributes were written."""
+    if s.outside.holders and id(getattr(box.value, "__dict__", None)) in s.outside.holders:
+        return
+    if name == "__dict__" and any(key[0] == id(box.value) for key in s.outside.written):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot read the '__dict__' of an object that was written into",
+            why="its attributes are read by name.",
+            help=("name the attribute, or use getattr and setattr",),
+        )
+
+
+def has_written(s: Machine, box: Constant, name: str) -> bool:
+    """Whether this call has certainly written an attribute of an object outside."""
+    place = attribute_place(box, name)
+    found = None if place is None else places.found(s, place)
+    if place is not None and found is not None and is_unsure(s, found):
+        places.refuse_unsure(s, place)
+    return found is not None
+
+
+def set_attribute(
+    s: Machine, box: AbstractValue, name: str, value: AbstractValue, *, frozen: bool = True
+) -> None:
+    """``box.name = value``; not `frozen`: past what the class says of it."""
+    if isinstance(box, Constant):
+        _set_outside(s, box, name, value, frozen=frozen)
+        return
+    assert isinstance(box, RecordValue)
+    found = inspect.getattr_static(box.cls, name, None)
+    parameters = getattr(box.cls, "__dataclass_params__", None)
+    if issubclass(box.cls, tuple) or (isinstance(found, property) and found.fset is None):
+        raises(s, AttributeError, "can't set attribute")
+    if frozen and parameters is not None and parameters.frozen:
+        raises(s, dataclasses.FrozenInstanceError, f"cannot assign to field {name!r}")
+    if isinstance(found, property):
+        s.invoke(s, _accessor(s, box, name, "fset", found.fset), (box, value), {})
+        return
+    set_field(s, box, name, value)
+
+
+def _set_outside(
+    s: Machine, box: Constant, name: str, value: AbstractValue, *, frozen: bool
+) -> None:
+    """``box.name = value`` of an object outside."""
+    cls = type(box.value)
+    of_class = (*(box.path or ()), ("attr", "__class__"))
+    found = inspect.getattr_static(cls, name, None)
+    if isinstance(found, property):
+        if found.fset is None:
+            raises(s, AttributeError, "can't set attribute")
+        setter = value_of_object(s, found.fset, (*of_class, ("attr", name), ("attr", "fset")))
+        s.invoke(s, setter, (box, value), {})
+        return
+    own = inspect.getattr_static(cls, "__setattr__")
+    parameters = getattr(cls, "__dataclass_params__", None)
+    if frozen and parameters is not None and parameters.frozen:
+        raises(s, dataclasses.FrozenInstanceError, f"cannot assign to field {name!r}")
+    if frozen and isinstance(own, types.FunctionType):
+        setter = value_of_object(s, own, (*of_class, ("attr", "__setattr__")))
+        s.invoke(s, setter, (box, Constant(name), value), {})
+        return
+    place = attribute_place(box, name)
+    plain = (
+        own is object.__setattr__ or isinstance(box.value, type | types.ModuleType) or not frozen
+    )
+    if place is None or not plain or (is_descriptor(found) and hasattr(type(found), "__set__")):
+        s.refuse(
+            errors.MutationError,
+            f"cannot write the attribute {name!r} of a {label(cls)!r}",
+            why="its class says what that does, and srcad does not read it.",
+            help=("write it before or after the differentiated function",),
+        )
+    places.put(s, place, value)
+
+
+def set_field(s: Machine, box: AbstractValue, name: str, value: AbstractValue) -> None:
+    """The attribute itself, without asking the class."""
+    assert isinstance(box, RecordValue)
+    entries = {**dict(zip(box.keys, box.items, strict=True)), name: value}
+    write(s, box, RecordValue(box.cls, tuple(entries), tuple(entries.values())), resizes=False)
+
+
+def _accessor(s: Machine, box: RecordValue, name: str, kind: str, function: Any) -> AbstractValue:
+    """What a property calls, which may be another function at the next call."""
+    path = class_path(s, box)
+    return value_of_object(
+        s, function, None if path is None else (*path, ("attr", name), ("attr", kind))
+    )
+
+
+def delete_attribute(s: Machine, box: AbstractValue, name: str) -> None:
+    """``del box.name``."""
+    if isinstance(box, Constant):
+        _delete_outside(s, box, name)
+        return
+    assert isinstance(box, RecordValue)
+    found = inspect.getattr_static(box.cls, name, None)
+    if isinstance(found, property) and found.fdel is not None:
+        s.invoke(s, _accessor(s, box, name, "fdel", found.fdel), (box,), {})
+        return
+    entries = dict(zip(box.keys, box.items, strict=True))
+    if name not in entries:
+        raises(s, AttributeError, name)
+    del entries[name]
+    write(s, box, RecordValue(box.cls, tuple(entries), tuple(entries.values())))
+
+
+def _delete_outside(s: Machine, box: Constant, name: str) -> None:
+    """``del box.name`` of an object outside."""
+    place = attribute_place(box, name)
+    plain = inspect.getattr_static(type(box.value), "__delattr__") is object.__delattr__
+    if place is None or not plain or isinstance(vars(type(box.value)).get(name), property):
+        s.refuse(
+            errors.MutationError,
+            f"cannot delete the attribute {name!r}",
+            why="its class says what that does.",
+            help=("set it to None",),
+        )
+    places.take_out(s, place)

@@ -1,0 +1,278 @@
+"""``value[index]``: of what is known, now; of an array or list, at the call."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import operator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.branches.choices import by_case, choose
+from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.predicates import is_asked, is_index
+from srcad.frontend.domain.representation import is_representable, representing_type
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Choice,
+    Constant,
+    DictValue,
+    ListValue,
+    RecordValue,
+    SliceValue,
+    TupleValue,
+)
+from srcad.frontend.machine.constants import known, pinned, raises
+from srcad.frontend.machine.dispatch import lower, lower_next, lowers
+from srcad.frontend.machine.machine import Machine, Unreachable
+from srcad.frontend.operations.objects import special
+from srcad.frontend.operations.outside_containers import item
+from srcad.frontend.store.layout import shape_of
+from srcad.frontend.store.lookup import value_of_object
+from srcad.frontend.store.runtime_keys import invoked, key_of
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.types.join import is_lost, join
+from srcad.types.numeric import INT, Numeric
+from srcad.types.structures import OPAQUE, Opaque
+
+_FEW_KEYS = 16
+
+
+@lowers(ast.Slice)
+def slice_(s: Machine, node: ast.Slice) -> AbstractValue:
+    """``start:stop:step``."""
+    parts = [
+        Constant(None) if p is None else lower(s, p) for p in (node.lower, node.upper, node.step)
+    ]
+    return SliceValue(*parts)
+
+
+@lowers(ast.Subscript)
+def subscript(s: Machine, node: ast.Subscript) -> AbstractValue:
+    """``value[index]``."""
+    box, index = lower_next(s, lower(s, node.value), node.slice)
+    return getitem(s, box, index)
+
+
+def getitem(s: Machine, box: AbstractValue, index: AbstractValue) -> AbstractValue:
+    """Read an item: of what is known, now; of an array or list, at the call."""
+    if isinstance(box, Choice):
+        return by_case(s, box, lambda part: getitem(s, part, index))
+    if isinstance(box, Holder):
+        return item(s, box, index)
+    if isinstance(box, Value):
+        box = s.box(box)
+    if isinstance(box, DictValue):
+        return _item_of_dict(s, box, index)
+    if isinstance(box, TupleValue | ListValue):
+        return _sequence_item(s, box, as_index(s, index))
+    own = special(s, box, "__getitem__", index)
+    if own is not None:
+        return own
+    if not is_asked(box) or (isinstance(box, Constant) and isinstance(box.value, range)):
+        index = as_index(s, index)
+    if isinstance(box, RecordValue) and issubclass(box.cls, tuple):
+        return _sequence_item(s, TupleValue(box.items), index)
+    found = _item_of_object(s, box, index) if isinstance(box, Constant) else None
+    return s.box(s.emit(operator.getitem, box, index)) if found is None else found
+
+
+def as_index(s: Machine, index: AbstractValue) -> AbstractValue:
+    """An index; what an object stands for is asked at the call."""
+    if isinstance(index, SliceValue):
+        bounds = (index.start, index.stop, index.step)
+        return SliceValue(*(as_index(s, bound) for bound in bounds))
+    return s.box(s.emit(operator.index, index, type=INT)) if is_index(index) else index
+
+
+def _item_of_object(s: Machine, box: Constant, index: AbstractValue) -> AbstractValue | None:
+    """An item, or a part of a text, of what is known now."""
+    if type(box.value) is str and isinstance(index, SliceValue):
+        bounds = (index.start, index.stop, index.step)
+        ends = [b.value for b in bounds if isinstance(b, Constant) and b.atom is None]
+        return Constant(box.value[slice(*ends)]) if len(ends) == 3 else None
+    if isinstance(index, Constant) and isinstance(box.value, str | tuple | list | dict | range):
+        try:
+            found = box.value[index.value]
+        except (TypeError, LookupError) as error:
+            _raise_as_now(s, box, error)
+        return s.box(Const(found)) if box.path is None else attribute_item(s, box, index.value)
+    if box.value is np.r_ or box.value is np.c_:
+        return joined(s, box, index)
+    return None
+
+
+def _raise_as_now(s: Machine, box: Constant, error: Exception) -> NoReturn:
+    """There is no such item, nor will there be, as long as it is this object."""
+    pinned(s, box)
+    raises(s, type(error), *map(str, error.args))
+
+
+def joined(s: Machine, maker: Constant, index: AbstractValue) -> AbstractValue:
+    """``np.r_[a, b]``: entries one after the other; ``np.c_[a, b]``: columns side by side."""
+    parts = index.items if isinstance(index, TupleValue) else (index,)
+    if not s.is_active(*parts) or any(_is_told(part) for part in parts):
+        return s.box(s.emit(operator.getitem, maker, index))
+    columns = maker.value is np.c_
+    arrays = [_as_part(s, part, columns=columns) for part in parts]
+    axis = {"axis": Constant(-1)} if columns else {}
+    return s.invoke(s, Constant(np.concatenate), (ListValue(tuple(arrays)),), axis)
+
+
+def _is_told(part: AbstractValue) -> bool:
+    """Whether a part is a directive to ``np.r_``, as in ``np.r_["0,2", a]``."""
+    return isinstance(part, Constant) and isinstance(part.value, str)
+
+
+def _as_part(s: Machine, part: AbstractValue, *, columns: bool) -> AbstractValue:
+    """What one part of ``np.r_[...]`` adds, as an array of one axis or more; of two for columns."""
+    if isinstance(part, SliceValue):
+        array = _range(s, part)
+    elif isinstance(part, TupleValue | ListValue):
+        array = s.invoke(s, Constant(np.array), (part,), {})
+    else:
+        array = part
+    shape = shape_of(s.atom(array))
+    if shape is None:
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot tell how many axes a part of 'np.{'c' if columns else 'r'}_' has",
+            why="the parts are laid out by their axes.",
+            help=("use np.concatenate, np.stack or np.column_stack",),
+        )
+    if not shape:
+        row = ListValue((array,))
+        return s.invoke(s, Constant(np.array), (ListValue((row,)) if columns else row,), {})
+    if columns and len(shape) == 1:
+        column = TupleValue((Constant(-1), Constant(1)))
+        return s.invoke(s, Constant(np.reshape), (array, column), {})
+    return array
+
+
+def _range(s: Machine, part: SliceValue) -> AbstractValue:
+    """``start:stop:step`` in ``np.r_``: a range, or so many places if the step is imaginary."""
+    absent = [isinstance(b, Constant) and b.value is None for b in (part.start, part.step)]
+    start = Constant(0) if absent[0] else part.start
+    step = Constant(1) if absent[1] else part.step
+    if isinstance(step, Constant) and isinstance(step.value, complex):
+        count = Constant(int(abs(step.value)))
+        return s.invoke(s, Constant(np.linspace), (start, part.stop, count), {})
+    return s.invoke(s, Constant(np.arange), (start, part.stop, step), {})
+
+
+def attribute_item(s: Machine, box: Constant, key: Any) -> AbstractValue:
+    """An item of a container of the user's, reached by its path."""
+    from_path = (*(box.path or ()), ("item", key))
+    return value_of_object(s, box.value[key], from_path)
+
+
+def _is_looked_up(box: DictValue, key: AbstractValue) -> bool:
+    """Whether numbers, or functions, in a dict are read by a key that only the call knows."""
+    plain = _is_count(key) or (isinstance(key, Value) and key.type == Opaque(str))
+    few = 0 < len(box.keys) <= _FEW_KEYS
+    return plain and few and all(_is_chosen(item) for item in box.items)
+
+
+def _is_count(key: AbstractValue) -> bool:
+    """Whether a key or index is an integer, or a flag, that only the call knows."""
+    if not isinstance(key, Value) or not isinstance(key.type, Numeric) or not key.type.is_scalar:
+        return False
+    type_ = key.type
+    return (type_.form in ("python", "numpy") and type_.kind in "iu") or (
+        type_.form == "python" and type_.kind == "b"
+    )
+
+
+def _has_no_type(s: Machine, box: TupleValue | ListValue) -> bool:
+    """Whether no one type has all items of a sequence: functions, objects of several classes."""
+    if not all(map(is_representable, box.items)):
+        return True
+    types = [representing_type(item) for item in box.items]
+    joined = functools.reduce(join, types)
+    lost = isinstance(joined, Opaque) or any(is_lost(type_, joined) for type_ in types)
+    return lost and s.is_active(box)
+
+
+def _is_chosen(item: AbstractValue) -> bool:
+    """Whether an item can be one of several: a number, or what has no value."""
+    return not is_representable(item) or isinstance(representing_type(item), Numeric)
+
+
+def _looked_up(s: Machine, box: DictValue, key: AbstractValue, first: int) -> AbstractValue:
+    """The item of an integer key, compared with one key after the other."""
+    if first == len(box.keys):
+        _raise_missing(s, key)
+    test = s.emit(operator.eq, key, Const(box.keys[first]))
+    return choose(s, test, lambda: box.items[first], lambda: _looked_up(s, box, key, first + 1))
+
+
+def _counted(
+    s: Machine, box: TupleValue | ListValue, index: AbstractValue, first: int
+) -> AbstractValue:
+    """The item at an index, compared with one place after the other; from the end, too."""
+    width = len(box.items)
+    if first == 2 * width:
+        kind = "tuple" if isinstance(box, TupleValue) else "list"
+        raises(s, IndexError, f"{kind} index out of range")
+    place = first if first < width else width - 1 - first
+    test = s.emit(operator.eq, index, Const(place))
+    return choose(s, test, lambda: box.items[place], lambda: _counted(s, box, index, first + 1))
+
+
+def _item_of_dict(s: Machine, box: DictValue, index: AbstractValue) -> AbstractValue:
+    if _is_looked_up(box, index):
+        return _looked_up(s, box, index, 0)
+    found = _item_at_call(s, box, index)
+    if found is not None:
+        return found
+    key = key_of(s, index)
+    if key is not None and key.value in box.keys:
+        return box.items[box.keys.index(key.value)]
+    if key is not None or not box.keys:
+        _raise_missing(s, index)
+    return invoked(s, box, "__getitem__", (index,), {})
+
+
+def _item_at_call(s: Machine, box: DictValue, index: AbstractValue) -> AbstractValue | None:
+    """An item, read at the call: of a dict that is as it came and carries no derivative.
+
+    None where that does not do, or where the key may be known before the call.
+    """
+    may_be_known = not isinstance(index, Value) or getattr(index.type, "value", None) is not None
+    if box.source is None or may_be_known or not box.keys or s.is_active(box):
+        return None
+    types = [representing_type(item) for item in box.items if is_representable(item)]
+    joined = functools.reduce(join, types) if types else OPAQUE
+    if len(types) < len(box.items) or isinstance(joined, Opaque):
+        return None
+    if any(is_lost(type_, joined) for type_ in types):
+        return None
+    return s.box(s.emit(operator.getitem, box.source, index, type=joined))
+
+
+def _raise_missing(s: Machine, key: AbstractValue | Const) -> NoReturn:
+    s.emit(primitives.raise_, s.emit(KeyError, key), effect=True)
+    raise Unreachable
+
+
+def _sequence_item(s: Machine, box: TupleValue | ListValue, index: AbstractValue) -> AbstractValue:
+    if isinstance(index, SliceValue):
+        bounds = [known(s, b, "a slice of a tuple") for b in (index.start, index.stop, index.step)]
+        return type(box)(box.items[slice(*bounds)])
+    place = index.value if isinstance(index, Constant) else None
+    if isinstance(place, int) and -len(box.items) <= place < len(box.items):
+        item: AbstractValue = box.items[place]
+        return item
+    if isinstance(place, int) or (not box.items and _is_count(index)):
+        kind = "tuple" if isinstance(box, TupleValue) else "list"
+        raises(s, IndexError, f"{kind} index out of range")
+    if len(box.items) <= _FEW_KEYS and _is_count(index) and _has_no_type(s, box):
+        return _counted(s, box, index, 0)
+    types = [item.type if isinstance(item, Value) else None for item in box.items]
+    if box.source is None and (not types or any(t != types[0] for t in types)):
+        known(s, index, "an index of a tuple of different things")
+    value = s.atom(box)
+    return s.box(s.emit(operator.getitem, value, index))

@@ -1,0 +1,258 @@
+"""What builtins and the standard library do with objects, dicts and lists."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import operator
+import types
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.predicates import is_asked
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Constant,
+    DictValue,
+    ListValue,
+    RecordValue,
+    Structure,
+    Super,
+    mutable_parts,
+    rebuilt,
+)
+from srcad.frontend.machine.constants import attribute_name
+from srcad.frontend.machine.intrinsics import meaning, meaning_in
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations import outside_containers
+from srcad.frontend.operations.containers import as_copy
+from srcad.frontend.operations.fields import delete_attribute, has_attributes, set_attribute
+from srcad.frontend.operations.objects import replace, special
+from srcad.frontend.prelude import builtins
+from srcad.frontend.store.lookup import lookup
+from srcad.ir.core import Value
+from srcad.startup.identifiers import dotted, label
+from srcad.startup.lazy import Later
+from srcad.types.numeric import Numeric
+from srcad.types.structures import ListOf, Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.operations import sequences
+else:
+    sequences = Later("srcad.frontend.operations.sequences")
+
+Args = tuple[AbstractValue, ...]
+Kwargs = dict[str, AbstractValue]
+_STATE = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what copying asks
+
+
+# ------------------------------------------------------------------------------ attributes
+@meaning(setattr)
+def setattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``setattr(box, name, value)``."""
+    if not has_attributes(args[0]):
+        _refuse_unknown(s, args[0])
+        return None
+    set_attribute(s, args[0], attribute_name(s, args[1]), args[2])
+    return Constant(None)
+
+
+@meaning(object.__setattr__)
+def set_frozen(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``object.__setattr__(self, name, value)``, as frozen classes do it in ``__post_init__``."""
+    if not has_attributes(args[0]):
+        _refuse_unknown(s, args[0])
+        return None
+    name = attribute_name(s, args[1])
+    set_attribute(s, args[0], name, args[2], frozen=False)
+    return Constant(None)
+
+
+@meaning(delattr)
+def delattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``delattr(box, name)``."""
+    if not has_attributes(args[0]):
+        _refuse_unknown(s, args[0])
+        return None
+    delete_attribute(s, args[0], attribute_name(s, args[1]))
+    return Constant(None)
+
+
+def _refuse_unknown(s: Machine, box: AbstractValue) -> None:
+    """Refuse to change an object of which only the call knows which one it is."""
+    if isinstance(box, Value):
+        s.refuse(
+            errors.MutationError,
+            "cannot write to an attribute",
+            why="only the call knows which object it is, and it may go by other names, too.",
+            help=("write it where the object is named:  net.w = w",),
+        )
+
+
+@meaning(object.__init__)
+def init_of_object(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``super().__init__()`` at the end of the line."""
+    return Constant(None)
+
+
+@meaning(super)
+def super_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``super()``: the members of the classes behind the one that the method belongs to."""
+    frame = s.frame
+    parameters = getattr(getattr(frame.node, "args", None), "args", [])
+    if args or "__class__" not in frame.cells or not parameters:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot read this 'super'",
+            why="only 'super()' without arguments, in a method, is supported.",
+            help=("name the class:  Base.method(self, ...)",),
+        )
+    name: ast.arg = parameters[0]
+    return Super(frame.cells["__class__"], lookup(s, name.arg))
+
+
+# ------------------------------------------------------------------------------ copies
+@meaning_in("types", "SimpleNamespace")
+def namespace(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``types.SimpleNamespace(a=..., b=...)``."""
+    cls = types.SimpleNamespace
+    s.objects.classes[cls] = None
+    return RecordValue(cls, tuple(kwargs), tuple(kwargs.values())) if not args else None
+
+
+@meaning_in("dataclasses", "replace")
+def replace_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``dataclasses.replace(record, **changes)``."""
+    return replace(s, args, dict(kwargs))
+
+
+@meaning_in("dataclasses", "asdict")
+def asdict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``dataclasses.asdict(record)``."""
+    box = args[0]
+    if kwargs or not isinstance(box, RecordValue):
+        return None
+    copied = deep(s, box)
+    assert isinstance(copied, RecordValue)
+    return DictValue(box.keys, copied.items)
+
+
+@meaning(copy.copy)
+def copy_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``copy.copy(x)``."""
+    box = args[0]
+    if is_asked(box):
+        return None
+    own = _own_copy(s, box, "__copy__")
+    if own is not None:
+        return own
+    if isinstance(box, Structure):
+        return shallow(box)
+    if isinstance(box, Value) and isinstance(box.type, ListOf):
+        return as_copy(s, box)
+    return _copied_value(s, box)
+
+
+@meaning(copy.deepcopy)
+def deepcopy(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``copy.deepcopy(x)``."""
+    if is_asked(args[0]):
+        return None
+    return deep(s, args[0])
+
+
+def shallow(box: Structure) -> AbstractValue:
+    """Another object with the same parts."""
+    match box:
+        case ListValue(items):
+            return ListValue(items)
+        case DictValue(keys, items):
+            return DictValue(keys, items)
+        case RecordValue(cls, keys, items):
+            return RecordValue(cls, keys, items)
+        case _:
+            return box
+
+
+def deep(
+    s: Machine,
+    box: AbstractValue,
+    done: dict[int, tuple[AbstractValue, AbstractValue]] | None = None,
+) -> AbstractValue:
+    """A copy of everything inside; what was one object stays one."""
+    done = {} if done is None else done
+    if id(box) not in done:
+        own = _own_copy(s, box, "__deepcopy__", DictValue((), ()))
+        if own is not None:
+            made = own
+        elif isinstance(box, Structure):
+            made = rebuilt(box, tuple(deep(s, part, done) for part in box.items))
+        else:
+            made = _copied_value(s, box)
+        done[id(box)] = (box, made)
+    return done[id(box)][1]
+
+
+def _own_copy(
+    s: Machine, box: AbstractValue, name: str, *args: AbstractValue
+) -> AbstractValue | None:
+    """What the class of an object made here says that a copy of it is."""
+    if not isinstance(box, RecordValue):
+        return None
+    own = special(s, box, name, *args)
+    if own is None and any(_has_own(box.cls, state) for state in _STATE):
+        return s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot copy a {label(box.cls)!r}",
+            why="its class says how it is pickled, and so how it is copied.",
+            help=(f"write '{dotted(f'{label(box.cls)}.{name}')}'",),
+        )
+    return own
+
+
+def _has_own(cls: type, name: str) -> bool:
+    """Whether a class has a method that not every object has."""
+    return getattr(cls, name, None) is not getattr(object, name, None)
+
+
+def _copied_value(s: Machine, box: AbstractValue) -> AbstractValue:
+    if is_asked(box):
+        return s.box(s.emit(copy.deepcopy, box, effect=True, type=Opaque()))
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.form == "array":
+        return s.emit(np.copy, box)
+    if isinstance(box, Value) and isinstance(box.type, ListOf):
+        if isinstance(box.type.item, Numeric) and box.type.item.is_scalar:
+            return as_copy(s, box)
+        return s.invoke(s, Constant(builtins.copied), (box,), {})
+    return box
+
+
+# ------------------------------------------------------------------------------ the rest
+@meaning(len)
+def len_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``len(x)``."""
+    if isinstance(args[0], Holder):
+        return outside_containers.length(s, args[0])
+    own = special(s, args[0], "__len__")
+    return sequences.length(s, args[0]) if own is None else own
+
+
+_HEAPS = ("heappush", "heappop", "heapify", "heappushpop", "heapreplace")
+
+
+@meaning_in("heapq", *_HEAPS)
+@meaning_in("bisect", "insort", "insort_left", "insort_right")
+@meaning(operator.setitem, operator.delitem, operator.iconcat)
+def writes(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Functions of the library that write into the list they are given."""
+    if next((p for a in args for p in mutable_parts(a)), None) is None:
+        return None
+    return s.refuse(
+        errors.MutationError,
+        "cannot call a function of the library that writes into a list",
+        why="srcad does not read its source, and would not see the write.",
+        help=("write it with the methods of lists:  items.sort(), items.insert(k, v)",),
+    )

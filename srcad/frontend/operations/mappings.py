@@ -1,0 +1,221 @@
+"""What of `collections`, and of dicts whose keys only the call knows, is read."""
+
+from __future__ import annotations
+
+import collections
+import operator
+from collections.abc import Callable, Sequence
+
+from srcad import errors
+from srcad.frontend.domain.frames import Latest
+from srcad.frontend.domain.values import AbstractValue, Constant, DictValue, ListValue, RecordValue
+from srcad.frontend.machine.intrinsics import Special, meaning
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.attributes import read_attribute
+from srcad.frontend.operations.containers import as_copy, as_value, set_item, take_out
+from srcad.frontend.operations.indexing import getitem
+from srcad.frontend.operations.objects import construct
+from srcad.frontend.prelude import containers
+from srcad.frontend.prelude.deques import Deque
+from srcad.frontend.store.origins import origin
+from srcad.frontend.store.runtime_keys import FIELDS, opened
+from srcad.ir import primitives
+from srcad.ir.core import Call, Value
+from srcad.types.numeric import INT, Numeric
+
+Args = tuple[AbstractValue, ...]
+Kwargs = dict[str, AbstractValue]
+
+
+# ------------------------------------------------------------------------------ dicts
+def made(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """``dict(pairs, **more)``."""
+    return _filled(s, containers.Mapping, args, kwargs)
+
+
+def display(
+    s: Machine, rows: Sequence[tuple[AbstractValue | None, AbstractValue]]
+) -> AbstractValue:
+    """``{key: value, **other}``."""
+    with s.kept(DictValue((), ())) as kept:
+        for key, value in rows:
+            if key is None:
+                _update(s, kept.box, (value,), {})
+            else:
+                set_item(s, kept.box, key, value)
+        return kept.box
+
+
+def _filled(
+    s: Machine, cls: type, args: Args, kwargs: Kwargs, **fields: AbstractValue
+) -> AbstractValue:
+    """A dict of a class, with the entries of these."""
+    places, entries = s.emit(primitives.build_places), s.emit(primitives.build_list)
+    box = RecordValue(cls, (*FIELDS, *fields), (places, entries, *fields.values()))
+    if not args and not kwargs:
+        return box
+    with s.kept(box) as kept:
+        _update(s, box, args, kwargs)
+        return kept.box
+
+
+def _update(s: Machine, box: AbstractValue, args: Args, kwargs: Kwargs) -> None:
+    """``mapping.update(...)``."""
+    s.invoke(s, read_attribute(s, box, "update"), args, kwargs)
+
+
+# ------------------------------------------------------------------------------ collections
+def _where_needed(read: Special) -> Special:
+    """Read a container of the library where the plain one, at the call, would not do."""
+
+    def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+        return read(s, args, kwargs) if s.dicts.is_needed(s.builder.where) else None
+
+    return special
+
+
+@meaning(collections.defaultdict)
+@_where_needed
+def defaultdict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``defaultdict(factory, ...)``."""
+    factory = args[0] if args else Constant(None)
+    if isinstance(factory, Constant) and factory.value is None:
+        return _filled(s, containers.Mapping, args[1:], kwargs)
+    return _filled(s, containers.DefaultDict, args[1:], kwargs, default_factory=factory)
+
+
+@meaning(collections.OrderedDict)
+@_where_needed
+def ordered_dict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``OrderedDict(...)``."""
+    return _filled(s, containers.OrderedDict, args, kwargs)
+
+
+@meaning(collections.Counter)
+@_where_needed
+def counter(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``Counter(...)``."""
+    return _filled(s, containers.Counter, args, kwargs)
+
+
+@meaning(collections.deque)
+@_where_needed
+def deque(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``deque(items, maxlen)``."""
+    given = {**dict(zip(("iterable", "maxlen"), args, strict=False)), **kwargs}
+    maxlen = given.get("maxlen", Constant(None))
+    box = RecordValue(Deque, ("entries", "maxlen"), (ListValue(()), maxlen))
+    if "iterable" not in given:
+        return box
+    with s.kept(box) as kept:
+        s.invoke(s, read_attribute(s, box, "extend"), (given["iterable"],), {})
+        return kept.box
+
+
+# ------------------------------------------------------------------------------ inside
+def _makes(cls: type) -> Callable[..., AbstractValue]:
+    def make(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue:
+        return construct(s, cls, None, args, kwargs)
+
+    return make
+
+
+for _cls in (containers.Mapping, containers.Keys, containers.Values, containers.Items):
+    meaning(_cls)(_makes(_cls))
+
+
+@meaning(containers.place_of)
+def place_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Where the value of a key stands; KeyError where there is none."""
+    return s.emit(operator.getitem, args[0], s.arg(args[1]), type=INT)
+
+
+@meaning(containers.value_of)
+def value_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``mapping[key]``: what was stored there last, or what stands at the place of the key."""
+    mapping, key = args
+    assert isinstance(mapping, RecordValue)
+    places, entries, *_ = mapping.items
+    latest = s.dicts.latest.get(entries) if isinstance(entries, Value) else None
+    if latest is not None and latest.places is places and latest.key == s.arg(key):
+        return latest.value
+    place = s.emit(operator.getitem, places, s.arg(key), type=INT)
+    return getitem(s, read_attribute(s, mapping, "entries"), place)
+
+
+@meaning(containers.remember)
+def remember(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """Note what was stored last; an array that was made in this block is held nowhere else."""
+    mapping, key, place, value = args
+    assert isinstance(mapping, RecordValue)
+    places, entries, *_ = mapping.items
+    if not all(isinstance(box, Value) for box in (places, entries, place, value)):
+        return Constant(None)
+    if not isinstance(value.type, Numeric):  # type: ignore[union-attr]
+        return Constant(None)
+    object_ = _made_here(s, entries, value)  # type: ignore[arg-type]
+    s.dicts.latest[entries] = Latest(places, s.arg(key), place, value, object_)  # type: ignore
+    return Constant(None)
+
+
+def _made_here(s: Machine, entries: Value, value: Value) -> Value | None:
+    """The array that a value is, if this block makes it and the list has got it just now."""
+    found = origin(s, value)
+    if not found.is_exact or found.steps or len(found.objects) != 1:
+        return None
+    (object_,) = found.objects
+    made = any(object_ in op.results for op in s.builder.ops)
+    before = next(op for op in reversed(s.builder.ops) if entries in op.results)
+    assert isinstance(before, Call)
+    earlier = before.args[0]
+    assert isinstance(earlier, Value)
+    return object_ if made and object_ not in origin(s, earlier).everything else None
+
+
+@meaning(containers.drop)
+def drop(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """An item is taken out that is certainly there."""
+    take_out(s, as_value(s, args[0]), args[1])
+    return Constant(None)
+
+
+@meaning(containers.to_keep)
+def to_keep(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """What goes into a dict: one that is empty may get any key there."""
+    (box,) = args
+    return opened(s, box) if isinstance(box, DictValue) and not box.keys else box
+
+
+@meaning(containers.copied)
+def copied(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """A dict or deque of its own with the same items."""
+    (box,) = args
+    assert isinstance(box, RecordValue)
+    parts = (as_copy(s, part) if name in FIELDS else part
+             for name, part in zip(box.keys, box.items, strict=True))  # fmt: skip
+    return RecordValue(box.cls, box.keys, tuple(parts))
+
+
+@meaning(primitives.build_places)
+def build_places(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """No keys."""
+    return s.emit(primitives.build_places)
+
+
+@meaning(primitives.keys_of)
+def keys_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """The keys, in their order: where they carry a derivative, it would be lost."""
+    if s.is_active(args[0]):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            "cannot differentiate through the keys of a dict",
+            why="a key stands for a place, and this one depends on the differentiated arguments.",
+            help=("keep the number in the value, too:  d[k] = (x, v)",),
+        )
+    return s.emit(primitives.keys_of, args[0])
+
+
+@meaning(primitives.in_order)
+def in_order(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """The places, in the order of the keys."""
+    return s.emit(primitives.in_order, args[0])

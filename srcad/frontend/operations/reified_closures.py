@@ -1,0 +1,88 @@
+"""Local functions that leave the reader: they become functions of Python again.
+
+A lambda that is handed to code which runs as it stands (a key for ``sorted``) is compiled from the
+user's own syntax tree, inside a factory whose parameters are the names that it reads of its
+surroundings; the call of the factory is an op like any other.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.values import AbstractValue, FunctionValue, Unbound
+from srcad.frontend.machine.machine import Frame, Machine
+from srcad.frontend.operations.outside_containers import snapshot
+from srcad.frontend.source.syntax import bound_names, read_counts
+from srcad.frontend.store.cells import around
+from srcad.frontend.store.lookup import lookup
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.types.structures import Opaque
+
+
+def held_value(s: Machine, box: Any) -> Value:
+    """A local function, or what a dict or list outside holds now, as a value."""
+    return snapshot(s, box) if isinstance(box, Holder) else runtime_function(s, box)
+
+
+def runtime_function(s: Machine, box: FunctionValue) -> Value:
+    """The value of a local function that nothing differentiates."""
+    outer = around(s, box)
+    names = _free_names(box, outer)
+    surroundings = {name: read for name in names if (read := _read(s, outer, name))}
+    if s.is_active(*surroundings.values(), *box.defaults):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot hand the local function {box.name!r} to code that srcad does not read",
+            why="it depends on the differentiated arguments, and what calls it (a solver, an "
+            "integrator) has no rule yet.",
+            help=(
+                "give the whole step a rule: put it into a function of its own,\n"
+                "    def solve(p): ...   # calls the solver\n"
+                "    @srcad.rules.adjoint(solve)\n"
+                "    def solve_rule(y_bar, y, p): ...   # returns the cotangent of p",
+                "or write the steps of the solver out, as a loop in Python",
+            ),
+        )
+    factory = _factory(box, tuple(surroundings))
+    values = [s.atom(b) for b in surroundings.values()]
+    return s.emit(primitives.apply, Const(factory), *values, effect=True, type=Opaque())
+
+
+def _free_names(box: FunctionValue, frame: Frame | None) -> list[str]:
+    """The names of enclosing functions that a local function reads."""
+    own = bound_names(box.node)
+    bound: set[str] = set()
+    while frame is not None:
+        bound |= frame.local | set(frame.cells) | set(frame.env)
+        frame = frame.outer
+    return [name for name in read_counts(box.node) if name in bound and name not in own]
+
+
+def _read(s: Machine, outer: Frame, name: str) -> AbstractValue | None:
+    s.frames.append(outer)
+    try:
+        found = lookup(s, name)
+    finally:
+        s.frames.pop()
+    return None if isinstance(found, Unbound) else found
+
+
+def _factory(box: FunctionValue, names: tuple[str, ...]) -> Any:
+    """A function of the surroundings that returns the local function."""
+    arguments = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
+    if isinstance(box.node, ast.Lambda):
+        body: list[ast.stmt] = [ast.Return(box.node)]
+    else:
+        body = [box.node, ast.Return(ast.Name(box.node.name, ast.Load()))]
+    made = ast.FunctionDef("factory", arguments, body, [])
+    if "type_params" in made._fields:
+        setattr(made, "type_params", [])  # noqa: B010 - a field since Python 3.12
+    tree = ast.fix_missing_locations(ast.Module([made], []))
+    space: dict[str, Any] = {}
+    file = (box.frame.file or "<srcad>").replace("\0", " ")
+    exec(compile(tree, file, "exec"), box.frame.globals, space)
+    return space["factory"]

@@ -1,0 +1,277 @@
+"""Statements: one function per form; loops are in `loops`, conditionals in `control`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from srcad import errors
+from srcad.frontend.branches.branch import Reader, Statements, guarded, lower_if
+from srcad.frontend.branches.case_chains import halves, in_a_row
+from srcad.frontend.branches.choices import choose
+from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant
+from srcad.frontend.machine.constants import spread, truth
+from srcad.frontend.machine.dispatch import (
+    Deferred,
+    DeferredSteps,
+    lower,
+    lower_next,
+    lower_statement,
+    lowers_statement,
+    refuse_form,
+)
+from srcad.frontend.machine.machine import RETURN_NAME, Machine, Unreachable
+from srcad.frontend.operations.assignment import assign, refuse_write
+from srcad.frontend.operations.containers import delete_item, is_container
+from srcad.frontend.operations.expressions import function_box
+from srcad.frontend.operations.fields import delete_attribute, has_attributes
+from srcad.frontend.source.syntax import binding_of
+from srcad.frontend.store.cells import returning
+from srcad.ir import primitives
+from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Value
+from srcad.startup.lazy import Later
+from srcad.types.structures import Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.branches import try_regions
+    from srcad.frontend.operations import match
+else:
+    try_regions = Later("srcad.frontend.branches.try_regions")
+    match = Later("srcad.frontend.operations.match")
+
+
+def lower_statements(s: Machine, statements: Statements, *, whole: bool = True) -> None:
+    """Read statements until one of them leaves; those of a list that was cut are not `whole`."""
+    first, second = halves(in_a_row(statements), whole=whole)
+    if second:
+        _lower_part(s, first)
+        if _goes_on(s, second, _lower_part):
+            _lower_part(s, second)
+        return
+    for index, node in enumerate(first):
+        rest = first[index + 1 :]
+        if _takes_rest(s, node, rest) or not _goes_on(s, rest, lower_statements):
+            return
+
+
+def _lower_part(s: Machine, statements: Statements) -> None:
+    lower_statements(s, statements, whole=False)
+
+
+def _goes_on(s: Machine, rest: Statements, read: Reader) -> bool:
+    """Whether the statements that follow are still to be read, and are reached on every path."""
+    frame = s.frame
+    if isinstance(frame.exit, Value):
+        if rest and NONE in frame.tags:
+            guarded(s, rest, read)
+        return False
+    return frame.exit == NONE
+
+
+def _takes_rest(s: Machine, node: ast.stmt, rest: Statements) -> bool:
+    """Read a statement; whether those that follow have been read with it."""
+    if s.frame.handlers:
+        steps = in_steps(s, node)
+        if steps is None:
+            with s.at(node):
+                try_regions.attempted(s, lambda: lower_statement(s, node))
+            return False
+        if steps[0] is not node:
+            lower_statements(s, [*steps, *rest])
+            return True
+    if isinstance(node, ast.Match):
+        with s.at(node):
+            node = match.as_conditional(s, node)
+        if in_a_row([node]) != [node]:
+            lower_statements(s, [node, *rest])
+            return True
+    if isinstance(node, ast.If):
+        return lower_if(s, node, rest, lower_statements)
+    lower_statement(s, node)
+    return False
+
+
+def in_steps(s: Machine, node: ast.stmt) -> Statements | None:
+    """A compound statement whose parts are attempted one by one; None for a simple one."""
+    if isinstance(node, ast.If) and not isinstance(node.test, Deferred):
+        name = f"{try_regions.STEP} {id(node)}"
+        first = held(node.test, name)
+        again = ast.If(held_one(node.test, name), node.body, node.orelse)
+        return [first, ast.copy_location(again, node)]
+    if isinstance(node, ast.For) and not isinstance(node.iter, Deferred):
+        name = f"{try_regions.STEP} {id(node)}"
+        first = held(node.iter, name)
+        loop = ast.For(node.target, held_one(node.iter, name), node.body, node.orelse)
+        return [first, ast.copy_location(loop, node)]
+    if isinstance(node, ast.Match):
+        try_regions.refuse_in_steps(s, node)
+    if isinstance(node, ast.Assign) and not isinstance(node.value, Deferred):
+        targets = _bound_one_by_one(node)
+        if targets:
+            return _assigned_in_steps(node, targets)
+    compound = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.FunctionDef, DeferredSteps)
+    return [node] if isinstance(node, compound) else None
+
+
+def _bound_one_by_one(node: ast.Assign) -> list[ast.expr]:
+    """The targets of ``a[i], a[j] = p, q`` or ``a = b[i] = p``, some of which are written into."""
+    targets, (first, *more), value = node.targets, node.targets, node.value
+    if not more and isinstance(first, ast.Tuple | ast.List):
+        targets = first.elts
+        parts = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+        stars = any(isinstance(part, ast.Starred) for part in (*targets, *parts))
+        if len(parts) != len(targets) or stars:
+            return []
+    writes = not all(isinstance(target, ast.Name) for target in targets)
+    return targets if writes and len(targets) > 1 else []
+
+
+def _assigned_in_steps(node: ast.Assign, targets: list[ast.expr]) -> Statements:
+    """The value, and then every target, as statements of their own."""
+    name = f"{try_regions.STEP} {id(node)}"
+    unpacks = len(node.targets) == 1
+
+    def bound(k: int) -> ast.stmt:
+        def read(s: Machine) -> AbstractValue:
+            box = s.frame.env[name]
+            assign(s, targets[k], spread(s, box)[k] if unpacks else box)
+            if k == len(targets) - 1:
+                s.frame.env.pop(name)
+            return Constant(None)
+
+        return ast.copy_location(ast.Expr(ast.copy_location(Deferred(read), node)), node)
+
+    return [held(node.value, name), *map(bound, range(len(targets)))]
+
+
+def held(node: ast.expr, name: str) -> ast.stmt:
+    """A statement that reads an expression and keeps its box."""
+
+    def read(s: Machine) -> AbstractValue:
+        s.frame.env[name] = lower(s, node)
+        return Constant(None)
+
+    return ast.copy_location(ast.Expr(ast.copy_location(Deferred(read), node)), node)
+
+
+def held_one(node: ast.expr, name: str) -> ast.expr:
+    """The box that was kept."""
+    return ast.copy_location(Deferred(lambda s: s.frame.env.pop(name)), node)
+
+
+def set_return(s: Machine, box: AbstractValue) -> None:
+    """Bind the function's result."""
+    s.frame.env[RETURN_NAME] = box
+
+
+@lowers_statement(ast.Pass)
+def pass_(s: Machine, node: ast.Pass) -> None:
+    """``pass``."""
+
+
+@lowers_statement(ast.Expr)
+def expression(s: Machine, node: ast.Expr) -> None:
+    """An expression for its effect; a docstring does nothing."""
+    if not isinstance(node.value, ast.Constant):
+        lower(s, node.value)
+
+
+@lowers_statement(ast.Return)
+def return_(s: Machine, node: ast.Return) -> None:
+    """``return value``."""
+    set_return(s, Constant(None) if node.value is None else returning(s, lower(s, node.value)))
+    s.frame.ends(RETURN)
+
+
+@lowers_statement(ast.Break)
+def break_(s: Machine, node: ast.Break) -> None:
+    """``break``."""
+    s.frame.ends(BREAK)
+
+
+@lowers_statement(ast.Continue)
+def continue_(s: Machine, node: ast.Continue) -> None:
+    """``continue``."""
+    s.frame.ends(CONTINUE)
+
+
+@lowers_statement(ast.FunctionDef)
+def function_definition(s: Machine, node: ast.FunctionDef) -> None:
+    """A nested ``def``; its decorators are called with it, the last one first."""
+    decorators = [lower(s, d) for d in node.decorator_list]
+    box: AbstractValue = function_box(s, node)
+    for decorator, place in zip(reversed(decorators), reversed(node.decorator_list), strict=True):
+        with s.at(place):
+            box = s.invoke(s, decorator, (box,), {})
+    s.frame.env[node.name] = box
+
+
+@lowers_statement(ast.Delete)
+def delete(s: Machine, node: ast.Delete) -> None:
+    """``del name``, ``del container[index]``."""
+    for target in node.targets:
+        if isinstance(target, ast.Subscript):
+            container, index = lower_next(s, lower(s, target.value), target.slice)
+            if is_container(container):
+                delete_item(s, container, index)
+                continue
+        if isinstance(target, ast.Attribute):
+            owner = lower(s, target.value)
+            if has_attributes(owner):
+                delete_attribute(s, owner, target.attr)
+                continue
+        if not isinstance(target, ast.Name):
+            refuse_write(s, target, "delete an item or attribute")
+        assert isinstance(target, ast.Name)
+        lower(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
+        s.frame.env[target.id] = UNBOUND
+        s.note_binding(target.id)
+
+
+@lowers_statement(ast.Global, ast.Nonlocal)
+def outside_names(s: Machine, node: ast.Global | ast.Nonlocal) -> None:
+    """``global`` and ``nonlocal``: names outside are bound by assignments only."""
+    tree = s.frame.node
+    bound = binding_of(tree, node.names) if tree is not None else None
+    if bound is not None:
+        s.refuse(
+            errors.MutationError,
+            f"cannot bind {bound[0]!r} here",
+            node=bound[1],
+            why="a name outside the function is bound by assignments only.",
+            help=("bind a name of its own, and assign that",),
+        )
+
+
+@lowers_statement(ast.Raise)
+def raise_(s: Machine, node: ast.Raise) -> None:
+    """``raise error from cause``."""
+    if node.exc is None and not s.frame.errors:
+        refuse_form(s, node)
+    error = lower(s, node.exc) if node.exc is not None else s.frame.errors[-1]
+    if isinstance(error, Constant) and isinstance(error.value, type):
+        error = s.emit(error.value, effect=True, type=Opaque(error.value))
+    parts = [error] if node.cause is None else [error, lower(s, node.cause)]
+    s.emit(primitives.raise_, *parts, effect=True)
+    raise Unreachable
+
+
+@lowers_statement(ast.Assert)
+def assert_(s: Machine, node: ast.Assert) -> None:
+    """``assert test, message``; the code of the user's has none where Python was told so (-O)."""
+    if not __debug__:
+        return
+    test = lower(s, node.test)
+    known_truth = truth(s, test)
+    if known_truth is True:
+        return
+
+    def fails() -> AbstractValue:
+        parts = () if node.msg is None else (lower(s, node.msg),)
+        error = s.emit(AssertionError, *parts, effect=True, type=Opaque(AssertionError))
+        s.emit(primitives.raise_, error, effect=True)
+        raise Unreachable
+
+    if known_truth is False:
+        fails()
+    choose(s, s.atom(test), lambda: Constant(None), fails)

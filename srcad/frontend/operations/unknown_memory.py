@@ -1,0 +1,109 @@
+"""What only the call knows, changed in place: whose memory it may be.
+
+A call through which no derivative flows is left as it stands, and may return anything: a number, a
+new array, one that it was given, one that a module or an object holds.  ``y op= value`` of that is
+seen by names that are not known here.  So these calls are read where it matters; what is unknown
+even then must be no array, or the write is done as the plain call does it, where nothing that was
+computed before can see it.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from srcad import errors, runtime
+from srcad.frontend.domain.predicates import is_of_users
+from srcad.frontend.domain.values import AbstractValue, Constant
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.operators import operate
+from srcad.frontend.store.origins import is_doubtful, is_outside, origin, perhaps_written
+from srcad.frontend.store.ownership import refuse_shared
+from srcad.ir import primitives
+from srcad.ir.core import Call, Const, Value
+from srcad.types.structures import Opaque
+
+# Methods of arrays that write into them; those of lists change no array.
+_WRITING = frozenset(
+    {"fill", "sort", "put", "itemset", "partition", "resize", "setfield", "byteswap"}
+)
+
+
+def changed(
+    s: Machine, operation: Any, old: AbstractValue, value: AbstractValue
+) -> AbstractValue | None:
+    """``old op= value`` of what only the call knows; None where that makes no difference."""
+    in_place = getattr(operator, f"i{operation.__name__.strip('_')}")
+    if isinstance(old, Constant):
+        _check_object(s, in_place, old)
+        return None
+    if not isinstance(old, Value) or not isinstance(old.type, Opaque):
+        return None
+    alone = not _is_seen(s, old)
+    if s.is_active(old, value):
+        if _may_be_array(old.type):
+            perhaps_written(s, old)
+        return operate(s, operation, old, value)
+    if _may_be_array(old.type) and not alone:
+        perhaps_written(s, old)
+        if not is_doubtful(s, old):
+            old = s.emit(runtime.owned, old, type=old.type, hint=old.hint)
+    return s.box(s.emit(in_place, old, value, effect=True))
+
+
+def before_method(s: Machine, method: Value) -> None:
+    """Refuse a method that may write into an array with which something was computed before."""
+    for op in reversed(s.builder.ops):
+        if isinstance(op, Call) and op.result is method and op.target is primitives.field:
+            holder, name = op.args
+            if isinstance(holder, Value) and isinstance(name, Const) and name.value in _WRITING:
+                _before_write(s, holder)
+            return
+
+
+def _before_write(s: Machine, holder: Value) -> None:
+    unknown = isinstance(holder.type, Opaque) and _may_be_array(holder.type)
+    if unknown and not s.is_active(holder) and _is_seen(s, holder):
+        perhaps_written(s, holder)
+        if not is_doubtful(s, holder):
+            refuse_shared(s)
+
+
+def _check_object(s: Machine, in_place: Any, old: Constant) -> None:
+    """Refuse to change a set, or an object of the user's, that others may see."""
+    if isinstance(old.value, frozenset | set):
+        if sum(held is old for _, held in s.reachable()) > 1:
+            _refuse(s, "a set that goes by another name, too, would change under it.")
+    elif is_of_users(old) and hasattr(type(old.value), f"__{in_place.__name__}__"):
+        _refuse(s, "an object from outside may change.")
+
+
+def _refuse(s: Machine, why: str) -> NoReturn:
+    s.refuse(
+        errors.MutationError,
+        "cannot tell what is changed in place here",
+        why=why,
+        help=("write it out:  y = y + other",),
+    )
+
+
+def _may_be_array(type_: Opaque) -> bool:
+    return type_.cls is None or issubclass(type_.cls, np.ndarray)
+
+
+def _is_seen(s: Machine, old: Value) -> bool:
+    """Whether something that was computed before may read the memory of a value again."""
+    doubtful, shown = is_doubtful(s, old), origin(s, old).everything
+    builder = s.builder
+    if builder is not s.inactive.outermost:
+        own = {op.results[0] for op in builder.ops if op.results}
+        if doubtful or not shown <= own:
+            return True
+    for value in s.inactive.used | (s.inactive.items - {old}):
+        if not origin(s, value).everything.isdisjoint(shown):
+            return True
+        if doubtful and is_outside(s, value):
+            return True
+    return False

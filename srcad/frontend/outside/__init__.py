@@ -1,0 +1,1 @@
+"""Places outside a function that it reads and writes."""

@@ -1,0 +1,108 @@
+"""Calls that are left as they stand, and what they may have changed outside.
+
+A place is read when the compiled function is called, or holds what this function has put there.
+Where a call may change it that srcad does not read, neither is true afterwards, so reading it is
+refused: in a loop also earlier in the text.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from srcad import errors
+from srcad.frontend.domain.values import Path
+from srcad.frontend.source.effects import Effects
+from srcad.frontend.source.written_names import ANYTHING, ITEMS
+from srcad.startup.records import dataclass
+from srcad.types.sources import Unreadable, read
+
+if TYPE_CHECKING:
+    from srcad.frontend.machine.machine import Machine
+
+
+class Again(Exception):  # noqa: N818 - control flow of the reader, not an error
+    """More is known now of what the function writes: read it once more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """A call that was left as it stands: what it may change, and how to refuse that.
+
+    `unread` is what could have been read instead.
+    """
+
+    effects: Effects
+    error: errors.SrcadError
+    in_loop: bool
+    unread: Any = None
+
+    def settle(self, s: Machine) -> NoReturn:
+        """What was left is read instead, or refused."""
+        if self.unread is None or self.unread in s.outside.unread:
+            raise self.error
+        s.outside.unread.add(self.unread)
+        raise Again
+
+
+def doubt(s: Machine, effects: Effects, name: str, unread: Any = None) -> None:
+    """Note what a call may change that is not read: what it may have changed is read no more."""
+    found = Doubt(effects, _error_of(s, name), s.builder is not s.inactive.outermost, unread)
+    if any(_may_change(s, found, path) for path in _paths_written(s)):
+        found.settle(s)
+    s.outside.doubts.append(found)
+
+
+def note_read(s: Machine, path: Path, value: Any) -> None:
+    """Refuse to read what a call may have changed that was not read."""
+    if isinstance(value, FunctionType | ModuleType | type):
+        return
+    if s.builder is not s.inactive.outermost:
+        s.outside.inner.add(path)
+    for one in s.outside.doubts:
+        if _may_change(s, one, path):
+            one.settle(s)
+
+
+def refuse_doubts(s: Machine) -> None:
+    """Refuse what a call in a loop may change that was read, or written, by another trip."""
+    for one in s.outside.doubts:
+        paths = [*s.outside.inner, *_paths_written(s)] if one.in_loop else []
+        if any(_may_change(s, one, path) for path in paths):
+            one.settle(s)
+
+
+def _paths_written(s: Machine) -> list[Path]:
+    """The ways to the places outside that the function itself has written."""
+    outside = s.outside
+    return [next(iter(outside.seen[key].values())).content for key in outside.written]
+
+
+def _may_change(s: Machine, one: Doubt, path: Path) -> bool:
+    """Whether a call may change one of the steps to a place."""
+    names = one.effects.names
+    for k, (kind, name, *_) in enumerate(path):
+        if kind in ("global", "cell") and name in names:
+            return True
+        known = ITEMS if kind == "item" else name
+        special = isinstance(name, str) and name[:2] == "__"
+        if kind in ("item", "attr") and (known in names or (ANYTHING in names and not special)):
+            try:
+                owner = read(path[:k], s.root, s.arguments) if k else s.root
+            except Unreadable:
+                return True
+            if one.effects.reaches(owner):
+                return True
+    return False
+
+
+def _error_of(s: Machine, name: str) -> errors.SrcadError:
+    try:
+        s.refuse(
+            errors.MutationError,
+            f"cannot tell what the call of {name!r} leaves in the objects that it may write into",
+            why="srcad does not read it, and what it may change is read or written here, too.",
+            help=("return the new values, and assign them here",),
+        )
+    except errors.SrcadError as error:
+        return error

@@ -1,0 +1,1 @@
+"""The library of Python, written in Python: the front end reads it."""

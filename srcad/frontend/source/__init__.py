@@ -1,0 +1,1 @@
+"""The text of a function: its proved syntax tree, and what the text alone tells."""

@@ -1,0 +1,146 @@
+"""What a call that is left as it stands may change outside: names of attributes and globals.
+
+A function is searched together with all that it may call: the functions, classes and objects that
+it names or is given, and the methods and properties of these under the names that it mentions.
+A place outside may be changed if its name is written, and what holds it is in sight.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import types
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.source.definition import definition
+from srcad.frontend.source.written_names import Written, written_outside
+from srcad.startup.identifiers import module_of
+from srcad.startup.records import dataclass, field
+from srcad.types.sources import is_filled
+
+_MOST = 400
+_DEEPEST = 4
+_PLAIN = (int, float, complex, str, bytes, type(None))
+
+
+@dataclass(eq=False)
+class Effects:
+    """What a call may change: names written, and the objects in sight, by identity.
+
+    `others` are the names that are no attributes of a method's own object; `skipped` are the
+    packages that change nothing of the user's; `cut` says that more was in sight than was looked
+    at.
+    """
+
+    skipped: Collection[str]
+    names: set[str] = field(default_factory=set)
+    others: set[str] = field(default_factory=set)
+    mentioned: set[str] = field(default_factory=set)
+    classes: dict[type, None] = field(default_factory=dict)
+    functions: dict[types.FunctionType, None] = field(default_factory=dict)
+    seen: dict[int, Any] = field(default_factory=dict)
+    cut: bool = False
+
+    def reaches(self, owner: Any) -> bool:
+        """Whether an object may be one of those changed."""
+        return self.cut or id(owner) in self.seen or isinstance(owner, types.ModuleType)
+
+    def see(self, found: Any, depth: int = 0) -> None:
+        """Take in a function, a class, or an object with what it holds."""
+        self.cut = self.cut or len(self.seen) > _MOST or depth > _DEEPEST
+        if self.cut or isinstance(found, _PLAIN) or id(found) in self.seen:
+            return
+        self.seen[id(found)] = found
+        if isinstance(found, types.FunctionType):
+            if not self._is_skipped(found):
+                self.functions[found] = None
+        elif isinstance(found, type):
+            self._see_class(found)
+        elif not isinstance(found, types.ModuleType | np.ndarray):
+            self._see_class(type(found))
+            for part in _parts(found):
+                self.see(part, depth + 1)
+
+    def _see_class(self, cls: type) -> None:
+        for one in cls.__mro__:
+            if not self._is_skipped(one):
+                self.classes[one] = None
+                self.seen[id(one)] = one
+
+    def _is_skipped(self, found: Any) -> bool:
+        return module_of(found).partition(".")[0] in self.skipped
+
+    def search(self) -> None:
+        """Search until nothing more is found."""
+        done: set[types.FunctionType] = set()
+        while True:
+            for cls in tuple(self.classes):
+                for name, member in tuple(vars(cls).items()):
+                    if name in self.mentioned or (name[:2] == "__" and name != "__init_subclass__"):
+                        self._see_member(member)
+            new = [one for one in self.functions if one not in done]
+            if not new:
+                return
+            for function in new:
+                done.add(function)
+                self._search(function)
+
+    def _see_member(self, member: Any) -> None:
+        if isinstance(member, staticmethod | classmethod):
+            self.see(member.__func__)
+        elif isinstance(member, property):
+            for part in (member.fget, member.fset, member.fdel):
+                self.see(part)
+        else:
+            self.see(getattr(member, "func", member))
+
+    def _search(self, function: types.FunctionType) -> None:
+        written = _written(function)
+        if written is None:
+            return
+        self.names |= written.names
+        self.others |= written.others
+        self.mentioned |= written.mentioned
+        for name in written.mentioned:
+            self.see(function.__globals__.get(name))
+        for cell in function.__closure__ or ():
+            self.see(cell.cell_contents if is_filled(cell) else None)
+        for part in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self.see(part)
+
+
+def _parts(found: Any) -> Iterator[Any]:
+    """What an object holds."""
+    if isinstance(found, types.MethodType):
+        yield from (found.__func__, found.__self__)
+    elif isinstance(found, functools.partial):
+        yield from (found.func, *found.args, *found.keywords.values())
+    elif isinstance(found, functools._lru_cache_wrapper):
+        yield found.__wrapped__
+    elif isinstance(found, list | tuple | set | frozenset):
+        yield from found
+    elif isinstance(found, dict):
+        yield from found.values()
+    else:
+        yield from getattr(found, "__dict__", {}).values()
+
+
+def _written(function: types.FunctionType) -> Written | None:
+    try:
+        node = definition(function).tree
+    except errors.SrcadError:
+        return None
+    return written_outside(node) if isinstance(node, ast.FunctionDef | ast.Lambda) else None
+
+
+def effects_of(function: Any, given: Iterable[Any], skipped: Collection[str]) -> Effects:
+    """What a call may change outside, given some objects."""
+    found = Effects(skipped)
+    for one in (function, *given):
+        found.see(one)
+    found.search()
+    return found

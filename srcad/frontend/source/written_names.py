@@ -1,0 +1,126 @@
+"""What the text of a function may write that it has not made, and which names it mentions."""
+
+from __future__ import annotations
+
+import ast
+
+from srcad.frontend.source.syntax import declared_names, nodes_of, per_node
+from srcad.startup.records import dataclass
+
+ITEMS = "[]"
+ANYTHING = "*"
+_CHANGING = frozenset(
+    ["append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "sort",
+     "reverse", "popitem", "add", "discard", "appendleft", "popleft", "fill", "put", "itemset",
+     "copyto", "place", "putmask", "put_along_axis", "fill_diagonal", "shuffle", "heappush",
+     "heappop", "heapify", "setitem", "delitem", "insort"]
+)  # fmt: skip
+_BY_ANY_NAME = frozenset(
+    ["setattr", "delattr", "vars", "globals", "locals", "exec", "eval", "__dict__", "__setattr__",
+     "__delattr__", "cell_contents", "__globals__", "_getframe"]
+)  # fmt: skip
+_MAKERS = frozenset({"__init__", "__post_init__", "__new__"})
+_HANDING_OUT = frozenset({"get", "getattr", "next", "setdefault", "pop", "vars", "asarray"})
+_NEW = (
+    *(ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.List, ast.Dict, ast.Tuple, ast.Set),
+    *(ast.ListComp, ast.DictComp, ast.SetComp, ast.JoinedStr, ast.GeneratorExp),
+)
+
+
+@dataclass(frozen=True)
+class Written:
+    """The names that a text writes outside, and those that it mentions.
+
+    `others` are those that are no attributes of the first parameter.
+    """
+
+    names: frozenset[str]
+    others: frozenset[str]
+    mentioned: frozenset[str]
+
+
+@per_node
+def written_outside(node: ast.AST) -> Written:
+    """What a function may write into that it has not made: attributes, globals, items."""
+    own, declared = _own_names(node), declared_names(node)
+    itself = _first_parameter(node)
+    makes = getattr(node, "name", "") in _MAKERS
+    names: set[str] = set()
+    others: set[str] = set()
+    mentioned: set[str] = set()
+    for inner in nodes_of(node):
+        found = _written(inner, own, declared)
+        is_own = isinstance(inner, ast.Attribute) and _is_named(inner.value, itself)
+        if not is_own:
+            others |= found
+        if not (is_own and makes):
+            names |= found
+        if isinstance(inner, ast.Name):
+            mentioned.add(inner.id)
+        elif isinstance(inner, ast.Attribute):
+            mentioned.add(inner.attr)
+    return Written(frozenset(names), frozenset(others), frozenset(mentioned))
+
+
+def _first_parameter(node: ast.AST) -> str | None:
+    arguments = getattr(node, "args", None)
+    named = [*arguments.posonlyargs, *arguments.args] if arguments is not None else []
+    return named[0].arg if named else None
+
+
+def _own_names(node: ast.AST) -> frozenset[str]:
+    """The names that hold nothing but what the function has made."""
+    stored = [n for n in nodes_of(node) if isinstance(n, ast.Name) and _is_bound(n)]
+    new = {id(t) for n in nodes_of(node) if isinstance(n, ast.Assign) for t in _made(n)}
+    new |= {id(n.target) for n in nodes_of(node) if isinstance(n, ast.AugAssign)}
+    others = {n.id for n in stored if id(n) not in new}
+    return frozenset({n.id for n in stored} - others - declared_names(node).keys())
+
+
+def _is_bound(node: ast.Name) -> bool:
+    return not isinstance(node.ctx, ast.Load)
+
+
+def _made(node: ast.Assign) -> list[ast.expr]:
+    """The targets of ``a = b = value`` if the value is something new."""
+    value = node.value
+    called = None
+    if isinstance(value, ast.Call):
+        called = value.func.attr if isinstance(value.func, ast.Attribute) else value.func
+        called = called.id if isinstance(called, ast.Name) else called
+    is_new = isinstance(value, _NEW) or (isinstance(called, str) and called not in _HANDING_OUT)
+    return node.targets if is_new else []
+
+
+def _is_named(node: ast.expr, name: str | None) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _written(node: ast.AST, own: frozenset[str], declared: dict[str, str]) -> set[str]:
+    """The names that one part of a text writes outside."""
+    match node:
+        case ast.Name(id=name):
+            if name in _BY_ANY_NAME:
+                return {ANYTHING}
+            return {name} if name in declared and _is_bound(node) else set()
+        case ast.Attribute(attr=name):
+            if name in _BY_ANY_NAME:
+                return {ANYTHING}
+            return set() if isinstance(node.ctx, ast.Load) else {name}
+        case ast.Subscript(value=owner) if not isinstance(node.ctx, ast.Load):
+            return set() if _root(owner) in own else {ITEMS}
+        case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in _CHANGING:
+            root = _root(owner)
+            given = [_root(a) for a in node.args] if root in ("np", "numpy", "heapq") else [root]
+            return {ITEMS} if any(r not in own for r in given[:1]) else set()
+        case ast.Call(keywords=keywords):
+            outs = [_root(k.value) for k in keywords if k.arg == "out"]
+            return {ITEMS} if any(root not in own for root in outs) else set()
+    return set()
+
+
+def _root(node: ast.expr) -> str | None:
+    """The name that ``name.attribute[index]`` starts from, if it is one."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None

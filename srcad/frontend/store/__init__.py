@@ -1,0 +1,1 @@
+"""Whose memory a value is, and what a write leaves behind."""

@@ -1,0 +1,99 @@
+"""Where a user sees what is refused: the place in his own text, and his words for a callee."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import sys
+import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from srcad.ir.core import Location
+from srcad.rules.stubs import written
+from srcad.startup.identifiers import label
+
+if TYPE_CHECKING:
+    from srcad.frontend.machine.machine import Frame, Machine
+
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to the standard library or to an installed package."""
+    here = file.startswith(os.path.dirname(os.__file__))
+    return here or any(name in file for name in _INSTALLED)
+
+
+def own_frame(frames: Sequence[Frame]) -> tuple[Frame | None, Location | None]:
+    """The innermost function that is no library's, and the call in it that led into a library.
+
+    None twice where no function is the user's, or where the innermost one is.
+    """
+    read = [frame for frame in frames if not frame.trusted]
+    if not read or not is_installed(read[-1].file):
+        return None, None
+    for k in range(len(read) - 1, 0, -1):
+        if not is_installed(read[k - 1].file):
+            return read[k - 1], read[k].site
+    return None, None
+
+
+def called_name(s: Machine, function: Any) -> str:
+    """The name of a function as the user wrote it, its module spelled out."""
+    short = label(function)
+    text = _text_of_callee(s.builder.where)
+    if text is None or text.rpartition(".")[2] != short:
+        return written(function)
+    root, dot, rest = text.partition(".")
+    found = s.user_frame.globals.get(root)
+    if isinstance(found, types.ModuleType):
+        return f"{label(found)}{dot}{rest}"
+    home = _home(found, root)
+    if not dot:
+        return written(function)
+    return f"{home}.{text}" if home else text
+
+
+def method_of_object(s: Machine, function: Any) -> str | None:
+    """How a method of an object in the user's text is written as a function of its class."""
+    text = _text_of_callee(s.builder.where)
+    holder, _, name = (text or "").rpartition(".")
+    found = s.user_frame.globals.get(holder)
+    is_class = found is None or isinstance(found, type | types.ModuleType)
+    return None if is_class or name != function.__name__ else f"type({holder}).{name}"
+
+
+def _home(found: Any, name: str) -> str | None:
+    """The public module of a library under whose name an object is found, if there is one."""
+    module = str(getattr(type(found), "__module__", "")).partition(".")[0]
+    if found is None or module in ("builtins", "__main__"):
+        return None
+    homes = [
+        path
+        for path, loaded in list(sys.modules.items())
+        if path.partition(".")[0] == module
+        and not any(part.startswith("_") for part in path.split("."))
+        and vars(loaded).get(name) is found
+    ]
+    return min(homes, key=len, default=None)
+
+
+def _text_of_callee(where: Location | None) -> str | None:
+    """What stands before the brackets of the call at a place, if it is a name with dots."""
+    if where is None:
+        return None
+    lines = [linecache.getline(where.file, k) for k in range(where.line, where.end_line + 1)]
+    text = "".join(lines).encode()
+    cut = len(lines[-1].encode()) - where.end_column if lines else 0
+    try:
+        node = ast.parse(text[where.column : len(text) - cut].strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    if not isinstance(node, ast.Call):
+        return None
+    inner: ast.AST = node.func
+    while isinstance(inner, ast.Attribute):
+        inner = inner.value
+    return ast.unparse(node.func) if isinstance(inner, ast.Name) else None

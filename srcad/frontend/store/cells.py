@@ -1,0 +1,247 @@
+"""What a local function reads of the functions around it.
+
+While such a function is being read, its names are looked up when the local one is called.  When it
+returns, the local function takes with it what they hold (`returned`): from then on that is a part
+of the function as an item is of a tuple, which a write replaces and which meets another where paths
+do.  Functions that hold each other keep the frame that has made them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Choice,
+    Code,
+    Constant,
+    Done,
+    FunctionValue,
+    MethodValue,
+    components,
+    is_mutable,
+    mapped,
+    same_structure,
+)
+from srcad.frontend.machine.constants import same_constant
+from srcad.frontend.machine.machine import Env, Frame, Machine
+from srcad.frontend.source.syntax import read_counts
+from srcad.startup.records import replace
+
+Read = list[tuple[str, AbstractValue]]
+
+
+def _is_live(s: Machine, frame: Frame) -> bool:
+    return any(frame is other for other in s.frames)
+
+
+def around(s: Machine, box: FunctionValue) -> Frame:
+    """The frame in which a local function looks for its free names."""
+    if box.names is None:
+        return box.frame
+    env: Env = dict(zip(box.names, box.held, strict=True))
+    env.update(dict.fromkeys(box.itself, box))
+    return replace(_emptied(s, box.frame), env=env)
+
+
+def _emptied(s: Machine, frame: Frame) -> Frame:
+    """A frame that has returned, and those around it: their names are held by the function."""
+    outer = frame.outer
+    if outer is not None and not _is_live(s, outer):
+        outer = _emptied(s, outer)
+    return replace(frame, env={}, outer=outer, functions=[])
+
+
+@contextmanager
+def surrounded(s: Machine, frame: Frame | None) -> Iterator[None]:
+    """Read a function among the names that it holds: what is written there is seen."""
+    if frame is None or _is_live(s, frame):
+        yield
+        return
+    s.frames.append(frame)
+    try:
+        yield
+    finally:
+        s.frames.remove(frame)
+        returned(s, frame)
+
+
+def returned(s: Machine, frame: Frame) -> None:
+    """A function has returned: those that were made in it take with them what they read of it."""
+    if not frame.functions:
+        return
+    taken = {id(box): _taken(s, box) for box in frame.functions}
+    made = [box for box in frame.functions if not _leads_back(box, taken)]
+    for box in made:
+        own, others = _parted(box, taken[id(box)])
+        for field, value in (
+            ("names", tuple(others)),
+            ("held", tuple(others.values())),
+            ("itself", own),
+        ):
+            object.__setattr__(box, field, value)
+    outer = frame.outer
+    while outer is not None and not _is_live(s, outer):
+        outer = outer.outer
+    if outer is not None:
+        outer.functions += made
+
+
+def returning(s: Machine, result: AbstractValue) -> AbstractValue:
+    """What a function returns: the functions in it take what they read with them as it is here."""
+    frame, done = s.frame, Done()
+    if not frame.functions:
+        return result
+    taken = {id(box): _taken(s, box, frame) for box in frame.functions}
+
+    def change(box: AbstractValue) -> AbstractValue | None:
+        if is_mutable(box):
+            return box
+        if not isinstance(box, FunctionValue):
+            return None
+        if id(box) not in taken or _leads_back(box, taken):
+            return box
+        own, others = _parted(box, taken[id(box)])
+        held = tuple(mapped(part, change, done) for part in others.values())
+        new = replace(box, names=tuple(others), held=held, itself=own)
+        frame.functions.append(new)
+        return new
+
+    return mapped(result, change, done)
+
+
+def _parted(box: FunctionValue, names: Env) -> tuple[tuple[str, ...], Env]:
+    """The names that are a function's own, and the others."""
+    own = tuple(name for name, held in names.items() if held is box)
+    return own, {name: held for name, held in names.items() if held is not box}
+
+
+def _taken(s: Machine, box: FunctionValue, leaving: Frame | None = None) -> Env:
+    """What a function reads of those around it that have returned, or are `leaving`."""
+    found: Env = dict(zip(box.names or (), box.held, strict=True))
+    found.update(dict.fromkeys(box.itself, box))
+    hidden: set[str] = set()
+    frame: Frame | None = box.frame
+    while frame is not None and (frame is leaving or not _is_live(s, frame)):
+        for name in read_counts(box.node):
+            if name not in found and name not in hidden and name in frame.env:
+                found[name] = frame.env[name]
+        hidden |= frame.local
+        frame = frame.outer
+    return found
+
+
+def _leads_back(box: FunctionValue, taken: dict[int, Env]) -> bool:
+    """Whether a function holds another one that holds it."""
+    seen: set[int] = set()
+    todo = [held for held in taken[id(box)].values() if held is not box]
+    while todo:
+        held = todo.pop()
+        if held is box:
+            return True
+        if id(held) in seen:
+            continue
+        seen.add(id(held))
+        todo += components(held)
+        if id(held) in taken:
+            todo += [part for part in taken[id(held)].values() if part is not held]
+    return False
+
+
+# ------------------------------------------------------------------------ which is which
+def is_same(s: Machine, a: AbstractValue, b: AbstractValue) -> bool:
+    """Whether two boxes certainly are one thing."""
+    if a is b:
+        return True
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return same_constant(s, a, b)
+    if isinstance(a, Holder) and isinstance(b, Holder):
+        return a.value is b.value
+    if not are_alike(s, a, b):
+        return False
+    parts = zip(components(a), components(b), strict=True)
+    return all(is_same(s, x, y) for x, y in parts)
+
+
+def same_parts(a: AbstractValue, b: AbstractValue) -> bool:
+    """Whether two boxes are made of parts that stand for each other."""
+    match a, b:
+        case FunctionValue(), FunctionValue():
+            alike = a.node is b.node and (a.names, a.itself) == (b.names, b.itself)
+            return alike and len(components(a)) == len(components(b))
+        case BoundValue(), BoundValue():
+            return len(a.args) == len(b.args) and list(a.kwargs) == list(b.kwargs)
+        case MethodValue(), MethodValue():
+            return a.name == b.name
+        case _:
+            return (isinstance(a, Choice) and isinstance(b, Choice)) or same_structure(a, b)
+
+
+def are_alike(s: Machine, a: AbstractValue, b: AbstractValue) -> bool:
+    """Whether two functions differ in nothing but the values that they hold."""
+    if not isinstance(a, Code) or not same_parts(a, b):
+        return False
+    if isinstance(a, Choice) and isinstance(b, Choice) and a.test is b.test:
+        return True
+    if isinstance(a, FunctionValue) and isinstance(b, FunctionValue):
+        if a.borrowed != b.borrowed:
+            return False
+        return a.frame is b.frame if a.names is None else _stand_alike(s, a.frame, b.frame)
+    functions = {BoundValue: components(a)[:1], Choice: components(a)[1:]}.get(type(a), ())
+    others = components(b)[-len(functions) :] if isinstance(a, Choice) else components(b)
+    return all(
+        is_same(s, x, y) or are_alike(s, x, y) for x, y in zip(functions, others, strict=False)
+    )
+
+
+def _stand_alike(s: Machine, a: Frame | None, b: Frame | None) -> bool:
+    """Whether two frames that have returned had the same around them."""
+    while a is not b:
+        if a is None or b is None or _is_live(s, a) or _is_live(s, b):
+            return False
+        cells = a.cells.keys() == b.cells.keys() and all(
+            a.cells[name] is b.cells[name] for name in a.cells
+        )
+        if not cells or a.path != b.path or a.globals is not b.globals:
+            return False
+        a, b = a.outer, b.outer
+    return True
+
+
+# ------------------------------------------------------------------------- what was read
+def read_around(node: ast.AST, frame: Frame | None) -> Read:
+    """What a function may read of its surroundings, and the local functions that it calls, too."""
+    found: Read = []
+    seen: set[tuple[int, int]] = set()
+    todo: list[tuple[ast.AST, Frame | None]] = [(node, frame)]
+    while todo:
+        node, frame = todo.pop()
+        if (id(node), id(frame)) in seen:
+            continue
+        seen.add((id(node), id(frame)))
+        for name in sorted(read_counts(node)):
+            box = _found(frame, name)
+            if box is None:
+                continue
+            found.append((name, box))
+            todo += [(f.node, f.frame) for f in _functions(box) if f.names is None]
+    return found
+
+
+def _found(frame: Frame | None, name: str) -> AbstractValue | None:
+    while frame is not None:
+        if name in frame.env:
+            return frame.env[name]
+        frame = frame.outer
+    return None
+
+
+def _functions(box: AbstractValue) -> Iterator[FunctionValue]:
+    if isinstance(box, FunctionValue):
+        yield box
+    for part in components(box):
+        yield from _functions(part)

@@ -1,0 +1,214 @@
+"""Objects that are neither numbers nor arrays nor containers, as operands.
+
+What ``+`` or ``[...]`` or `numpy.multiply` does with such an object is known to its class alone: a
+masked array, a matrix, a table of another library.  A rule of the table would be wrong for it.
+"""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from srcad import errors, runtime
+from srcad.frontend.domain.values import AbstractValue, RecordValue
+from srcad.ir import primitives
+from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
+from srcad.ir.standins import argument_type
+from srcad.rules import registry
+from srcad.startup.identifiers import label, module_of
+from srcad.types.join import is_lost
+from srcad.types.numeric import ARRAY_CLASSES, Numeric
+from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf
+
+if TYPE_CHECKING:
+    from srcad.frontend.machine.machine import Machine
+
+_TELLING = ("__array_ufunc__", "__array__", "__add__", "__mul__", "__matmul__", "__getitem__")
+_MOST_SEARCHED = 40  # operations before this one, for a check that is there already
+_REMEDIES = {
+    "item": ("write it as a call:  np.linspace, np.arange, np.concatenate, np.stack",),
+    "object": ("do the arithmetic with its attributes, or in a method of the class",),
+    "operand": ("make it an array first:  np.asarray(...), or .filled(...) of a masked one",),
+}
+_OPERATIONS = frozenset(
+    {operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+     operator.pow, operator.matmul, operator.neg, operator.pos, operator.invert, operator.and_,
+     operator.or_, operator.xor, operator.lshift, operator.rshift}
+)  # fmt: skip
+_STORES_OF_ITEMS = frozenset({primitives.append, primitives.inserted, primitives.replaced})
+_JOINING = frozenset({primitives.extended, operator.add, operator.iadd})
+_ENTRIES = (operator.getitem, primitives.updated, primitives.add_at)
+_KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, dict, range, slice)
+
+
+def check_operands(s: Machine, target: Any, arguments: Iterable[Arg], result: Value) -> None:
+    """Refuse an operation with a derivative one of whose operands is foreign to its rule."""
+    type_ = result.type
+    arguments = tuple(arguments)
+    reads = any(target is one for one in _ENTRIES)
+    by_field = reads and _is_field(arguments[0], arguments[1])
+    if by_field or (isinstance(type_, Numeric) and type_.kind in ("O", "V")):
+        is_plain = isinstance(type_, Numeric) and type_.kind == "O"
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"an array {'of objects' if is_plain else 'with fields'} depends on the arguments",
+            why="what it holds carries no derivative that NumPy could follow.",
+            help=("give it a number type:  dtype=float", "or keep the values in a list or dict"),
+        )
+    if isinstance(type_, ListOf):
+        _check_kept(s, target, arguments, type_)
+    if _is_arithmetic(target):
+        for arg in arguments:
+            _check_at_the_call(s, target, arg)
+    for arg in _operands(arguments):
+        cls = _class_of(arg)
+        if cls is None or not (_is_foreign(cls) or _is_unknown(target, arg)):
+            continue
+        if _is_linear_map(target, cls):
+            continue
+        rule = registry.lookup(target)
+        if rule is None or not rule.shipped:
+            return  # a rule of the user's knows its operands
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot differentiate through an operation with a {label(cls)!r}",
+            why="only its class knows what the operation does.",
+            help=_REMEDIES[_kind(target, arg)],
+        )
+
+
+def _is_field(container: Arg, index: Arg) -> bool:
+    """Whether an entry of an array is asked for by a name."""
+    is_array = isinstance(container, Value) and isinstance(container.type, Numeric)
+    return is_array and isinstance(index, Const) and isinstance(index.value, str)
+
+
+def _check_kept(s: Machine, target: Any, arguments: tuple[Arg, ...], kept: ListOf) -> None:
+    """Refuse a list of which nobody could tell which of its items are structures."""
+    if target in _STORES_OF_ITEMS:
+        pairs = [(arguments[0], kept), (arguments[-1], kept.item)]
+    elif target is primitives.build_list:
+        pairs = [(arg, kept.item) for arg in arguments]
+    else:
+        pairs = [(arg, kept) for arg in arguments] if target in _JOINING else []
+    for arg, within in pairs:
+        type_ = argument_type(arg)
+        if is_lost(type_, within) and any(v in s.active for v in values_in(arg)):
+            s.refuse(
+                errors.UnsupportedTypeError,
+                "cannot keep different kinds of things in a list whose length is not known",
+                why="a derivative goes through them, and only some have parts.",
+                help=("give all items one kind", "or keep them in a list each"),
+            )
+
+
+def is_of_unknown(s: Machine, target: Any, arguments: Iterable[Arg]) -> bool:
+    """Whether arithmetic without a derivative may be that of an object of any class."""
+    if not isinstance(target, BuiltinFunctionType) or target not in _OPERATIONS:
+        return False
+    values = [a for a in arguments if isinstance(a, Value)]
+    unknown = any(v.type == OPAQUE for v in values) and s.active.isdisjoint(values)
+    return unknown and not s.frame.trusted
+
+
+def _is_arithmetic(target: Any) -> bool:
+    """Whether every argument is an operand."""
+    module = getattr(target, "__module__", None)
+    return isinstance(target, np.ufunc) or (
+        module == "_operator" and target is not operator.getitem
+    )
+
+
+def _check_at_the_call(s: Machine, target: Any, arg: Arg) -> None:
+    """Have an operand looked at of which only the call knows what it is."""
+    if not isinstance(arg, Value) or arg in s.active or arg.type != OPAQUE:
+        return
+    latest = s.builder.ops[-_MOST_SEARCHED:]
+    if any(isinstance(op, Call) and op.target is runtime.numeric and op.args[0] is arg
+           for op in latest):  # fmt: skip
+        return
+    rule = registry.lookup(target)
+    if rule is not None and rule.shipped:
+        sparse = {"sparse": Const(True)} if target is operator.matmul else {}
+        s.emit(runtime.numeric, arg, kwargs=sparse, effect=True)
+
+
+def ask_the_other(s: Machine, left: AbstractValue, right: AbstractValue, reflected: str) -> None:
+    """Have an operand of which only the call knows what it is be a number or an array.
+
+    Where it is an object, its class may be asked before that of the other operand.  If a call that
+    was left as it stands may have made it, the function is refused, and read once more with it.
+    """
+    if isinstance(right, RecordValue) and hasattr(right.cls, reflected):
+        other = left
+    elif isinstance(left, RecordValue) and _is_overridden(left.cls, reflected):
+        other = right
+    else:
+        return
+    if not isinstance(other, Value) or not isinstance(other.type, Opaque):
+        return
+    if s.inactive.may_open:
+        s.inactive.is_open = True
+        s.refuse(
+            errors.UnsupportedTypeError,
+            "cannot tell whose operator this is",
+            why="the class of an operand that only the call knows may be asked first.",
+            help=("make the object with a call that is read, in the function itself",),
+        )
+    s.emit(runtime.numeric, other, effect=True)
+
+
+def _is_overridden(cls: type, name: str) -> bool:
+    """Whether a class that refines another says anew what a method does."""
+    refined: list[type] = cls.__subclasses__()
+    return any(name in vars(one) or _is_overridden(one, name) for one in refined)
+
+
+def _kind(target: Any, arg: Arg) -> str:
+    if isinstance(arg, Value) and isinstance(arg.type, TupleOf):
+        return "object"
+    return "item" if target is operator.getitem else "operand"
+
+
+def _class_of(arg: Arg) -> type | None:
+    """The class of an operand that is an object, where it is known."""
+    if isinstance(arg, Const):
+        return type(arg.value)
+    if isinstance(arg, Display):
+        return None
+    return arg.type.cls if isinstance(arg.type, Opaque | TupleOf) else None
+
+
+def _operands(arguments: Iterable[Arg]) -> Iterator[Arg]:
+    """The arguments, and what the lists and tuples among them hold."""
+    for arg in arguments:
+        yield arg
+        if isinstance(arg, Display) and arg.kind in ("list", "tuple"):
+            yield from _operands(arg.items)
+
+
+def _is_unknown(target: Any, arg: Arg) -> bool:
+    """Whether an operand of NumPy's, or a value to store, is an object of a class of the user's."""
+    type_ = arg.type if isinstance(arg, Value) else None
+    if not isinstance(type_, TupleOf) or issubclass(type_.cls, tuple | list | dict):
+        return False
+    module = module_of(target).partition(".")[0]
+    counts = module in ("numpy", "math", "_operator") or isinstance(target, np.ufunc)
+    return counts or target in (primitives.updated, primitives.add_at)
+
+
+def _is_foreign(cls: type) -> bool:
+    """Whether objects of a class do arithmetic, or have items, in a way of their own."""
+    if cls in ARRAY_CLASSES or issubclass(cls, _KNOWN):
+        return False
+    return any(hasattr(cls, name) for name in _TELLING)
+
+
+def _is_linear_map(target: Any, cls: type) -> bool:
+    """Whether this is the product with a sparse matrix, which has a transpose like any other."""
+    return target is operator.matmul and cls.__module__.startswith("scipy.sparse")

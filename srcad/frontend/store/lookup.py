@@ -1,0 +1,238 @@
+"""Names: local, enclosing, global, builtin, and the objects of the user behind them."""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import functools
+import types
+from abc import ABCMeta
+from typing import Any, NoReturn
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant, Path, Stale, Unbound
+from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.machine import Frame, Machine, Unreachable
+from srcad.frontend.outside import places
+from srcad.frontend.outside.doubts import note_read
+from srcad.frontend.outside.places import Place
+from srcad.frontend.store.stale import refuse_stale
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.startup.identifiers import module_of
+from srcad.startup.records import is_record
+
+STABLE_MODULES = frozenset(
+    {"numpy", "math", "cmath", "operator", "scipy", "builtins", "functools", "itertools", "srcad"}
+)
+
+
+def lookup(s: Machine, name: str) -> AbstractValue:
+    """The box of a name, found as Python finds it."""
+    frame: Frame | None = s.frame
+    while frame is not None:
+        box = frame.env.get(name, UNBOUND)
+        if isinstance(box, Stale):
+            refuse_stale(s, box)
+        if not isinstance(box, Unbound):
+            return box
+        if name in frame.local:
+            frame.missed.add(name)
+            unbound(s, name, local=frame is s.frame)
+        if frame.declared.get(name) == "global":
+            break
+        if name in frame.closure:
+            return _of_cell(s, frame, name)
+        if frame.outer is None:
+            break
+        if name in frame.borrowed and name not in frame.outer.hidden:
+            _refuse_ended(s, name)
+        frame = frame.outer
+    assert frame is not None
+    return global_name(s, frame, name)
+
+
+def _of_cell(s: Machine, frame: Frame, name: str) -> AbstractValue:
+    """A name of a function around that one which has returned."""
+    written = _written(s, cell_place(frame, name))
+    if written is not None:
+        return written
+    if name in frame.unfilled:
+        _unfilled(s, frame, name)
+    path = None if frame.path is None else (*frame.path, ("cell", name))
+    return value_of_object(s, frame.cells[name], path)
+
+
+def global_place(frame: Frame, name: str) -> Place | None:
+    """A name of the module, as a place that may be written."""
+    path = frame.path
+    if path is None:
+        return None
+    return Place(frame.globals, "global", name, (*path, ("attr", "__globals__")),
+                 (*path, ("global", name)), frame.globals)  # fmt: skip
+
+
+def cell_place(frame: Frame, name: str) -> Place | None:
+    """A name of a function around this one that has returned, as a place that may be written."""
+    path = frame.path
+    if path is None:
+        return None
+    holder = (*path, ("attr", "__closure__"), ("item", list(frame.closure).index(name)))
+    cell = frame.closure[name]
+    return Place(cell, "cell", name, holder, (*path, ("cell", name)), cell)
+
+
+def first_content(s: Machine, place: Place) -> AbstractValue | None:
+    """What a place holds when the call starts; None where there is nothing."""
+    held = vars(place.by) if place.kind == "global" and place.by is not place.owner else place.by
+    if isinstance(held, dict) and place.kind == "global":
+        if place.name in held:
+            return value_of_object(s, held[place.name], place.content)
+        s.guard(place.holder, "unset" if held is place.by else "lacks", place.name)
+        return None
+    if place.kind == "item":
+        return _first_item(s, place)
+    if place.kind == "cell":
+        return value_of_object(s, place.by.cell_contents, place.content)
+    if hasattr(place.by, place.name):
+        return value_of_object(s, getattr(place.by, place.name), place.content)
+    s.guard(place.holder, "lacks", place.name)
+    return None
+
+
+def _first_item(s: Machine, place: Place) -> AbstractValue | None:
+    try:
+        return value_of_object(s, place.by[place.name], place.content)
+    except LookupError:
+        if isinstance(place.by, dict):
+            s.guard(place.holder, "unset", place.name)
+            return None
+        places.refuse_unsure(s, place)
+
+
+def _written(s: Machine, place: Place | None) -> AbstractValue | None:
+    return None if place is None else places.found(s, place)
+
+
+def _unfilled(s: Machine, frame: Frame, name: str) -> NoReturn:
+    """The plain call raises here until the function around has bound the name."""
+    if frame.path is not None:
+        cell = ("attr", "__closure__"), ("item", frame.unfilled[name])
+        s.guard((*frame.path, *cell), "empty", None)
+    message = (
+        f"cannot access free variable {name!r} "
+        "where it is not associated with a value in enclosing scope"
+    )
+    raises(s, NameError, message)
+
+
+def _refuse_ended(s: Machine, name: str) -> NoReturn:
+    """Refuse to read a name that has ended with its comprehension."""
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot read {name!r}, which a comprehension has bound",
+        why="the function that reads it was made there, and is called after it.",
+        help=(f"give the function its own:  lambda ..., {name}={name}: ...",),
+    )
+
+
+def global_name(s: Machine, frame: Frame, name: str) -> AbstractValue:
+    """A name of the module, or a builtin."""
+    path = None if frame.path is None else (*frame.path, ("global", name))
+    written = _written(s, global_place(frame, name))
+    if written is not None:
+        return written
+    if name in frame.globals:
+        return value_of_object(s, frame.globals[name], path)
+    if hasattr(builtins, name):
+        return value_of_object(s, getattr(builtins, name), path)
+    if frame.path is not None:
+        s.guard((*frame.path, ("attr", "__globals__")), "unset", name)
+    return unbound(s, name, local=False)
+
+
+def unbound(s: Machine, name: str, *, local: bool) -> NoReturn:
+    """The plain call raises here, so the compiled one does."""
+    kind = UnboundLocalError if local else NameError
+    message = (
+        f"cannot access local variable {name!r} where it is not associated with a value"
+        if local
+        else f"name {name!r} is not defined"
+    )
+    s.emit(primitives.raise_, s.emit(kind, Const(message)), effect=True)
+    raise Unreachable
+
+
+def value_of_object(s: Machine, value: Any, path: Path | None) -> AbstractValue:
+    """The box of an object of the user's that is reached by `path` (None: it never changes)."""
+    if path is None:
+        return Constant(value)
+    note_read(s, path, value)
+    if value is None or isinstance(value, bool | str | bytes):
+        s.guard(path, "equals", value)
+        return Constant(value)
+    if isinstance(value, types.FunctionType):
+        s.guard(path, "is" if is_stable(value) else "code", value)
+        return Constant(value, None if is_stable(value) else path)
+    if is_constant_object(value):
+        s.guard(path, "is", value)
+        kinds = (types.ModuleType, type, functools._lru_cache_wrapper)
+        has_members = isinstance(value, kinds) and not is_stable(value)
+        return Constant(value, path if has_members else None)
+    if s.outside.holders and places.is_held(s, value):
+        s.guard(path, "class", type(value))
+        is_item = type(value) in (list, dict)
+        return Holder(value, path) if is_item else Constant(value, path)
+    if is_data(value):
+        return s.box(s.captured(path, value))
+    s.guard(path, "class", type(value))
+    return Constant(value, path)
+
+
+def is_stable(value: Any) -> bool:
+    """Whether an object belongs to a module whose attributes are taken as constant."""
+    return module_of(value).partition(".")[0] in STABLE_MODULES
+
+
+def is_plain_class(value: Any) -> bool:
+    """Whether an object is a class of the user's whose members are found as usual."""
+    return type(value) in (type, ABCMeta) and not is_stable(value)
+
+
+def is_library(value: Any) -> bool:
+    """Whether a function belongs to a library: it is never read, only called."""
+    root = module_of(value).partition(".")[0]
+    return root in STABLE_MODULES and root != "srcad"
+
+
+def is_constant_object(value: Any) -> bool:
+    """Whether an object is code or a description: compared by identity."""
+    return isinstance(
+        value,
+        types.ModuleType
+        | types.BuiltinFunctionType
+        | type
+        | np.ufunc
+        | np.dtype
+        | functools._lru_cache_wrapper
+        | types.MethodDescriptorType
+        | enum.Enum,
+    ) or (type(value).__module__ == "numpy" and callable(value))
+
+
+def is_data(value: Any) -> bool:
+    """Whether an object is a number, an array, or a container of such."""
+    if isinstance(value, int | float | complex | np.generic | np.ndarray):
+        return True
+    if type(value) in (list, tuple, dict):
+        return True
+    named = isinstance(value, tuple) and hasattr(type(value), "_fields")
+    return named or is_record(type(value))
+
+
+def holds(value: Value, path: Path) -> Constant:
+    """The box of an argument that is an object of the user's class."""
+    return Constant(None, path, atom=value)

@@ -1,0 +1,362 @@
+"""What is noted of every call: whose memory its result is, and how that memory is laid out."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from srcad.frontend.domain.access_paths import Step, is_number_index
+from srcad.frontend.domain.values import Constant
+from srcad.frontend.store.either import Either
+from srcad.frontend.store.layout import (
+    Layout,
+    in_order,
+    is_line,
+    is_view,
+    kept,
+    lies_close,
+    seen_through,
+    shape_of,
+)
+from srcad.frontend.store.origins import BUILDERS, LIST_STORES, READ_ONLY, Origin, is_array, origin
+from srcad.ir import primitives
+from srcad.ir.apart import parts_of
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value, values_in
+from srcad.ir.infer import is_elementwise
+from srcad.ir.memory import (
+    ALWAYS_VIEWS,
+    IN_PLACE,
+    LAYOUT_VIEWS,
+    OPERATORS,
+    has_storage,
+    is_one_of,
+    keeps_an_axis,
+    makes_new_array,
+    makes_new_arrays,
+    module_of,
+    reads_a_copy,
+    reads_a_view,
+)
+from srcad.types.numeric import Numeric, Shape
+from srcad.types.sizes import resolved
+from srcad.types.structures import OPAQUE, Opaque, TupleOf
+
+if TYPE_CHECKING:
+    from srcad.frontend.machine.machine import Machine
+
+_SAME = frozenset({primitives.identity, np.asarray, np.asanyarray})
+_LAID_OUT_ALIKE = frozenset(
+    {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.array, np.astype}
+)
+_C_ORDER, _F_ORDER = Const("C"), Const("F")
+_PARTS = (operator.getitem, primitives.field)
+_PURE_PARTS = frozenset({len, primitives.shape, primitives.is_, primitives.contains})
+_COMPACT: frozenset[Any] = frozenset(
+    {np.zeros, np.ones, np.empty, np.full, np.arange, np.linspace, np.eye, np.identity, np.outer,
+     np.dot, np.matmul, operator.matmul, np.tile}
+)  # fmt: skip
+
+
+def note(
+    s: Machine,
+    target: Any,
+    args: tuple[Arg, ...],
+    kwargs: tuple[tuple[str, Arg], ...],
+    result: Value,
+) -> None:
+    """Note whose memory the result of a call is."""
+    _note_use(s, target, args, s.builder.ops[-1])
+    if not has_storage(result):
+        return
+    first = args[0] if args else None
+    if is_array(first) and _note_view(s, target, args, kwargs, result):
+        return
+    if is_one_of(target, OPERATORS) and any(map(_is_users_object, args)):
+        s.inactive.unknown.add(result)
+        return
+    drawn = target is primitives.apply and is_array(result)  # the only such results of a known type
+    if (
+        drawn
+        or makes_new_array(target, result.type, args, kwargs)
+        or is_one_of(target, _PURE_PARTS)
+    ):
+        _note_new(s, target, args, kwargs, result)
+        return
+    if isinstance(result.type, Opaque) and is_one_of(target, OPERATORS):
+        return
+    if isinstance(result.type, TupleOf) and makes_new_arrays(target, kwargs):
+        return
+    shown = args[:1] if is_one_of(target, IN_PLACE) else (*args, *(a for _, a in kwargs))
+    values = [v for arg in shown for v in values_in(arg)]
+    held = frozenset().union(*(origin(s, v).everything for v in values))
+    if is_one_of(target, LIST_STORES) and isinstance(first, Value):
+        parent = origin(s, first)
+        added = frozenset().union(*(origin(s, v).everything for v in values if v is not first))
+        s.origins[result] = Origin(parent.objects, parent.steps, parent.holds | added)
+    elif is_one_of(target, BUILDERS):
+        s.origins[result] = Origin(frozenset({result}), (), held)
+    elif held or _may_repeat_an_array(target, result):
+        s.origins[result] = Origin(held | {result}, None)
+
+
+def _note_use(s: Machine, target: Any, args: tuple[Arg, ...], op: Op) -> None:
+    """Note what is computed with, and what is given to a call that may keep it."""
+    if target in _PARTS and _is_object(args[0]):
+        s.inactive.unknown.add(op.results[0])
+    if isinstance(op, Call) and op.effect:
+        s.inactive.handed.update(v for v in op.operands if has_storage(v))
+        if op.result.type == OPAQUE and not is_one_of(target, IN_PLACE):
+            s.inactive.unknown.add(op.result)
+    elif target is operator.getitem and not is_array(args[0]):
+        if not (isinstance(args[1], Const) and isinstance(args[1].value, str)):
+            s.inactive.items.add(op.results[0])  # it may be a number that is read again
+    elif target is not primitives.field:
+        s.inactive.used.update(v for v in op.operands if has_storage(v))
+
+
+def _is_users_object(arg: Arg) -> bool:
+    """Whether an operand is an object whose class may return what it holds."""
+    cls = arg.type.cls if _is_object(arg) else None  # type: ignore[union-attr]
+    return cls is not None and cls.__module__.partition(".")[0] not in ("numpy", "scipy")
+
+
+def _may_repeat_an_array(target: Any, result: Value) -> bool:
+    """Whether a NumPy function may return one array twice, as ``np.diag_indices`` does."""
+    return isinstance(result.type, TupleOf) and module_of(target).startswith("numpy")
+
+
+def _is_object(arg: Arg) -> bool:
+    """Whether an argument is an object of a known class, which may hold what was put into it."""
+    return isinstance(arg, Value) and isinstance(arg.type, Opaque) and arg.type.cls is not None
+
+
+def _note_new(
+    s: Machine,
+    target: Any,
+    args: tuple[Arg, ...],
+    kwargs: tuple[tuple[str, Arg], ...],
+    result: Value,
+) -> None:
+    """Note how a new array lies in memory, or as what."""
+    if any(map(_names_an_order, (*args, *(arg for _, arg in kwargs)))):
+        return
+    shape = shape_of(result)
+    flat = shape is not None and len(shape) <= 1
+    c_order = target is np.copy and ("order", Const("C")) in kwargs
+    # What is made of arrays in C order is in C order; only np.cross may move its axes.
+    follows = target is not np.cross and _all_compact(s, args)
+    if flat or c_order or is_one_of(target, _COMPACT) or follows:
+        s.compact.add(result)
+    elif shape is not None and not kwargs:
+        alike = is_elementwise(target) or is_one_of(target, _LAID_OUT_ALIKE)
+        arrays = tuple(a for a in args if isinstance(a, Value) and shape_of(a) != ())
+        if alike and all(len(shape_of(a) or ()) == len(shape) for a in arrays):
+            s.laid_as[result] = None, arrays
+
+
+def _names_an_order(arg: Arg) -> bool:
+    """Whether an argument asks for another order than rows first."""
+    return isinstance(arg, Const) and isinstance(arg.value, str) and arg.value in ("F", "A", "K")
+
+
+def layout(s: Machine, value: Value) -> Layout | None:
+    """How an array lies in memory; None if that is not known.
+
+    Found when it is asked for: that an argument lies in C order is then taken for granted.
+    """
+    pending = [value]
+    while pending:
+        one = pending[-1]
+        sources = () if one in s.layouts else _sources(s, one)
+        missing = [source for source in sources if source not in s.layouts]
+        pending += missing
+        if not missing:
+            s.layouts.setdefault(pending.pop(), _layout_from(s, one, sources))
+    return s.layouts[value]
+
+
+def _sources(s: Machine, value: Value) -> tuple[Value, ...]:
+    """The arrays from which the layout of another one follows."""
+    if value in s.compact or shape_of(value) is None:
+        return ()
+    if value in s.laid_as or value in s.laid_like:
+        return s.laid_as[value][1] if value in s.laid_as else s.laid_like[value]
+    where = origin(s, value)
+    is_version = where.is_exact and where.steps == () and value not in where.objects
+    return tuple(where.objects) if is_version else ()
+
+
+def _layout_from(s: Machine, value: Value, sources: tuple[Value, ...]) -> Layout | None:
+    shape = shape_of(value)
+    if value in s.layouts or shape is None:
+        return s.layouts.get(value)
+    if value in s.compact or (not sources and lies_close(s, value)):
+        return in_order(shape)
+    found = [s.layouts[source] for source in sources]
+    if value not in s.laid_as:
+        return found[0] if found and all(one == found[0] for one in found) else None
+    step = s.laid_as[value][0]
+    if step is None:
+        return kept(found, shape) if all(_is_as_long(one, shape) for one in sources) else None
+    return None if found[0] is None else seen_through(found[0], step, sources[0], value)
+
+
+def _is_as_long(array: Value, shape: Shape) -> bool:
+    """Whether no axis of an operand is stretched: stretched ones do not count in the order."""
+    own = shape_of(array)
+    return own is not None and all(
+        resolved(m) == resolved(n) for m, n in zip(own, shape, strict=True)
+    )
+
+
+def _note_view(
+    s: Machine,
+    target: Any,
+    args: tuple[Arg, ...],
+    kwargs: tuple[tuple[str, Arg], ...],
+    result: Value,
+) -> bool:
+    """Note a view of an array; False where the result is none."""
+    first = args[0]
+    assert isinstance(first, Value)
+    if is_one_of(target, LAYOUT_VIEWS):
+        view = _is_reshaped_view(s, target, first, args[1:], kwargs, result)
+        if view is False and _order(target, args[1:], kwargs) == _C_ORDER:
+            s.compact.add(result)
+        if view is not True:
+            return view is False
+        step: Step | None = Step(target, args[1:])
+    elif target is operator.getitem:
+        if reads_a_copy(args[1]):
+            return True
+        step = Step(target, (args[1],)) if _is_surely_view(args[1], result) else None
+    else:
+        step = _view_step(target, first, args[1:], kwargs)
+        if step is None:
+            return False
+    _note_step(s, first, step, result)
+    return True
+
+
+def _is_surely_view(index: Arg, result: Value) -> bool:
+    """Whether what is read is a view, not a number: that depends on how many axes there are."""
+    is_array = isinstance(result.type, Numeric) and result.type.form == "array"
+    return reads_a_view(index) and (is_array or keeps_an_axis(index))
+
+
+def _note_step(s: Machine, first: Value, step: Step | None, result: Value) -> None:
+    """Note that a value is seen by a step from another one, or by an unknown one."""
+    parent = origin(s, first)
+    s.origins[result] = Origin(parent.objects, _followed(parent, step))
+    if step is not None and first in s.either and not parent.is_exact:
+        s.either[result] = _seen_in_each(s, s.either[first], step, result)
+    if step is not None:
+        s.laid_as[result] = step, (first,)
+
+
+def flat(s: Machine, array: Value) -> Value:
+    """The entries of an array one after the other, to be written into: wherever they lie."""
+    result = s.emit(np.reshape, array, Constant(-1))
+    s.compact.discard(result)
+    s.entries.add(result)
+    _note_step(s, array, Step(np.reshape, (Const(-1),)), result)
+    return result
+
+
+def _seen_in_each(s: Machine, either: Either, step: Step, result: Value) -> Either:
+    """A view of an ambiguous value, by the same test."""
+
+    def seen(side: Atom) -> Atom:
+        if not isinstance(side, Value):
+            return side
+        view, parent = Value(result.type, result.hint), origin(s, side)
+        s.origins[view] = Origin(parent.objects, _followed(parent, step))
+        if side in s.either:
+            s.either[view] = _seen_in_each(s, s.either[side], step, result)
+        return view
+
+    return Either(either.test, seen(either.left), seen(either.right))
+
+
+def _followed(parent: Origin, step: Step | None) -> tuple[Step, ...] | None:
+    if parent.steps is None or step is None:
+        return None
+    return parent.steps if step.target is primitives.identity else (*parent.steps, step)
+
+
+def _view_step(
+    target: Any, first: Value, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]
+) -> Step | None:
+    if is_one_of(target, _SAME) and not args and not kwargs:
+        return Step(primitives.identity)
+    if target is np.diag and isinstance(first.type, Numeric) and len(first.type.shape or ()) == 1:
+        return None
+    if target is np.flip and not args and not kwargs and shape_of(first):
+        return Step(operator.getitem, (_backward(len(shape_of(first) or ())),))
+    if is_one_of(target, ALWAYS_VIEWS) or is_one_of(target, READ_ONLY):
+        return Step(target, args, kwargs)
+    return None
+
+
+def _backward(rank: int) -> Arg:
+    """The index ``::-1`` along every axis: a write through it leaves the array as it lies."""
+    part = Display("slice", (Const(None), Const(None), Const(-1)))
+    return Display("tuple", (part,) * rank) if rank > 1 else part
+
+
+def _is_reshaped_view(
+    s: Machine,
+    target: Any,
+    first: Value,
+    args: tuple[Arg, ...],
+    kwargs: tuple[tuple[str, Arg], ...],
+    result: Value,
+) -> bool | None:
+    """Whether ``reshape`` or ``ravel`` gives a view; None if nobody knows."""
+    order = _order(target, args, kwargs)
+    if order == _C_ORDER and is_compact(s, first):
+        return True
+    known, old, new = layout(s, first), shape_of(first), shape_of(result)
+    if known is None and old is not None and len(old) < 2 and target is np.reshape:
+        known = in_order(old)
+    if known is None or old is None or new is None:
+        return None
+    if order == _C_ORDER or (order == _F_ORDER and is_line(old) and is_line(new)):
+        return is_view(known, target, old, new)
+    if order == _F_ORDER and is_view(known[::-1], target, old[::-1], new[::-1]) is False:
+        return False
+    return None
+
+
+def _order(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Arg | None:
+    """The order in which ``reshape`` or ``ravel`` reads; None where more is asked for."""
+    given = [*args[target is np.reshape :], *(arg for name, arg in kwargs if name == "order")]
+    if len(kwargs) > len(given):
+        return None
+    return given[0] if given else _C_ORDER
+
+
+def is_compact(s: Machine, value: Value) -> bool:
+    """Whether the memory of an array certainly is in C order without gaps."""
+    if value in s.compact:
+        return True
+    where = origin(s, value)
+    laid_out = where.steps is not None and all(map(_keeps_compact, where.steps))
+    return laid_out and bool(where.objects) and where.objects <= s.compact
+
+
+def _keeps_compact(step: Step) -> bool:
+    """Whether a view of an array in C order is one: another shape, or one row of rows."""
+    if step.target is operator.getitem:
+        *first, last = parts_of(step.args[0]) or (Const(Ellipsis),)
+        return all(map(is_number_index, first)) and (
+            is_number_index(last) or last == Const(Ellipsis)
+        )
+    return is_one_of(step.target, LAYOUT_VIEWS)
+
+
+def _all_compact(s: Machine, args: tuple[Arg, ...]) -> bool:
+    arrays = [v for arg in args for v in values_in(arg) if is_array(v)]
+    return all(is_compact(s, v) for v in arrays)

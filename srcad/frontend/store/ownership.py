@@ -1,0 +1,105 @@
+"""Whose an array is that is written into: the function's own, or one that others hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from srcad import errors
+from srcad.frontend.domain.values import AbstractValue
+from srcad.ir.core import Value
+
+if TYPE_CHECKING:
+    from srcad.frontend.machine.machine import Machine
+
+
+def check_owner(s: Machine, objects: frozenset[Value]) -> None:
+    """Refuse to write into arrays that others hold; note which are written into."""
+    for object_ in with_beginnings(s, objects):
+        if is_unowned(s, object_):
+            ask_whose(s)
+            refuse_shared(s)
+        if object_ in s.inactive.kept:
+            refuse_kept(s)
+        if object_ in s.outside.given:
+            s.refuse(
+                errors.MutationError,
+                "cannot write into an array that a list outside holds",
+                why="it was appended there, and nobody follows where it stands.",
+                help=("append a copy:  history.append(y.copy())",),
+            )
+        if is_captured(s, object_):
+            s.inactive.hit = object_
+            s.refuse(
+                errors.MutationError,
+                "cannot write into an array from outside the function",
+                why="a global or enclosing array would change with every gradient.",
+                help=("write into a copy:  y = y.copy()", "or pass the array as an argument"),
+            )
+        s.written_objects.append(object_)
+    for object_ in objects:
+        s.note_write(object_)
+
+
+def with_beginnings(s: Machine, objects: frozenset[Value]) -> frozenset[Value]:
+    """The arrays, and those that they may have been before a loop or a choice."""
+    return objects.union(*(s.began.get(one, frozenset()) for one in objects))
+
+
+def is_captured(s: Machine, object_: Value) -> bool:
+    """Whether an object is one from outside the function, and no argument."""
+    path = s.paths.get(object_)
+    return (path is not None and path[0][0] != "param") or any(
+        c.value is object_ for c in s.captures
+    )
+
+
+def is_unowned(s: Machine, object_: Value) -> bool:
+    """Whether only the call knows what an object is, and who else holds it."""
+    return object_ in s.inactive.unknown
+
+
+def ask_whose(s: Machine) -> None:
+    """Have the calls that were left as they stand read, once, since it matters what they return."""
+    if s.inactive.may_open:
+        s.inactive.is_open = True
+        refuse_shared(s)
+
+
+def refuse_shared(s: Machine) -> NoReturn:
+    """Refuse to write into what others may hold."""
+    s.refuse(
+        errors.MutationError,
+        "cannot tell whose array is changed in place here",
+        why="it comes from a call that srcad does not read, and may go by other names, too.",
+        help=("take a copy of it first:  y = np.array(y)", "or write it out:  y = y + other"),
+    )
+
+
+def refuse_kept(s: Machine) -> NoReturn:
+    """Refuse to write into what a function with a cache has returned."""
+    s.refuse(
+        errors.MutationError,
+        "cannot change what a function with a cache has returned",
+        why="every later call of it with these arguments would return the changed one.",
+        help=("change a copy:  y = y.copy()", "or take the cache away"),
+    )
+
+
+def refuse_identity(s: Machine, left: AbstractValue, right: AbstractValue) -> None:
+    """Refuse to say whether two results of functions with a cache are one object."""
+    if left is not right and _is_kept(s, left) and _is_kept(s, right):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot tell whether these are one object",
+            why="a function with a cache has returned them: what it holds decides that.",
+            help=("compare their values", "or take the cache away"),
+        )
+
+
+def _is_kept(s: Machine, box: AbstractValue) -> bool:
+    if not isinstance(box, Value):
+        return box in s.inactive.kept
+    found = s.origins.get(box)
+    return box in s.inactive.kept or (
+        found is not None and not s.inactive.kept.isdisjoint(found.objects)
+    )

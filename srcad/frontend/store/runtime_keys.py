@@ -1,0 +1,143 @@
+"""Dicts whose keys only the call knows: records of `library.Mapping`.
+
+A dict stays what it is, known key by key, as long as that does.  Where it does not, the place of
+the write (or read) is noted with the refusal, and the function is read again with that place
+opened: from there on the dict is a `library.Mapping`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Constant,
+    DictValue,
+    ListValue,
+    PlacesValue,
+    RecordValue,
+    Structure,
+)
+from srcad.frontend.machine.constants import known
+from srcad.frontend.machine.machine import Machine, NotConstant
+from srcad.frontend.machine.speculation import unless_refused
+from srcad.frontend.prelude import containers
+from srcad.frontend.store.aliases import write
+from srcad.frontend.store.structures import is_of_library
+from srcad.ir.core import Atom, For, Op, Value, While, carried_outputs
+
+FIELDS = ("places", "entries")
+
+
+# ------------------------------------------------------------------------------ kinds
+def is_mapping(box: AbstractValue) -> bool:
+    """Whether a box is a dict of which only the call knows the keys."""
+    return isinstance(box, RecordValue) and issubclass(box.cls, containers.Mapping)
+
+
+def class_behind(box: RecordValue) -> type:
+    """The class of the object that a record stands for."""
+    return box.cls.stands_for if is_of_library(box) else box.cls  # type: ignore[attr-defined]
+
+
+def part_names(box: Structure, name: str | None) -> tuple[str | None, ...]:
+    """What the parts of a structure with a name are called: those of a container, after it."""
+    if not is_of_library(box) or name is None or not name.isidentifier():
+        return (None,) * len(box.items)
+    known = {"entries": name, "places": f"{name}_places"}
+    return tuple(known.get(key) for key in getattr(box, "keys", ()))
+
+
+def as_mapping(box: DictValue) -> RecordValue:
+    """A dict of known keys as one to which any key may be added."""
+    return RecordValue(containers.Mapping, FIELDS, (PlacesValue(box.keys), ListValue(box.items)))
+
+
+def alike(a: AbstractValue, b: AbstractValue) -> tuple[AbstractValue, AbstractValue]:
+    """Two boxes; where one is a dict of unknown keys, a dict of known ones is as well."""
+    if is_mapping(a) and isinstance(b, DictValue):
+        return a, as_mapping(b)
+    if is_mapping(b) and isinstance(a, DictValue):
+        return as_mapping(a), b
+    return a, b
+
+
+def tested(s: Machine, box: AbstractValue) -> AbstractValue:
+    """What is true where a box is: of a container of the library, how many items it has."""
+    if not isinstance(box, RecordValue) or not is_of_library(box):
+        return box
+    method: Any = box.cls.__len__  # type: ignore[attr-defined]
+    return s.invoke(s, BoundValue(Constant(method), (box,)), (), {})
+
+
+# ------------------------------------------------------------------------------ opening
+def unless_open(s: Machine, read: Callable[[], Any]) -> Any:
+    """What is read of known keys; None where that fails and keys may be unknown."""
+    where = s.builder.where
+    if where in s.dicts.opened:
+        found = unless_refused(s, lambda: _read(read))
+        return None if isinstance(found, errors.SrcadError) else found
+    try:
+        return _read(read)
+    except errors.SrcadError as error:
+        s.dicts.asked.append((error, where))
+        raise NotConstant(error) from None
+
+
+def _read(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except NotConstant as problem:
+        raise problem.error from None
+
+
+def key_of(s: Machine, index: AbstractValue) -> Constant | None:
+    """A key that is known now; None: it is not, and need not be."""
+    key = unless_open(s, lambda: Constant(known(s, index, "a dict key")))
+    assert key is None or isinstance(key, Constant)
+    return key
+
+
+def call_parts(s: Machine, box: AbstractValue, name: str | None) -> None:
+    """Call the parts of a container after the name that it gets, if they have none."""
+    if isinstance(box, RecordValue) and is_of_library(box):
+        for part, hint in zip(box.items, part_names(box, name), strict=True):
+            if isinstance(part, Value) and hint is not None:
+                _call(part, hint, s.builder.ops)
+
+
+def _call(atom: Atom, hint: str, ops: Sequence[Op]) -> None:
+    """Call a value, and what a comprehension carried that made it, by a name."""
+    if not isinstance(atom, Value) or atom.hint is not None:
+        return
+    atom.hint = hint
+    for op in ops:
+        if isinstance(op, For | While) and atom in carried_outputs(op):
+            k = carried_outputs(op).index(atom)
+            for other in (op.inits[k], op.carried[k]):
+                _call(other, hint, ops)
+            _call(op.body.results[1 + k], hint, op.body.ops)
+
+
+def opened(s: Machine, box: DictValue) -> RecordValue:
+    """A dict, under all its names, as one whose keys only the call knows."""
+    names = [n for n, other in s.reachable() if other is box and n.isidentifier()]
+    made = RecordValue(containers.Mapping, FIELDS, tuple(map(s.atom, as_mapping(box).items)))  # type: ignore[arg-type]
+    call_parts(s, made, names[0] if names else None)
+    write(s, box, made, resizes=False)
+    return made
+
+
+def invoked(
+    s: Machine,
+    box: DictValue,
+    name: str,
+    args: tuple[AbstractValue, ...],
+    kwargs: dict[str, AbstractValue],
+) -> AbstractValue:
+    """A method of a dict, as one of whose keys only the call knows."""
+    method = getattr(containers.Mapping, name)
+    return s.invoke(s, BoundValue(Constant(method), (opened(s, box),)), args, kwargs)

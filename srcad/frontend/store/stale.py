@@ -1,0 +1,93 @@
+"""Names of which nobody knows any more what they hold, and what no one value can hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from srcad import errors
+from srcad.frontend.domain.predicates import described_value
+from srcad.frontend.domain.representation import is_representable
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Choice,
+    Conflict,
+    ListValue,
+    MethodValue,
+    Stale,
+    TupleValue,
+    components,
+)
+from srcad.ir.core import Value
+
+if TYPE_CHECKING:
+    from srcad.frontend.machine.machine import Machine
+
+
+def refuse_stale(s: Machine, box: Stale) -> NoReturn:
+    """Refuse to read memory that was written through another name."""
+    if box.bound is not None:
+        s.refuse(
+            errors.MutationError,
+            f"cannot tell what {box.bound!r} is after a failure{_in_line(box)}",
+            why="that statement binds it, and may fail before or after that.",
+            help=("bind it in a statement of its own",),
+        )
+    hint = box.value.hint if isinstance(box.value, Value) else None
+    name = f"{hint!r}" if hint else "this"
+    if box.by is not None:
+        s.refuse(
+            errors.MutationError,
+            f"cannot tell what {name} holds after the call{_in_line(box)}",
+            why=f"the recursive {box.by!r} writes into it, and srcad follows what it returns only.",
+            help=(f"let it return the array, and bind that:  y = {box.by}(y, ...)",),
+        )
+    s.refuse(
+        errors.MutationError,
+        f"cannot tell what {name} holds after the write{_in_line(box)}",
+        why="it may be, or share memory with, what was written into, or not.",
+        help=("take a copy before the write:  y = x.copy()",),
+    )
+
+
+def _in_line(box: Stale) -> str:
+    return f" in line {box.where.line}" if box.where is not None else ""
+
+
+def refuse_to_hold(s: Machine, box: AbstractValue) -> NoReturn:
+    """No one value can hold this box."""
+    if isinstance(box, Conflict) and isinstance(box.left, ListValue):
+        _refuse_list(s, box)
+    if isinstance(box, Conflict | Choice):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"a value is {described_value(box.left)} on one path and "
+            f"{described_value(box.right)} on another",
+            why="the two cannot be held by one name in the derivative.",
+            help=("give the two paths names of their own",),
+        )
+    if isinstance(box, MethodValue):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot keep the method {box.name!r} of {described_value(box.receiver)} as a value",
+            why="it is not called here.",
+            help=(f"call it:  .{box.name}()",),
+        )
+    s.refuse(
+        errors.UnsupportedTypeError,
+        f"cannot keep {described_value(box)} as a value",
+        why="srcad reads it where it is called or iterated over.",
+        help=("use it where it is made",),
+    )
+
+
+def _refuse_list(s: Machine, box: Conflict) -> None:
+    """Refuse a list of things without value whose length is not known, if it is one."""
+    items = [item for side in (box.left, box.right) for item in components(side)]
+    without = [item for item in items if not is_representable(item)]
+    if isinstance(box.right, ListValue | TupleValue) and without:
+        s.refuse(
+            errors.UnsupportedTypeError,
+            f"cannot keep {described_value(without[0])} in a list whose length is not known",
+            why="srcad reads a function where it is called, and has to know which one it is.",
+            help=("keep what it is called with in the list, and call it in the loop",),
+        )

@@ -1,0 +1,96 @@
+"""Structures as values of their own, and as others may see them."""
+
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING
+
+from srcad import errors
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    DictValue,
+    IteratorValue,
+    ListValue,
+    PlacesValue,
+    RecordValue,
+    SliceValue,
+    Structure,
+    TupleValue,
+    mapped,
+)
+from srcad.frontend.prelude import containers
+from srcad.frontend.prelude.deques import Deque
+from srcad.frontend.store.aliases import bury
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.types.structures import OPAQUE, PlacesOf
+
+if TYPE_CHECKING:
+    from srcad.frontend.machine.machine import Machine
+
+
+def built(s: Machine, box: Structure | SliceValue | IteratorValue | PlacesValue) -> Value:
+    """The value of a structure, a slice, a range, or of the places of known keys."""
+    match box:
+        case SliceValue():
+            return s.emit(slice, box.start, box.stop, box.step)
+        case IteratorValue():
+            return s.emit(range, *box.parts)
+        case PlacesValue(keys):
+            return s.emit(primitives.build_places, *map(Const, keys))
+    parts = [s.atom(item) for item in box.items]
+    if any(isinstance(p, Value) and isinstance(p.type, PlacesOf) and p in s.active for p in parts):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            "cannot keep a dict whose keys carry derivatives in a list or another dict",
+            why="a key stands for a place, and these depend on the differentiated arguments.",
+            help=("keep the numbers in the values:  d[k] = (x, v)",),
+        )
+    bury(s, box)
+    match box:
+        case TupleValue():
+            return s.emit(primitives.build_tuple, *parts)
+        case ListValue():
+            return s.emit(primitives.build_list, *parts)
+        case DictValue(keys):
+            return s.emit(primitives.build_dict, Const(keys), *parts)
+        case RecordValue(cls, keys):
+            return s.emit(primitives.build_record, Const(cls), Const(keys), *parts)
+
+
+# ------------------------------------------------------------------------------ outside
+def is_of_library(box: AbstractValue) -> bool:
+    """Whether a box is a container of Python's library that is read, or a view of one."""
+    return isinstance(box, RecordValue) and issubclass(box.cls, containers.Container)
+
+
+def is_deque(box: AbstractValue) -> bool:
+    """Whether a box is a `collections.deque` that is read: to NumPy, the list of its items."""
+    return isinstance(box, RecordValue) and issubclass(box.cls, Deque)
+
+
+def as_plain(s: Machine, box: AbstractValue) -> AbstractValue:
+    """A box for who does not know of these classes: Python's own in their place."""
+
+    def change(part: AbstractValue) -> AbstractValue | None:
+        if not isinstance(part, RecordValue) or not is_of_library(part):
+            return None
+        if issubclass(part.cls, Deque):
+            entries, maxlen = part.items
+            return s.emit(collections.deque, s.atom(entries), maxlen, type=OPAQUE)
+        if issubclass(part.cls, containers.Mapping):
+            places, entries, *_ = part.items
+            return s.emit(primitives.as_dict, places, s.atom(entries), type=OPAQUE)
+        view = s.emit(
+            primitives.field, as_plain(s, part.items[0]), Const(part.cls.__name__.lower())
+        )
+        return s.emit(primitives.apply, view, type=OPAQUE)
+
+    return mapped(box, change)
+
+
+def is_ours(target: object) -> bool:
+    """Whether an operation is one of the IR's own, and puts into a list what it is given."""
+    return getattr(target, "__module__", None) == primitives.__name__ and (
+        target is not primitives.apply
+    )

@@ -1,0 +1,76 @@
+"""The parts of a structure whose type is known: a box for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from srcad.frontend.domain.guards import found_at
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Constant,
+    DictValue,
+    ListValue,
+    Path,
+    RecordValue,
+    TupleValue,
+)
+from srcad.frontend.store.aliases import note_element
+from srcad.frontend.store.origins import note_part
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.types.sources import Unreadable, read
+from srcad.types.structures import Fixed, Opaque, PlacesOf, TupleOf, Type
+
+if TYPE_CHECKING:
+    from srcad.frontend.machine.machine import Machine
+
+
+def unfolded(s: Machine, value: Value, type_: TupleOf) -> AbstractValue:
+    """The parts of a structure."""
+    fields = type_.keys is not None and type_.cls is not dict
+    keys: tuple[Any, ...] = type_.keys if type_.keys is not None else tuple(range(len(type_.items)))
+    reading = primitives.field if fields else primitives.item
+    parts = tuple(
+        Constant(t.value, _path_of_part(s, value, fields, key) or found_at(s, t))
+        if isinstance(t, Fixed)
+        else _part(s, value, reading, key, t)
+        for key, t in zip(keys, type_.items, strict=True)
+    )
+    if type_.cls is dict:
+        return DictValue(keys, parts, value)
+    if type_.keys is not None:
+        return RecordValue(type_.cls, keys, parts, value)
+    return ListValue(parts, value) if type_.cls is list else TupleValue(parts, value)
+
+
+def _part(s: Machine, value: Value, reading: Any, key: Any, type_: Type) -> AbstractValue:
+    part = s.builder.call(
+        reading,
+        value,
+        Const(key),
+        type=type_,
+        hint=key if isinstance(key, str) and key.isidentifier() else None,
+    )
+    if value in s.active and not isinstance(type_, PlacesOf):  # no key of its is (`building`)
+        s.active.add(part)
+    note_part(s, value, key, part)
+    note_element(s, reading, (value, Const(key)), part)
+    path = _path_of_part(s, value, reading is primitives.field, key)
+    if path is None:
+        return s.box(part)
+    s.paths[part] = path
+    return _object(s, part, path) if isinstance(type_, Opaque) else s.box(part)
+
+
+def _path_of_part(s: Machine, value: Value, fields: bool, key: Any) -> Path | None:
+    path = s.paths.get(value)
+    return None if path is None else (*path, ("attr" if fields else "item", key))
+
+
+def _object(s: Machine, part: Value, path: Path) -> AbstractValue:
+    """An object inside a structure from outside: its class is known, so it is read as it is."""
+    try:
+        found = read(path, s.root, s.arguments)
+    except Unreadable:
+        return s.box(part)
+    return Constant(found, path, atom=part)
