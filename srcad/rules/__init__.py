@@ -2,8 +2,8 @@
 
 A file is read when a function of its topic is first differentiated.
 
-`derivative`, `linear`, `adjoint`, `tangent` and `nondifferentiable` add rows, also for functions
-of one's own; they are seen from the next call on.  `registry` says how a rule reads.
+`derivative`, `linear`, `bilinear`, `adjoint`, `tangent` and `nondifferentiable` add rows, also for
+functions of one's own; they are seen from the next call on.  `declare` says how a rule reads.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from srcad.errors import RuleError
-from srcad.rules.declare import adjoint, derivative, linear, nondifferentiable, tangent
+from srcad.rules.declare import adjoint, bilinear, derivative, linear, nondifferentiable, tangent
 from srcad.rules.formulas import applied, spelling
 from srcad.rules.registry import is_static, lookup, qualified_name, rows, static, topics, version
 from srcad.rules.row import NO_PARTIAL, NoPartial, Rule
@@ -21,6 +21,7 @@ __all__ = [
     "NoPartial",
     "Rule",
     "adjoint",
+    "bilinear",
     "derivative",
     "is_static",
     "linear",

@@ -1,6 +1,6 @@
 """How rows are put into the table: the kinds of rule, and what each returns.
 
-There are four kinds of rule, and no more:
+There are five kinds of rule, and no more:
 
 ``derivative``
     ``f(x1, .., xn, *, y)`` returns the partial derivative with respect to each argument of an
@@ -8,6 +8,10 @@ There are four kinds of rule, and no more:
     number, has the operand's dtype, or is a mask of bools; `None` is a partial that is zero.
 ``linear``
     ``f(y_bar, *params)`` returns the cotangents of the arguments in which the target is linear.
+``bilinear``
+    ``f(y_bar, *params)`` returns the cotangents of all arguments in *each* of which the target is
+    linear: a product of two, or of more.  The tangent follows:
+    ``target(a_dot, b) + target(a, b_dot)``.
 ``adjoint``
     ``f(y_bar, y, *params)`` returns the cotangents; ``y`` is the result.  For several results both
     are tuples, and cotangents that nothing contributes to are `None`.
@@ -39,7 +43,9 @@ from srcad.startup.records import replace
 
 RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Any])
 
-_LEADING: dict[Kind, int] = {"derivative": 0, "linear": 1, "adjoint": 2, "nondifferentiable": 0}
+_LEADING: dict[Kind, int] = {
+    "derivative": 0, "linear": 1, "bilinear": 1, "adjoint": 2, "nondifferentiable": 0
+}  # fmt: skip
 _NUMBERS = (int, float, complex, np.generic)
 
 
@@ -90,6 +96,28 @@ def linear(
     Parameters are those of `derivative`.  Forward mode is the function itself.
     """
     return _decorator("linear", targets, None, active, override)
+
+
+def bilinear(
+    *targets: Any, active: tuple[str, ...] | None = None, override: bool = False
+) -> Callable[[RuleFunction], RuleFunction]:
+    """Register the cotangents of products, linear in each argument: ``f(y_bar, *params)``.
+
+    Parameters are those of `derivative`.  Forward mode is the sum of the products in which one
+    argument is replaced by its tangent.
+
+    Examples
+    --------
+    >>> from srcad import rules
+    >>> def torque(force, arm):
+    ...     return force * arm
+    >>> @rules.bilinear(torque)
+    ... def _(y_bar, force, arm):
+    ...     return y_bar * arm, y_bar * force
+    >>> rules.rule_for(torque).kind
+    'bilinear'
+    """
+    return _decorator("bilinear", targets, None, active, override)
 
 
 def adjoint(
@@ -181,7 +209,7 @@ def _row(
     rest = (f"*{code.co_varnames[stop]}",) if code.co_flags & 0x04 else ()
     leading = _LEADING[kind]
     if len(positional) < leading:
-        wanted = {"linear": "f(y_bar, *params)", "adjoint": "f(y_bar, y, *params)"}[kind]
+        wanted = "f(y_bar, y, *params)" if kind == "adjoint" else "f(y_bar, *params)"
         raise RuleError(f"a rule of kind {kind!r} reads {wanted}", where=_place(function))
     if kind != "derivative" and "y" in keyword_only:
         raise RuleError(

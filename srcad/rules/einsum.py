@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from srcad.rules.declare import adjoint
+from srcad.rules.declare import bilinear
 from srcad.rules.registry import static
 from srcad.rules.row import NoPartial
 from srcad.runtime import unbroadcast
@@ -116,8 +116,8 @@ def repeated(term):
     return tuple(n for n, letter in enumerate(term) if letter in term[:n])
 
 
-@adjoint(np.einsum)
-def einsum(y_bar, y, subscripts, *operands, optimize=False):
+@bilinear(np.einsum)
+def einsum(y_bar, subscripts, *operands, optimize=False):
     if not isinstance(subscripts, str):
         return SUBLISTS, [SUBLISTS for _ in operands]
     ranks = tuple(np.ndim(x) for x in operands) if "..." in subscripts else None

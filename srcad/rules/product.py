@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from srcad.rules.declare import adjoint
+from srcad.rules.declare import bilinear
 from srcad.rules.registry import is_known, static
 from srcad.rules.shape import ones, span
 from srcad.runtime import unbroadcast
@@ -21,8 +21,8 @@ def first(count):
 
 
 # ------------------------------------------------------------------------ matrices
-@adjoint(operator.matmul, np.matmul, np.linalg.matmul)
-def matmul(y_bar, y, a, b):
+@bilinear(operator.matmul, np.matmul, np.linalg.matmul)
+def matmul(y_bar, a, b):
     """``y = a @ b``: ``a_bar = y_bar @ b.T`` and ``b_bar = a.T @ y_bar``.
 
     Shapes: ``a`` (..., n, k) or (k,); ``b`` (..., k, m) or (k,).
@@ -58,8 +58,8 @@ def vector_matrix(y_bar, a, b):
     return a_bar, a[:, None] * y_bar[..., None, :]
 
 
-@adjoint(np.dot)
-def dot(y_bar, y, a, b):
+@bilinear(np.dot)
+def dot(y_bar, a, b):
     """A number multiplies; otherwise the last axis of ``a`` meets the last but one of ``b``."""
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return unbroadcast(y_bar * b, a), unbroadcast(y_bar * a, b)
@@ -73,26 +73,26 @@ def dot(y_bar, y, a, b):
         return vector_matrix(y_bar, a, b)
     rows = np.ndim(a) - 1
     columns = np.moveaxis(b, -2, 0)
-    a_bar = np.tensordot(y_bar, columns, (span(rows, np.ndim(y)), span(1, np.ndim(b))))
+    a_bar = np.tensordot(y_bar, columns, (span(rows, np.ndim(y_bar)), span(1, np.ndim(b))))
     b_bar = np.tensordot(a, y_bar, (first(rows), first(rows)))
     return a_bar, np.moveaxis(b_bar, 0, -2)
 
 
-@adjoint(np.inner)
-def inner(y_bar, y, a, b):
+@bilinear(np.inner)
+def inner(y_bar, a, b):
     """A number multiplies; otherwise the last axes meet."""
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return unbroadcast(y_bar * b, a), unbroadcast(y_bar * a, b)
     if np.ndim(a) == 1 and np.ndim(b) == 1:
         return y_bar * b, y_bar * a
     rows = np.ndim(a) - 1
-    a_bar = np.tensordot(y_bar, b, (span(rows, np.ndim(y)), first(np.ndim(b) - 1)))
+    a_bar = np.tensordot(y_bar, b, (span(rows, np.ndim(y_bar)), first(np.ndim(b) - 1)))
     b_bar = np.tensordot(y_bar, a, (first(rows), first(rows)))
     return a_bar, b_bar
 
 
-@adjoint(np.outer, np.linalg.outer)
-def outer(y_bar, y, a, b):
+@bilinear(np.outer, np.linalg.outer)
+def outer(y_bar, a, b):
     """Operands are flattened."""
     if np.ndim(a) == 1 and np.ndim(b) == 1:
         return y_bar @ b, a @ y_bar
@@ -100,26 +100,24 @@ def outer(y_bar, y, a, b):
     return np.reshape(a_bar, np.shape(a)), np.reshape(np.ravel(a) @ y_bar, np.shape(b))
 
 
-@adjoint(np.vdot)
-def vdot(y_bar, y, a, b):
+@bilinear(np.vdot)
+def vdot(y_bar, a, b):
     """Operands are flattened."""
     if np.ndim(a) == 1 and np.ndim(b) == 1:
         return y_bar * b, y_bar * a
     return y_bar * np.reshape(b, np.shape(a)), y_bar * np.reshape(a, np.shape(b))
 
 
-@adjoint(np.vecdot)
-def vecdot(y_bar, y, a, b):
-    """Vectors on the last axis; the others broadcast."""
-    g = np.expand_dims(y_bar, -1)
-    return unbroadcast(g * b, a), unbroadcast(g * a, b)
-
-
-@adjoint(np.linalg.vecdot)
-def vecdot_along(y_bar, y, a, b, *, axis=-1):
+@bilinear(np.linalg.vecdot)
+def vecdot_along(y_bar, a, b, *, axis=-1):
     """Vectors on one axis; the others broadcast."""
     g = np.expand_dims(y_bar, axis)
     return unbroadcast(g * b, a), unbroadcast(g * a, b)
+
+
+@bilinear(np.vecdot)
+def vecdot(y_bar, a, b):
+    return vecdot_along(y_bar, a, b)
 
 
 # ------------------------------------------------------------------------ tensors
@@ -160,8 +158,8 @@ def _back(free, contracted, partner):
     return None if order == sorted(order) else tuple(order)
 
 
-@adjoint(np.tensordot)
-def tensordot(y_bar, y, a, b, axes=2):
+@bilinear(np.tensordot)
+def tensordot(y_bar, a, b, axes=2):
     """What is contracted in ``y`` is free in the cotangents, and the other way round."""
     if not is_known(axes):
         return tensordot_along(y_bar, a, b, axes)
@@ -187,13 +185,13 @@ def tensordot_along(y_bar, a, b, axes):
     return np.moveaxis(a_bar, np.arange(-n, 0), of_a), np.moveaxis(b_bar, np.arange(n), of_b)
 
 
-@adjoint(np.linalg.tensordot)
-def tensordot_by_name(y_bar, y, a, b, *, axes=2):
-    return tensordot(y_bar, y, a, b, axes)
+@bilinear(np.linalg.tensordot)
+def tensordot_by_name(y_bar, a, b, *, axes=2):
+    return tensordot(y_bar, a, b, axes)
 
 
-@adjoint(np.kron)
-def kron(y_bar, y, a, b):
+@bilinear(np.kron)
+def kron(y_bar, a, b):
     """Split each axis of the result into (entry of a, entry of b)."""
     if np.ndim(a) < np.ndim(b):
         wide_a, wide_b = np.reshape(a, (*ones(np.ndim(b) - np.ndim(a)), *np.shape(a))), b
@@ -217,8 +215,8 @@ def interleaved(rank):
     return f"{both},{second}->{first}", f"{both},{first}->{second}"
 
 
-@adjoint(np.cross, np.linalg.cross)
-def cross(y_bar, y, a, b, *, axis=-1):
+@bilinear(np.cross, np.linalg.cross)
+def cross(y_bar, a, b, *, axis=-1):
     """``y_bar . (a x b)`` is a volume, which does not change when its edges rotate.
 
     Vectors of length 3 on one axis; the others broadcast.

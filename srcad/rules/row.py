@@ -9,7 +9,7 @@ from typing import Any, Literal
 from srcad.rules.formulas import Place, returned_formulas
 from srcad.startup.records import dataclass
 
-Kind = Literal["derivative", "linear", "adjoint", "nondifferentiable"]
+Kind = Literal["derivative", "linear", "bilinear", "adjoint", "nondifferentiable"]
 
 
 class NoPartial:
@@ -46,7 +46,7 @@ class Rule:
     target : callable
         What the row is about.
     kind : str
-        ``derivative``, ``linear``, ``adjoint`` or ``nondifferentiable``.
+        ``derivative``, ``linear``, ``bilinear``, ``adjoint`` or ``nondifferentiable``.
     function, tangent : callable or None
         The formula, and the forward-mode formula where one was given.
     parameters : tuple of str

@@ -261,7 +261,7 @@ def _undo_by_cotangents(scope: Scope, op: Call, rule: Rule, bars: dict[Path, Ato
     operands = {k: _lifted(scope, a) if k in lifted else a for k, a in arguments(op).items()}
     y_bar = _seed(op.result, bars)
     operands = rows_taking_part(scope, op, y_bar, operands)
-    leading = [y_bar] if rule.kind == "linear" else [y_bar, op.result]
+    leading = [y_bar, op.result] if rule.wants_result else [y_bar]
     for place, arg, entry in _entries(scope, op, rule, operands, leading, {}):
         if scope.sweep.facts.of(arg) is not False:
             refuse_no_partial(op, place, entry)

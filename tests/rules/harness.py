@@ -51,7 +51,7 @@ def applied(rule, y_bar, y, args, kwargs):
     if rule.kind == "derivative":
         options = {**kwargs, "y": y} if rule.wants_result else kwargs
         entries = rule.function(*args, **options)
-    elif rule.kind == "linear":
+    elif rule.kind in ("linear", "bilinear"):
         entries = rule.function(y_bar, *args, **kwargs)
     else:
         entries = rule.function(y_bar, y, *args, **kwargs)
