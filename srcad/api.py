@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
 from srcad.arguments.request import Request, entries_of
-from srcad.backends.tracebacks import noted
+from srcad.backends.interface.tracebacks import noted
 from srcad.calling.decorated import Differentiable
 from srcad.calling.gradient import Gradient, inspection, of_arguments, plain
 from srcad.calling.inspection import Inspection

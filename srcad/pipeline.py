@@ -14,8 +14,9 @@ from srcad.arguments.guesses import guessed
 from srcad.arguments.request import Parameter, Request, code_of, module_of, name_of, parameters_of
 from srcad.arguments.signature import describe, generic, is_in_c_order
 from srcad.arguments.wrt import VARIADIC, Place
-from srcad.backends.python import Emitted, emit, load
-from srcad.backends.tracebacks import register
+from srcad.backends.interface.tracebacks import register
+from srcad.backends.python.emitter import Emitted, emit
+from srcad.backends.python.loader import load
 from srcad.calling.cache import Entry, Family
 from srcad.calling.guards import guarded_code
 from srcad.calling.patterns import Pattern, default_now

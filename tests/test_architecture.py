@@ -169,7 +169,7 @@ def test_astor_is_imported_in_one_place():
         or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "astor")
     ]
 
-    assert set(users) <= {"srcad.backends.text"}
+    assert set(users) <= {"srcad.backends.python.writing.text"}
 
 
 def test_importing_srcad_imports_no_compiler():

@@ -28,7 +28,7 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
-from srcad.ir.standins import argument_type
+from srcad.ir.inference.probe import argument_type
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type

@@ -11,7 +11,7 @@ from srcad import runtime
 from srcad.frontend.source.definition import inert_entries
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Display, Routine
-from srcad.ir.standins import argument_type
+from srcad.ir.inference.probe import argument_type
 from srcad.rules.registry import lookup
 from srcad.rules.row import Rule
 from srcad.types.numeric import Numeric

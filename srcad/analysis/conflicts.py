@@ -11,7 +11,6 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.sharing import LIST_STORES, STORES, Sharing
 from srcad.ir import primitives
-from srcad.ir.apart import parts_of
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -32,6 +31,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
+from srcad.ir.disjoint import parts_of
 from srcad.ir.failing import Classes, may_fail
 from srcad.ir.memory import has_storage, is_one_of, kept_outside, replaced_outside
 from srcad.ir.primitives import add_at_repeated

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from srcad.analysis.activity import Activity, Facts, activity, candidates, part
 from srcad.analysis.arguments import arguments
 from srcad.ir import primitives
-from srcad.ir.builder import atom_type
 from srcad.ir.core import Call, Function, Routine, Value, walk
-from srcad.ir.standins import argument_type
+from srcad.ir.inference.builder import atom_type
+from srcad.ir.inference.probe import argument_type
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type, is_text
 

@@ -17,7 +17,7 @@ from types import CodeType
 from typing import Any
 
 from srcad.arguments.request import Parameter, Request, anchor_of, name_of
-from srcad.backends.tracebacks import add_note, noted
+from srcad.backends.interface.tracebacks import add_note, noted
 from srcad.calling.patterns import Bind, Failure, Pattern, binder, default_now
 from srcad.errors import SrcadError
 from srcad.modes.quiet import FLOATING, again, form_now, quiet_of, raises_now

@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, TypeVar, overload
 
 from srcad.arguments.request import Mode, Request, name_of
-from srcad.backends.tracebacks import noted
+from srcad.backends.interface.tracebacks import noted
 from srcad.calling.gradient import Gradient, P, Q, R, inspection, of_arguments
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure

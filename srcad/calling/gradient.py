@@ -22,7 +22,7 @@ from srcad.arguments.request import (
     parameters_of,
     parameters_of_call,
 )
-from srcad.backends.tracebacks import noted
+from srcad.backends.interface.tracebacks import noted
 from srcad.calling.cache import CacheInfo, Family, record_of
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure

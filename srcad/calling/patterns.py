@@ -46,7 +46,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from srcad.arguments.aliasing import Pairs, overlapping, shared
-from srcad.backends.tracebacks import add_note
+from srcad.backends.interface.tracebacks import add_note
 from srcad.calling.guards import Conditions, guarded_code
 from srcad.calling.type_guards import check
 from srcad.frontend.domain.guards import Guard

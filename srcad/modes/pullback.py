@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from srcad.arguments.signature import parts_of
-from srcad.backends.tracebacks import add_note
+from srcad.backends.interface.tracebacks import add_note
 from srcad.errors import SeedError
 from srcad.ir.primitives import build_dict, build_record
 from srcad.modes.quiet import is_calm

@@ -10,8 +10,8 @@ import numpy as np
 from srcad import runtime
 from srcad.errors import NonScalarOutputError, UnsupportedTypeError, no_result, one_number
 from srcad.ir import primitives
-from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Atom, Block, Call, Const, Function, Value, walk
+from srcad.ir.inference.builder import Builder, atom_type
 from srcad.startup.identifiers import is_name
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric

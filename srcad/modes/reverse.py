@@ -10,8 +10,8 @@ from srcad.arguments.request import Request
 from srcad.arguments.wrt import Place
 from srcad.frontend.lower import lower_inline
 from srcad.ir import primitives
-from srcad.ir.builder import Builder
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Value, walk
+from srcad.ir.inference.builder import Builder
 from srcad.modes.results import aux_of, scalar_output, summed_output, with_results
 from srcad.transforms.vjp import vjp
 from srcad.types.numeric import Numeric

@@ -22,7 +22,6 @@ from srcad.analysis.arguments import differentiable_arguments, has_float, is_of_
 from srcad.arguments.request import Parameter, code_of
 from srcad.errors import NoDerivativeWarning
 from srcad.ir import primitives
-from srcad.ir.builder import atom_type
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -42,6 +41,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
+from srcad.ir.inference.builder import atom_type
 from srcad.ir.text import target_name
 from srcad.transforms.vjp import wanted_part
 

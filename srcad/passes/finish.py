@@ -9,12 +9,12 @@ from srcad.analysis.freshness import fresh_results, is_writable
 from srcad.analysis.ownership import in_place
 from srcad.ir.core import Call, Function, Routine, walk
 from srcad.ir.verify import verify
-from srcad.passes.bundle import bundle
 from srcad.passes.dce import dce
-from srcad.passes.erase import erase
-from srcad.passes.floats import with_floats
+from srcad.passes.dead_zero_stores import without_dead_zero_stores
+from srcad.passes.drop_markers import drop_markers
+from srcad.passes.float_literals import with_float_literals
 from srcad.passes.fuse import fuse
-from srcad.passes.idle import without_idle_zeros
+from srcad.passes.record_lists import with_record_lists
 from srcad.passes.sink import sink
 
 
@@ -37,14 +37,16 @@ def finished(function: Function, own: Sequence[int]) -> Function:
     for routine in routines_of(cleaned):
         if _DONE not in routine.derived and routine.function is not None:
             routine.derived[_DONE] = True
-            routine.function = checked(bundle(in_place(checked(_cleaned(routine.function)))))
+            routine.function = checked(
+                with_record_lists(in_place(checked(_cleaned(routine.function))))
+            )
     made = in_place(checked(fresh_results(cleaned, own, writable=False)))
     made = made if is_writable(made) else fresh_results(made, own)
-    return checked(bundle(made))
+    return checked(with_record_lists(made))
 
 
 def _cleaned(function: Function) -> Function:
-    return without_idle_zeros(sink(dce(fuse(with_floats(erase(function))))))
+    return without_dead_zero_stores(sink(dce(fuse(with_float_literals(drop_markers(function))))))
 
 
 _DONE = "finished"

@@ -11,7 +11,7 @@ import numpy as np
 from srcad import runtime
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Const, Display, Routine
-from srcad.ir.misfits import misfit
+from srcad.ir.inference.misfits import misfit
 from srcad.rules.registry import lookup
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import resolved

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from srcad.ir.builder import atom_type
 from srcad.ir.core import (
     Atom,
     Call,
@@ -18,8 +17,9 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
-from srcad.ir.infer import result_type
-from srcad.ir.standins import argument_type
+from srcad.ir.inference.builder import atom_type
+from srcad.ir.inference.infer import result_type
+from srcad.ir.inference.probe import argument_type
 from srcad.types.join import join
 from srcad.types.structures import ListOf, Opaque, Type
 

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from srcad.ir.builder import atom_type
 from srcad.ir.core import (
     UNDEF,
     Arg,
@@ -33,7 +32,8 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
-from srcad.ir.infer import result_type
+from srcad.ir.inference.builder import atom_type
+from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import has_storage
 from srcad.passes.purity import is_mergeable
 from srcad.passes.substitute import substituted, substituted_atom, substituted_call

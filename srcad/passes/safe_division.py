@@ -13,7 +13,7 @@ import operator
 import numpy as np
 
 from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Location, Op, Value, While
-from srcad.ir.standins import argument_type
+from srcad.ir.inference.probe import argument_type
 from srcad.passes.retype import retype
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric

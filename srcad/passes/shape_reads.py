@@ -28,7 +28,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.infer import is_elementwise
+from srcad.ir.inference.infer import is_elementwise
 from srcad.ir.memory import is_one_of
 from srcad.passes.substitute import with_blocks
 from srcad.startup.records import replace

@@ -9,8 +9,8 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.activity import position
 from srcad.ir import primitives
-from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Call, Const, Display, Value
+from srcad.ir.disjoint import parts_of
 from srcad.passes.algebra import is_real, number
 from srcad.passes.rewriting import Rewriter, rewrites, type_of
 from srcad.types.numeric import Numeric

@@ -9,7 +9,7 @@ import numpy as np
 from srcad import runtime
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Const, Display, Value
-from srcad.ir.lengths import span
+from srcad.ir.inference.lengths import span
 from srcad.passes.rewriting import Rewriter, rewrites
 from srcad.passes.shapes import known_shape, same_kind
 from srcad.types.sizes import Extent, constant_extent

@@ -19,8 +19,8 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.activity import Activity, candidates, part
 from srcad.ir import primitives
-from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Location, Value
+from srcad.ir.inference.builder import Builder, atom_type
 from srcad.startup.records import dataclass, field
 from srcad.transforms.sweep import (
     NOTHING,

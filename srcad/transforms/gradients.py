@@ -10,8 +10,8 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.activity import Activity, candidates, part
 from srcad.analysis.arguments import has_float
-from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Atom, Block, Const, Value
+from srcad.ir.inference.builder import Builder, atom_type
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.sweep import Slot, bar_hint, cotangent_type, item_type, leaf_paths, type_at
 from srcad.types.numeric import Numeric

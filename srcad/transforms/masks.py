@@ -18,7 +18,7 @@ import numpy as np
 from srcad.analysis.arguments import rule_of
 from srcad.analysis.sharing import STORES
 from srcad.ir.core import Arg, Atom, Call, Const, Value
-from srcad.ir.infer import is_elementwise
+from srcad.ir.inference.infer import is_elementwise
 from srcad.ir.memory import is_one_of
 from srcad.rules.row import Rule
 from srcad.transforms.cotangents import Scope

@@ -29,7 +29,7 @@ from srcad.ir.core import (
     carried_outputs,
     walk,
 )
-from srcad.ir.infer import result_type
+from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import is_one_of
 from srcad.passes.substitute import with_blocks
 from srcad.startup.records import dataclass, field, replace

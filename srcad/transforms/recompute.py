@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from srcad.ir import primitives
-from srcad.ir.builder import atom_type
 from srcad.ir.core import Atom, Call, Display, Op, Value, values_in
+from srcad.ir.inference.builder import atom_type
 from srcad.ir.memory import is_one_of
 from srcad.passes.substitute import substituted_call
 from srcad.startup.records import dataclass, field, replace

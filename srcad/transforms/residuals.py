@@ -14,7 +14,6 @@ from typing import Any
 
 from srcad.analysis.trips import equally_long, may_exit
 from srcad.ir import primitives
-from srcad.ir.builder import outer_type
 from srcad.ir.core import (
     UNDEF,
     Arg,
@@ -33,6 +32,7 @@ from srcad.ir.core import (
     carried_outputs,
     free_values,
 )
+from srcad.ir.inference.builder import outer_type
 from srcad.passes.dce import cheapest_sequence
 from srcad.passes.substitute import substituted_block
 from srcad.startup.records import replace

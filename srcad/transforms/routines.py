@@ -11,8 +11,8 @@ from __future__ import annotations
 from srcad.analysis.activity import Activity, activity, both, candidates
 from srcad.analysis.binding import possibly_undefined
 from srcad.ir import primitives
-from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Routine, Value
+from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.substitute import substituted_block, with_blocks
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.cotangents import Scope

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from srcad.analysis.activity import Activity, Facts, part
-from srcad.ir.builder import Builder
 from srcad.ir.core import Block, Call, For, Function, Routine, Value, While, collected_outputs, walk
+from srcad.ir.inference.builder import Builder
 from srcad.startup.records import dataclass, field
 from srcad.transforms.mirror import Mirrors
 from srcad.types.numeric import FLOAT, Numeric

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from srcad.ir.builder import Builder
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value
+from srcad.ir.inference.builder import Builder
 from srcad.rules.row import Rule
 from srcad.startup.records import dataclass
 from srcad.transforms.sweep import Inline

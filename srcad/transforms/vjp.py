@@ -7,10 +7,10 @@ from typing import Any
 
 from srcad.analysis.activity import Activity, activity, candidates, part
 from srcad.analysis.binding import possibly_undefined
-from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While
+from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.dce import dce
-from srcad.passes.places import places
+from srcad.passes.forward_stores import forward_stores
 from srcad.passes.safe_division import safe_division
 from srcad.passes.shape_reads import steady_shapes
 from srcad.passes.simplify import simplify
@@ -122,7 +122,7 @@ def finished(derived: Function, sweep: Sweep) -> Function:
 
 
 def _with_fewer_stores(function: Function) -> Function:
-    less = places(function)
+    less = forward_stores(function)
     return function if less is function else simplify(dce(less))
 
 

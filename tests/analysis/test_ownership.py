@@ -7,9 +7,10 @@ import operator
 import numpy as np
 
 from srcad.analysis.ownership import fresh_results, in_place
-from srcad.backends.python import emit, load
-from srcad.ir.builder import Builder
+from srcad.backends.python.emitter import emit
+from srcad.backends.python.loader import load
 from srcad.ir.core import Block, Call, Const, Display, Function, Value, walk
+from srcad.ir.inference.builder import Builder
 from srcad.ir.primitives import add_at, append, build_dict, build_list, build_tuple, updated
 from srcad.types.numeric import FLOAT, INT, array_type
 from srcad.types.sizes import fresh_extent

@@ -7,7 +7,6 @@ import random
 
 import numpy as np
 
-from srcad.ir.builder import Builder
 from srcad.ir.core import (
     BREAK,
     CONTINUE,
@@ -22,6 +21,7 @@ from srcad.ir.core import (
     Location,
     Value,
 )
+from srcad.ir.inference.builder import Builder
 from srcad.ir.primitives import add_at, append, build_list, build_tuple, identity, item, updated
 from srcad.types.numeric import FLOAT, INT, array_type
 from srcad.types.sizes import constant_extent

@@ -6,7 +6,6 @@ import operator
 
 import numpy as np
 
-from srcad.ir.builder import Builder
 from srcad.ir.core import (
     BREAK,
     CONTINUE,
@@ -21,6 +20,7 @@ from srcad.ir.core import (
     Routine,
     Value,
 )
+from srcad.ir.inference.builder import Builder
 from srcad.ir.primitives import build_tuple, item
 from srcad.types.numeric import FLOAT, INT, array_type
 from srcad.types.sizes import fresh_extent

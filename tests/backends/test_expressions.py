@@ -8,8 +8,8 @@ import operator
 import numpy as np
 import pytest
 
-from srcad.ir.builder import Builder
 from srcad.ir.core import Const, Display, Function, Value
+from srcad.ir.inference.builder import Builder
 from srcad.ir.primitives import (
     add_at,
     append,

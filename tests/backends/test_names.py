@@ -7,10 +7,11 @@ import operator
 import numpy as np
 import pytest
 
-from srcad.backends.names import fresh, identifier, parameter_name
-from srcad.backends.python import emit, load
-from srcad.ir.builder import Builder
+from srcad.backends.python.emitter import emit
+from srcad.backends.python.loader import load
+from srcad.backends.python.naming.names import fresh, identifier, parameter_name
 from srcad.ir.core import Const, Function, Value
+from srcad.ir.inference.builder import Builder
 from srcad.types.numeric import FLOAT
 from tests.backends.check import assert_means_the_same, written
 

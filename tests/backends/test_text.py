@@ -11,10 +11,11 @@ import traceback
 
 import numpy as np
 
-from srcad.backends.python import emit, load
-from srcad.backends.text import Comment, render, same_tree
-from srcad.ir.builder import Builder
+from srcad.backends.python.emitter import emit
+from srcad.backends.python.loader import load
+from srcad.backends.python.writing.text import Comment, render, same_tree
 from srcad.ir.core import Const, Function, Location, Value
+from srcad.ir.inference.builder import Builder
 from srcad.types.numeric import FLOAT
 
 

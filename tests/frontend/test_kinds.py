@@ -12,8 +12,8 @@ import pytest
 
 from srcad.arguments.signature import describe
 from srcad.frontend.lower import lower
-from srcad.ir.builder import atom_type
 from srcad.ir.evaluate import evaluate
+from srcad.ir.inference.builder import atom_type
 from srcad.ir.verify import verify
 from srcad.types.sizes import Facts
 

@@ -12,7 +12,7 @@ import pytest
 import srcad
 from srcad.arguments.signature import describe
 from srcad.frontend.lower import lower
-from srcad.ir.builder import atom_type
+from srcad.ir.inference.builder import atom_type
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, Facts, resolved
 

@@ -7,9 +7,9 @@ import operator
 
 import numpy as np
 
-from srcad.ir.builder import Builder
 from srcad.ir.core import Block, Const, Display, For, Function, Value, walk
 from srcad.ir.evaluate import evaluate
+from srcad.ir.inference.builder import Builder
 from srcad.ir.text import text
 from srcad.ir.verify import verify
 from srcad.passes.dce import dce

@@ -6,9 +6,9 @@ import operator
 
 import numpy as np
 
-from srcad.ir.builder import Builder
 from srcad.ir.core import UNDEF, Block, Const, Function, If, Value, walk
 from srcad.ir.evaluate import evaluate
+from srcad.ir.inference.builder import Builder
 from srcad.ir.verify import verify
 from srcad.passes.fuse import fuse
 from srcad.types.numeric import FLOAT

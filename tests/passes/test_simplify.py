@@ -10,9 +10,9 @@ import pytest
 import srcad
 from srcad import runtime
 from srcad.arguments.signature import describe
-from srcad.ir.builder import Builder
 from srcad.ir.core import Const, Function, Value
 from srcad.ir.evaluate import evaluate
+from srcad.ir.inference.builder import Builder
 from srcad.ir.primitives import add_at, build_tuple, item
 from srcad.ir.text import text
 from srcad.ir.verify import verify

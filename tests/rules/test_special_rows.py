@@ -8,7 +8,7 @@ import pytest
 
 import srcad
 from srcad import rules, runtime
-from srcad.ir.apart import of_type_may_repeat
+from srcad.ir.disjoint import of_type_may_repeat
 from srcad.ir.primitives import add_at, add_at_repeated, identity, updated
 from srcad.types.numeric import BOOL, FLOAT, INT, array_type
 from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf

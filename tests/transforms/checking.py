@@ -11,9 +11,9 @@ import numpy as np
 
 from srcad.arguments.signature import describe
 from srcad.frontend.lower import Lowered, lower, lower_inline
-from srcad.ir.builder import Builder
 from srcad.ir.core import Const, Function
 from srcad.ir.evaluate import evaluate
+from srcad.ir.inference.builder import Builder
 from srcad.ir.text import text
 from srcad.ir.verify import verify
 from srcad.transforms.vjp import vjp

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from srcad.ir import primitives
-from srcad.ir.builder import Builder
 from srcad.ir.core import Const, Display, Value
+from srcad.ir.inference.builder import Builder
 from srcad.ir.primitives import shape
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import static_value

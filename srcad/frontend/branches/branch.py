@@ -18,8 +18,8 @@ from srcad.frontend.domain.values import AbstractValue, Choice
 from srcad.frontend.machine.constants import truth
 from srcad.frontend.machine.dispatch import lower
 from srcad.frontend.machine.machine import DEAD, Machine, Unreachable
-from srcad.ir.builder import Builder
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Atom, Block, Const, If, Value
+from srcad.ir.inference.builder import Builder
 from srcad.startup.lazy import Later
 from srcad.types.numeric import INT
 

@@ -40,8 +40,8 @@ from srcad.frontend.store.origins import (
     realised,
 )
 from srcad.frontend.store.runtime_keys import alike
-from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import UNDEF, Atom, Const, Value, values_in
+from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.memory import has_storage
 from srcad.ir.rewrite import substitute_arg
 from srcad.startup.records import dataclass, field, replace

@@ -35,8 +35,8 @@ from srcad.frontend.source.syntax import (
 )
 from srcad.frontend.store.cells import are_alike, same_parts
 from srcad.frontend.store.runtime_keys import alike, as_mapping, part_names
-from srcad.ir.builder import Builder, atom_type
 from srcad.ir.core import NONE, UNDEF, Atom, Call, Const, Value, free_values, values_in
+from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.primitives import append
 from srcad.startup.records import dataclass
 from srcad.types.join import is_lost, join, take_lengths_for_equal

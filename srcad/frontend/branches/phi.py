@@ -6,8 +6,8 @@ from srcad.frontend.branches.join import Meeting
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Stale, Unbound
 from srcad.frontend.machine.machine import DEAD, RETURN_NAME, Env, Machine
 from srcad.frontend.outside.places import begins_empty, is_place
-from srcad.ir.builder import Builder
 from srcad.ir.core import NONE, RETURN, Atom, Block, Const, If, Try, Value
+from srcad.ir.inference.builder import Builder
 from srcad.startup.records import dataclass
 
 

@@ -19,9 +19,9 @@ from srcad.frontend.machine.machine import DEAD, RETURN_NAME, Env, Frame, Machin
 from srcad.frontend.source.syntax import bound_in, read_counts, read_outside
 from srcad.frontend.store.origins import origin
 from srcad.ir import primitives
-from srcad.ir.builder import Builder
 from srcad.ir.core import RAISED, Call, Const, Op, Value, walk
 from srcad.ir.failing import Classes, may_fail
+from srcad.ir.inference.builder import Builder
 from srcad.types.numeric import BOOL
 from srcad.types.structures import OPAQUE
 

@@ -55,7 +55,6 @@ from srcad.frontend.store.cells import same_parts
 from srcad.frontend.store.either import bound_if
 from srcad.frontend.store.origins import note_laid_out
 from srcad.frontend.store.runtime_keys import tested
-from srcad.ir.builder import Builder
 from srcad.ir.core import (
     NONE,
     RETURN,
@@ -66,6 +65,7 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
+from srcad.ir.inference.builder import Builder
 from srcad.ir.rewrite import substitute
 from srcad.startup.records import dataclass, field
 from srcad.types.structures import Type

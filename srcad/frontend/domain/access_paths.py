@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from srcad.frontend.domain.values import AbstractValue
-from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Value
+from srcad.ir.disjoint import parts_of
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from srcad import errors
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, FunctionValue, Path
-from srcad.ir.builder import Builder
 from srcad.ir.core import NONE, Arg, Location, Value
+from srcad.ir.inference.builder import Builder
 from srcad.startup.records import dataclass, field
 
 RETURN_NAME = "%return"

@@ -16,9 +16,9 @@ from srcad.frontend.domain.values import (
     TupleValue,
     ViewValue,
 )
-from srcad.ir.builder import atom_type
 from srcad.ir.core import Const, Value
-from srcad.ir.infer import places_type
+from srcad.ir.inference.builder import atom_type
+from srcad.ir.inference.infer import places_type
 from srcad.types.join import join
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf, Type, Undefined, field_type

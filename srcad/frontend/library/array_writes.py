@@ -18,8 +18,8 @@ from srcad.frontend.prelude import builtins
 from srcad.frontend.store.memory_effects import flat
 from srcad.frontend.store.origins import is_array, origin
 from srcad.ir import primitives
-from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.disjoint import parts_of
 from srcad.ir.memory import reads_a_copy
 from srcad.rules.indexing import along
 from srcad.startup.lazy import Later

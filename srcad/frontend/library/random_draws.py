@@ -9,7 +9,7 @@ import numpy as np
 from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.library.conversions import class_of
 from srcad.frontend.machine.machine import Machine
-from srcad.ir.standins import by_running
+from srcad.ir.inference.probe import by_running
 from srcad.startup.identifiers import module_of
 from srcad.types.structures import Type
 

@@ -66,8 +66,8 @@ from srcad.frontend.store.origins import Origin
 from srcad.frontend.store.stale import refuse_stale, refuse_to_hold
 from srcad.frontend.store.structures import as_plain, built, is_ours
 from srcad.frontend.store.unfolding import unfolded
-from srcad.ir.builder import Builder, Placing
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Op, Value
+from srcad.ir.inference.builder import Builder, Placing
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Facts

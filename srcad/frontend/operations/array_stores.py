@@ -34,8 +34,8 @@ from srcad.frontend.store.origins import (
 )
 from srcad.frontend.store.written_arguments import before_write
 from srcad.ir import primitives
-from srcad.ir.apart import may_repeat, parts_of
 from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.disjoint import may_repeat, parts_of
 from srcad.ir.memory import is_one_of, reads_a_copy
 from srcad.startup.identifiers import label
 from srcad.startup.lazy import Later

@@ -16,8 +16,8 @@ import numpy as np
 
 from srcad.frontend.domain.access_paths import Step, is_number_index
 from srcad.ir import primitives
-from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.disjoint import parts_of
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric, Shape
 from srcad.types.sizes import Extent, constant_extent, is_one, resolved, settled

@@ -22,9 +22,9 @@ from srcad.frontend.store.layout import (
 )
 from srcad.frontend.store.origins import BUILDERS, LIST_STORES, READ_ONLY, Origin, is_array, origin
 from srcad.ir import primitives
-from srcad.ir.apart import parts_of
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value, values_in
-from srcad.ir.infer import is_elementwise
+from srcad.ir.disjoint import parts_of
+from srcad.ir.inference.infer import is_elementwise
 from srcad.ir.memory import (
     ALWAYS_VIEWS,
     IN_PLACE,

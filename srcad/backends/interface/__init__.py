@@ -1,0 +1,1 @@
+"""What every backend gives, and what the lines of its text come from."""

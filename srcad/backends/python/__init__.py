@@ -1,0 +1,1 @@
+"""Text that a person can read: what is written, under which names, and how."""

@@ -1,0 +1,206 @@
+"""An IR function becomes text that a person can read.
+
+>>> import operator
+>>> from srcad.backends.python.loader import load
+>>> from srcad.ir.inference.builder import Builder
+>>> from srcad.ir.core import Const, Function, Value
+>>> from srcad.types.numeric import FLOAT
+>>> b, x = Builder(), Value(FLOAT, "x")
+>>> y = b.call(operator.mul, Const(3.0), b.call(operator.pow, x, Const(2)))
+>>> emitted = emit(Function("poly", (x,), b.finish(y)))
+>>> print(emitted.text, end="")
+def poly(x):
+    return 3.0 * x ** 2
+>>> load(emitted)(2.0)
+12.0
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from srcad.backends.python.naming.coalesce import Webs, coalesce, moving_copies
+from srcad.backends.python.naming.names import Globals, parameter_name
+from srcad.backends.python.plan.expressions import Nesting
+from srcad.backends.python.plan.nesting import nest
+from srcad.backends.python.plan.statements import Statement
+from srcad.backends.python.plan.structure import Structured, structure
+from srcad.backends.python.writing.text import Comment, render
+from srcad.backends.python.writing.undefined import weakly_read
+from srcad.backends.python.writing.writer import Writer
+from srcad.ir.core import Call, Function, Location, Routine, Value, walk
+from srcad.startup.records import dataclass
+
+_ROUNDS = 3
+
+
+SourceLine = Callable[[Location], str | None]
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """What `emit` wrote.
+
+    `namespace` holds the objects that the text names; `line_map` says which line of the user's a
+    line of the text comes from.
+    """
+
+    name: str
+    text: str
+    tree: ast.Module
+    namespace: dict[str, Any]
+    line_map: dict[int, Location]
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A function whose variables have names."""
+
+    function: Function
+    structured: Structured
+    nesting: Nesting
+    webs: Webs
+
+
+def user_line(where: Location) -> str | None:
+    """The user's line as linecache knows it."""
+    return linecache.getline(where.file, where.line).strip() or None
+
+
+def emit(
+    function: Function,
+    *,
+    name: str | None = None,
+    header: Sequence[str] = (),
+    source_line: SourceLine = user_line,
+) -> Emitted:
+    """Write a function, with the routines that it calls.
+
+    Parameters
+    ----------
+    function : Function
+        After all passes: `Call.in_place` says what may be written in place.
+    name : str, optional
+        The name of the written function; the IR function's by default.
+    header : sequence of str
+        Comment lines above the function; by default its own file and line, where known.
+    source_line : callable
+        The user's text of a location, for the comments of the reverse half.
+
+    Returns
+    -------
+    Emitted
+        The text, its tree, the objects that it refers to, and the line map.
+    """
+    routines = list(_routines(function))
+    drafts = [_draft(f) for f in (function, *(r.function for r in routines if r.function))]
+    taken = {n for draft in drafts for n in draft.webs.names.values()}
+    taken |= {parameter_name(p.hint) for draft in drafts for p in draft.function.params}
+    space = Globals(taken)
+    main = space.define(name or function.name)
+    names = [main, *(space.define(r.name, r) for r in routines)]
+    comment_of = _comments(source_line)
+    places: dict[ast.AST, Location] = {}
+    body: list[ast.stmt] = []
+    for draft, written in zip(drafts, names, strict=True):
+        body.append(_definition(draft, written, space, comment_of, places))
+    body[0].header = tuple(header or _header(function))  # type: ignore[attr-defined]
+    text, parsed = render(ast.Module(body, []))
+    line_map = _line_map(ast.Module(body, []), parsed, places)
+    return Emitted(main, text, parsed, space.namespace, line_map)
+
+
+def _routines(function: Function) -> Iterator[Routine]:
+    """The routines that a function reaches, each once, in the order of their first call."""
+    found: dict[Routine, None] = {}
+    todo = [function]
+    while todo:
+        for op in walk(todo.pop().block):
+            if isinstance(op, Call) and isinstance(op.target, Routine) and op.target not in found:
+                found[op.target] = None
+                if op.target.function is not None:
+                    todo.append(op.target.function)
+    return iter(found)
+
+
+def _draft(function: Function) -> _Draft:
+    structured = structure(function)
+    nesting = nest(structured)
+    webs = coalesce(function.params, structured.body, nesting, structured.uses)
+    moving: frozenset[Value] = frozenset()
+    for _ in range(_ROUNDS):
+        more = moving | moving_copies(structured.body, nesting, webs)
+        if more == moving:
+            break
+        moving = more
+        again = nest(structured, moving, nesting)
+        if again.nested == nesting.nested:  # none of them could move
+            break
+        nesting = again
+        webs = coalesce(function.params, structured.body, nesting, structured.uses)
+    return _Draft(function, structured, nesting, webs)
+
+
+def _definition(
+    draft: _Draft,
+    name: str,
+    space: Globals,
+    comment_of: Callable[[Location], str | None],
+    places: dict[ast.AST, Location],
+) -> ast.stmt:
+    weak = weakly_read(draft.structured.body, draft.nesting, draft.webs)
+    writer = Writer(draft.webs, draft.nesting, space, draft.structured.uses, comment_of, weak)
+    body: list[Statement] = draft.structured.body
+    statements = writer.block(body)
+    places.update(writer.places)
+    params = [ast.arg(draft.webs.names[p]) for p in draft.function.params]
+    arguments = ast.arguments([], params, None, [], [], None, [])
+    definition = ast.FunctionDef(name, arguments, statements, [])
+    definition.type_params = []  # type: ignore[attr-defined, unused-ignore]
+    return definition
+
+
+# ---------------------------------------------------------------------------------- comments
+def _header(function: Function) -> list[str]:
+    where = function.where
+    if where is None:
+        return []
+    return [f"{where.function or function.name}  ({base_name(where.file)}:{where.line})"]
+
+
+def base_name(file: str) -> str:
+    """The last part of a path, so that text does not depend on the machine."""
+    return file.replace("\\", "/").rpartition("/")[2]
+
+
+def _comments(source_line: SourceLine) -> Callable[[Location], str | None]:
+    def comment(where: Location) -> str | None:
+        text = " ".join((source_line(where) or "").split())
+        if not text or text.endswith(":"):
+            return None
+        return f"{text}  ({base_name(where.file)}:{where.line})"
+
+    return comment
+
+
+def _line_map(
+    tree: ast.Module, parsed: ast.Module, places: dict[ast.AST, Location]
+) -> dict[int, Location]:
+    """Walk both trees in step; the parsed one knows the lines."""
+    found: dict[int, Location] = {}
+    todo: list[tuple[Any, Any]] = [(tree, parsed)]
+    while todo:
+        ours, theirs = todo.pop()
+        where = places.get(ours)
+        if where is not None:
+            simple = not hasattr(theirs, "body")
+            last = theirs.end_lineno if simple and theirs.end_lineno else theirs.lineno
+            for line in range(theirs.lineno, last + 1):
+                found.setdefault(line, where)
+        for name in ("body", "orelse"):
+            mine = [s for s in getattr(ours, name, ()) if not isinstance(s, Comment)]
+            todo += zip(mine, getattr(theirs, name, ()), strict=True)
+    return dict(sorted(found.items()))

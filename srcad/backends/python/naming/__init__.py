@@ -1,0 +1,1 @@
+"""Which values share a variable, and what the variables are called."""

@@ -1,0 +1,260 @@
+"""Which values share a variable, and what the variables are called.
+
+Values that are copies of each other, and versions of the same variable of the user's, become one
+variable where their lives do not overlap.  So the reader meets his own names, and most of the
+assignments that leaving SSA form would need disappear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from srcad.backends.python.naming.hints import derived_name
+from srcad.backends.python.naming.liveness import is_nested, live_segments, visible_lists
+from srcad.backends.python.naming.names import fresh, parameter_name
+from srcad.backends.python.plan.expressions import Nesting
+from srcad.backends.python.plan.statements import Attempt, Copy, Do, Loop, Statement
+from srcad.backends.python.plan.uses import Uses, collected_atom
+from srcad.ir.core import Call, Op, Value
+from srcad.startup.identifiers import identifier
+from srcad.startup.lazy import Later
+from srcad.startup.records import dataclass, field
+from srcad.types.numeric import Numeric
+
+bisect = Later("bisect")
+_TRIES = 4
+_DERIVED = 1 << 60
+Segment = tuple[int, int]
+
+
+@dataclass(eq=False)
+class Web:
+    """Values that share a variable; `segments` are sorted."""
+
+    segments: list[Segment]
+    members: list[Value] = field(default_factory=list)
+    hint: tuple[int, str] | None = None
+    param: str | None = None
+
+    @property
+    def start(self) -> int:
+        """Where the variable is first written."""
+        return self.segments[0][0]
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the name comes from an operation."""
+        return self.param is None and self.hint is not None and self.hint[0] >= _DERIVED
+
+    def follows(self, other: Web) -> bool:
+        """Whether one is written where the other is read last: a reader would take them for one."""
+        starts = {start for start, _ in self.segments}
+        others = {start for start, _ in other.segments}
+        return any(end in starts for _, end in other.segments) or any(
+            end in others for _, end in self.segments
+        )
+
+    def overlaps(self, other: Web) -> bool:
+        """Whether both are alive at some point."""
+        small, large = sorted((self.segments, other.segments), key=len)
+        for start, end in small:
+            k = bisect.bisect_left(large, (end,))
+            if k and large[k - 1][1] > start:
+                return True
+        return False
+
+
+@dataclass(eq=False)
+class Webs:
+    """All variables of a function."""
+
+    params: tuple[Value, ...]
+    web: dict[Value, Web] = field(default_factory=dict)
+    names: dict[Value, str] = field(default_factory=dict)
+    apart: set[Value] = field(default_factory=set)
+
+    def merge(self, a: Value, b: Value) -> bool:
+        """Let two values share a variable if they may."""
+        first, second = self.web.get(a), self.web.get(b)
+        if first is None or second is None:
+            return False
+        if first is second:
+            return True
+        if not self.apart.isdisjoint((a, b)):
+            return False
+        if first.overlaps(second):
+            return False
+        if len(first.members) < len(second.members):
+            first, second = second, first
+        for segment in second.segments:
+            bisect.insort(first.segments, segment)
+        first.members += second.members
+        first.param = first.param or second.param
+        hints = [h for h in (first.hint, second.hint) if h is not None]
+        first.hint = min(hints, default=None)
+        for value in second.members:
+            self.web[value] = first
+        return True
+
+    def same(self, a: Value, b: Value) -> bool:
+        """Whether two values share a variable."""
+        return a is b or (self.web.get(a) is self.web.get(b) is not None)
+
+
+def coalesce(
+    params: tuple[Value, ...], body: list[Statement], nesting: Nesting, uses: Uses
+) -> Webs:
+    """Find the variables and name them."""
+    webs = Webs(params)
+    for value, segments in live_segments(params, body, nesting).items():
+        web = Web(segments[::-1], [value])
+        if value.hint is not None:
+            web.hint = (web.start, identifier(value.hint))
+        webs.web[value] = web
+    for param in params:
+        webs.web[param].param = parameter_name(param.hint)
+    webs.apart = set(_caught(body))  # Python unbinds these where their clause ends
+    pairs: list[tuple[int, Value, Value]] = []
+    _copies(body, nesting, 0, pairs)
+    pairs.sort(key=lambda pair: -pair[0])
+    for _, target, source in pairs:
+        if _may_share(webs, target, source):
+            webs.merge(target, source)
+    origins = _origins(body)
+    for web in dict.fromkeys(webs.web.values()):
+        if web.hint is None and web.param is None:
+            # Behind all hints of the user's, so that his names win.
+            wanted = _derived(web, origins, nesting, uses)
+            web.hint = (web.start + _DERIVED, identifier(wanted))
+    _share_hints(webs)
+    _name(webs)
+    return webs
+
+
+def _copies(
+    statements: list[Statement], nesting: Nesting, depth: int, pairs: list[tuple[int, Value, Value]]
+) -> None:
+    for statement in statements:
+        if is_nested(statement, nesting):
+            continue
+        match statement:
+            case Copy(targets=targets, sources=sources):
+                for target, source in zip(targets, sources, strict=True):
+                    atom = nesting.resolve(source)
+                    if isinstance(atom, Value) and atom not in nesting.nested:
+                        pairs.append((depth, target, atom))
+            case Do(op=op, result=Value() as result) if op.in_place:
+                first = op.args[0]
+                kept = nesting.resolve(first) if isinstance(first, Value) else None
+                if isinstance(kept, Value):
+                    pairs.append((depth, result, kept))
+        deeper = depth + isinstance(statement, Loop)
+        for inner in visible_lists(statement):
+            _copies(inner, nesting, deeper, pairs)
+
+
+def _caught(statements: list[Statement]) -> Iterator[Value]:
+    for statement in statements:
+        if isinstance(statement, Attempt):
+            yield statement.error
+        for inner in visible_lists(statement):
+            yield from _caught(inner)
+
+
+def _may_share(webs: Webs, target: Value, source: Value) -> bool:
+    """Two names that mean something stay two: ``x = a`` before a loop is there to be read."""
+    web, other = webs.web.get(source), webs.web.get(target)
+    if web is None or other is None:
+        return False
+    names = {w.param or (w.hint[1] if w.hint is not None else None) for w in (web, other)}
+    return len(names - {None}) < 2
+
+
+def _origins(statements: list[Statement]) -> dict[Value, Do]:
+    found: dict[Value, Do] = {}
+    todo = list(reversed(statements))
+    while todo:
+        statement = todo.pop()
+        if isinstance(statement, Do) and statement.result is not None and not statement.parts:
+            found[statement.result] = statement
+        for inner in visible_lists(statement):
+            todo += reversed(inner)
+    return found
+
+
+def _derived(web: Web, origins: dict[Value, Do], nesting: Nesting, uses: Uses) -> str:
+    """A name for a variable that neither the user nor a transform has named."""
+    for value in web.members:
+        saved = collected_atom(value, uses)
+        if isinstance(saved, Value):
+            name = saved.hint or _by_operation(saved, uses.origin.get(saved), nesting)
+            return f"{name}_saved" if value in uses.collected_by else name
+    value = next((v for v in web.members if v in origins), web.members[0])
+    return _by_operation(value, origins[value].op if value in origins else None, nesting)
+
+
+def _by_operation(value: Value, op: Op | None, nesting: Nesting) -> str:
+    return derived_name(op, nesting) if isinstance(op, Call) else _kind(value)
+
+
+def _kind(value: Value) -> str:
+    is_test = isinstance(value.type, Numeric) and value.type.kind == "b"
+    return "test" if is_test else "value"
+
+
+def _share_hints(webs: Webs) -> None:
+    groups: dict[str, list[Web]] = {}
+    distinct = dict.fromkeys(webs.web.values())
+    for web in sorted(distinct, key=lambda w: (w.param is None, w.start)):
+        name = _wanted(web)
+        known = groups.setdefault(name, [])
+        for other in known[:_TRIES]:
+            if web.is_derived and other.follows(web):
+                continue
+            if (other.param is None or web.param is None) and webs.merge(
+                other.members[0], web.members[0]
+            ):
+                break
+        else:
+            known.append(web)
+
+
+def _wanted(web: Web) -> str:
+    if web.param is not None:
+        return web.param
+    assert web.hint is not None
+    return web.hint[1]
+
+
+def _name(webs: Webs) -> None:
+    taken: set[str] = set()
+    numbers: dict[str, int] = {}
+    distinct = dict.fromkeys(webs.web.values())
+    for web in sorted(distinct, key=_naming_order):
+        name = fresh(_wanted(web), taken, numbers)
+        taken.add(name)
+        for value in web.members:
+            webs.names[value] = name
+
+
+def _naming_order(web: Web) -> tuple[bool, int]:
+    assert web.hint is not None or web.param is not None
+    return (web.param is None, web.hint[0] if web.hint is not None else 0)
+
+
+def moving_copies(statements: list[Statement], nesting: Nesting, webs: Webs) -> frozenset[Value]:
+    """The values that got a variable of their own although a copy at the end is all they feed."""
+    moving: set[Value] = set()
+    todo = list(statements)
+    while todo:
+        statement = todo.pop()
+        for inner in visible_lists(statement):
+            todo += inner
+        if not isinstance(statement, Copy):
+            continue
+        for target, source in zip(statement.targets, statement.sources, strict=True):
+            atom = nesting.resolve(source)
+            is_variable = isinstance(atom, Value) and atom not in nesting.nested
+            if is_variable and isinstance(atom, Value) and not webs.same(atom, target):
+                moving.add(atom)
+    return frozenset(moving)

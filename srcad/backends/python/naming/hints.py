@@ -1,0 +1,96 @@
+"""A name for a temporary that cannot be nested, from the operation that makes it."""
+
+from __future__ import annotations
+
+import operator
+
+from srcad.backends.python.plan.expressions import Nesting
+from srcad.ir.core import Call, Value
+from srcad.ir.primitives import (
+    append,
+    build_dict,
+    build_list,
+    build_places,
+    build_tuple,
+    field,
+    in_order,
+    item,
+    keys_of,
+    shape,
+)
+from srcad.startup.identifiers import is_name
+from srcad.types.numeric import Numeric
+from srcad.types.structures import ListOf, TupleOf
+
+_BY_TARGET: dict[object, str] = {
+    operator.add: "total",
+    operator.sub: "difference",
+    operator.mul: "product",
+    operator.matmul: "product",
+    operator.truediv: "ratio",
+    operator.floordiv: "quotient",
+    operator.mod: "remainder",
+    operator.pow: "power",
+    operator.neg: "negative",
+    operator.getitem: "part",
+    operator.not_: "test",
+    shape: "shape",
+    len: "n",
+    range: "trips",
+    build_list: "items",
+    build_tuple: "parts",
+    build_dict: "parts",
+    append: "items",
+    build_places: "places",
+    in_order: "places",
+    keys_of: "keys",
+}
+_ARITHMETIC = frozenset(
+    {operator.add, operator.sub, operator.mul, operator.matmul, operator.truediv, operator.pow,
+     operator.neg, operator.getitem}
+)  # fmt: skip
+_TESTS = frozenset(
+    {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
+     operator.is_, operator.is_not, operator.contains}
+)  # fmt: skip
+
+
+def derived_name(op: Call, nesting: Nesting) -> str:
+    """What a person might call the result of a call.
+
+    ``params["W"]`` is ``W``, ``p.scale`` is ``scale``, ``np.exp(z)`` is ``exp_z``; an intermediate
+    cotangent is ``g``.
+    """
+    if op.target is item or op.target is field:
+        key = getattr(op.args[1], "value", None)
+        return key if type(key) is str else "n" if _is_length(op) else "part"
+    if op.target is operator.getitem and _is_length(op):
+        return "n"
+    try:
+        known = _BY_TARGET.get(op.target)
+    except TypeError:
+        return "value"
+    if known is not None and (op.half == "primal" or op.target not in _ARITHMETIC):
+        return known
+    if op.target in _TESTS:
+        return "test"
+    if op.half != "primal" and not isinstance(op.result.type, ListOf | TupleOf):
+        return "g"
+    name = getattr(op.target, "__name__", None)
+    if not is_name(name):
+        return "value"
+    if len(op.args) == 1 and isinstance(op.args[0], Value):
+        argument = nesting.resolve(op.args[0])
+        if isinstance(argument, Value) and argument.hint and argument not in nesting.nested:
+            return f"{name}_{argument.hint}"
+    return name if name not in _BUILTIN else f"{name}_value"
+
+
+def _is_length(op: Call) -> bool:
+    """Whether a call reads one length of a shape: a Python int that is known to be a length."""
+    type_ = op.result.type
+    is_int = isinstance(type_, Numeric) and type_.form == "python" and type_.kind == "i"
+    return is_int and isinstance(type_, Numeric) and type_.value is not None
+
+
+_BUILTIN = frozenset({"abs", "sum", "min", "max", "float", "int", "bool", "round", "list", "tuple"})

@@ -1,0 +1,1 @@
+"""The statements of the written program, and what is written inside what."""

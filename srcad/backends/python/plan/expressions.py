@@ -1,0 +1,108 @@
+"""What is written inside what: the decisions of `nesting`, and how to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from srcad.backends.python.plan.statements import Branch, Copy, Do, Statement, head_atoms
+from srcad.ir.core import Atom, Call, Const, Value
+from srcad.ir.primitives import add_at, add_at_repeated, inserted, replaced, updated, without
+from srcad.startup.records import dataclass, field
+from srcad.types.numeric import Numeric
+
+# Written as statements of their own.
+STATEMENT_TARGETS = frozenset({updated, add_at, add_at_repeated, inserted, replaced})
+Nested = dict[Value, Do | Branch]
+
+
+@dataclass(eq=False)
+class Nesting:
+    """The decisions, and how large each nested expression is."""
+
+    alias: dict[Value, Atom]
+    nested: Nested = field(default_factory=dict)
+    known_reads: dict[Do, list[Value]] = field(default_factory=dict)
+
+    def reads(self, statement: Statement) -> list[Value]:
+        """The values that a statement names, each as often as it does."""
+        if not isinstance(statement, Do):
+            return self._values(read_atoms(statement))
+        found = self.known_reads.get(statement)
+        if found is None:
+            found = self.known_reads[statement] = self._values(head_atoms(statement))
+        return found
+
+    def _values(self, atoms: Iterable[Atom]) -> list[Value]:
+        resolved = [self.resolve(atom) for atom in atoms]
+        return [atom for atom in resolved if isinstance(atom, Value)]
+
+    def resolve(self, atom: Atom) -> Atom:
+        """The atom that a value is another name of."""
+        while isinstance(atom, Value) and atom in self.alias:
+            atom = self.alias[atom]
+        return atom
+
+    def leaves(self, atoms: Iterable[Atom]) -> Iterator[Value]:
+        """The variables that are read where these atoms are written."""
+        return self._leaves(self._values(atoms))
+
+    def leaves_of(self, statement: Statement) -> Iterator[Value]:
+        """The variables that are read where a statement is written."""
+        return self._leaves(self.reads(statement)[:])
+
+    def _leaves(self, todo: list[Value]) -> Iterator[Value]:
+        while todo:
+            value = todo.pop()
+            origin = self.nested.get(value)
+            if origin is None:
+                yield value
+            else:
+                todo += self.reads(origin)
+
+
+def read_atoms(statement: Statement) -> Iterator[Atom]:
+    """The atoms that a statement reads; of a conditional expression, those of its arms too."""
+    yield from head_atoms(statement)
+    if isinstance(statement, Branch) and statement.choice is not None:
+        for arm in (statement.then, statement.orelse):
+            yield arm_source(arm)
+
+
+def arm_source(arm: list[Statement]) -> Atom:
+    """The atom that an arm of a conditional expression yields."""
+    last = arm[-1]
+    assert isinstance(last, Copy)
+    return last.sources[0]
+
+
+def writes_in_place(do: Do) -> bool:
+    """Whether a call is written as a statement of its own, like ``u[i] = v``."""
+    return do.op.in_place or is_one_of(do.op.target, STATEMENT_TARGETS) or _deletes_inside(do.op)
+
+
+def _deletes_inside(op: Call) -> bool:
+    """Whether a call takes an item out of a list that is not its last one."""
+    return op.target is without and op.args[1] != Const(-1)
+
+
+def is_one_of(target: Any, targets: frozenset[Any]) -> bool:
+    """Membership, also for targets that cannot be hashed."""
+    try:
+        return target in targets
+    except TypeError:
+        return False
+
+
+def is_point(value: Value) -> bool:
+    """Whether a value is a single number that may lie in an array without axes.
+
+    `analysis.ownership` lets one be written in place only where no larger array shares its storage.
+    """
+    type_ = value.type
+    return isinstance(type_, Numeric) and type_.shape == () and not is_certain_scalar(value)
+
+
+def is_certain_scalar(value: Value) -> bool:
+    """Whether a value is certainly a number that nothing can change in place."""
+    return isinstance(value.type, Numeric) and value.type.form in ("python", "numpy", "number")

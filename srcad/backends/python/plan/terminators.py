@@ -1,0 +1,234 @@
+"""What becomes of the values that a block yields: the ends of functions, arms and trips."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Protocol
+
+from srcad.backends.python.plan.statements import (
+    Append,
+    Branch,
+    Copy,
+    Do,
+    Exit,
+    Increment,
+    Return,
+    Statement,
+    jumps,
+)
+from srcad.backends.python.plan.uses import Uses, leaf_tags, tag_is_exact
+from srcad.ir.core import BREAK, CONTINUE, NONE, Atom, Call, Const, For, If, Value, While
+from srcad.startup.records import dataclass
+from srcad.types.numeric import BOOL
+
+
+class Walk(Protocol):
+    """What an end needs of the walk over the blocks."""
+
+    def needs(self, output: Value) -> bool:
+        """Whether an output is a variable that somebody reads."""
+
+
+class End(Protocol):
+    """What happens to the atoms that a block yields."""
+
+    def finish(self, atoms: Sequence[Atom]) -> list[Statement]:
+        """The statements that consume them."""
+
+    def takes(self, results: Sequence[Atom], op: If) -> bool:
+        """Whether the last conditional of a block should end in this way in both of its arms."""
+
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """Whether a path that ends early, yielding these, can jump past the rest of the block."""
+
+    @property
+    def leaves(self) -> bool:
+        """Whether a path may jump away here."""
+
+
+@dataclass(eq=False)
+class FunctionEnd:
+    """Return the values."""
+
+    leaves = True
+
+    def finish(self, atoms: Sequence[Atom]) -> list[Statement]:
+        """Return them."""
+        return [Return(list(atoms))]
+
+    def takes(self, results: Sequence[Atom], op: If) -> bool:
+        """Whether an output is returned."""
+        return any(atom in op.outputs for atom in results)
+
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """It returns."""
+        return True
+
+
+@dataclass(eq=False)
+class Join:
+    """Assign the values that anybody reads to the outputs of the conditional."""
+
+    outputs: Sequence[Value]
+    walk: Walk
+    leaves = False
+
+    def finish(self, atoms: Sequence[Atom]) -> list[Statement]:
+        """Assign them."""
+        pairs = [(o, a) for o, a in zip(self.outputs, atoms, strict=True) if self.walk.needs(o)]
+        return [Copy([o for o, _ in pairs], [a for _, a in pairs])] if pairs else []
+
+    def takes(self, results: Sequence[Atom], op: If) -> bool:
+        """Never: the arms meet again."""
+        return False
+
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """Never: what follows the arms runs."""
+        return False
+
+
+@dataclass(eq=False)
+class Mapped:
+    """The end of an arm whose conditional yields `outputs` into a block that yields `results`."""
+
+    inner: End
+    outputs: Sequence[Value]
+    results: Sequence[Atom]
+
+    @property
+    def leaves(self) -> bool:
+        """As the outer end."""
+        return self.inner.leaves
+
+    def _mapped(self, atoms: Sequence[Atom]) -> list[Atom]:
+        known = dict(zip(self.outputs, atoms, strict=True))
+        return [known.get(r, r) if isinstance(r, Value) else r for r in self.results]
+
+    def finish(self, atoms: Sequence[Atom]) -> list[Statement]:
+        """Put them in place of the outputs and end as the outer block does."""
+        return self.inner.finish(self._mapped(atoms))
+
+    def takes(self, results: Sequence[Atom], op: If) -> bool:
+        """What the outer end says of the mapped results."""
+        return self.inner.takes(self._mapped(results), op)
+
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """What the outer end says of the mapped results."""
+        return self.inner.skips(self._mapped(results))
+
+
+@dataclass(eq=False)
+class Away:
+    """The end of a path that leaves before a guard: `first` yields, the guard passes it by."""
+
+    inner: End
+    first: Sequence[Value]
+    guard: If
+    results: Sequence[Atom]
+    leaves = True
+
+    def finish(self, atoms: Sequence[Atom]) -> list[Statement]:
+        """End as the outer block does, with what is known on this path."""
+        ending = self.inner.finish(self._ending(atoms))
+        return ending if jumps(ending) else [*ending, Exit("continue")]
+
+    def _ending(self, atoms: Sequence[Atom]) -> list[Atom]:
+        known = dict(zip(self.first, atoms, strict=True))
+        passed = [known.get(r, r) if isinstance(r, Value) else r for r in self.guard.orelse.results]
+        known.update(zip(self.guard.outputs, passed, strict=True))
+        return [known.get(r, r) if isinstance(r, Value) else r for r in self.results]
+
+    def takes(self, results: Sequence[Atom], op: If) -> bool:
+        """Never: it is asked of the guard itself."""
+        return False
+
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """What the outer end says of what it gets."""
+        return self.inner.skips(self._ending(results))
+
+
+@dataclass(eq=False)
+class GuardEnd:
+    """Paths whose tag is 0 go on behind the conditional; the others leave at once."""
+
+    outputs: Sequence[Value]
+    index: int
+    away: End
+    walk: Walk
+    leaves = True
+
+    def finish(self, atoms: Sequence[Atom]) -> list[Statement]:
+        """Go on, or leave with the tag that is known here."""
+        if atoms[self.index] != Const(NONE):
+            return self.away.finish(atoms)
+        kept = [k for k in range(len(atoms)) if k != self.index]
+        join = Join([self.outputs[k] for k in kept], self.walk)
+        return join.finish([atoms[k] for k in kept])
+
+    def takes(self, results: Sequence[Atom], op: If) -> bool:
+        """Whether the tag comes out of the conditional."""
+        return results[self.index] in op.outputs
+
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """Whether it is a path that leaves."""
+        tag = results[self.index]
+        return isinstance(tag, Const) and tag != Const(NONE)
+
+
+@dataclass(eq=False)
+class LoopEnd:
+    """Append, carry on, leave."""
+
+    op: For | While
+    uses: Uses
+    lists: list[tuple[Value, list[int]]]
+    carried: list[int]
+    tag: Value | None
+    trips: Value | None
+    leaves = True
+
+    def finish(self, atoms: Sequence[Atom]) -> list[Statement]:
+        """Save, carry on, and leave if the tag says so."""
+        width = len(self.op.inits)
+        tag, kept, collected = atoms[0], atoms[1 : 1 + width], atoms[1 + width :]
+        result: list[Statement] = [
+            Append(target, [collected[k] for k in members]) for target, members in self.lists
+        ]
+        targets = [self.op.carried[k] for k in self.carried]
+        sources = [kept[k] for k in self.carried]
+        if self.tag is not None and self._sets_tag(tag):
+            targets.append(self.tag)
+            sources.append(tag)
+        jump = self._jump(tag)
+        if tag in self.op.carried and len(jump) > 1:
+            result.append(jump.pop(0))
+        if targets:
+            result.append(Copy(targets, sources))
+        if self.trips is not None:
+            result.append(Increment(self.trips))
+        return result + jump
+
+    def _sets_tag(self, tag: Atom) -> bool:
+        known = leaf_tags(tag, self.uses)
+        goes_on = known is not None and all(t < BREAK for t in known)
+        return not goes_on or tag_is_exact(self.op, self.uses)
+
+    def _jump(self, tag: Atom) -> list[Statement]:
+        if isinstance(tag, Const):
+            kinds = {NONE: [], CONTINUE: [Exit("continue")]}
+            return list(kinds.get(tag.value, [Exit("break")]))
+        known = leaf_tags(tag, self.uses)
+        if known is not None and all(t < BREAK for t in known):
+            return []
+        leaves = Value(BOOL)
+        test = Call(target=operator.ge, args=(tag, Const(BREAK)), result=leaves)
+        return [Do(test, leaves), Branch(leaves, [Exit("break")], [])]
+
+    def takes(self, results: Sequence[Atom], op: If) -> bool:
+        """Whether the tag comes out of the conditional."""
+        return results[0] in op.outputs
+
+    def skips(self, results: Sequence[Atom]) -> bool:
+        """It goes on with the next trip, or leaves."""
+        return True

@@ -1,0 +1,1 @@
+"""Statements and expressions as Python syntax, and syntax as text."""

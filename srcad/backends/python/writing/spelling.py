@@ -1,0 +1,343 @@
+"""How a call is written: operators, subscripts, attributes and methods where Python has them.
+
+One small function per form; what is not listed is written as a call.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from srcad.backends.python.naming.names import Globals, attribute
+from srcad.backends.python.writing.constants import constant, is_dtype
+from srcad.ir.core import Arg, Call, Const, Display, Value
+from srcad.ir.primitives import (
+    append,
+    apply,
+    build_dict,
+    build_list,
+    build_places,
+    build_record,
+    build_tuple,
+    contains,
+    extended,
+    field,
+    identity,
+    in_order,
+    is_,
+    item,
+    keys_of,
+    not_,
+    shape,
+    without,
+)
+from srcad.startup.identifiers import is_name, plain
+from srcad.types.numeric import Numeric
+from srcad.types.structures import PlacesOf
+
+
+class Scope(Protocol):
+    """What a spelling needs of the writer."""
+
+    space: Globals
+
+    def expr(self, arg: Arg) -> ast.expr:
+        """The expression for an argument."""
+
+
+Spelling = Callable[[Scope, Call], ast.expr | None]
+
+BINARY: dict[Any, type[ast.operator]] = {
+    operator.add: ast.Add,
+    operator.sub: ast.Sub,
+    operator.mul: ast.Mult,
+    operator.truediv: ast.Div,
+    operator.floordiv: ast.FloorDiv,
+    operator.mod: ast.Mod,
+    operator.pow: ast.Pow,
+    operator.matmul: ast.MatMult,
+    operator.and_: ast.BitAnd,
+    operator.or_: ast.BitOr,
+    operator.xor: ast.BitXor,
+    operator.lshift: ast.LShift,
+    operator.rshift: ast.RShift,
+}
+UNARY: dict[Any, type[ast.unaryop]] = {
+    operator.neg: ast.USub,
+    operator.pos: ast.UAdd,
+    operator.invert: ast.Invert,
+    operator.not_: ast.Not,
+    not_: ast.Not,
+}
+COMPARE: dict[Any, type[ast.cmpop]] = {
+    operator.lt: ast.Lt,
+    operator.le: ast.LtE,
+    operator.gt: ast.Gt,
+    operator.ge: ast.GtE,
+    operator.eq: ast.Eq,
+    operator.ne: ast.NotEq,
+    operator.is_: ast.Is,
+    is_: ast.Is,
+    operator.is_not: ast.IsNot,
+}
+
+
+def call_expression(scope: Scope, op: Call) -> ast.expr:
+    """The expression for a call."""
+    spelling = _lookup(op.target)
+    if spelling is not None:
+        found = spelling(scope, op)
+        if found is not None:
+            return found
+    args = [scope.expr(arg) for arg in op.args]
+    keywords = [keyword(name, _keyword(scope, name, arg)) for name, arg in op.kwargs]
+    return ast.Call(scope.space.expression(op.target), args, keywords)
+
+
+def keyword(name: str, value: ast.expr) -> ast.keyword:
+    """``name=value``; a name that cannot be written so goes into a dict: ``**{"a b": value}``."""
+    if is_name(name):
+        return ast.keyword(name, value)
+    return ast.keyword(None, ast.Dict([ast.Constant(plain(name))], [value]))
+
+
+def _lookup(target: Any) -> Spelling | None:
+    try:
+        return SPELLINGS.get(target)
+    except TypeError:
+        return None
+
+
+def _keyword(scope: Scope, name: str, arg: Arg) -> ast.expr:
+    """``dtype=np.float32`` rather than a dtype object by name."""
+    if name == "dtype" and isinstance(arg, Const) and is_dtype(arg.value):
+        return scope.space.expression(arg.value.type)
+    return scope.expr(arg)
+
+
+# -------------------------------------------------------------------------------- operators
+def _operator(scope: Scope, op: Call) -> ast.expr | None:
+    if op.kwargs:
+        return None
+    args = op.args
+    if op.target in BINARY and len(args) == 2:
+        return ast.BinOp(scope.expr(args[0]), BINARY[op.target](), scope.expr(args[1]))
+    if op.target in UNARY and len(args) == 1:
+        return ast.UnaryOp(UNARY[op.target](), scope.expr(args[0]))
+    if op.target in COMPARE and len(args) == 2:
+        return _compare(scope.expr(args[0]), COMPARE[op.target](), scope.expr(args[1]))
+    return None
+
+
+def _compare(left: ast.expr, sign: ast.cmpop, right: ast.expr) -> ast.expr:
+    return ast.Compare(left, [sign], [right])
+
+
+def _contains(scope: Scope, op: Call) -> ast.expr | None:
+    container, member = op.args
+    return _compare(scope.expr(member), ast.In(), scope.expr(container))
+
+
+def _apply(scope: Scope, op: Call) -> ast.expr | None:
+    function, *args = op.args
+    keywords = [keyword(name, scope.expr(arg)) for name, arg in op.kwargs]
+    return ast.Call(scope.expr(function), [scope.expr(a) for a in args], keywords)
+
+
+def _absolute(scope: Scope, op: Call) -> ast.expr | None:
+    return ast.Call(scope.space.expression(abs), [scope.expr(op.args[0])], [])
+
+
+# ------------------------------------------------------------------------------- subscripts
+def subscript(scope: Scope, container: Arg, index: Arg) -> ast.expr:
+    """The expression ``container[index]``."""
+    whole = scope.expr(container)
+    if isinstance(whole, ast.Constant) and not isinstance(whole.value, str | bytes):
+        # Python warns of ``(1.0)[0]`` when it compiles, even where nobody gets there.
+        whole = ast.Call(attribute(scope.space.numpy(), "asarray"), [whole], [])
+    return ast.Subscript(whole, index_expression(scope, index), ast.Load())
+
+
+def index_expression(scope: Scope, index: Arg) -> ast.expr:
+    """What stands between the brackets."""
+    if isinstance(index, Const) and type(index.value) is tuple and index.value:
+        return _index_tuple(scope, [Const(part) for part in index.value])
+    if isinstance(index, Display) and index.kind == "tuple" and index.items:
+        return _index_tuple(scope, index.items)
+    return _index_part(scope, index)
+
+
+def _index_tuple(scope: Scope, parts: Sequence[Arg]) -> ast.expr:
+    return ast.Tuple([_index_part(scope, part) for part in parts], ast.Load())
+
+
+def _index_part(scope: Scope, part: Arg) -> ast.expr:
+    if isinstance(part, Display) and part.kind == "slice":
+        return ast.Slice(*[_bound(scope, bound) for bound in part.items])
+    if isinstance(part, Const) and type(part.value) is slice:
+        bounds = (part.value.start, part.value.stop, part.value.step)
+        return ast.Slice(*[_bound(scope, Const(bound)) for bound in bounds])
+    return scope.expr(part)
+
+
+def _bound(scope: Scope, bound: Arg) -> ast.expr | None:
+    return None if bound == Const(None) else scope.expr(bound)
+
+
+def _getitem(scope: Scope, op: Call) -> ast.expr | None:
+    return subscript(scope, op.args[0], op.args[1])
+
+
+def _item(scope: Scope, op: Call) -> ast.expr | None:
+    return subscript(scope, op.args[0], op.args[1])
+
+
+def _field(scope: Scope, op: Call) -> ast.expr | None:
+    name = op.args[1]
+    key = name.value if isinstance(name, Const) else None
+    if is_name(key) and not key.startswith("__"):
+        return attribute(scope.expr(op.args[0]), key)
+    return ast.Call(scope.space.expression(getattr), [scope.expr(a) for a in op.args], [])
+
+
+# -------------------------------------------------------------------- methods and attributes
+def _is_array(arg: Arg) -> bool:
+    return isinstance(arg, Value) and isinstance(arg.type, Numeric) and arg.type.form == "array"
+
+
+def _attribute_of_array(name: str) -> Spelling:
+    def spell(scope: Scope, op: Call) -> ast.expr | None:
+        if len(op.args) != 1 or op.kwargs or not _is_array(op.args[0]):
+            return None
+        return attribute(scope.expr(op.args[0]), name)
+
+    return spell
+
+
+def _method_of_array(name: str, count: int) -> Spelling:
+    def spell(scope: Scope, op: Call) -> ast.expr | None:
+        if len(op.args) != count or op.kwargs or not _is_array(op.args[0]):
+            return None
+        args = [scope.expr(a) for a in op.args[1:]]
+        return ast.Call(attribute(scope.expr(op.args[0]), name), args, [])
+
+    return spell
+
+
+def _copy(scope: Scope, op: Call) -> ast.expr | None:
+    """``x.copy()``: where it matters (in the primal) it tells C order from the order of `x`."""
+    array = op.args[0]
+    type_ = array.type if isinstance(array, Value) else None
+    if not isinstance(type_, Numeric) or type_.form != "array":
+        return None
+    order = dict(op.kwargs).get("order", Const("K"))
+    flat = type_.shape is not None and len(type_.shape) < 2
+    if order != Const("C") and not flat and op.half == "primal":
+        return None
+    return ast.Call(attribute(scope.expr(array), "copy"), [], [])
+
+
+def _astype(scope: Scope, op: Call) -> ast.expr | None:
+    if len(op.args) != 2 or not _is_array(op.args[0]):
+        return None
+    dtype = _keyword(scope, "dtype", op.args[1])
+    keywords = [keyword(name, scope.expr(arg)) for name, arg in op.kwargs]
+    return ast.Call(attribute(scope.expr(op.args[0]), "astype"), [dtype], keywords)
+
+
+def _shape(scope: Scope, op: Call) -> ast.expr | None:
+    if _is_array(op.args[0]):
+        return attribute(scope.expr(op.args[0]), "shape")
+    return ast.Call(scope.space.expression(np.shape), [scope.expr(op.args[0])], [])
+
+
+# ------------------------------------------------------------------------------- structures
+def _tuple(scope: Scope, op: Call) -> ast.expr | None:
+    return ast.Tuple([scope.expr(a) for a in op.args], ast.Load())
+
+
+def _list(scope: Scope, op: Call) -> ast.expr | None:
+    return ast.List([scope.expr(a) for a in op.args], ast.Load())
+
+
+def _dict(scope: Scope, op: Call) -> ast.expr | None:
+    keys, *items = op.args
+    if not isinstance(keys, Const):
+        return None
+    written: list[ast.expr | None] = [constant(Const(key), scope.space) for key in keys.value]
+    return ast.Dict(written, [scope.expr(a) for a in items])
+
+
+def _places(scope: Scope, op: Call) -> ast.expr | None:
+    keys: list[ast.expr | None] = [scope.expr(key) for key in op.args]
+    return ast.Dict(keys, [ast.Constant(k) for k in range(len(keys))])
+
+
+def _keys(scope: Scope, op: Call) -> ast.expr | None:
+    return ast.Call(scope.space.expression(list), [scope.expr(op.args[0])], [])
+
+
+def _in_order(scope: Scope, op: Call) -> ast.expr | None:
+    values = ast.Call(attribute(scope.expr(op.args[0]), "values"), [], [])
+    return ast.Call(scope.space.expression(list), [values], [])
+
+
+def _record(scope: Scope, op: Call) -> ast.expr | None:
+    if op.args[0] != Const(list):
+        return None
+    return ast.List([scope.expr(a) for a in op.args[2:]], ast.Load())
+
+
+def _append(scope: Scope, op: Call) -> ast.expr | None:
+    rest = ast.Starred(scope.expr(op.args[0]), ast.Load())
+    return ast.List([rest, scope.expr(op.args[1])], ast.Load())
+
+
+def _extended(scope: Scope, op: Call) -> ast.expr | None:
+    return ast.BinOp(scope.expr(op.args[0]), ast.Add(), scope.expr(op.args[1]))
+
+
+def _without(scope: Scope, op: Call) -> ast.expr | None:
+    items = op.args[0]
+    if op.args[1] != Const(-1) or not isinstance(items, Value) or isinstance(items.type, PlacesOf):
+        return None
+    last = ast.Slice(None, ast.UnaryOp(ast.USub(), ast.Constant(1)), None)
+    return ast.Subscript(scope.expr(op.args[0]), last, ast.Load())
+
+
+def _identity(scope: Scope, op: Call) -> ast.expr | None:
+    return scope.expr(op.args[0])
+
+
+SPELLINGS: dict[Any, Spelling] = {
+    **dict.fromkeys((*BINARY, *UNARY, *COMPARE), _operator),
+    operator.contains: _contains,
+    contains: _contains,
+    apply: _apply,
+    operator.abs: _absolute,
+    operator.getitem: _getitem,
+    item: _item,
+    field: _field,
+    shape: _shape,
+    np.transpose: _attribute_of_array("T"),
+    np.size: _attribute_of_array("size"),
+    np.ndim: _attribute_of_array("ndim"),
+    np.copy: _copy,
+    np.reshape: _method_of_array("reshape", 2),
+    np.astype: _astype,
+    build_tuple: _tuple,
+    build_list: _list,
+    build_places: _places,
+    keys_of: _keys,
+    in_order: _in_order,
+    build_dict: _dict,
+    build_record: _record,
+    append: _append,
+    extended: _extended,
+    without: _without,
+    identity: _identity,
+}

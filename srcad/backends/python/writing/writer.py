@@ -1,0 +1,399 @@
+"""Statements become Python syntax, with names.
+
+Every node is made afresh where it stands: the printer keeps precedence on the nodes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from srcad.backends.python.naming.coalesce import Webs
+from srcad.backends.python.naming.names import Globals, name_node
+from srcad.backends.python.plan.expressions import (
+    Nesting,
+    arm_source,
+    is_certain_scalar,
+    writes_in_place,
+)
+from srcad.backends.python.plan.statements import (
+    Append,
+    Attempt,
+    Branch,
+    Copy,
+    Do,
+    Exit,
+    Increment,
+    Loop,
+    Pattern,
+    Return,
+    Reverse,
+    Statement,
+    errstate_of,
+    place_of,
+)
+from srcad.backends.python.plan.uses import Uses
+from srcad.backends.python.writing.constants import constant
+from srcad.backends.python.writing.grouping import grouped, whole_container
+from srcad.backends.python.writing.loop_headers import for_statement
+from srcad.backends.python.writing.mutation import kept, mutation
+from srcad.backends.python.writing.spelling import BINARY, call_expression
+from srcad.backends.python.writing.text import Comment
+from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, For, Location, Value, values_in
+from srcad.ir.memory import KEEPING, is_one_of
+from srcad.ir.primitives import build_dict, build_list, build_record, build_tuple, identity, raise_
+from srcad.runtime import like
+from srcad.startup.records import dataclass, field
+
+_PACKING = frozenset(
+    {build_tuple, build_list, build_dict, build_record, identity, like, float, np.copy, np.float64}
+)
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+ErrState = tuple[tuple[str, str], ...]
+CommentOf = Callable[[Location], str | None]
+
+
+@dataclass(eq=False)
+class Writer:
+    """Writes one function."""
+
+    webs: Webs
+    nesting: Nesting
+    space: Globals
+    uses: Uses
+    comment_of: CommentOf
+    weak: set[str] = field(default_factory=set)
+    places: dict[ast.AST, Location] = field(default_factory=dict)
+    errstate: ErrState = ()
+
+    # ------------------------------------------------------------------------- expressions
+    def expr(self, arg: Arg) -> ast.expr:
+        """The expression for an argument."""
+        if isinstance(arg, Display):
+            return self._display(arg)
+        atom = self.nesting.resolve(arg)
+        if isinstance(atom, Const):
+            return constant(atom, self.space)
+        origin = self.nesting.nested.get(atom)
+        if origin is None:
+            return name_node(self.webs.names[atom])
+        if isinstance(origin, Branch):
+            return self.choice(origin)
+        return call_expression(self, origin.op)
+
+    def _display(self, display: Display) -> ast.expr:
+        items = display.items
+        match display.kind:
+            case "tuple":
+                return ast.Tuple([self.expr(i) for i in items], ast.Load())
+            case "list":
+                return ast.List([self.expr(i) for i in items], ast.Load())
+            case "dict":
+                keys: list[ast.expr | None] = [self.expr(i) for i in items[::2]]
+                return ast.Dict(keys, [self.expr(i) for i in items[1::2]])
+            case "range":
+                return self.range(items)
+            case "slice":
+                name = self.space.expression(slice)
+                return ast.Call(name, [self.expr(i) for i in items], [])
+
+    def range(self, items: Sequence[Arg]) -> ast.expr:
+        """A ``range`` without the arguments that are as by default."""
+        start, stop, step = items
+        shown = [start, stop, step]
+        if step in (Const(1), Const(None)):
+            shown = [start, stop]
+            if start in (Const(0), Const(None)):
+                shown = [stop]
+        return ast.Call(self.space.expression(range), [self.expr(i) for i in shown], [])
+
+    def choice(self, branch: Branch) -> ast.expr:
+        """``a if test else b``, or ``and``/``or`` where an arm is the test itself."""
+        then, orelse = arm_source(branch.then), arm_source(branch.orelse)
+        test = self.nesting.resolve(branch.test)
+        if isinstance(test, Value) and self.nesting.resolve(orelse) is test:
+            return ast.BoolOp(ast.And(), [self.expr(test), self.expr(then)])
+        if isinstance(test, Value) and self.nesting.resolve(then) is test:
+            return ast.BoolOp(ast.Or(), [self.expr(test), self.expr(orelse)])
+        return ast.IfExp(self.expr(test), self.expr(then), self.expr(orelse))
+
+    # -------------------------------------------------------------------------- statements
+    def block(self, statements: list[Statement]) -> list[ast.stmt]:
+        """A list of statements, with comments; never empty."""
+        written: list[ast.stmt] = []
+        target, state = written, self.errstate
+        line: tuple[str, int] | None = None
+        for group in grouped(statements, self.nesting, self.webs):
+            wanted = errstate_of(group[0])
+            nodes = self._written(group, state if wanted is None else wanted)
+            if not nodes:
+                continue
+            if wanted is not None and wanted != state:
+                target, state = written, wanted
+                if state != self.errstate:
+                    target = []
+                    written.append(self._with_errstate(state, target))
+            line = self._place(group[0], nodes, target, line)
+            target += nodes
+            if isinstance(nodes[-1], ast.Raise):
+                break
+        return written if _has_code(written) else [*written, ast.Pass()]
+
+    def _written(self, group: list[Statement], state: ErrState) -> list[ast.stmt]:
+        outer, self.errstate = self.errstate, state
+        nodes = self._unpacking(group) if len(group) > 1 else self.statement(group[0])
+        self.errstate = outer
+        return nodes
+
+    def _with_errstate(self, state: ErrState, body: list[ast.stmt]) -> ast.stmt:
+        settings = [ast.keyword(name, ast.Constant(value)) for name, value in state]
+        context = ast.Call(self.space.expression(np.errstate), [], settings)
+        return ast.With([ast.withitem(context)], body)
+
+    def _place(
+        self,
+        statement: Statement,
+        nodes: list[ast.stmt],
+        target: list[ast.stmt],
+        line: tuple[str, int] | None,
+    ) -> tuple[str, int] | None:
+        """Note the user's line, and write it above the reverse statements that undo it."""
+        origin = self._origin(statement)
+        where = place_of(origin) if origin is not None else None
+        if where is None:
+            return line
+        self.places.update(dict.fromkeys(nodes, where))
+        if not _is_reverse(origin):
+            return line
+        here = (where.file, where.line)
+        comment = self.comment_of(where) if here != line else None
+        if comment is not None:
+            target.append(Comment(comment))
+        return here
+
+    def _unpacking(self, group: list[Statement]) -> list[ast.stmt]:
+        """``W, b = params["W"], params["b"]``, or ``W, b = layer`` where these are all parts."""
+        calls = [s for s in group if isinstance(s, Do)]
+        targets = ast.Tuple([self.store(s.result) for s in calls], ast.Store())
+        whole = whole_container(calls)
+        if whole is not None:
+            return [ast.Assign([targets], self.expr(whole))]
+        parts = [call_expression(self, s.op) for s in calls]
+        return [ast.Assign([targets], ast.Tuple(parts, ast.Load()))]
+
+    def _origin(self, statement: Statement) -> Statement | None:
+        """The statement itself, or the first of those that moved into it."""
+        if isinstance(statement, Return):
+            return self._computed(statement.values)
+        if not isinstance(statement, Copy):
+            return statement
+        atoms = [self.nesting.resolve(s) for s in statement.sources]
+        nested = self.nesting.nested
+        return next((nested[a] for a in atoms if isinstance(a, Value) and a in nested), None)
+
+    def _computed(self, values: Iterable[Arg]) -> Do | None:
+        """The first computation that moved into a ``return``, below what only packs it."""
+        for arg in values:
+            for value in values_in(arg):
+                atom = self.nesting.resolve(value)
+                inner = self.nesting.nested.get(atom) if isinstance(atom, Value) else None
+                if isinstance(inner, Do):
+                    packs = inner.op.target in _PACKING
+                    found = self._computed(inner.op.args) if packs else inner
+                    if found is not None:
+                        return found
+        return None
+
+    def statement(self, statement: Statement) -> list[ast.stmt]:
+        """The lines of one statement."""
+        match statement:
+            case Do():
+                return self._do(statement)
+            case Copy():
+                return self._copy(statement)
+            case Append(target=target, items=items):
+                shown = [self.expr(i) for i in items]
+                value = shown[0] if len(shown) == 1 else ast.Tuple(shown, ast.Load())
+                return [self._method(target, "append", [value])]
+            case Increment(target=target):
+                name = ast.Name(self.webs.names[target], ast.Store())
+                return [ast.AugAssign(name, ast.Add(), ast.Constant(1))]
+            case Reverse(target=target):
+                return [self._method(target, "reverse", [])]
+            case Branch():
+                return self._branch(statement)
+            case Attempt():
+                return self._attempt(statement)
+            case Loop():
+                return self._loop(statement)
+            case Exit() | Return():
+                return [self._jump(statement)]
+
+    def _jump(self, statement: Exit | Return) -> ast.stmt:
+        if isinstance(statement, Exit):
+            return ast.Break() if statement.kind == "break" else ast.Continue()
+        shown = [self.expr(v) for v in statement.values]
+        return ast.Return(shown[0] if len(shown) == 1 else ast.Tuple(shown, ast.Load()))
+
+    def _method(self, target: Value, name: str, args: list[ast.expr]) -> ast.stmt:
+        function = ast.Attribute(self.expr(target), name, ast.Load())
+        return ast.Expr(ast.Call(function, args, []))
+
+    def store(self, pattern: Pattern | None) -> ast.expr:
+        """What stands left of ``=`` or behind ``for``."""
+        if pattern is None:
+            return ast.Name("_", ast.Store())
+        if isinstance(pattern, tuple):
+            return ast.Tuple([self.store(p) for p in pattern], ast.Store())
+        return self.name(pattern)
+
+    def name(self, value: Value) -> ast.Name:
+        """A variable that is written."""
+        return ast.Name(self.webs.names[value], ast.Store())
+
+    def assign(self, value: Value, node: ast.expr) -> ast.stmt:
+        """The statement ``value = node``."""
+        return ast.Assign([self.store(value)], node)
+
+    # ------------------------------------------------------------------------------- calls
+    def _do(self, do: Do) -> list[ast.stmt]:
+        op = do.op
+        if op.target is raise_:
+            parts = [self.expr(arg) for arg in op.args]
+            return [ast.Raise(parts[0], parts[1] if len(parts) > 1 else None)]
+        if do.result is None:
+            is_kept = is_one_of(op.target, KEEPING)
+            return [kept(self, op) if is_kept else ast.Expr(call_expression(self, op))]
+        if do.parts:
+            return [ast.Assign([self.store(do.parts)], call_expression(self, op))]
+        if writes_in_place(do):
+            return mutation(self, op, do.result)
+        augmented = self._augmented(op, do.result)
+        return augmented or [self.assign(do.result, call_expression(self, op))]
+
+    def _augmented(self, op: Call, result: Value) -> list[ast.stmt]:
+        """``s += x`` for numbers in the reverse half, where it is rebinding."""
+        if op.half == "primal" or op.target not in BINARY or len(op.args) != 2:
+            return []
+        first = op.args[0]
+        atom = self.nesting.resolve(first) if isinstance(first, Value) else None
+        if not isinstance(atom, Value) or atom in self.nesting.nested:
+            return []
+        if not self.webs.same(atom, result) or not is_certain_scalar(atom):
+            return []
+        sign = BINARY[op.target]()
+        return [ast.AugAssign(self.name(result), sign, self.expr(op.args[1]))]
+
+    # -------------------------------------------------------------------------- assignments
+    def _copy(self, copy: Copy) -> list[ast.stmt]:
+        """A parallel assignment, as single ones where their order can be chosen."""
+        left: list[tuple[Value, Atom]] = []
+        for target, source in zip(copy.targets, copy.sources, strict=True):
+            atom = self.nesting.resolve(source)
+            if atom is UNDEF and self.webs.names[target] not in self.weak:
+                continue
+            if self._is_same_variable(atom, target):
+                continue
+            left.append((target, atom))
+        if len(left) > 1 and all(isinstance(a, Const) for _, a in left):
+            return self._together(left)
+        return self._in_some_order(left)
+
+    def _is_same_variable(self, atom: Atom, target: Value) -> bool:
+        is_variable = isinstance(atom, Value) and atom not in self.nesting.nested
+        return is_variable and isinstance(atom, Value) and self.webs.same(atom, target)
+
+    def _together(self, pairs: list[tuple[Value, Atom]]) -> list[ast.stmt]:
+        targets = ast.Tuple([self.store(t) for t, _ in pairs], ast.Store())
+        return [ast.Assign([targets], ast.Tuple([self.expr(a) for _, a in pairs], ast.Load()))]
+
+    def _in_some_order(self, pairs: list[tuple[Value, Atom]]) -> list[ast.stmt]:
+        statements: list[ast.stmt] = []
+        reads = [{self.webs.names[v] for v in self.nesting.leaves([a])} for _, a in pairs]
+        left = list(range(len(pairs)))
+        while left:
+            free = next((k for k in left if self._is_free(k, left, pairs, reads)), None)
+            if free is None:
+                return statements + self._together([pairs[k] for k in left])
+            left.remove(free)
+            statements += self._single(*pairs[free])
+        return statements
+
+    def _is_free(
+        self, k: int, left: list[int], pairs: list[tuple[Value, Atom]], reads: list[set[str]]
+    ) -> bool:
+        """Whether nobody else still reads what assignment `k` overwrites."""
+        name = self.webs.names[pairs[k][0]]
+        return all(name not in reads[j] for j in left if j != k)
+
+    def _single(self, target: Value, atom: Atom) -> list[ast.stmt]:
+        origin = self.nesting.nested.get(atom) if isinstance(atom, Value) else None
+        if isinstance(origin, Do):
+            augmented = self._augmented(origin.op, target)
+            if augmented:
+                return augmented
+        return [self.assign(target, self.expr(atom))]
+
+    # ------------------------------------------------------------------------ control flow
+    def _branch(self, branch: Branch) -> list[ast.stmt]:
+        if branch.choice is not None:
+            return [self.assign(branch.choice, self.choice(branch))]
+        test = self.expr(branch.test)
+        then, orelse = self.block(branch.then), self.block(branch.orelse)
+        has_then, has_else = not _is_empty(then), not _is_empty(orelse)
+        if not has_then and not has_else:
+            return []
+        if not has_then:
+            return [ast.If(_negated(test), orelse, [])]
+        return [ast.If(test, then, orelse if has_else else [])]
+
+    def _attempt(self, attempt: Attempt) -> list[ast.stmt]:
+        body, handler = self.block(attempt.body), self.block(attempt.handler)
+        classes = [self.expr(Const(c)) for c in attempt.op.catches]
+        caught = classes[0] if len(classes) == 1 else ast.Tuple(classes, ast.Load())
+        used = self.uses.is_read(attempt.error)
+        name = self.webs.names[attempt.error] if used else None
+        return [ast.Try(body, [ast.ExceptHandler(caught, name, handler)], [], [])]
+
+    def _loop(self, loop: Loop) -> list[ast.stmt]:
+        body = self.block(loop.body)
+        if isinstance(loop.op, For):
+            return [for_statement(self, loop, body)]
+        prelude = self.block(loop.prelude)
+        test = self.expr(loop.test)
+        if _is_empty(prelude):
+            return [ast.While(test, body, [])]
+        leave = ast.If(_negated(test), [ast.Break()], [])
+        body = [] if _is_empty(body) else body
+        return [ast.While(ast.Constant(True), [*prelude, leave, *body], [])]
+
+
+def _negated(test: ast.expr) -> ast.expr:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    if isinstance(test, ast.Compare):
+        opposite = _OPPOSITE.get(type(test.ops[0]))
+        if opposite is not None:
+            return ast.Compare(test.left, [opposite()], test.comparators)
+    return ast.UnaryOp(ast.Not(), test)
+
+
+def _has_code(statements: list[ast.stmt]) -> bool:
+    return any(not isinstance(s, Comment) for s in statements)
+
+
+def _is_empty(statements: list[ast.stmt]) -> bool:
+    return all(isinstance(s, Comment | ast.Pass) for s in statements)
+
+
+def _is_reverse(origin: Statement | None) -> bool:
+    return isinstance(origin, Do) and origin.op.half != "primal"

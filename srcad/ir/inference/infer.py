@@ -1,0 +1,362 @@
+"""The type of a call's result, asked of NumPy itself.
+
+Instead of one shape formula per function, a call is run on two sets of small stand-in arguments
+whose lengths and contents differ.  What comes back in both runs tells the result's form and dtype,
+and every length that can be explained in both runs by the same expression of the operands' extents
+is that expression.  A result whose shape depends on data disagrees between the runs and stays
+unknown.  Elementwise functions, the bulk of all calls, take a short cut: broadcasting is decided
+from the extents.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcad import runtime
+from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.inference.cases import of_any_lengths
+from srcad.ir.inference.elementwise import broadcast, elementwise_type
+from srcad.ir.inference.lengths import exact_type
+from srcad.ir.inference.probe import argument_type, by_running, fallback
+from srcad.ir.primitives import (
+    add_at,
+    add_at_repeated,
+    append,
+    apply,
+    build_dict,
+    build_list,
+    build_places,
+    build_record,
+    build_tuple,
+    contains,
+    extended,
+    field,
+    identity,
+    in_order,
+    inserted,
+    is_,
+    item,
+    keys_of,
+    not_,
+    raise_,
+    replaced,
+    shape,
+    stop,
+    updated,
+    without,
+)
+from srcad.startup.identifiers import module_of
+from srcad.types.join import join
+from srcad.types.numeric import BOOL, INT, NUMBER, Numeric, int_type
+from srcad.types.sizes import same
+from srcad.types.structures import (
+    OPAQUE,
+    UNDEFINED,
+    ListOf,
+    Opaque,
+    PlacesOf,
+    TupleOf,
+    Type,
+    Undefined,
+    field_type,
+    freshened,
+)
+
+ELEMENTWISE_OPERATORS = frozenset(
+    {
+        operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
+        operator.mod, operator.pow, operator.neg, operator.pos, operator.abs, operator.invert,
+        operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift,
+        operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
+        builtins.abs, np.where, np.clip, np.nan_to_num, np.sinc, np.real, np.imag, np.angle,
+        np.isclose, np.round, np.around, np.i0,
+    }
+)  # fmt: skip
+
+
+_BY_CONTENT = (
+    np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.unique_all, np.unique_counts,
+    np.unique_inverse, np.unique_values, np.trim_zeros, np.union1d, np.intersect1d, np.setdiff1d,
+    np.setxor1d, np.extract, np.compress,
+)  # fmt: skip
+
+
+# Options that choose the axes of an operand, and so the lengths of the result.
+_AXES = frozenset({"axis", "axes", "axis1", "axis2", "source", "destination", "start"})
+_PURE_MODULES = frozenset({"numpy", "math", "_operator", "builtins"})
+
+
+def is_elementwise(target: object) -> bool:
+    """Whether a function acts entry by entry, with broadcasting."""
+    if isinstance(target, np.ufunc):
+        return target.signature is None and getattr(np, target.__name__, None) is target
+    try:
+        return target in ELEMENTWISE_OPERATORS
+    except TypeError:
+        return False
+
+
+def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
+    """The type of ``target(*args, **kwargs)``; `OPAQUE` or `NUMBER` where nothing is known."""
+    hashable = _hashable(target)
+    special = _SPECIAL.get(target) if hashable else None
+    found = special(args) if special is not None else None
+    if found is not None:
+        return found
+    types = [argument_type(a) for a in args]
+    if is_elementwise(target) and all(isinstance(t, Numeric | Opaque) for t in types):
+        return elementwise_type(target, args, types, kwargs)
+    exact = exact_type(target, args, kwargs) if hashable else None
+    if exact is not None:
+        return exact
+    if not may_run(target):
+        return fallback(target)
+    found = by_running(target, args, kwargs)
+    return of_any_lengths(found) if _counts(target, args, kwargs) else found
+
+
+def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> bool:
+    """Whether the lengths of a result depend on what the operands hold."""
+    if target is np.arange:
+        values = [a.type for a in (*args, *(a for _, a in kwargs)) if isinstance(a, Value)]
+        return any(isinstance(t, Numeric) and t.kind not in "iu" for t in values)
+    if (target is np.where and len(args) == 1) or any(target is f for f in _BY_CONTENT):
+        return True
+    named = [*zip(_parameters(target), args, strict=False), *kwargs]
+    return any(name in _AXES and _is_any_integer(arg) for name, arg in named)
+
+
+@functools.cache
+def _parameters(target: Any) -> tuple[str, ...]:
+    """The names of a function's parameters, up to those that take any number of arguments."""
+    try:
+        parameters = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(p.name for p in parameters if p.kind is not p.VAR_POSITIONAL)
+
+
+def _is_any_integer(arg: Arg) -> bool:
+    """Whether an argument is an integer, or an array of integers, of which none is known."""
+    if isinstance(arg, Display):
+        return any(map(_is_any_integer, arg.items))
+    type_ = arg.type
+    if isinstance(type_, ListOf):
+        type_ = type_.item
+    open_ = isinstance(arg, Value) and isinstance(type_, Numeric) and type_.value is None
+    return open_ and isinstance(type_, Numeric) and type_.kind in "iu"
+
+
+def may_run(target: Any) -> bool:
+    """Whether running a function on stand-ins has no effect: nothing of the user's ever runs."""
+    if isinstance(target, np.ufunc):
+        return getattr(np, target.__name__, None) is target
+    module = module_of(target)
+    if (
+        module.startswith("numpy.random")
+        or "random" in type(getattr(target, "__self__", 0)).__module__
+    ):
+        return False
+    return module.partition(".")[0] in _PURE_MODULES or module == "srcad.ir.primitives"
+
+
+def _hashable(target: object) -> bool:
+    try:
+        hash(target)
+    except TypeError:
+        return False
+    return True
+
+
+def _item_type(args: tuple[Arg, ...]) -> Type | None:
+    container, position = argument_type(args[0]), args[1]
+    found: Type = OPAQUE
+    if isinstance(container, TupleOf) and isinstance(position, Const):
+        if container.keys is not None and position.value in container.keys:
+            found = container.items[container.keys.index(position.value)]
+        else:
+            found = container.items[position.value]
+    elif isinstance(container, ListOf):
+        found = container.item
+    return found
+
+
+def _getitem_type(args: tuple[Arg, ...]) -> Type | None:
+    container, index = argument_type(args[0]), args[1]
+    if isinstance(container, ListOf):
+        whole = isinstance(index, Display) and index.kind == "slice"
+        return freshened(container if whole else container.item)
+    if isinstance(container, TupleOf):
+        if isinstance(index, Const) and isinstance(index.value, int):
+            return container.items[index.value]
+        result: Type = Undefined()
+        for t in container.items:
+            result = join(result, t)
+        return result
+    if isinstance(container, Numeric) and container.form == "any" and not container.shape:
+        return NUMBER
+    if not isinstance(container, Numeric):
+        return OPAQUE
+    first = _at_first(index)
+    return None if first is index else result_type(operator.getitem, (args[0], first), ())
+
+
+def _stays_type(args: tuple[Arg, ...]) -> Type | None:
+    read = result_type(operator.getitem, args, ())
+    return Numeric(np.dtype(bool), read.shape, "array") if isinstance(read, Numeric) else None
+
+
+def _unbroadcast_type(args: tuple[Arg, ...]) -> Type | None:
+    wide, narrow = argument_type(args[0]), argument_type(args[1])
+    if not isinstance(wide, Numeric) or not isinstance(narrow, Numeric):
+        return None
+    return Numeric(wide.dtype, narrow.shape, "array" if narrow.shape else "any")
+
+
+def _at_first(index: Arg) -> Arg:
+    """The index with 0 in the place of integers that are not known: any one reads the same kind."""
+    if isinstance(index, Display) and index.kind == "tuple":
+        items = tuple(map(_at_first, index.items))
+        return index if items == index.items else Display("tuple", items)
+    type_ = argument_type(index)
+    if isinstance(index, Const | Display) or not isinstance(type_, Numeric):
+        return index
+    return Const(0) if type_.is_scalar and type_.kind in "iu" else index
+
+
+def _shape_type(args: tuple[Arg, ...]) -> Type | None:
+    type_ = argument_type(args[0])
+    if isinstance(type_, Numeric) and type_.shape is not None:
+        return TupleOf(tuple(int_type(e) for e in type_.shape))
+    return OPAQUE
+
+
+def _len_type(args: tuple[Arg, ...]) -> Type | None:
+    type_ = argument_type(args[0])
+    if isinstance(type_, Numeric) and type_.shape:
+        return int_type(type_.shape[0])
+    return int_type(len(type_.items)) if isinstance(type_, TupleOf) else INT
+
+
+def _matmul_type(args: tuple[Arg, ...]) -> Type | None:
+    a, b = argument_type(args[0]), argument_type(args[1])
+    if not isinstance(a, Numeric) or not isinstance(b, Numeric) or not a.shape or not b.shape:
+        return None
+    left, right = a.shape, b.shape
+    same(left[-1], right[-2] if len(right) > 1 else right[0])
+    batch = broadcast([left[:-2], right[:-2]])
+    assert batch is not None
+    rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
+    known = a.dtype is not None and b.dtype is not None
+    dtype = np.result_type(a.dtype, b.dtype) if known else None
+    if dtype is not None and dtype.kind == "b":
+        return None
+    shape_ = (*batch, *rows, *columns)
+    return Numeric(dtype, shape_, "array" if shape_ else "numpy")
+
+
+def _append_type(args: tuple[Arg, ...]) -> Type | None:
+    items = argument_type(args[0])
+    known = items.item if isinstance(items, ListOf) else OPAQUE
+    return ListOf(join(known, argument_type(args[-1])))
+
+
+def places_type(keys: tuple[Arg, ...], known: Type = UNDEFINED) -> Type:
+    """The type of a dict to whose keys these are added."""
+    for key in keys:
+        known = join(known, _of_any_value(argument_type(key)))
+    return PlacesOf(INT, known)
+
+
+def _of_any_value(type_: Type) -> Type:
+    """The type of a key, whatever integers it is made of."""
+    if isinstance(type_, TupleOf):
+        return type_.of(tuple(map(_of_any_value, type_.items)))
+    has_value = isinstance(type_, Numeric) and type_.value is not None
+    return Numeric(type_.dtype, type_.shape, type_.form) if has_value else type_  # type: ignore
+
+
+def _is_places(arg: Arg) -> bool:
+    return isinstance(argument_type(arg), PlacesOf)
+
+
+def _replaced_type(args: tuple[Arg, ...]) -> Type | None:
+    items = argument_type(args[0])
+    return places_type((args[1],), items.key) if isinstance(items, PlacesOf) else _append_type(args)
+
+
+def _keys_type(args: tuple[Arg, ...]) -> Type | None:
+    places = argument_type(args[0])
+    return ListOf(places.key if isinstance(places, PlacesOf) else OPAQUE)
+
+
+def _list_operator_type(args: tuple[Arg, ...]) -> Type | None:
+    """``items * count`` and ``items + more``."""
+    types = [argument_type(a) for a in args]
+    lists = [t for t in types if isinstance(t, ListOf)]
+    if not lists or any(isinstance(t, Numeric) and not t.is_scalar for t in types):
+        return None
+    return join(lists[0], lists[-1])
+
+
+def _dict_type(args: tuple[Arg, ...]) -> Type | None:
+    keys = args[0]
+    assert isinstance(keys, Const)
+    return TupleOf(tuple(argument_type(a) for a in args[1:]), tuple(keys.value), dict)
+
+
+def _record_type(args: tuple[Arg, ...]) -> Type | None:
+    cls, keys = args[0], args[1]
+    assert isinstance(cls, Const)
+    assert isinstance(keys, Const)
+    if cls.value is list:
+        return TupleOf(tuple(argument_type(a) for a in args[2:]), None, list)
+    parts = ((argument_type(a), a) for a in args[2:])
+    fields = (field_type(t, a.value) if isinstance(a, Const) else t for t, a in parts)
+    return TupleOf(tuple(fields), tuple(keys.value), cls.value)
+
+
+_SPECIAL: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
+    apply: lambda args: OPAQUE,
+    raise_: lambda args: OPAQUE,
+    is_: lambda args: BOOL,
+    not_: lambda args: BOOL,
+    contains: lambda args: BOOL,
+    item: _item_type,
+    field: _item_type,
+    build_dict: _dict_type,
+    build_record: _record_type,
+    operator.getitem: _getitem_type,
+    runtime.stays: _stays_type,
+    runtime.sign: lambda args: Numeric(np.dtype(float), (), "python"),
+    runtime.unbroadcast: _unbroadcast_type,
+    build_tuple: lambda args: TupleOf(tuple(argument_type(a) for a in args)),
+    build_list: lambda args: argument_type(Display("list", args)),
+    append: _append_type,
+    inserted: _append_type,
+    replaced: _replaced_type,
+    build_places: places_type,
+    keys_of: _keys_type,
+    dict: lambda args: argument_type(args[0]) if len(args) == 1 and _is_places(args[0]) else None,
+    in_order: lambda args: ListOf(INT),
+    extended: _list_operator_type,
+    without: lambda args: argument_type(args[0]),
+    updated: lambda args: argument_type(args[0]),
+    add_at: lambda args: argument_type(args[0]),
+    add_at_repeated: lambda args: argument_type(args[0]),
+    identity: lambda args: argument_type(args[0]),
+    stop: lambda args: argument_type(args[0]),
+    shape: _shape_type,
+    operator.mul: _list_operator_type,
+    operator.add: _list_operator_type,
+    operator.matmul: _matmul_type,
+    np.matmul: _matmul_type,
+    len: _len_type,
+}

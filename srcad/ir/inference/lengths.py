@@ -1,0 +1,360 @@
+"""The shapes that follow exactly from the operands' extents: slices, reshapes, joins, products.
+
+A slice cuts its bounds to the axis, so what it leaves is a linear expression only where it is known
+which of them lie inside. That is asked of `srcad.types.sizes`, which records what it takes from the
+example: ``x[:d]`` has length ``d`` as long as ``d`` is at most the length of ``x``. An axis of
+which nothing is known gets a fresh length; the others keep theirs.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from types import EllipsisType
+from typing import Any, Literal
+
+import numpy as np
+
+from srcad.ir.core import Arg, Const, Display
+from srcad.ir.disjoint import parts_of
+from srcad.ir.inference.elementwise import broadcast
+from srcad.ir.inference.probe import argument_type
+from srcad.types.numeric import Numeric, Shape, int_type
+from srcad.types.sizes import Extent, at_least, constant_extent, fresh_extent, resolved, same
+from srcad.types.structures import ListOf, TupleOf, Type
+
+Kwargs = tuple[tuple[str, Arg], ...]
+_ZERO, _ONE = constant_extent(0), constant_extent(1)
+# What stands between the brackets for one axis: its slice, or that one place is taken.
+Place = Literal["integer"] | tuple[Arg, ...] | EllipsisType | None
+
+
+def exact_type(target: Any, args: tuple[Arg, ...], kwargs: Kwargs) -> Type | None:
+    """The type of a call whose shape follows from extents; None where it is not one of these."""
+    found = _EXACT.get(target)
+    return found(args, dict(kwargs)) if found is not None else None
+
+
+# ------------------------------------------------------------------------------- indexing
+def _read(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``array[index]``, where the index has integers, slices, ``None`` and ``...`` only."""
+    array = argument_type(args[0])
+    if not isinstance(array, Numeric) or array.form != "array" or array.shape is None:
+        return None
+    places = [_place(part) for part in parts_of(args[1])]
+    known = [place for place in places if place is not NotImplemented]
+    shape = _shape_read(array.shape, known)
+    if len(known) < len(places) or shape is None:
+        return None
+    return Numeric(array.dtype, shape, "array" if shape or Ellipsis in known else "numpy")
+
+
+def _place(part: Arg) -> Any:
+    """What one part of an index does, as a `Place`; NotImplemented for arrays and the like."""
+    if isinstance(part, Display):
+        return part.items if part.kind == "slice" else NotImplemented
+    if isinstance(part, Const):
+        value = part.value
+        if value is None or value is Ellipsis:
+            return value
+        if isinstance(value, slice):
+            return tuple(map(Const, (value.start, value.stop, value.step)))
+    type_ = part.type
+    whole = isinstance(type_, Numeric) and type_.form in ("python", "numpy") and type_.kind in "iu"
+    return "integer" if whole else NotImplemented
+
+
+def _shape_read(shape: Shape, places: list[Place]) -> Shape | None:
+    left = len(shape) - sum(place is not None and place is not Ellipsis for place in places)
+    if left < 0 or places.count(Ellipsis) > 1:
+        return None
+    if Ellipsis not in places:
+        places = [*places, Ellipsis]
+    result: list[Extent] = []
+    axis = 0
+    for place in places:
+        if place is None:
+            result.append(_ONE)
+        elif isinstance(place, EllipsisType):
+            result += shape[axis : axis + left]
+            axis += left
+        else:
+            if not isinstance(place, str):
+                result.append(_sliced(shape[axis], place))
+            axis += 1
+    return tuple(result)
+
+
+def _sliced(length: Extent, parts: Sequence[Arg]) -> Extent:
+    """The length of ``x[start:stop:step]``; a fresh one where it is not known."""
+    step = _bound(parts[2], _ONE)
+    if step is None or step.terms:
+        return fresh_extent()
+    if step.constant == -1 and all(_is_none(part) for part in parts[:2]):
+        return length
+    ends = span(length, parts[0], parts[1]) if step.constant >= 1 else None
+    found = None if ends is None else resolved(ends[1] - ends[0])
+    if found is None or (found.terms and step.constant > 1):
+        return fresh_extent()
+    return found if step.constant == 1 else constant_extent(-(-found.constant // step.constant))
+
+
+def _is_none(arg: Arg) -> bool:
+    return isinstance(arg, Const) and arg.value is None
+
+
+def _bound(arg: Arg, default: Extent) -> Extent | None:
+    """A part of a slice as an extent; None if it is not known."""
+    if _is_none(arg):
+        return resolved(default)
+    type_ = argument_type(arg)
+    value = type_.value if isinstance(type_, Numeric) else None
+    return None if value is None else resolved(value)
+
+
+def span(length: Extent, first: Arg, last: Arg) -> tuple[Extent, Extent] | None:
+    """From where to where ``first:last`` goes on an axis; None if it is not known.
+
+    Both lie on the axis, and the second is not before the first.
+    """
+    length = resolved(length)
+    start, stop = _inside(length, _bound(first, _ZERO)), _inside(length, _bound(last, length))
+    if start is None or stop is None:
+        return None
+    if not at_least(start, 0) and at_least(start.scaled(-1), 0):
+        start = _ZERO
+    if not at_least(length - stop, 0) and at_least(stop - length, 0):
+        stop = length
+    if not at_least(start, 0) or not at_least(length - stop, 0):
+        return None
+    if at_least(stop - start, 0):
+        return resolved(start), resolved(stop)
+    return (resolved(start), resolved(start)) if at_least(start - stop, 0) else None
+
+
+def _inside(length: Extent, bound: Extent | None) -> Extent | None:
+    """A bound counted from the start of the axis; None if its sign is not known."""
+    if bound is None or at_least(bound, 0):
+        return bound
+    return length + bound if at_least(bound.scaled(-1), 1) else None
+
+
+# ------------------------------------------------------------------------------- reshaping
+def _reshaped(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.reshape(a, shape)`` has the lengths that it is asked for, or raises."""
+    array = argument_type(args[0])
+    wanted = args[1] if len(args) > 1 else kwargs.get("shape", kwargs.get("newshape"))
+    asked = None if wanted is None else _lengths(wanted)
+    if asked is None or not isinstance(array, Numeric) or set(kwargs) - _SHAPES - {"order"}:
+        return None
+    free = [k for k, length in enumerate(asked) if length == constant_extent(-1)]
+    if len(free) > 1:
+        return None
+    for k in free:
+        asked[k] = _left_over(array.shape, [*asked[:k], *asked[k + 1 :]])
+    known = [fresh_extent() if length is None else length for length in asked]
+    return Numeric(array.dtype, tuple(known), "array")
+
+
+_SHAPES = {"shape", "newshape"}
+
+
+def _lengths(shape: Arg) -> list[Extent | None] | None:
+    """The lengths that a shape names; None for one that is not known."""
+    type_ = argument_type(shape)
+    items = type_.items if isinstance(type_, TupleOf) else (type_,)
+    if not all(isinstance(t, Numeric) and t.is_scalar and t.kind in "iu" for t in items):
+        return None
+    values = [t.value for t in items if isinstance(t, Numeric)]
+    lengths = [None if value is None else resolved(value) for value in values]
+    return [None if e is not None and not _is_length(e) else e for e in lengths]
+
+
+def _is_length(extent: Extent) -> bool:
+    return extent == constant_extent(-1) or at_least(extent, 0) is True
+
+
+def _left_over(whole: Shape | None, others: Sequence[Extent | None]) -> Extent | None:
+    """The length of which the product with others is that of a shape; None if it is not known."""
+    if whole is None:
+        return None
+    left = [e for e in map(resolved, whole) if e != _ONE]
+    for other in others:
+        if other is None or other == _ONE:
+            continue
+        if other not in left:
+            return None
+        left.remove(other)
+    return _product(left)
+
+
+def _product(lengths: Sequence[Extent]) -> Extent | None:
+    """The product, where that is linear."""
+    if _ZERO in lengths:
+        return None
+    numbers = [e.constant for e in lengths if not e.terms]
+    symbolic = [e for e in lengths if e.terms]
+    factor = math.prod(numbers)
+    if len(symbolic) > 1:
+        return None
+    return symbolic[0].scaled(factor) if symbolic else constant_extent(factor)
+
+
+def _raveled(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.ravel(a)``."""
+    array = argument_type(args[0])
+    if not isinstance(array, Numeric):
+        return None
+    length = _left_over(array.shape, ())
+    return Numeric(array.dtype, (length or fresh_extent(),), "array")
+
+
+def _widened(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.broadcast_to(a, shape)`` has the lengths that it is asked for, or raises."""
+    array = argument_type(args[0])
+    asked = _lengths(args[1]) if len(args) == 2 and not kwargs else None
+    if not isinstance(array, Numeric) or asked is None or constant_extent(-1) in asked:
+        return None
+    known = [fresh_extent() if length is None else length for length in asked]
+    return Numeric(array.dtype, tuple(known), "array")
+
+
+# ------------------------------------------------------------------------------- joining
+def _joined(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.concatenate((a, b, ...), axis)``: the lengths along the axis add up."""
+    axis = args[1] if len(args) > 1 else kwargs.get("axis", Const(0))
+    parts = argument_type(args[0])
+    if not isinstance(parts, TupleOf) or set(kwargs) - {"axis"} or not isinstance(axis, Const):
+        return None
+    arrays = [t for t in parts.items if isinstance(t, Numeric) and t.form == "array" and t.shape]
+    dtypes = [t.dtype for t in arrays if t.dtype is not None]
+    ranks = {len(t.shape or ()) for t in arrays}
+    if len(dtypes) < len(parts.items) or len(ranks) != 1 or type(axis.value) is not int:
+        return None
+    (rank,) = ranks
+    if not -rank <= axis.value < rank:
+        return None
+    shapes = [t.shape for t in arrays if t.shape]
+    shape = list(shapes[0])
+    shape[axis.value] = sum((s[axis.value] for s in shapes), _ZERO)
+    return Numeric(np.result_type(*dtypes), tuple(shape), "array")
+
+
+# ------------------------------------------------------------------------------- products
+def _multiplied(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.dot(a, b)``: the last axis of one and the second last (or only) one of the other."""
+    types = [argument_type(arg) for arg in args]
+    arrays = [t for t in types if isinstance(t, Numeric) and t.form == "array" and t.shape]
+    dtypes = [t.dtype for t in arrays if t.dtype is not None and t.kind in "fc"]
+    if len(args) != 2 or len(dtypes) != 2 or kwargs:
+        return None
+    left, right = (t.shape or () for t in arrays)
+    same(left[-1], right[-2] if len(right) > 1 else right[0])
+    shape = (*left[:-1], *right[:-2], *(right[-1:] if len(right) > 1 else ()))
+    return Numeric(np.result_type(*dtypes), shape, "array" if shape else "numpy")
+
+
+def _summed(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.einsum(subscripts, ...)``, also where lengths are not known to agree."""
+    if not isinstance(args[0], Const) or not isinstance(args[0].value, str) or kwargs:
+        return None
+    inputs, arrow, output = args[0].value.replace(" ", "").partition("->")
+    arrays = [argument_type(arg) for arg in args[1:]]
+    lengths: dict[str, Extent] = {}
+    for letters, array in zip(inputs.split(","), arrays, strict=False):
+        if not isinstance(array, Numeric) or array.shape is None or array.dtype is None:
+            return None
+        if "." in letters or len(letters) != len(array.shape):
+            return None
+        for letter, length in zip(letters, array.shape, strict=True):
+            if letter not in lengths or resolved(lengths[letter]) == _ONE:
+                lengths[letter] = length
+            elif resolved(length) != _ONE:
+                same(lengths[letter], length)
+    if len(inputs.split(",")) != len(arrays) or not set(output) <= set(lengths):
+        return None
+    if not arrow:
+        output = "".join(sorted(k for k in lengths if inputs.count(k) == 1))
+    dtypes = [array.dtype for array in arrays if isinstance(array, Numeric) and array.dtype]
+    shape = tuple(lengths[letter] for letter in output)
+    return Numeric(np.result_type(*dtypes), shape, "array" if shape else "numpy")
+
+
+def _outer(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.outer(a, b)`` of arrays of any rank, whose stand-ins would have far too many pairs."""
+    arrays = [argument_type(arg) for arg in args]
+    sizes: list[Extent] = []
+    dtypes: list[Any] = []
+    for array in arrays:
+        if not isinstance(array, Numeric) or not array.shape or array.dtype is None or kwargs:
+            return None
+        sizes.append(array.shape[0] if len(array.shape) == 1 else fresh_extent())
+        dtypes.append(array.dtype)
+    return Numeric(np.result_type(*dtypes), tuple(sizes), "array") if len(sizes) == 2 else None
+
+
+def _size(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``array.size``: a product of lengths of which at most one is unknown before the call."""
+    array = argument_type(args[0])
+    if len(args) > 1 or kwargs or not isinstance(array, Numeric) or array.shape is None:
+        return None
+    product = constant_extent(1)
+    for length in map(resolved, array.shape):
+        if product.terms and length.terms:
+            return None
+        counted, factor = (length, product) if length.terms else (product, length)
+        product = counted.scaled(factor.constant)
+    return int_type(product)
+
+
+def _broadcast(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+    """``np.broadcast_arrays(*arrays)``."""
+    types = [argument_type(arg) for arg in args]
+    arrays = [t for t in types if isinstance(t, Numeric)]
+    if kwargs or len(arrays) < len(types):
+        return None
+    shape = broadcast([t.shape for t in arrays])
+    return TupleOf(tuple(Numeric(t.dtype, shape, "array") for t in arrays))
+
+
+def _parted(axis: int | None) -> Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]:
+    """The list of arrays that ``np.split`` and its kin return; None: along the axis asked for."""
+
+    def parts(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
+        array = argument_type(args[0]) if args else None
+        if not isinstance(array, Numeric) or array.shape is None:
+            dtype = array.dtype if isinstance(array, Numeric) else None
+            return ListOf(Numeric(dtype, None, "array"))
+        along = axis if axis is not None else _axis_of(args, kwargs)
+        if axis == 1 and len(array.shape) == 1:
+            along = 0
+        cut = None if along is None else along % max(len(array.shape), 1)
+        shape = tuple(fresh_extent() if cut in (None, k) else n for k, n in enumerate(array.shape))
+        return ListOf(Numeric(array.dtype, shape, "array"))
+
+    return parts
+
+
+def _axis_of(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> int | None:
+    axis = args[2] if len(args) > 2 else kwargs.get("axis", Const(0))
+    return axis.value if isinstance(axis, Const) and isinstance(axis.value, int) else None
+
+
+_EXACT: dict[Any, Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]] = {
+    operator.getitem: _read,
+    np.reshape: _reshaped,
+    np.ravel: _raveled,
+    np.broadcast_to: _widened,
+    np.concatenate: _joined,
+    np.dot: _multiplied,
+    np.einsum: _summed,
+    np.outer: _outer,
+    np.size: _size,
+    np.broadcast_arrays: _broadcast,
+    np.split: _parted(None),
+    np.array_split: _parted(None),
+    np.hsplit: _parted(1),
+    np.vsplit: _parted(0),
+    np.dsplit: _parted(2),
+}

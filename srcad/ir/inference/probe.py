@@ -1,0 +1,345 @@
+"""The type of a call's result, from two runs on small stand-ins.
+
+The stand-ins of the two runs differ in their lengths and contents.  What comes back in both tells
+the result's form and dtype, and every length that is explained in both runs by the same expression
+of the operands' extents is that expression.  A result whose shape depends on data disagrees between
+the runs and stays unknown.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from srcad.ir.core import Arg, Const, Display
+from srcad.ir.inference.cases import Case, agreed, cases, in_case, of_other_ranks
+from srcad.ir.inference.memo import outline, question, remembered
+from srcad.types.join import join, type_of_constant
+from srcad.types.numeric import FLOAT, NUMBER, Numeric, joined_form, same_dtype
+from srcad.types.sizes import (
+    Extent,
+    Symbol,
+    at_least,
+    constant_extent,
+    fresh_extent,
+    is_one,
+    resolved,
+    same,
+    symbol_extent,
+)
+from srcad.types.structures import OPAQUE, ListOf, Opaque, PlacesOf, TupleOf, Type, Undefined
+
+Sizes = dict[Symbol | Extent, int]
+# In opposite order, so that the smaller of two lengths (a diagonal) is never explained as one of
+# them.
+_FIRST = (7, 11, 13, 17, 19, 23, 29, 31)
+_SECOND = (33, 29, 26, 23, 20, 18, 15, 12)
+_FEW = 3  # with more lengths than these the stand-ins stay small by smaller ones
+_SMALL_FIRST = (2, 3, 4, 5, 6, 7, 8, 9)
+_SMALL_SECOND = (9, 8, 7, 6, 4, 3, 5, 2)
+_ITEMS = (2, 4)  # of a list: no length above differs by 2, so none explains that of a list
+
+
+# What returns a tuple or a list, by its options or always.
+_SEQUENCES = (
+    np.linalg.svd, np.linalg.qr, np.linalg.eig, np.linalg.lstsq, np.meshgrid, np.broadcast_arrays,
+    np.unique_all, np.unique_counts, np.unique_inverse, np.histogram, np.nonzero, np.ix_, np.frexp,
+    np.unravel_index,
+)  # fmt: skip
+
+
+def argument_type(arg: Arg) -> Type:
+    """The type of an argument, displays included."""
+    if isinstance(arg, Display):
+        if arg.kind == "tuple":
+            return TupleOf(tuple(argument_type(a) for a in arg.items))
+        if arg.kind == "list":
+            result: Type = Undefined()
+            for a in arg.items:
+                result = join(result, argument_type(a))
+            return ListOf(result)
+        return OPAQUE
+    return arg.type
+
+
+def types_in(arg: Arg) -> Iterator[Type]:
+    """The types of what an argument is displayed with: every item of a list by itself."""
+    if isinstance(arg, Display) and arg.kind in ("tuple", "list"):
+        for item in arg.items:
+            yield from types_in(item)
+    else:
+        yield argument_type(arg)
+
+
+def is_pair(target: Any) -> bool:
+    """Whether a function returns two results, whatever its arguments."""
+    return any(target is f for f in (np.linalg.slogdet, np.linalg.eigh, np.divmod, np.modf, divmod))
+
+
+def fallback(target: Any) -> Type:
+    """What is known of a result when the function cannot be run: its room says a little."""
+    if getattr(target, "__module__", None) == "math":
+        return FLOAT
+    if is_pair(target):
+        return TupleOf((NUMBER, NUMBER))
+    if any(target is f for f in _SEQUENCES):
+        return OPAQUE
+    if target is np.frompyfunc:
+        return Opaque(np.ufunc)
+    module = getattr(target, "__module__", None) or ""
+    if isinstance(target, type) and not issubclass(target, np.generic | np.ndarray):
+        return Opaque(target) if module.startswith("numpy") else OPAQUE
+    known = isinstance(target, np.ufunc) or module.startswith("numpy") or module == "_operator"
+    return NUMBER if known else OPAQUE
+
+
+def is_known(type_: Type) -> bool:
+    """Whether a stand-in can be made for a type, with choices for what it leaves open."""
+    match type_:
+        case TupleOf(items, cls=cls):
+            # A dict or an object is one thing to NumPy, not the sequence of its parts.
+            return issubclass(cls, tuple | list) and all(is_known(t) for t in items)
+        case PlacesOf():
+            return False
+        case ListOf(item):
+            return isinstance(item, Numeric) or (isinstance(item, ListOf) and is_known(item))
+        case _:
+            return True
+
+
+def filled(type_: Numeric, lengths: tuple[int, ...], run: int) -> Any:
+    """A number or array of this type; what it holds differs between the runs."""
+    dtype = type_.dtype
+    assert dtype is not None
+    if dtype.kind == "b":
+        content: Any = run == 0
+    elif dtype.kind in "iu":
+        content = 1 + run
+    else:
+        content = 0.5 if run == 0 else 0.25
+    if type_.form == "array":
+        result = np.full(lengths, content, dtype)
+        if len(lengths) >= 2 and dtype.kind in "fc":
+            result = result * 0.01 + np.eye(*lengths[-2:], dtype=dtype)
+        return result
+    if type_.form == "numpy":
+        return dtype.type(content)
+    return {"b": bool, "f": float, "c": complex}.get(dtype.kind, int)(content)
+
+
+def _evaluated(extent: Extent, sizes: Sizes) -> int:
+    extent = resolved(extent)
+    if extent in sizes:
+        return sizes[extent]
+    return extent.constant + sum(k * sizes[symbol] for symbol, k in extent.terms)
+
+
+def _stand_in(arg: Arg, sizes: Sizes, run: int, case: Case, *, is_place: bool = False) -> Any:
+    """A stand-in for an argument; a place is one that every array has: the first."""
+    if isinstance(arg, Display):
+        is_place = is_place and arg.kind in ("tuple", "list")
+        parts = [_stand_in(a, sizes, run, case, is_place=is_place) for a in arg.items]
+        makers: dict[str, Callable[[list[Any]], Any]] = {
+            "tuple": tuple,
+            "list": list,
+            "slice": lambda p: slice(*p),
+            "range": lambda p: range(*p),
+            "dict": lambda p: dict(zip(p[::2], p[1::2], strict=True)),
+        }
+        return makers[arg.kind](parts)
+    if isinstance(arg, Const):
+        return arg.value
+    found = _stand_in_of_type(in_case(arg.type, case), sizes, run)
+    is_int = isinstance(arg.type, Numeric) and arg.type.kind in "iu"
+    return found * 0 if is_place and is_int else found
+
+
+def _stand_in_of_type(type_: Type, sizes: Sizes, run: int) -> Any:
+    match type_:
+        case Numeric():
+            assert type_.shape is not None
+            if type_.value is not None:
+                return _evaluated(type_.value, sizes)
+            lengths = tuple(_evaluated(e, sizes) for e in type_.shape)
+            return filled(type_, lengths, run)
+        case TupleOf(items):
+            return tuple(_stand_in_of_type(t, sizes, run) for t in items)
+        case ListOf(item):
+            return [_stand_in_of_type(item, sizes, run)] * _ITEMS[run]
+        case _:
+            raise TypeError("no stand-in")
+
+
+def _extents_in(arg: Arg) -> Iterator[Extent]:
+    if isinstance(arg, Display):
+        for a in arg.items:
+            yield from _extents_in(a)
+    else:
+        yield from _extents_of_type(arg.type)
+
+
+def _extents_of_type(type_: Type) -> Iterator[Extent]:
+    if isinstance(type_, Numeric):
+        if type_.value is not None:
+            yield resolved(type_.value)
+        for extent in type_.shape or ():
+            yield resolved(extent)
+    elif isinstance(type_, TupleOf):
+        for t in type_.items:
+            yield from _extents_of_type(t)
+    elif isinstance(type_, ListOf):
+        yield from _extents_of_type(type_.item)
+
+
+def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
+    """The type of a call's result, from two runs on stand-ins."""
+    named = tuple(arg for _, arg in kwargs)
+    if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
+        return fallback(target)
+    if target is np.squeeze:
+        for e in _extents_in(args[0]):
+            is_one(e)
+    tries = [(given, case) for given in of_other_ranks(args)
+             for case in cases(t for a in (*given, *named) for t in types_in(a))]  # fmt: skip
+    for _ in range(4):
+        extents = [e for a in (*args, *named) for e in _extents_in(a)]
+        names = list(dict.fromkeys(s for e in extents for s, _ in e.terms))
+        runs = _runs(names, extents)
+        with quiet() if len(tries) > 1 else nullcontext():
+            found = [_tried(target, given, kwargs, runs, case) for given, case in tries]
+        if any(found):
+            results = [pair and _explained(*pair, extents, runs) for pair in found]
+            return agreed([case for _, case in tries], results)
+        if not _settle_ones(names) and not _merge_one_pair(runs[0]):
+            break
+    return fallback(target)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without warnings about stand-ins that the user's values will never be like."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _tried(
+    target: Any,
+    args: tuple[Arg, ...],
+    kwargs: tuple[tuple[str, Arg], ...],
+    runs: list[Sizes],
+    case: Case,
+) -> tuple[Any, Any] | None:
+    """What the two runs give for one choice of what the types leave open; None if it raises."""
+    reads = target is operator.getitem or target is np.take
+
+    def run_both() -> tuple[Any, Any]:
+        first, second = (
+            outline(target(*[_stand_in(a, sizes, run, case, is_place=reads and k == 1)
+                             for k, a in enumerate(args)],
+                           **{name: _stand_in(a, sizes, run, case) for name, a in kwargs}))
+            for run, sizes in enumerate(runs)
+        )  # fmt: skip
+        return first, second
+
+    def lengths(extent: Extent) -> tuple[int, ...]:
+        return tuple(_evaluated(extent, sizes) for sizes in runs)
+
+    found: tuple[Any, Any] | None = remembered(
+        question(target, args, kwargs, case, lengths), run_both
+    )
+    return found
+
+
+def _runs(symbols: list[Symbol], extents: list[Extent]) -> list[Sizes]:
+    """The lengths in the two runs: of each symbol, and of each difference that would be too short.
+
+    ``n - m`` is a length like any other: nothing says that it is small where ``n`` is.
+    """
+    names: list[Symbol | Extent] = [*symbols]
+    while True:
+        bases = _bases(len(names))
+        runs: list[Sizes] = [
+            dict(zip(names, _lengths(base, len(names)), strict=True)) for base in bases
+        ]
+        short = [e for e in extents if e not in names and _is_difference(e)
+                 and any(_evaluated(e, sizes) < 1 for sizes in runs)]  # fmt: skip
+        if not short:
+            return runs
+        names += dict.fromkeys(short)
+
+
+def _is_difference(extent: Extent) -> bool:
+    return any(k > 0 for _, k in extent.terms) and (
+        extent.constant < 0 or any(k < 0 for _, k in extent.terms)
+    )
+
+
+def _bases(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The lengths of the two runs."""
+    return (_FIRST, _SECOND) if count <= _FEW else (_SMALL_FIRST, _SMALL_SECOND)
+
+
+def _lengths(base: tuple[int, ...], count: int) -> list[int]:
+    return [base[k % len(base)] + 40 * (k // len(base)) for k in range(count)]
+
+
+def _settle_ones(symbols: list[Symbol]) -> bool:
+    """Take lengths for 1 that are 1 in the example (an axis that broadcasts)."""
+    one = constant_extent(1)
+    settled = [s.example == 1 and same(Extent(((s, 1),)), one) for s in symbols]  # all of them
+    return any(settled)
+
+
+def _merge_one_pair(sizes: Sizes) -> bool:
+    """Take two lengths for equal that are equal in the example (a matrix that must be square)."""
+    lengths = [name if isinstance(name, Extent) else symbol_extent(name) for name in sizes]
+    return any(same(left, right) for left, right in combinations(lengths, 2))
+
+
+def _explained(first: Any, second: Any, extents: list[Extent], runs: list[Sizes]) -> Type:
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        if len(first) != len(second):
+            return OPAQUE
+        pairs = zip(tuple(first), tuple(second), strict=True)
+        return TupleOf(tuple(_explained(a, b, extents, runs) for a, b in pairs))
+    if isinstance(first, list) and isinstance(second, list):
+        items = [type_of_constant(a) for a in (*first, *second)]
+        result: Type = Undefined()
+        for t in items:
+            result = join(result, t)
+        return ListOf(result)
+    a, b = type_of_constant(first), type_of_constant(second)
+    if not isinstance(a, Numeric) or not isinstance(b, Numeric):
+        return join(a, b) if type(first) is type(second) else OPAQUE
+    dtype = a.dtype if same_dtype(a.dtype, b.dtype) else None
+    form = joined_form(a.form, b.form)
+    if np.ndim(first) != np.ndim(second):
+        return Numeric(dtype, None, form)
+    lengths = zip(np.shape(first), np.shape(second), strict=True)
+    return Numeric(dtype, tuple(_explain(m, n, extents, runs) for m, n in lengths), form)
+
+
+def _explain(m: int, n: int, extents: list[Extent], runs: list[Sizes]) -> Extent:
+    """The expression of the operands' extents that is `m` in the first run, `n` in the second."""
+    if m == n:
+        return constant_extent(m)
+    known = [(e, _evaluated(e, runs[0]), _evaluated(e, runs[1])) for e in dict.fromkeys(extents)]
+    for extent, p, q in known:
+        if (p, q) == (m, n):
+            return extent
+    for extent, p, q in known:
+        offset = m - p
+        if offset == n - q and abs(offset) <= 6 and (offset > 0 or at_least(extent, -offset)):
+            return extent + constant_extent(offset)
+    for k, (extent, p, q) in enumerate(known):
+        for other, r, s in known[k:]:
+            if (p + r, q + s) == (m, n):
+                return extent + other
+    return fresh_extent()

@@ -1,0 +1,123 @@
+"""Zeros that the adjoint of a store writes and that nobody reads.
+
+``y[i] = v`` in a loop overwrites what was there, so its adjoint reads ``y_bar[i]`` and then sets it
+to zero.  Where every trip has a place of its own and the array is not read again, the zeros are
+idle: the cotangent need not change at all, and what is read of it need not be copied.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+
+from srcad.ir.core import (
+    Arg,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    Function,
+    If,
+    Op,
+    Value,
+    While,
+    carried_outputs,
+    values_in,
+    walk,
+)
+from srcad.ir.primitives import updated
+from srcad.passes.substitute import substituted_block
+from srcad.startup.records import replace
+from srcad.types.numeric import Numeric
+
+
+def without_dead_zero_stores(function: Function) -> Function:
+    """Hand an array through a reverse loop unchanged that is only read where it is set to zero.
+
+    This is safe because each trip reads and zeroes a place that no other trip looks at.
+    """
+    reads = Counter(_read(function.block))
+    return replace(function, block=_cleared(function.block, reads))
+
+
+def _read(block: Block) -> list[Value]:
+    found = [v for atom in block.results for v in values_in(atom)]
+    for op in walk(block):
+        found += op.operands
+        found += [v for inner in op.blocks for atom in inner.results for v in values_in(atom)]
+    return found
+
+
+def _cleared(block: Block, reads: Counter[Value]) -> Block:
+    return replace(block, ops=tuple(_inside(op, reads) for op in block.ops))
+
+
+def _inside(op: Op, reads: Counter[Value]) -> Op:
+    match op:
+        case If():
+            return replace(op, then=_cleared(op.then, reads), orelse=_cleared(op.orelse, reads))
+        case While():
+            return replace(op, test=_cleared(op.test, reads), body=_cleared(op.body, reads))
+        case For():
+            op = replace(op, body=_cleared(op.body, reads))
+            if op.half == "reverse":
+                for k in reversed(range(len(op.inits))):
+                    zeros = _dead_zeros(op, k, reads)
+                    op = op if zeros is None else _unchanged(op, k, zeros)
+    return op
+
+
+def _dead_zeros(op: For, k: int, reads: Counter[Value]) -> Call | None:
+    """The store that sets to zero what a trip has read of a carried array, if it is idle."""
+    param, result = op.carried[k], op.body.results[1 + k]
+    if reads[carried_outputs(op)[k]] or not isinstance(result, Value) or reads[result] != 1:
+        return None
+    store = next((one for one in op.body.ops if result in one.results), None)
+    if not isinstance(store, Call) or store.target is not updated or store.args[0] is not param:
+        return None
+    place, value = store.args[1:]
+    if value != Const(0.0) or not _differs_from_trip_to_trip(place, op):
+        return None
+    same = [
+        one for one in walk(op.body) if isinstance(one, Call) and one.args[:2] == (param, place)
+    ]
+    known = sum(one is store or one.target is operator.getitem for one in same)
+    return store if known == reads[param] else None
+
+
+def _differs_from_trip_to_trip(place: Arg, op: For) -> bool:
+    """Whether an index names another place in every trip: it has an item of a range in it."""
+    parts = place.items if isinstance(place, Display) and place.kind == "tuple" else (place,)
+    counts = {item for item, seq in zip(op.items, op.seqs, strict=True) if _counts(seq)}
+    plain = all(_is_plain(part) for part in parts)
+    return plain and any(isinstance(part, Value) and part in counts for part in parts)
+
+
+def _counts(seq: Arg) -> bool:
+    """Whether a sequence is a range of numbers of which none is negative."""
+    if not isinstance(seq, Display) or seq.kind != "range":
+        return False
+    start, _, step = (part.value if isinstance(part, Const) else None for part in seq.items)
+    return type(start) is int and start >= 0 and type(step) is int and step >= 1
+
+
+def _is_plain(part: Arg) -> bool:
+    """Whether a part of an index is a number, a slice or an ellipsis."""
+    if isinstance(part, Display):
+        return part.kind == "slice"
+    if isinstance(part, Const):
+        return part.value is None or part.value is Ellipsis or type(part.value) is int
+    return isinstance(part.type, Numeric) and part.type.is_python and part.type.kind == "i"
+
+
+def _unchanged(op: For, k: int, store: Call) -> For:
+    """The loop without a carried value: it is what it was before."""
+    items = len(op.items)
+    param, init = op.carried[k], op.inits[k]
+    ops = tuple(one for one in op.body.ops if one is not store)
+    params = (*op.body.params[: items + k], *op.body.params[items + k + 1 :])
+    results = (*op.body.results[: 1 + k], *op.body.results[2 + k :])
+    body = substituted_block(Block(params, ops, results), {param: init})
+    outputs = (*op.outputs[: 2 + k], *op.outputs[3 + k :])
+    return replace(op, inits=(*op.inits[:k], *op.inits[k + 1 :]), body=body, outputs=outputs)
