@@ -42,7 +42,7 @@ def positive(a):
     return 1
 
 
-@derivative(operator.abs)
+@derivative(operator.abs, math.fabs)
 def absolute(x):
     """At 0: 0; at nan: nan."""
     if isinstance(x, (int, float)) and not isinstance(x, np.generic):
@@ -97,7 +97,7 @@ def division(y_bar, y, a, b):
     return unbroadcast(remainder_bar, a), unbroadcast(-y[0] * remainder_bar, b)
 
 
-@adjoint(np.modf)
+@adjoint(np.modf, math.modf)
 def modf(y_bar, y, x):
     return y_bar[0]
 

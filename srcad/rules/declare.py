@@ -39,6 +39,7 @@ from srcad.errors import RuleError
 from srcad.rules.formulas import Place, check_arity
 from srcad.rules.registry import ROOM, add, lookup, qualified_name
 from srcad.rules.row import Kind, Rule
+from srcad.rules.twins import declare_twin, formula_of_twin
 from srcad.startup.records import replace
 
 RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Any])
@@ -53,6 +54,7 @@ def derivative(
     *targets: Any,
     safe: float | None = None,
     active: tuple[str, ...] | None = None,
+    twin: Any = None,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the partial derivatives of elementwise functions.
@@ -66,6 +68,9 @@ def derivative(
         result.  It is used where a mask has cut the cotangent.
     active : tuple of str, optional
         The parameters that the rule returns a partial for; by default those without a default.
+    twin : callable, optional
+        A function of Python numbers with the same formula, in which ``np`` then means the twins:
+        that of `np.cos` is `math.cos`.
     override : bool
         Whether the rule may replace one that came with srcad.
 
@@ -85,7 +90,7 @@ def derivative(
     >>> rules.rule_for(softsign).kind
     'derivative'
     """
-    return _decorator("derivative", targets, safe, active, override)
+    return _decorator("derivative", targets, safe, active, override, twin)
 
 
 def linear(
@@ -175,8 +180,9 @@ def _decorator(
     safe: float | None,
     active: tuple[str, ...] | None,
     override: bool,
+    twin: Any = None,
 ) -> Callable[[RuleFunction], RuleFunction]:
-    for target in targets:
+    for target in targets if twin is None else (*targets, twin):
         _refuse_target(target)
     if not targets:
         raise RuleError("a rule is for at least one function", where=_caller())
@@ -189,6 +195,9 @@ def _decorator(
         add(rule, override)
         for target in targets[1:]:
             add(replace(rule, target=target), override)
+        if twin is not None:
+            declare_twin(targets, twin)
+            add(replace(rule, target=twin, function=formula_of_twin(function)), override)
         return function
 
     return register

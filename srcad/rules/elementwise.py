@@ -18,7 +18,7 @@ def square(x):
     return 2 * x
 
 
-@derivative(np.sqrt, safe=1.0)
+@derivative(np.sqrt, twin=math.sqrt, safe=1.0)
 def sqrt(x, *, y):
     """At 0: inf."""
     return 0.5 / y
@@ -36,17 +36,17 @@ def reciprocal(x, *, y):
 
 
 # ------------------------------------------------------------------------ exponentials, logarithms
-@derivative(np.exp, safe=1.0)
+@derivative(np.exp, twin=math.exp, safe=1.0)
 def exp(x, *, y):
     return y
 
 
-@derivative(np.exp2, safe=1.0)
+@derivative(np.exp2, twin=math.exp2, safe=1.0)
 def exp2(x, *, y):
     return y * math.log(2.0)
 
 
-@derivative(np.expm1, safe=1.0)
+@derivative(np.expm1, twin=math.expm1, safe=1.0)
 def expm1(x, *, y):
     return y + 1
 
@@ -57,29 +57,29 @@ def log(x):
     return 1 / x
 
 
-@derivative(np.log2, safe=1.0)
+@derivative(np.log2, twin=math.log2, safe=1.0)
 def log2(x):
     return 1 / (x * math.log(2.0))
 
 
-@derivative(np.log10, safe=1.0)
+@derivative(np.log10, twin=math.log10, safe=1.0)
 def log10(x):
     return 1 / (x * math.log(10.0))
 
 
-@derivative(np.log1p, safe=1.0)
+@derivative(np.log1p, twin=math.log1p, safe=1.0)
 def log1p(x):
     """At -1: inf."""
     return 1 / (1 + x)
 
 
 # ------------------------------------------------------------------------ trigonometry
-@derivative(np.sin)
+@derivative(np.sin, twin=math.sin)
 def sin(x):
     return np.cos(x)
 
 
-@derivative(np.cos)
+@derivative(np.cos, twin=math.cos)
 def cos(x):
     return -np.sin(x)
 
@@ -89,29 +89,29 @@ def tan(x, *, y):
     return 1 + y**2
 
 
-@derivative(np.arcsin, safe=0.0)
+@derivative(np.arcsin, twin=math.asin, safe=0.0)
 def arcsin(x):
     """At 1 and -1: inf."""
     return 1 / np.sqrt(1 - x * x)
 
 
-@derivative(np.arccos, safe=0.0)
+@derivative(np.arccos, twin=math.acos, safe=0.0)
 def arccos(x):
     """At 1 and -1: -inf."""
     return -1 / np.sqrt(1 - x * x)
 
 
-@derivative(np.arctan)
+@derivative(np.arctan, twin=math.atan)
 def arctan(x):
     return 1 / (1 + x * x)
 
 
-@derivative(np.deg2rad, np.radians)
+@derivative(np.deg2rad, np.radians, twin=math.radians)
 def deg2rad(x):
     return math.pi / 180
 
 
-@derivative(np.rad2deg, np.degrees)
+@derivative(np.rad2deg, np.degrees, twin=math.degrees)
 def rad2deg(x):
     return 180 / math.pi
 
@@ -129,12 +129,12 @@ def sinc(x, *, y):
 
 
 # ------------------------------------------------------------------------ hyperbolic functions
-@derivative(np.sinh, safe=1.0)
+@derivative(np.sinh, twin=math.sinh, safe=1.0)
 def sinh(x):
     return np.cosh(x)
 
 
-@derivative(np.cosh, safe=1.0)
+@derivative(np.cosh, twin=math.cosh, safe=1.0)
 def cosh(x):
     return np.sinh(x)
 
@@ -144,18 +144,18 @@ def tanh(x, *, y):
     return 1 - y**2
 
 
-@derivative(np.arcsinh)
+@derivative(np.arcsinh, twin=math.asinh)
 def arcsinh(x):
     return 1 / np.sqrt(x * x + 1)
 
 
-@derivative(np.arccosh, safe=2.0)
+@derivative(np.arccosh, twin=math.acosh, safe=2.0)
 def arccosh(x):
     """At 1: inf."""
     return 1 / np.sqrt(x * x - 1)
 
 
-@derivative(np.arctanh, safe=0.0)
+@derivative(np.arctanh, twin=math.atanh, safe=0.0)
 def arctanh(x):
     """At 1 and -1: inf."""
     return 1 / (1 - x * x)

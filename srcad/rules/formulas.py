@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from srcad.errors import RuleError
+from srcad.rules.twins import own_names
 from srcad.startup.records import dataclass
 
 Definition = ast.FunctionDef | ast.Lambda
@@ -128,7 +129,8 @@ def returned_formulas(function: Callable[..., Any]) -> tuple[str, ...]:
     node = definition(function)
     if node is None:
         return ()
-    return tuple(ast.unparse(entry) for entry in _entries(list(_returns(node))[-1]))
+    entries = _entries(list(_returns(node))[-1])
+    return tuple(ast.unparse(own_names(function, entry)) for entry in entries)
 
 
 # ------------------------------------------------------------------------ symbolic application
@@ -155,7 +157,8 @@ def applied(function: Callable[..., Any], call: str, operands: tuple[str, ...]) 
         If the rule is not a formula, or an operand is not an expression.
     """
     node = definition(function)
-    body = [] if node is None else _straight_line(node)
+    steps = [] if node is None else _straight_line(node)
+    body = [(name, own_names(function, value)) for name, value in steps]
     if node is None or not body:
         raise RuleError(f"rule '{function.__name__}' is not a single formula")
     names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]

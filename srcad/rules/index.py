@@ -6,9 +6,9 @@ rows of a library are read when one of its functions is met.
 
 NAMES = {
     "arithmetic": (
-        "abs add arctan2 copysign divide divmod float_power fmax fmin fmod heaviside hypot ldexp "
-        "logaddexp logaddexp2 maximum minimum mod modf mul multiply neg pos pow power remainder "
-        "sub subtract truediv"
+        "abs add arctan2 copysign divide divmod fabs float_power fmax fmin fmod heaviside hypot "
+        "ldexp logaddexp logaddexp2 maximum minimum mod modf mul multiply neg pos pow power "
+        "remainder sub subtract truediv"
     ),
     "casting": (
         "array asanyarray asarray ascontiguousarray asfortranarray astype bool copy float float16 "
@@ -35,9 +35,10 @@ NAMES = {
     ),
     "einsum": "einsum",
     "elementwise": (
-        "absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt clip conjugate cos cosh "
-        "deg2rad degrees exp exp2 expm1 fabs log log10 log1p log2 nan_to_num negative positive "
-        "rad2deg radians real reciprocal sin sinc sinh sqrt square tan tanh where"
+        "absolute acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh "
+        "cbrt clip conjugate cos cosh deg2rad degrees exp exp2 expm1 fabs log log10 log1p log2 "
+        "nan_to_num negative positive rad2deg radians real reciprocal sin sinc sinh sqrt square "
+        "tan tanh where"
     ),
     "indexing": (
         "compress delete diag diagflat diagonal extract getitem srcad.add_at "
@@ -58,9 +59,8 @@ NAMES = {
     ),
     "running": "cumprod cumsum diff nancumsum prod trapezoid",
     "scalar": (
-        "acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh degrees dist erf erfc exp "
-        "exp2 expm1 fabs fmod fsum gamma hypot ldexp lgamma log log10 log1p log2 modf pow prod "
-        "radians remainder sin sinh sqrt sum tan tanh"
+        "atan2 cbrt copysign dist erf erfc fmod fsum gamma hypot ldexp lgamma log pow prod "
+        "remainder sum tan tanh"
     ),
     "shape": (
         "atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to expand_dims flip fliplr "

@@ -1,4 +1,8 @@
-"""The functions of `math`, on Python numbers: formulas stay in `math`, results stay floats."""
+"""The functions of `math`, on Python numbers: formulas stay in `math`, results stay floats.
+
+Most share the row of their NumPy twins, in `elementwise`.  Those that stand here are others, or
+need another text: of a float ``y * y`` may be inf where ``y**2`` raises.
+"""
 
 import builtins
 import math
@@ -12,31 +16,10 @@ from srcad.runtime import sign
 DIGAMMA = NoPartial("its derivative, digamma, needs scipy.special")
 
 
-@derivative(math.sqrt, safe=1.0)
-def sqrt(x, *, y):
-    """At 0: inf."""
-    return 0.5 / y
-
-
 @derivative(math.cbrt, safe=1.0)
 def cbrt(x, *, y):
     """At 0: inf."""
     return 1 / (3 * y * y)
-
-
-@derivative(math.exp, safe=1.0)
-def exp(x, *, y):
-    return y
-
-
-@derivative(math.exp2, safe=1.0)
-def exp2(x, *, y):
-    return y * math.log(2.0)
-
-
-@derivative(math.expm1, safe=1.0)
-def expm1(x, *, y):
-    return y + 1
 
 
 @derivative(math.log, active=("x", "base"), safe=2.0)
@@ -46,51 +29,9 @@ def log(x, base=None, *, y):
     return 1 / (x * math.log(base)), -y / (base * math.log(base))
 
 
-@derivative(math.log2, safe=1.0)
-def log2(x):
-    return 1 / (x * math.log(2.0))
-
-
-@derivative(math.log10, safe=1.0)
-def log10(x):
-    return 1 / (x * math.log(10.0))
-
-
-@derivative(math.log1p, safe=1.0)
-def log1p(x):
-    return 1 / (1 + x)
-
-
-@derivative(math.sin)
-def sin(x):
-    return math.cos(x)
-
-
-@derivative(math.cos)
-def cos(x):
-    return -math.sin(x)
-
-
 @derivative(math.tan, safe=1.0)
 def tan(x, *, y):
     return 1 + y * y
-
-
-@derivative(math.asin, safe=0.0)
-def asin(x):
-    """At 1 and -1: inf."""
-    return 1 / math.sqrt(1 - x * x)
-
-
-@derivative(math.acos, safe=0.0)
-def acos(x):
-    """At 1 and -1: -inf."""
-    return -1 / math.sqrt(1 - x * x)
-
-
-@derivative(math.atan)
-def atan(x):
-    return 1 / (1 + x * x)
 
 
 @derivative(math.atan2, safe=1.0)
@@ -100,53 +41,9 @@ def atan2(a, b):
     return b / square, -a / square
 
 
-@derivative(math.sinh, safe=1.0)
-def sinh(x):
-    return math.cosh(x)
-
-
-@derivative(math.cosh, safe=1.0)
-def cosh(x):
-    return math.sinh(x)
-
-
 @derivative(math.tanh)
 def tanh(x, *, y):
     return 1 - y * y
-
-
-@derivative(math.asinh)
-def asinh(x):
-    return 1 / math.sqrt(x * x + 1)
-
-
-@derivative(math.acosh, safe=2.0)
-def acosh(x):
-    """At 1: inf."""
-    return 1 / math.sqrt(x * x - 1)
-
-
-@derivative(math.atanh, safe=0.0)
-def atanh(x):
-    return 1 / (1 - x * x)
-
-
-@derivative(math.radians)
-def radians(x):
-    return math.pi / 180
-
-
-@derivative(math.degrees)
-def degrees(x):
-    return 180 / math.pi
-
-
-@derivative(math.fabs)
-def fabs(x):
-    """At 0: 0; at nan: nan."""
-    if isinstance(x, (int, float)) and not isinstance(x, np.generic):
-        return sign(x)
-    return np.sign(x)
 
 
 @derivative(math.erf)
@@ -234,8 +131,3 @@ def prod(y_bar, y, iterable, *, start=1):
         bars.append(y_bar * (before[k] * after))
         after = after * iterable[k]
     return bars[::-1], y_bar * after
-
-
-@adjoint(math.modf)
-def modf(y_bar, y, x):
-    return y_bar[0]
