@@ -13,6 +13,7 @@ import numpy as np
 from srcad import runtime
 from srcad.frontend.branches import short_circuits
 from srcad.frontend.calls import call
+from srcad.frontend.control import generator_expressions
 from srcad.frontend.domain.guards import Capture, Guard
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -26,7 +27,7 @@ from srcad.frontend.domain.values import (
     TupleValue,
     mutable_parts,
 )
-from srcad.frontend.functions import generator_expressions, generators
+from srcad.frontend.functions import generators
 from srcad.frontend.functions.inlining import (
     Callee,
     callee_of,

@@ -99,13 +99,13 @@ def array_type(dtype: Any, shape: Shape | None) -> Numeric:
     return Numeric(None if dtype is None else np.dtype(dtype), shape, "array")
 
 
-def form_covers(known: Form, form: Form) -> bool:
+def form_subsumes(known: Form, form: Form) -> bool:
     """Whether what has a form has the known one too."""
     return known in ("any", form) or (known == "number" and form in ("python", "numpy"))
 
 
 def joined_form(a: Form, b: Form) -> Form:
-    """The least form that covers both."""
-    if form_covers(a, b) or form_covers(b, a):
-        return a if form_covers(a, b) else b
+    """The least form that subsumes both."""
+    if form_subsumes(a, b) or form_subsumes(b, a):
+        return a if form_subsumes(a, b) else b
     return "any" if "array" in (a, b) else "number"

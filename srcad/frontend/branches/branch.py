@@ -1,38 +1,32 @@
-"""Conditionals and early exits: arms are read apart and meet; what follows an exit is guarded.
-
-A statement list ends with an *exit tag* (`Frame.exit`): 0 falls through, 1 continue, 2 break,
-3 return; `DEAD` raises.  If one arm of an ``if`` surely leaves and the other falls through, the
-statements that follow are read inside the other arm; if an arm only may leave, they are read under
-``if tag == 0``.
-"""
+"""One branch of a conditional: read into a block of its own, its names undone."""
 
 from __future__ import annotations
 
-import ast
-import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from srcad.frontend.branches.choices import assuming, condition
-from srcad.frontend.domain.values import AbstractValue, Choice
-from srcad.frontend.machine.constants import truth
-from srcad.frontend.machine.dispatch import lower
-from srcad.frontend.machine.machine import DEAD, Machine, Unreachable
-from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Atom, Block, Const, If, Value
+from srcad.frontend.domain.values import AbstractValue, Constant
+from srcad.frontend.machine.machine import DEAD, Env, Machine, Unreachable
+from srcad.ir.core import NONE, Value
 from srcad.ir.inference.builder import Builder
-from srcad.startup.lazy import Later
-from srcad.types.numeric import INT
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches import phi
-else:
-    phi = Later("srcad.frontend.branches.phi")
-
-Statements = list[ast.stmt]
-Reader = Callable[[Machine, Statements], None]
+from srcad.startup.records import dataclass
 
 
-def read_arm(s: Machine, build: Callable[[], None], builder: Builder | None = None) -> phi.Path:
+@dataclass(eq=False)
+class Branch:
+    """One arm after it was read: its ops, its names, how it ended."""
+
+    builder: Builder
+    envs: list[Env]
+    exit: int | Value
+    tags: frozenset[int]
+
+    @property
+    def is_left(self) -> bool:
+        """Whether what follows the meeting is certainly not reached from here."""
+        return isinstance(self.exit, int) and self.exit != NONE
+
+
+def read_branch(s: Machine, build: Callable[[], None], builder: Builder | None = None) -> Branch:
     """Read statements into a block of their own (or on into `builder`) and undo their names."""
     frame = s.frame
     before, exit_, tags = s.snapshot(), frame.exit, frame.tags
@@ -43,142 +37,37 @@ def read_arm(s: Machine, build: Callable[[], None], builder: Builder | None = No
             build()
         except Unreachable:
             frame.ends(DEAD)
-        path = phi.Path(s.builder, s.snapshot(), frame.exit, frame.tags)
+        branch = Branch(s.builder, s.snapshot(), frame.exit, frame.tags)
     finally:
         s.builder = outer
     s.restore(before)
     frame.exit, frame.tags = exit_, tags
-    return path
+    return branch
 
 
-def continued(s: Machine, path: phi.Path, build: Callable[[], None]) -> phi.Path:
+def continued(s: Machine, branch: Branch, build: Callable[[], None]) -> Branch:
     """Read further statements at the end of an arm."""
     before = s.snapshot()
-    s.restore(path.envs)
-    result = read_arm(s, build, path.builder)
+    s.restore(branch.envs)
+    result = read_branch(s, build, branch.builder)
     s.restore(before)
     return result
 
 
-def lower_if(s: Machine, node: ast.If, rest: Statements, read: Reader) -> bool:
-    """Read a conditional; True if it took the statements that follow with it."""
-    test = lower(s, node.test)
-    known = truth(s, test)
-    if known is not None:
-        read(s, node.body if known else node.orelse)
-        return False
-    atom = condition(s, test)
-    with assuming(s, atom, holds=True):
-        left = read_arm(s, lambda: read(s, node.body))
-    with assuming(s, atom, holds=False):
-        right = read_arm(s, lambda: read(s, node.orelse))
-    taken = bool(rest) and _leaves(left) != _leaves(right) and NONE in (left.exit, right.exit)
-    if taken and left.exit == NONE:
-        with assuming(s, atom, holds=True):
-            left = continued(s, left, lambda: read(s, rest))
-    elif taken:
-        with assuming(s, atom, holds=False):
-            right = continued(s, right, lambda: read(s, rest))
-    with s.at(node):
-        phi.meet(s, atom, left, right)
-    if s.frame.exit == DEAD:
-        raise Unreachable
-    return taken
-
-
-def either(s: Machine, box: Choice, read: Callable[[AbstractValue], None]) -> None:
-    """Read statements about what is one thing where a test holds and another where not."""
-    known = s.assumed.get(box.test)
-    if known is not None:
-        read(box.left if known else box.right)
-        return
-    with assuming(s, box.test, holds=True):
-        left = read_arm(s, lambda: read(box.left))
-    with assuming(s, box.test, holds=False):
-        right = read_arm(s, lambda: read(box.right))
-    phi.meet(s, box.test, left, right)
-    if s.frame.exit == DEAD:
-        raise Unreachable
-
-
-def _leaves(path: phi.Path) -> bool:
-    return isinstance(path.exit, int) and path.exit > NONE
-
-
-def on_tag(s: Machine, tag: Value, wanted: int, build: Callable[[], None]) -> None:
-    """Read further statements where the exit tag has one value; elsewhere nothing changes."""
+def read_branch_value(
+    s: Machine, build: Callable[[], AbstractValue]
+) -> tuple[Branch, AbstractValue]:
+    """Read an arm of an expression into a block of its own."""
+    before = s.snapshot()
     frame = s.frame
-    leaves = s.returns.get(tag) if wanted == NONE else None
-    test = leaves if leaves is not None else s.emit(operator.eq, tag, Const(wanted))
-    tags = frame.tags
-    taken = read_arm(s, build)
-    other = read_arm(s, lambda: None)
-    left = tags - {wanted}
-    other.exit, other.tags = (next(iter(left)) if len(left) == 1 else tag), left
-    if leaves is not None:
-        taken, other = other, taken
-    phi.meet(s, test, taken, other)
-    if frame.exit == DEAD:
-        raise Unreachable
-
-
-def guarded(s: Machine, statements: Statements, read: Reader) -> None:
-    """Read the statements after a possible exit."""
-    tag = s.frame.exit
-    assert isinstance(tag, Value)
-    on_tag(s, tag, NONE, lambda: read(s, statements))
-
-
-def settle_continue(s: Machine) -> Atom:
-    """The tag of a finished trip: ``continue`` is as good as the end of the body."""
-    exit_ = s.frame.exit
-    if isinstance(exit_, int):
-        return Const(NONE if exit_ == CONTINUE else max(exit_, NONE))
-    return exit_
-
-
-def without_continue(s: Machine, tag: Value) -> Value:
-    """The tag with ``continue`` taken for the end of the trip that it is."""
-    return choice(s, s.emit(operator.eq, tag, Const(1)), Const(NONE), tag)
-
-
-def choice(s: Machine, test: Atom, then: Atom, orelse: Atom) -> Value:
-    """A tag chosen by a test."""
-    op = If(
-        test=test,
-        then=Block((), (), (then,)),
-        orelse=Block((), (), (orelse,)),
-        outputs=(Value(INT, "tag"),),
-        where=s.builder.where,
-        half=s.builder.half,
-    )
-    s.builder.ops.append(op)
-    return op.outputs[0]
-
-
-def after_break(s: Machine) -> None:
-    """The loop is over: ``break`` has done its work, ``return`` goes on outward."""
-    frame = s.frame
-    if isinstance(frame.exit, int):
-        if frame.exit in (BREAK, 1):
-            frame.ends(NONE)
-        return
-    outward = outward_tags(frame.tags)
-    if not outward:
-        frame.ends(NONE)
-        return
-    if frame.tags == outward:
-        if len(outward) == 1:
-            frame.ends(next(iter(outward)))
-        return
-    only = next(iter(outward)) if len(outward) == 1 else None
-    compared = operator.ge if only is None else operator.eq
-    test = s.emit(compared, frame.exit, Const(RETURN if only is None else only))
-    frame.exit = choice(s, test, frame.exit if only is None else Const(only), Const(NONE))
-    s.returns[frame.exit] = test
-    frame.tags = outward | {NONE}
-
-
-def outward_tags(tags: frozenset[int]) -> frozenset[int]:
-    """The tags that leave a loop and what is around it."""
-    return frozenset(tag for tag in tags if tag >= RETURN)
+    exit_, tags = frame.exit, frame.tags
+    with s.block() as builder:
+        try:
+            box = build()
+            ended: int | Value = exit_
+        except Unreachable:
+            box, ended = Constant(None), DEAD
+    branch = Branch(builder, s.snapshot(), ended, tags)
+    s.restore(before)
+    frame.exit, frame.tags = exit_, tags
+    return branch, box

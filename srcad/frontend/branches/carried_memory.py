@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from srcad.frontend.branches.leaves import Leaf, _alike, leaves, pairs
+from srcad.frontend.branches.loop_variables import LoopVariable
 from srcad.frontend.domain.values import (
     AbstractValue,
     Code,
@@ -25,7 +26,6 @@ from srcad.frontend.domain.values import (
     with_parts,
 )
 from srcad.frontend.machine.machine import Env, Machine
-from srcad.frontend.store.cells import same_parts
 from srcad.frontend.store.either import Either
 from srcad.frontend.store.memory_effects import layout
 from srcad.frontend.store.origins import Origin, inner_values, note_laid_out, origin, realised
@@ -35,32 +35,13 @@ from srcad.ir.memory import has_storage
 from srcad.startup.records import dataclass, field
 from srcad.types.structures import OPAQUE
 
-if TYPE_CHECKING:
-    from srcad.frontend.branches.loop_header import Slot
-
 Key = tuple[int, str]
-Leaf = Value | Taken
+
+
 Made = dict[tuple[AbstractValue, int], AbstractValue]
+
+
 EXACT, OWN, ANY = "exact", "own", "any"
-
-
-def leaves(box: AbstractValue) -> Iterator[Leaf]:
-    """The carried values and views of a header."""
-    if isinstance(box, Value | Taken):
-        yield box
-    elif isinstance(box, Structure | Code):
-        for item in parts_of(box):
-            yield from leaves(item)
-
-
-def pairs(header: AbstractValue, other: AbstractValue) -> Iterator[tuple[Leaf, AbstractValue]]:
-    """The leaves of a header, each with what stands in its place in another box."""
-    if isinstance(header, Value | Taken):
-        yield header, other
-    elif isinstance(header, Structure | Code):
-        same = _alike(header, other)
-        for k, item in enumerate(parts_of(header)):
-            yield from pairs(item, parts_of(other)[k] if same else other)
 
 
 @dataclass(eq=False)
@@ -324,34 +305,30 @@ class Memory:
                 if param in s.began:
                     s.began[output] = s.began[param]
 
-    def is_bound_anew(self, slot: Slot, finals: list[Env]) -> bool:
+    def is_bound_anew(self, variable: LoopVariable, finals: list[Env]) -> bool:
         """Whether every trip leaves a name an array of its own, made in the trip."""
-        if self.modes.get(slot.param) != ANY or not isinstance(slot.final, Value):
+        if self.modes.get(variable.param) != ANY or not isinstance(variable.final, Value):
             return False
-        found = origin(self.s, slot.final)
+        found = origin(self.s, variable.final)
         if not found.is_exact or not found.objects.isdisjoint(self._tokens()):
             return False
         shown = [v for env in finals for box in env.values() for v in inner_values(box)]
         return (
             all(
-                v is slot.final or origin(self.s, v).everything.isdisjoint(found.objects)
+                v is variable.final or origin(self.s, v).everything.isdisjoint(found.objects)
                 for v in shown
             )
-            and sum(v is slot.final for v in shown) == 1
+            and sum(v is variable.final for v in shown) == 1
         )
 
-    def before_or_after(self, slot: Slot, no_trip: Value) -> Either:
+    def before_or_after(self, variable: LoopVariable, no_trip: Value) -> Either:
         """What such a name is after the loop: what it was before, or an array of its own."""
-        s, output = self.s, slot.output
+        s, output = self.s, variable.output
         assert output is not None
         made = Value(output.type, output.hint)
         s.origins[made] = Origin(frozenset({made}))
-        before = origin(s, slot.init).everything if isinstance(slot.init, Value) else frozenset()
+        before = (
+            origin(s, variable.init).everything if isinstance(variable.init, Value) else frozenset()
+        )
         s.origins[output] = Origin(before | {made}, None)
-        return Either(no_trip, slot.init, made)
-
-
-def _alike(a: Structure | Code, b: AbstractValue) -> bool:
-    if isinstance(a, Structure):
-        return isinstance(b, Structure) and len(a.items) == len(b.items)
-    return same_parts(a, b)
+        return Either(no_trip, variable.init, made)

@@ -24,28 +24,18 @@ if TYPE_CHECKING:
     from srcad.frontend.branches import phi
 else:
     phi = Later("srcad.frontend.branches.phi")
+from srcad.frontend.branches.branch import read_branch_value
 
 Args = tuple[AbstractValue, ...]
+
+
 Kwargs = dict[str, AbstractValue]
+
+
 Use = Callable[[AbstractValue], AbstractValue]
+
+
 Call = Callable[[Args, Kwargs], AbstractValue]
-
-
-def branch(s: Machine, build: Callable[[], AbstractValue]) -> tuple[phi.Path, AbstractValue]:
-    """Read an arm of an expression into a block of its own."""
-    before = s.snapshot()
-    frame = s.frame
-    exit_, tags = frame.exit, frame.tags
-    with s.block() as builder:
-        try:
-            box = build()
-            ended: int | Value = exit_
-        except Unreachable:
-            box, ended = Constant(None), DEAD
-    path = phi.Path(builder, s.snapshot(), ended, tags)
-    s.restore(before)
-    frame.exit, frame.tags = exit_, tags
-    return path, box
 
 
 def choose(
@@ -53,13 +43,13 @@ def choose(
 ) -> AbstractValue:
     """``then() if test else orelse()``, each read in an arm of its own."""
     with assuming(s, test, holds=True):
-        left, a = branch(s, then)
+        left, a = read_branch_value(s, then)
     with assuming(s, test, holds=False):
-        right, b = branch(s, orelse)
-    for path, box in ((left, a), (right, b)):
-        if path.exit != DEAD:
-            path.envs[-1]["%choice"] = box
-    phi.meet(s, test, left, right)
+        right, b = read_branch_value(s, orelse)
+    for branch, box in ((left, a), (right, b)):
+        if branch.exit != DEAD:
+            branch.envs[-1]["%choice"] = box
+    phi.join_branches(s, test, left, right)
     if left.exit == DEAD and right.exit == DEAD:
         raise Unreachable
     return s.frame.env.pop("%choice")

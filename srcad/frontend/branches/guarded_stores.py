@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from srcad.frontend.branches.branch import read_arm
-from srcad.frontend.branches.phi import meet
+from srcad.frontend.branches.branch import read_branch
+from srcad.frontend.branches.phi import join_branches
 from srcad.frontend.domain.values import AbstractValue, Done, mapped
 from srcad.frontend.machine.machine import DEAD, Machine, Unreachable
 from srcad.frontend.store.origins import NOWHERE, current, origin, realised
@@ -34,8 +34,8 @@ def in_each(s: Machine, array: Value, write: Callable[[Value], AbstractValue]) -
 
         return build
 
-    left, right = (read_arm(s, arm(side)) for side in ("left", "right"))
-    meet(s, either.test, left, right)
+    left, right = (read_branch(s, arm(side)) for side in ("left", "right"))
+    join_branches(s, either.test, left, right)
     if s.frame.exit == DEAD:
         raise Unreachable
     return s.frame.env.pop(_NAME)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from srcad.frontend.branches.joined_objects import carried_out, holds_made, settle_aliases
+from srcad.frontend.branches.branch import Branch
+from srcad.frontend.branches.joined_objects import (
+    in_both,
+    is_plain,
+    leaks,
+    made_in,
+    settle_aliases,
+    version_in,
+)
 from srcad.frontend.domain.representation import is_representable, representing_type
 from srcad.frontend.domain.values import (
     UNBOUND,
@@ -12,6 +18,7 @@ from srcad.frontend.domain.values import (
     BoundValue,
     Choice,
     Conflict,
+    Done,
     FunctionValue,
     IteratorValue,
     MethodValue,
@@ -19,6 +26,8 @@ from srcad.frontend.domain.values import (
     Structure,
     Unbound,
     components,
+    is_mutable,
+    mapped,
     mutable_parts,
     parts_of,
     rebuilt,
@@ -34,7 +43,7 @@ from srcad.frontend.store.origins import (
     current,
     inner_values,
     note_container,
-    note_meeting,
+    note_join,
     note_own,
     origin,
     realised,
@@ -49,21 +58,18 @@ from srcad.types.join import is_lost, join, take_lengths_for_equal
 from srcad.types.numeric import Numeric
 from srcad.types.structures import Type
 
-if TYPE_CHECKING:
-    from srcad.frontend.branches.phi import Path
-
 
 @dataclass(eq=False)
-class Meeting:
+class Join:
     """The pairs of atoms that the two arms yield, and the values in which they meet.
 
     `outside` says that names of a function around are joined: they go on where this one returns.
     """
 
-    session: Machine
+    s: Machine
     test: Atom
-    left: Path
-    right: Path
+    left: Branch
+    right: Branch
     yields: list[tuple[Atom, Atom]] = field(default_factory=list)
     outputs: list[Value] = field(default_factory=list)
     known: dict[tuple[int, int], AbstractValue] = field(default_factory=dict)
@@ -77,7 +83,7 @@ class Meeting:
     after: Builder = field(init=False)
 
     def __post_init__(self) -> None:
-        self.after = Builder(where=self.session.builder.where, half=self.session.builder.half)
+        self.after = Builder(where=self.s.builder.where, half=self.s.builder.half)
 
     def box(self, a: AbstractValue, b: AbstractValue, hint: str | None) -> AbstractValue:
         """What a name is after the meeting."""
@@ -91,9 +97,9 @@ class Meeting:
         a, b = alike(a, b)
         if isinstance(b, Stale):
             return b
-        if isinstance(a, Stale) or is_same(self.session, a, b):
+        if isinstance(a, Stale) or is_same(self.s, a, b):
             return a
-        if same_structure(a, b) or are_alike(self.session, a, b):
+        if same_structure(a, b) or are_alike(self.s, a, b):
             return self._by_parts(a, b)
         if isinstance(a, Unbound):
             return self._half_bound(b, hint, left=False)
@@ -107,7 +113,7 @@ class Meeting:
                 return view
         output = self.atom(self._inside(self.left, a), self._inside(self.right, b), hint)
         if isinstance(a, Structure) and isinstance(b, Structure):
-            note_container(self.session, output)  # one list, longer on one path than on the other
+            note_container(self.s, output)  # one list, longer on one path than on the other
         return output
 
     def _by_parts(self, a: AbstractValue, b: AbstractValue) -> AbstractValue:
@@ -120,7 +126,7 @@ class Meeting:
 
     def _choice(self, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         """What is one thing or the other, and no one value."""
-        left, right = carried_out(self, a, left=True), carried_out(self, b, left=False)
+        left, right = self._carried_out(a, left=True), self._carried_out(b, left=False)
         if left is None or right is None or not isinstance(self.test, Value):
             return Conflict(a, b)
         test = self.test
@@ -128,20 +134,53 @@ class Meeting:
             test = self.atom(Const(True), Const(False), None)
         return Choice(test, left, right)
 
+    def _carried_out(self, box: AbstractValue, *, left: bool) -> AbstractValue | None:
+        """What an arm leaves, as it can be seen where the paths meet; None if it cannot.
+
+        What has no value of its own, but holds values that were made in the arm, holds the
+        results of the conditional instead.
+        """
+        s, branch, other = self.s, self.left, self.right
+        if not left:
+            branch, other = other, branch
+        made = made_in(branch)
+        if not is_plain(box) or leaks(s, box, made):
+            return None
+        kept, done = in_both(self.pairs), Done()
+
+        def change(part: AbstractValue) -> AbstractValue | None:
+            if isinstance(part, Stale) or id(part) in kept:
+                return part
+            if not isinstance(part, Value):
+                return None
+            there: AbstractValue = UNBOUND
+            if has_storage(part):
+                there = version_in(s, part, other) or UNBOUND
+            if part is there or (there is UNBOUND and part not in made and not is_mutable(part)):
+                return part
+            return self.box(part, there, None) if left else self.box(there, part, None)
+
+        found = mapped(box, change, done)
+        for before, after in done.values():
+            if isinstance(before, Structure) and is_mutable(before) and id(before) not in kept:
+                pair = (before, UNBOUND) if left else (UNBOUND, before)
+                self.objects.append((pair, after))
+        return found
+
     def _is_vague(self, a: AbstractValue, b: AbstractValue) -> bool:
         """Whether an active structure meets what it has nothing in common with."""
         types = [representing_type(a), representing_type(b)]
         joined = join(*types)
         lost = any(is_lost(type_, joined) for type_ in types)
-        return lost and self.session.is_active(a, b)
+        return lost and self.s.is_active(a, b)
 
     def _view(self, a: Value, b: Value, hint: str | None) -> AbstractValue | None:
         """A view of one array on both paths is taken anew of what the array is afterwards."""
-        s, found = self.session, origin(self.session, a)
+        s, found = self.s, origin(self.s, a)
         if not found.steps or not found.is_exact or found != origin(s, b):
             return None
         (object_,) = found.objects
-        roots = [current(s, object_, path.envs) for path in (self.left, self.right)]
+        roots = [current(s, object_, branch.envs) for branch in (self.left, self.right)]
         if roots[0] is None or roots[1] is None or self._may_be_missing(roots[0], roots[1]):
             return None
         root = self.box(roots[0], roots[1], roots[0].hint)
@@ -154,7 +193,7 @@ class Meeting:
 
     def _may_be_missing(self, *values: Value) -> bool:
         """Whether some path reaches the meeting without a value: it leaves, or never bound it."""
-        s = self.session
+        s = self.s
         return any(v in s.partial or v in s.unsure for v in values)
 
     def _half_bound(self, box: AbstractValue, hint: str | None, *, left: bool) -> AbstractValue:
@@ -167,28 +206,27 @@ class Meeting:
         if isinstance(box, FunctionValue | BoundValue | MethodValue | Choice):
             pairs = ((b, UNBOUND) if left else (UNBOUND, b) for b in components(box))
             parts = tuple(self.box(x, y, None) for x, y in pairs)
-            vague = any(isinstance(part, Conflict) for part in parts) or holds_made(
-                self, box, left=left
-            )
+            made = made_in(self.left if left else self.right)
+            vague = any(isinstance(part, Conflict) for part in parts) or leaks(self.s, box, made)
             return Conflict(box, UNBOUND) if vague else with_parts(box, parts)
         if not isinstance(box, Value):
             return Conflict(box, UNBOUND) if values_of(box) else box
         output = self.atom(box, UNDEF, hint) if left else self.atom(UNDEF, box, hint)
         other = self.right if left else self.left
         if other.exit != DEAD and (self.outside or not other.is_left):
-            self.session.unbound_if[output] = (self.test, not left)
-            self.session.unsure[output] = None
+            self.s.unbound_if[output] = (self.test, not left)
+            self.s.unsure[output] = None
         else:
-            self.session.partial.add(output)
+            self.s.partial.add(output)
         return output
 
-    def _inside(self, path: Path, box: AbstractValue) -> Atom:
+    def _inside(self, branch: Branch, box: AbstractValue) -> Atom:
         """Build a structure inside the arm that yields it."""
-        before, self.session.builder = self.session.builder, path.builder
+        before, self.s.builder = self.s.builder, branch.builder
         try:
-            return self.session.atom(box)
+            return self.s.atom(box)
         finally:
-            self.session.builder = before
+            self.s.builder = before
 
     def atom(self, a: Atom, b: Atom, hint: str | None) -> Value:
         """A value that is `a` on the left path and `b` on the right."""
@@ -196,20 +234,20 @@ class Meeting:
         output = Value(join(type_of_atom(a), type_of_atom(b)), hint or _hint(a, b))
         self.yields.append((a, b))
         self.outputs.append(output)
-        if any(isinstance(x, Value) and x in self.session.active for x in (a, b)):
-            self.session.active.add(output)
-        if any(isinstance(x, Value) and x in self.session.unsure for x in (a, b)):
-            self.session.unsure[output] = None
-        if a in self.session.partial or b in self.session.partial:
-            self.session.partial.add(output)
-        note_meeting(self.session, a, b, output)
-        if has_storage(output) and not origin(self.session, output).is_exact:
+        if any(isinstance(x, Value) and x in self.s.active for x in (a, b)):
+            self.s.active.add(output)
+        if any(isinstance(x, Value) and x in self.s.unsure for x in (a, b)):
+            self.s.unsure[output] = None
+        if a in self.s.partial or b in self.s.partial:
+            self.s.partial.add(output)
+        note_join(self.s, a, b, output)
+        if has_storage(output) and not origin(self.s, output).is_exact:
             self._note_either(a, b, output)
         return output
 
     def _note_either(self, a: Atom, b: Atom, output: Value) -> None:
         """Note whose memory a value is that may be that of several arrays."""
-        s = self.session
+        s = self.s
         values = [x for x in (a, b) if isinstance(x, Value) and origin(s, x).objects]
         if not values:
             return
@@ -230,7 +268,7 @@ class Meeting:
 
         That is another value if the atom is ambiguous by itself, or seen by an index of the arm.
         """
-        s = self.session
+        s = self.s
         if not isinstance(atom, Value):
             return atom
         known = origin(s, atom)
@@ -259,12 +297,12 @@ class Meeting:
 
     def _keep(self, inner: Value, outer: Value, *, left: bool) -> None:
         """Note the tests inside an arm that tell what a value is, where they can be seen."""
-        either = self.session.either.get(inner)
+        either = self.s.either.get(inner)
         if either is not None:
             test = either.test
             pair = (test, Const(False)) if left else (Const(False), test)
             sides = (self._sighted(side, left=left) for side in (either.left, either.right))
-            self.session.either[outer] = Either(self.atom(pair[0], pair[1], None), *sides)
+            self.s.either[outer] = Either(self.atom(pair[0], pair[1], None), *sides)
 
     def _are_alone(self, a: Atom, b: Atom) -> bool:
         """Whether on either path only names that meet in this value show its memory."""
@@ -272,7 +310,7 @@ class Meeting:
             self.shown_by(path, o) <= {(id(a), id(b))}
             for path, atom in enumerate((a, b))
             if isinstance(atom, Value)
-            for o in origin(self.session, atom).everything
+            for o in origin(self.s, atom).everything
         )
 
     def shown_by(self, path: int, object_: Value) -> set[tuple[int, int]]:
@@ -282,7 +320,7 @@ class Meeting:
             for pair in self.pairs:
                 for value in inner_values(pair[path]):
                     key = (id(pair[0]), id(pair[1])) if value is pair[path] else (id(pair), 0)
-                    for one in origin(self.session, value).everything:
+                    for one in origin(self.s, value).everything:
                         found.setdefault(one, set()).add(key)
         return self.shows[path].get(object_, set())
 
@@ -294,7 +332,7 @@ class Meeting:
                 rows += [((part, part), part) for part in mutable_parts(a)]
             else:
                 rows.append(((a, b), self.known[id(a), id(b)]))
-        settle_aliases(self.session, rows)
+        settle_aliases(self.s, rows)
 
 
 def type_of_atom(atom: Atom) -> Type:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from srcad.frontend.branches.branch import Branch
 from srcad.frontend.domain.values import (
-    UNBOUND,
     AbstractValue,
     BoundValue,
     Choice,
     Constant,
-    Done,
     FunctionValue,
     MethodValue,
     Stale,
@@ -18,19 +15,13 @@ from srcad.frontend.domain.values import (
     ViewValue,
     components,
     is_mutable,
-    mapped,
     mutable_parts,
     values_of,
 )
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.aliases import Element, doubtful, element_of, unite
 from srcad.frontend.store.origins import current, origin
 from srcad.ir.core import Value
-from srcad.ir.memory import has_storage
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches.join import Meeting
-    from srcad.frontend.branches.phi import Path
-    from srcad.frontend.machine.machine import Machine
 
 Became = dict[tuple[int, int], dict[int, AbstractValue]]
 
@@ -115,81 +106,44 @@ def _same_index(a: AbstractValue | None, b: AbstractValue | None) -> bool:
     return a is b and a is not None
 
 
-# ------------------------------------------------------------------- out of the arms
-def carried_out(meeting: Meeting, box: AbstractValue, *, left: bool) -> AbstractValue | None:
-    """What an arm leaves, as it can be seen where the paths meet; None if it cannot.
-
-    What has no value of its own, but holds values that were made in the arm, holds the results of
-    the conditional instead.
-    """
-    made = _made_in(meeting.left if left else meeting.right)
-    if not _is_plain(box) or _leaks(meeting.session, box, made):
-        return None
-    kept, done = _in_both(meeting), Done()
-
-    def change(part: AbstractValue) -> AbstractValue | None:
-        if isinstance(part, Stale) or id(part) in kept:
-            return part
-        if not isinstance(part, Value):
-            return None
-        other: AbstractValue = UNBOUND
-        if has_storage(part):
-            other = _elsewhere(meeting, part, left=left) or UNBOUND
-        if part is other or (other is UNBOUND and part not in made and not is_mutable(part)):
-            return part
-        return meeting.box(part, other, None) if left else meeting.box(other, part, None)
-
-    found = mapped(box, change, done)
-    for before, after in done.values():
-        if isinstance(before, Structure) and is_mutable(before) and id(before) not in kept:
-            pair = (before, UNBOUND) if left else (UNBOUND, before)
-            meeting.objects.append((pair, after))
-    return found
-
-
-def _elsewhere(meeting: Meeting, part: Value, *, left: bool) -> Value | None:
-    """The version that an array of one path has on the other, if it is there."""
-    found = origin(meeting.session, part)
+# ------------------------------------------------------------------- out of the branches
+def version_in(s: Machine, part: Value, other: Branch) -> Value | None:
+    """The version that an array of one branch has in the other, if it is there."""
+    found = origin(s, part)
     if found.steps != () or not found.is_exact:
         return None
     (object_,) = found.objects
-    envs = (meeting.right if left else meeting.left).envs
-    return current(meeting.session, object_, envs)
+    return current(s, object_, other.envs)
 
 
-def holds_made(meeting: Meeting, box: AbstractValue, *, left: bool) -> bool:
-    """Whether a function holds what was made in an arm, where nobody can replace it."""
-    path = meeting.left if left else meeting.right
-    return _leaks(meeting.session, box, _made_in(path))
+def made_in(branch: Branch) -> set[Value]:
+    """The values that the ops of a branch make."""
+    return {result for op in branch.builder.ops for result in op.results}
 
 
-def _made_in(path: Path) -> set[Value]:
-    return {result for op in path.builder.ops for result in op.results}
-
-
-def _is_plain(box: AbstractValue) -> bool:
+def is_plain(box: AbstractValue) -> bool:
     """Whether a box is made of values, constants, functions and structures only."""
     if isinstance(box, Value | Constant | Stale):
         return True
     if isinstance(box, Structure | FunctionValue | BoundValue | MethodValue | Choice):
-        return not isinstance(box, ViewValue) and all(map(_is_plain, components(box)))
+        return not isinstance(box, ViewValue) and all(map(is_plain, components(box)))
     return False
 
 
-def _leaks(s: Machine, box: AbstractValue, made: set[Value]) -> bool:
-    """Whether a function in a box holds values by a frame that has returned."""
+def leaks(s: Machine, box: AbstractValue, made: set[Value]) -> bool:
+    """Whether a function in a box holds what was made, by a frame that has returned.
+
+    Nobody can replace it there.
+    """
     frame = box.frame if isinstance(box, FunctionValue) and box.names is None else None
     while frame is not None and not any(frame is other for other in s.frames):
         if any(v in made for held in frame.env.values() for v in values_of(held)):
             return True
         frame = frame.outer
-    return any(_leaks(s, part, made) for part in components(box))
+    return any(leaks(s, part, made) for part in components(box))
 
 
-def _in_both(meeting: Meeting) -> set[int]:
+def in_both(pairs: list[tuple[AbstractValue, AbstractValue]]) -> set[int]:
     """The objects that are there, and the same, on either path."""
-    sides = [
-        {id(part) for pair in meeting.pairs for part in mutable_parts(pair[side])}
-        for side in (0, 1)
-    ]
+    sides = [{id(part) for pair in pairs for part in mutable_parts(pair[side])} for side in (0, 1)]
     return sides[0] & sides[1]

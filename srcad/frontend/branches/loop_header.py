@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
 
 from srcad.frontend.branches.carried_memory import Memory
+from srcad.frontend.branches.type_order import type_subsumes, widened_type
 from srcad.frontend.domain.representation import is_representable, representing_type, without_value
 from srcad.frontend.domain.values import (
     UNBOUND,
@@ -33,28 +33,12 @@ from srcad.frontend.source.syntax import (
     read_counts,
     stored_names,
 )
-from srcad.frontend.store.cells import are_alike, same_parts
+from srcad.frontend.store.cells import are_alike
 from srcad.frontend.store.runtime_keys import alike, as_mapping, part_names
-from srcad.ir.core import NONE, UNDEF, Atom, Call, Const, Value, free_values, values_in
-from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.primitives import append
-from srcad.startup.records import dataclass
-from srcad.types.join import is_lost, join, take_lengths_for_equal
-from srcad.types.numeric import Numeric, form_covers, same_dtype
-from srcad.types.sizes import Extent, Symbol, resolved, symbol_extent
-from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type, Undefined
-
-
-@dataclass(eq=False)
-class Slot:
-    """One carried value: the body's parameter, what enters, what a trip leaves, what comes out."""
-
-    param: Value
-    init: Atom
-    final: Atom
-    output: Value | None = None
-    collected: Atom = UNDEF
-    position: int = -1
+from srcad.ir.core import Const, Value
+from srcad.ir.inference.builder import atom_type
+from srcad.types.join import is_lost
+from srcad.types.structures import Opaque, Type
 
 
 def _is_code(box: AbstractValue) -> bool:
@@ -64,13 +48,6 @@ def _is_code(box: AbstractValue) -> bool:
     return isinstance(box, Code)
 
 
-class Loose(Symbol):
-    """A length that differs from trip to trip."""
-
-    __slots__ = ()
-
-
-# ------------------------------------------------------------------------------ headers
 def header(
     s: Machine, start: AbstractValue, hint: str | None = None, memory: Memory | None = None
 ) -> AbstractValue:
@@ -113,7 +90,7 @@ def _param(s: Machine, type_: Type, hint: str | None, active: bool) -> Value:
     return value
 
 
-def covers(s: Machine, known: AbstractValue, end: AbstractValue) -> bool:
+def subsumes(s: Machine, known: AbstractValue, end: AbstractValue) -> bool:
     """Whether a header holds for what a trip leaves."""
     known, end = alike(known, end)
     if known is end or isinstance(known, Stale | Taken):
@@ -121,22 +98,22 @@ def covers(s: Machine, known: AbstractValue, end: AbstractValue) -> bool:
     if isinstance(end, Stale):
         return False
     if isinstance(known, Value):
-        return _value_covers(s, known, end)
+        return _value_subsumes(s, known, end)
     if isinstance(known, Constant) and isinstance(end, Constant):
         return same_constant(s, known, end)
     if same_structure(known, end):
         assert isinstance(known, Structure)
         assert isinstance(end, Structure)
-        return all(covers(s, a, b) for a, b in zip(known.items, end.items, strict=True))
+        return all(subsumes(s, a, b) for a, b in zip(known.items, end.items, strict=True))
     if isinstance(known, Code) and isinstance(end, Code):
         parts = zip(parts_of(known), parts_of(end), strict=True)
-        return are_alike(s, known, end) and all(covers(s, a, b) for a, b in parts)
+        return are_alike(s, known, end) and all(subsumes(s, a, b) for a, b in parts)
     if isinstance(known, Unbound):
         return not (is_representable(end) or _is_code(end) or isinstance(end, Structure))
     return isinstance(known, Conflict) or isinstance(end, Unbound)
 
 
-def _value_covers(s: Machine, known: Value, end: AbstractValue) -> bool:
+def _value_subsumes(s: Machine, known: Value, end: AbstractValue) -> bool:
     if isinstance(end, Unbound):
         return True
     if not is_representable(end) and not isinstance(end, Structure):
@@ -145,7 +122,7 @@ def _value_covers(s: Machine, known: Value, end: AbstractValue) -> bool:
         known not in s.active or is_lost(representing_type(end), known.type)
     ):
         return False
-    return type_covers(known.type, representing_type(end))
+    return type_subsumes(known.type, representing_type(end))
 
 
 def _values(box: AbstractValue) -> Iterator[Value]:
@@ -156,44 +133,7 @@ def _values(box: AbstractValue) -> Iterator[Value]:
             yield from _values(item)
 
 
-def type_covers(known: Type, end: Type) -> bool:
-    """Whether everything that is an `end` is a `known`."""
-    if isinstance(end, Undefined) or known == end:
-        return True
-    if isinstance(known, Numeric) and isinstance(end, Numeric):
-        if known.dtype is not None and not same_dtype(known.dtype, end.dtype):
-            return False
-        if not form_covers(known.form, end.form):
-            return False
-        if known.shape is None:
-            return True
-        if end.shape is None or len(end.shape) != len(known.shape):
-            return False
-        return all(_extent_covers(a, b) for a, b in zip(known.shape, end.shape, strict=True))
-    if isinstance(known, ListOf) and isinstance(end, ListOf):
-        return _list_covers(known, end)
-    if isinstance(known, TupleOf) and isinstance(end, TupleOf):
-        if (known.keys, known.cls, len(known.items)) != (end.keys, end.cls, len(end.items)):
-            return False
-        return all(type_covers(a, b) for a, b in zip(known.items, end.items, strict=True))
-    return type(known).__name__ == "Opaque"
-
-
-def _list_covers(known: ListOf, end: ListOf) -> bool:
-    if isinstance(known, PlacesOf) and isinstance(end, PlacesOf):
-        return type_covers(known.key, end.key)
-    return type(known) is type(end) and type_covers(known.item, end.item)
-
-
-def _extent_covers(known: Extent, end: Extent) -> bool:
-    return _is_loose(known) or resolved(known) == resolved(end)
-
-
-def _is_loose(extent: Extent) -> bool:
-    return len(extent.terms) == 1 and isinstance(extent.terms[0][0], Loose) and extent.constant == 0
-
-
-def covered_by(
+def wider_header(
     s: Machine, known: AbstractValue, type_: Type, *, active: bool, hint: str | None
 ) -> Value | None:
     """A header of a wider type for what starts as `known`; None if it is not wider, or not so."""
@@ -203,20 +143,12 @@ def covered_by(
     if isinstance(known, Value):
         if known.type == type_ and active == (known in s.active):
             return None
-        return _param(s, type_, hint, active) if type_covers(type_, known.type) else None
+        return _param(s, type_, hint, active) if type_subsumes(type_, known.type) else None
     if not isinstance(known, Structure) or not is_representable(known):
         return None
-    return _param(s, type_, hint, active) if type_covers(type_, representing_type(known)) else None
-
-
-def is_steady(type_: Type) -> bool:
-    """Whether another loop may begin with a type: it has no lengths that are of one loop only.
-
-    Nor objects that others may hold, of which more is known than the type.
-    """
-    if isinstance(type_, ListOf):
-        return isinstance(type_.item, Numeric) and is_steady(type_.item)
-    return isinstance(type_, Numeric) and not any(map(_is_loose, type_.shape or ()))
+    return (
+        _param(s, type_, hint, active) if type_subsumes(type_, representing_type(known)) else None
+    )
 
 
 Same = dict[tuple[int, int], tuple[AbstractValue, AbstractValue, AbstractValue]]
@@ -258,7 +190,7 @@ def _widened(
         return Conflict(known, end)
     active = any(v in s.active for box in (known, end) for v in _values(box))
     hint = name or next((b.hint for b in (known, end) if isinstance(b, Value) and b.hint), None)
-    type_ = loosened(representing_type(known), representing_type(end))
+    type_ = widened_type(representing_type(known), representing_type(end))
     structured = isinstance(known, Structure) or isinstance(end, Structure)
     lost = structured and isinstance(type_, Opaque)
     if active and (lost or any(is_lost(representing_type(box), type_) for box in (known, end))):
@@ -287,110 +219,9 @@ def _first_binding(s: Machine, end: AbstractValue, hint: str | None = None) -> A
         return UNBOUND if isinstance(end, Value) else end
     active = any(v in s.active for v in _values(end))
     hint = hint or (end.hint if isinstance(end, Value) else None)
-    return _param(s, loosened(representing_type(end), representing_type(end)), hint, active)
+    return _param(s, widened_type(representing_type(end), representing_type(end)), hint, active)
 
 
-def loosened(a: Type, b: Type) -> Type:
-    """The join of two types; lengths that differ become lengths that differ from trip to trip."""
-    take_lengths_for_equal(a, b)
-    result = join(a, b)
-    if isinstance(result, PlacesOf):
-        keys = [t.key for t in (a, b) if isinstance(t, PlacesOf)]
-        return PlacesOf(result.item, loosened(keys[0], keys[-1]))
-    if isinstance(result, ListOf):
-        items = [t.item for t in (a, b) if isinstance(t, ListOf)]
-        return ListOf(loosened(items[0], items[-1]))
-    if not isinstance(result, Numeric) or result.shape is None:
-        return result
-    assert isinstance(a, Numeric | Undefined)
-    assert isinstance(b, Numeric | Undefined)
-    shapes = [t.shape for t in (a, b) if isinstance(t, Numeric) and t.shape is not None]
-    extents = tuple(_loosened([shape[k] for shape in shapes]) for k in range(len(result.shape)))
-    return Numeric(result.dtype, extents, result.form)
-
-
-def _loosened(extents: list[Extent]) -> Extent:
-    first = extents[0]
-    if all(resolved(e) == resolved(first) for e in extents):
-        local = any(s.example is None and not isinstance(s, Loose) for s, _ in first.terms)
-        return symbol_extent(Loose("n")) if local else first
-    return first if _is_loose(first) else symbol_extent(Loose("n"))
-
-
-# -------------------------------------------------------------------------------- slots
-def slots(
-    s: Machine, known: AbstractValue, start: AbstractValue, end: AbstractValue, body: Builder
-) -> list[Slot]:
-    """The carried values behind a header, with what enters and what a trip leaves."""
-    if isinstance(known, Value):
-        return [Slot(known, _entering(s, start), _leaving(s, end, body))]
-    if isinstance(known, Structure | Code):
-        result: list[Slot] = []
-        for k, item in enumerate(parts_of(known)):
-            parts = [_part(box, k, known) for box in (start, end)]
-            result += slots(s, item, parts[0], parts[1], body)
-        return result
-    return []
-
-
-def _part(box: AbstractValue, k: int, known: AbstractValue) -> AbstractValue:
-    known, box = alike(known, box)
-    if isinstance(known, Structure):
-        fits = isinstance(box, Structure) and len(box.items) == len(known.items)
-    else:
-        fits = same_parts(box, known)
-    return parts_of(box)[k] if fits else UNBOUND
-
-
-def _entering(s: Machine, box: AbstractValue) -> Atom:
-    return UNDEF if isinstance(box, Unbound | Conflict) else s.atom(box)
-
-
-def _leaving(s: Machine, box: AbstractValue, body: Builder) -> Atom:
-    if isinstance(box, Unbound) or not is_representable(box):
-        return UNDEF
-    outer, s.builder = s.builder, body
-    try:
-        return s.atom(box)
-    finally:
-        s.builder = outer
-
-
-def collectable(slot: Slot, body: Builder, every: list[Slot], tag: Atom) -> bool:
-    """Whether a carried list only grows by one item at the end of every trip, from empty."""
-    if not isinstance(slot.param.type, ListOf) or not isinstance(slot.final, Value):
-        return False
-    if not _is_empty_list(slot.init):
-        return False
-    position = next((k for k, op in enumerate(body.ops) if slot.final in op.results), None)
-    if position is None:
-        return False
-    op = body.ops[position]
-    if not isinstance(op, Call) or op.target is not append or op.args[0] is not slot.param:
-        return False
-    used = [v for k, other in enumerate(body.ops) if k != position for v in _uses(other)]
-    others = [v for o in every if o is not slot for v in values_in(o.final)]
-    if any(v in (slot.param, slot.final) for v in (*used, *others, *values_in(tag))):
-        return False
-    slot.position = position
-    return isinstance(tag, Const) and tag.value == NONE
-
-
-def _uses(op: Any) -> Iterator[Value]:
-    yield from op.operands
-    for block in op.blocks:
-        yield from free_values(block)
-
-
-def _is_empty_list(init: Atom) -> bool:
-    return (
-        isinstance(init, Value)
-        and isinstance(init.type, ListOf)
-        and isinstance(init.type.item, Undefined)
-    )
-
-
-# ---------------------------------------------------------------------------- names
 def assigned_names(node: ast.For | ast.While, frame: Frame) -> list[str]:
     """The names that a trip binds, but for those that live within one trip."""
     names = [name for name in stored_names(node) if name in frame.local]

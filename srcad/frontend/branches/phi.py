@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from srcad.frontend.branches.join import Meeting
+from srcad.frontend.branches.branch import Branch
+from srcad.frontend.branches.join import Join
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Stale, Unbound
 from srcad.frontend.machine.machine import DEAD, RETURN_NAME, Env, Machine
 from srcad.frontend.outside.places import begins_empty, is_place
 from srcad.ir.core import NONE, RETURN, Atom, Block, Const, If, Try, Value
-from srcad.ir.inference.builder import Builder
 from srcad.startup.records import dataclass
-
-
-@dataclass(eq=False)
-class Path:
-    """One arm after it was read: its ops, its names, how it ended."""
-
-    builder: Builder
-    envs: list[Env]
-    exit: int | Value
-    tags: frozenset[int]
-
-    @property
-    def is_left(self) -> bool:
-        """Whether what follows the meeting is certainly not reached from here."""
-        return isinstance(self.exit, int) and self.exit != NONE
 
 
 @dataclass(eq=False)
@@ -34,14 +19,14 @@ class Failure:
     error: Value
 
 
-def meet(
-    session: Machine, test: Atom, left: Path, right: Path, failure: Failure | None = None
+def join_branches(
+    s: Machine, test: Atom, left: Branch, right: Branch, failure: Failure | None = None
 ) -> None:
     """Append the conditional that joins two arms, and bind every name to what it is afterwards."""
-    meeting = Meeting(session, test, left, right)
+    joined = Join(s, test, left, right)
     if failure is not None:
-        meeting.test = meeting.atom(Const(True), Const(False), "done")
-    frame = session.frame
+        joined.test = joined.atom(Const(True), Const(False), "done")
+    frame = s.frame
     if DEAD in (left.exit, right.exit) and left.exit != right.exit:
         exit_, tags = (right.exit, right.tags) if left.exit == DEAD else (left.exit, left.tags)
     else:
@@ -50,17 +35,17 @@ def meet(
     differs = (left.exit != right.exit) if both else (left.exit is not right.exit)
     merged: Atom | int = exit_
     if (differs and DEAD not in (left.exit, right.exit)) or (differs and isinstance(exit_, Value)):
-        merged = meeting.atom(_tag(left.exit), _tag(right.exit), "tag")
+        merged = joined.atom(_tag(left.exit), _tag(right.exit), "tag")
     rows = [
-        _pairs(meeting, a, b, ends=index == len(left.envs) - 1 and not frame.awaited)
+        _pairs(joined, a, b, ends=index == len(left.envs) - 1 and not frame.awaited)
         for index, (a, b) in enumerate(zip(left.envs, right.envs, strict=True))
     ]
-    meeting.pairs = [pair for row in rows for pair in row.values()]
-    envs = [_names(meeting, row, outside=k < len(rows) - 1) for k, row in enumerate(rows)]
-    meeting.keep_aliases()
-    then = _block(left, [a for a, _ in meeting.yields])
-    orelse = _block(right, [b for _, b in meeting.yields])
-    outputs, builder = tuple(meeting.outputs), session.builder
+    joined.pairs = [pair for row in rows for pair in row.values()]
+    envs = [_names(joined, row, outside=k < len(rows) - 1) for k, row in enumerate(rows)]
+    joined.keep_aliases()
+    then = _block(left, [a for a, _ in joined.yields])
+    orelse = _block(right, [b for _, b in joined.yields])
+    outputs, builder = tuple(joined.outputs), s.builder
     if failure is not None:
         orelse = Block((failure.error,), orelse.ops, orelse.results)
         builder.ops.append(Try(test=test, then=then, orelse=orelse, outputs=outputs,
@@ -69,8 +54,8 @@ def meet(
     elif then.ops or orelse.ops or outputs:
         builder.ops.append(If(test=test, then=then, orelse=orelse, outputs=outputs,
                               where=builder.where, half=builder.half))  # fmt: skip
-    builder.ops += meeting.after.ops
-    session.restore(envs)
+    builder.ops += joined.after.ops
+    s.restore(envs)
     assert not isinstance(merged, Const)
     frame.exit, frame.tags = merged, tags
 
@@ -79,47 +64,47 @@ def _tag(exit_: int | Value) -> Atom:
     return Const(max(exit_, NONE)) if isinstance(exit_, int) else exit_
 
 
-def _block(path: Path, results: list[Atom]) -> Block:
-    return Block((), tuple(path.builder.ops), tuple(results))
+def _block(branch: Branch, results: list[Atom]) -> Block:
+    return Block((), tuple(branch.builder.ops), tuple(results))
 
 
 def _pairs(
-    meeting: Meeting, a: Env, b: Env, *, ends: bool
+    joined: Join, a: Env, b: Env, *, ends: bool
 ) -> dict[str, tuple[AbstractValue, AbstractValue]]:
     """What every name is on either path."""
     found: dict[str, tuple[AbstractValue, AbstractValue]] = {}
     for name in dict.fromkeys([*a, *b]):
         left, right = a.get(name, UNBOUND), b.get(name, UNBOUND)
         if left is not right:
-            left = _if_alive(left, meeting.left.exit, name, ends=ends)
-            right = _if_alive(right, meeting.right.exit, name, ends=ends)
+            left = _if_alive(left, joined.left.exit, name, ends=ends)
+            right = _if_alive(right, joined.right.exit, name, ends=ends)
         found[name] = left, right
     return found
 
 
 def _names(
-    meeting: Meeting, row: dict[str, tuple[AbstractValue, AbstractValue]], *, outside: bool
+    joined: Join, row: dict[str, tuple[AbstractValue, AbstractValue]], *, outside: bool
 ) -> Env:
-    meeting.outside = outside
+    joined.outside = outside
     merged: Env = {}
     for name, (left, right) in row.items():
-        if is_place(name) and _is_written_on_one_path(meeting, name):
+        if is_place(name) and _is_written_on_one_path(joined, name):
             there = right if isinstance(left, Unbound) else left
-            merged[name] = Stale(there, meeting.session.builder.where)
+            merged[name] = Stale(there, joined.s.builder.where)
             continue
-        box = meeting.box(left, right, None if name.startswith("%") else name)
+        box = joined.box(left, right, None if name.startswith("%") else name)
         if not isinstance(box, Unbound):
             merged[name] = box
     return merged
 
 
-def _is_written_on_one_path(meeting: Meeting, name: str) -> bool:
+def _is_written_on_one_path(joined: Join, name: str) -> bool:
     """Whether one path only, of two that go on, has written a place of which no more is known."""
-    envs = [p.envs[0] for p in (meeting.left, meeting.right) if p.exit != DEAD]
+    envs = [branch.envs[0] for branch in (joined.left, joined.right) if branch.exit != DEAD]
     if len({name in env for env in envs}) == 1:
         return False
     there = next(env[name] for env in envs if name in env)
-    return not begins_empty(meeting.session, name) or not isinstance(there, Value)
+    return not begins_empty(joined.s, name) or not isinstance(there, Value)
 
 
 def _if_alive(box: AbstractValue, exit_: int | Value, name: str, *, ends: bool) -> AbstractValue:

@@ -12,8 +12,9 @@ import ast
 from collections.abc import Callable
 
 from srcad import errors
-from srcad.frontend.branches.branch import Statements, on_tag, read_arm
-from srcad.frontend.branches.phi import Failure, Path, meet
+from srcad.frontend.branches.branch import Branch, read_branch
+from srcad.frontend.branches.conditional import Statements, on_tag
+from srcad.frontend.branches.phi import Failure, join_branches
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant, Stale, components
 from srcad.frontend.machine.machine import DEAD, RETURN_NAME, Env, Frame, Machine, Unreachable
 from srcad.frontend.source.syntax import bound_in, read_counts, read_outside
@@ -30,33 +31,33 @@ STEP = "%step"  # what one step of a statement leaves to the next
 
 
 # ------------------------------------------------------------------------------ attempts
-def read_attempt(s: Machine, build: Callable[[], None]) -> Path:
+def read_attempt(s: Machine, build: Callable[[], None]) -> Branch:
     """Read what may fail, as one: its own failures need no other treatment inside."""
     frame = s.frame
     handlers, frame.handlers = frame.handlers, ()
     frame.attempts += 1
     try:
-        return read_arm(s, build)
+        return read_branch(s, build)
     finally:
         frame.handlers = handlers
         frame.attempts -= 1
 
 
 def settle_attempt(
-    s: Machine, path: Path, catches: Classes, handle: Callable[[AbstractValue], None]
+    s: Machine, branch: Branch, catches: Classes, handle: Callable[[AbstractValue], None]
 ) -> None:
     """Join what was attempted with what happens if it fails."""
     frame = s.frame
-    if not any(may_fail(op, catches) for op in path.builder.ops):
-        s.builder.ops += path.builder.ops
-        s.restore(path.envs)
-        frame.exit, frame.tags = path.exit, path.tags
+    if not any(may_fail(op, catches) for op in branch.builder.ops):
+        s.builder.ops += branch.builder.ops
+        s.restore(branch.envs)
+        frame.exit, frame.tags = branch.exit, branch.tags
     else:
         error = Value(OPAQUE, "error")
-        if _raises_active(s, path.builder.ops):
+        if _raises_active(s, branch.builder.ops):
             s.active.add(error)
-        other = read_arm(s, lambda: handle(error))
-        meet(s, Const(None), path, other, Failure(catches, error))
+        other = read_branch(s, lambda: handle(error))
+        join_branches(s, Const(None), branch, other, Failure(catches, error))
     if frame.exit == DEAD:
         raise Unreachable
 
@@ -72,12 +73,12 @@ def attempted(s: Machine, build: Callable[[], None]) -> None:
     """Read a statement under the clauses around it: a failure leaves to the innermost."""
     catches = tuple(dict.fromkeys(c for classes in s.frame.handlers for c in classes))
     before, count, bound = s.snapshot(), len(s.writes), len(s.bindings)
-    path = read_attempt(s, build)
-    _refuse_half_done(s, before, s.writes[count:], path, catches)
+    branch = read_attempt(s, build)
+    _refuse_half_done(s, before, s.writes[count:], branch, catches)
     doubtful = [
         name
         for frame, name, builder, position in s.bindings[bound:]
-        if frame is s.frame and _may_fail_after(s, path, builder, position, catches)
+        if frame is s.frame and _may_fail_after(s, branch, builder, position, catches)
     ]
 
     def handle(error: AbstractValue) -> None:
@@ -87,7 +88,7 @@ def attempted(s: Machine, build: Callable[[], None]) -> None:
             s.frame.env[name] = Stale(old, s.builder.where, name)
         leave(s, error)
 
-    settle_attempt(s, path, catches, handle)
+    settle_attempt(s, branch, catches, handle)
 
 
 def _forget_steps(frame: Frame) -> None:
@@ -96,10 +97,10 @@ def _forget_steps(frame: Frame) -> None:
 
 
 def _may_fail_after(
-    s: Machine, path: Path, builder: Builder, position: int, catches: Classes
+    s: Machine, branch: Branch, builder: Builder, position: int, catches: Classes
 ) -> bool:
     """Whether what follows a place in an attempt may fail; inside a loop, anything does."""
-    rest = path.builder.ops[position:] if builder is path.builder else path.builder.ops
+    rest = branch.builder.ops[position:] if builder is branch.builder else branch.builder.ops
     unsure = (op for op in rest if op.half != "repeated" and id(op) not in s.sure)
     return any(may_fail(op, catches) for op in unsure)
 
@@ -116,7 +117,7 @@ def _refuse_half_done(
     s: Machine,
     before: list[Env],
     writes: list[tuple[AbstractValue, Builder, int]],
-    path: Path,
+    branch: Branch,
     catches: Classes,
 ) -> None:
     """Refuse a statement that may fail after it has written into something that others see."""
@@ -125,7 +126,7 @@ def _refuse_half_done(
         for box in env.values():
             _note_seen(s, box, seen)
     for what, builder, position in writes:
-        if id(what) in seen and _may_fail_after(s, path, builder, position, catches):
+        if id(what) in seen and _may_fail_after(s, branch, builder, position, catches):
             s.refuse(
                 errors.MutationError,
                 "cannot tell how much is written when this fails",
@@ -190,7 +191,7 @@ def on_exit(s: Machine, tag: int, build: Callable[[], None]) -> None:
 
 # ------------------------------------------------------------------------------ who can tell
 def is_one(
-    s: Machine, body: Statements, before: list[Env], path: Path, readers: Statements | None
+    s: Machine, body: Statements, before: list[Env], branch: Branch, readers: Statements | None
 ) -> bool:
     """Whether nobody can tell how far the body came when it failed.
 
@@ -208,7 +209,7 @@ def is_one(
             bound_in(body[:-1])
         )
     rebound = set(bound_in(body)) | {RETURN_NAME}
-    for level, (old, new) in enumerate(zip(before, path.envs, strict=True)):
+    for level, (old, new) in enumerate(zip(before, branch.envs, strict=True)):
         innermost = level == len(before) - 1
         for name in {*old, *new}:
             if old.get(name) is new.get(name) or (innermost and name in rebound):

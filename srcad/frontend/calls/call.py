@@ -16,6 +16,7 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.branches.choices import by_argument, by_case
 from srcad.frontend.calls.coercion import as_arrays, asked_at_once, items_of_split
+from srcad.frontend.control.generator_expressions import parts_in_order
 from srcad.frontend.control.iteration import gone_through
 from srcad.frontend.domain.holder import Holder
 from srcad.frontend.domain.predicates import described_value, is_hashable, is_nondifferentiable
@@ -39,7 +40,6 @@ from srcad.frontend.functions.callees import (
     partial,
     takes_functions,
 )
-from srcad.frontend.functions.generator_expressions import parts_in_order
 from srcad.frontend.functions.generators import made
 from srcad.frontend.functions.inlining import (
     bind_parameters,

@@ -1,1 +1,1 @@
-"""Loops, try, with, comprehensions."""
+"""Loops, try, with, comprehensions, generator expressions."""

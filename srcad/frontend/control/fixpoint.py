@@ -1,46 +1,41 @@
-"""Reading a loop's body until what it carries has settled, and writing the loop down.
+"""Reading a loop's body until what it carries has settled: iteration to a fixpoint.
 
 The names that a trip changes are carried.  A *header* says what each carried name is at the start
 of a trip: a box whose values become the parameters of the body.  The body is read with a first
 guess (what the names are before the loop); where a trip leaves something else, the header is
 widened and the body read again.  A name that is not bound before the loop starts as nothing, and
-reading it ends the path: so a second reading sees what an earlier trip has left.
+reading it ends the path: so a second iteration sees what an earlier trip has left.
 """
 
 from __future__ import annotations
 
 import ast
-import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
 
 from srcad import errors
-from srcad.frontend.branches.branch import settle_continue
-from srcad.frontend.branches.carried_memory import Key, Made, Memory, leaves
+from srcad.frontend.branches.carried_memory import Key, Made, Memory
+from srcad.frontend.branches.conditional import settle_continue
 from srcad.frontend.branches.joined_objects import settle_aliases
+from srcad.frontend.branches.leaves import leaves
 from srcad.frontend.branches.loop_header import (
     Same,
-    Slot,
     assigned_names,
-    collectable,
-    covered_by,
-    covers,
     header,
-    is_steady,
-    slots,
+    subsumes,
     widened,
+    wider_header,
 )
+from srcad.frontend.branches.loop_variables import LoopVariable, loop_variables
+from srcad.frontend.branches.type_order import is_steady
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
     Code,
-    Done,
     Stale,
     Structure,
-    Taken,
     Unbound,
     is_mutable,
-    mapped,
     mutable_parts,
     parts_of,
     values_of,
@@ -48,35 +43,24 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.dispatch import lower
 from srcad.frontend.machine.fixpoint_seeds import learned
 from srcad.frontend.machine.machine import DEAD, Env, Machine, Unreachable
-from srcad.frontend.operations.definite_assignment import is_unsure, note_header, note_outputs
-from srcad.frontend.operations.sequences import Sequences
+from srcad.frontend.operations.definite_assignment import may_be_unbound, note_header
 from srcad.frontend.outside.places import begins_empty, is_place, refuse_in_test
 from srcad.frontend.store.cells import same_parts
-from srcad.frontend.store.either import bound_if
-from srcad.frontend.store.origins import note_laid_out
 from srcad.frontend.store.runtime_keys import tested
-from srcad.ir.core import (
-    NONE,
-    RETURN,
-    Atom,
-    Block,
-    Const,
-    Value,
-    carried_outputs,
-    collected_outputs,
-)
+from srcad.ir.core import NONE, Atom, Block, Value
 from srcad.ir.inference.builder import Builder
-from srcad.ir.rewrite import substitute
 from srcad.startup.records import dataclass, field
 from srcad.types.structures import Type
 
-MOST_READINGS = 12
+MOST_ITERATIONS = 12
+
+
 Rows = list[tuple[tuple[AbstractValue, ...], AbstractValue]]
 
 
 @dataclass(eq=False)
-class Reading:
-    """One reading of a loop body."""
+class Iteration:
+    """What one reading of a loop body has found."""
 
     builder: Builder
     finals: list[dict[str, AbstractValue]]
@@ -97,8 +81,8 @@ class LoopReader:
     before: list[dict[str, AbstractValue]] = field(default_factory=list)
     memory: Memory = field(init=False)
 
-    def settle(self) -> Reading:
-        """Read the body until the headers cover what every trip leaves."""
+    def settle(self) -> Iteration:
+        """Read the body until the headers subsume what every trip leaves."""
         s = self.s
         self.before = s.snapshot()
         self.memory = Memory(s, self.before)
@@ -109,9 +93,9 @@ class LoopReader:
         anchor = self.node.iter if isinstance(self.node, ast.For) else self.node.test
         known = learned(s, anchor, "headers")
         self._expect(known)
-        for _ in range(MOST_READINGS):
-            reading = self._once()
-            if self._stable(reading, names):
+        for _ in range(MOST_ITERATIONS):
+            iteration = self._once()
+            if self._stable(iteration, names):
                 break
         else:
             s.refuse(
@@ -124,10 +108,10 @@ class LoopReader:
         for key, box in self.headers.items():
             if isinstance(box, Value) and is_steady(box.type):
                 known[key] = box.type, box in s.active
-        return reading
+        return iteration
 
     def _expect(self, ends: dict[Key, tuple[Type, bool]]) -> None:
-        """Begin with the headers in which an earlier reading has ended, where they are as wide."""
+        """Begin with the headers in which an earlier one has ended, where they are as wide."""
         s = self.s
         for key in ends:
             if key not in self.headers:
@@ -135,7 +119,7 @@ class LoopReader:
         shared = Counter(map(id, self.headers.values()))
         for key, (type_, active) in ends.items():
             known = self.headers[key]
-            wider = covered_by(s, known, type_, active=active, hint=user_name(key[1]))
+            wider = wider_header(s, known, type_, active=active, hint=user_name(key[1]))
             if wider is not None and shared[id(known)] == 1:
                 self.headers[key] = wider
                 start = self.before[key[0]].get(key[1], UNBOUND)
@@ -161,7 +145,7 @@ class LoopReader:
             if isinstance(box, Unbound):
                 s.frames[level].env.pop(name)
 
-    def _once(self) -> Reading:
+    def _once(self) -> Iteration:
         s, frame = self.s, self.s.frame
         test = self._test() if self.test is not None else None
         exit_, tags = frame.exit, frame.tags
@@ -177,7 +161,7 @@ class LoopReader:
         finals = s.snapshot()
         s.restore(self.before)
         frame.exit, frame.tags = exit_, tags
-        return Reading(builder, finals, tag, found, test)
+        return Iteration(builder, finals, tag, found, test)
 
     def _test(self) -> Block:
         assert self.test is not None
@@ -189,11 +173,11 @@ class LoopReader:
                 refuse_in_test(self.s)
         return builder.finish(condition)
 
-    def _stable(self, reading: Reading, names: list[str]) -> bool:
-        """Whether the headers cover the reading; if not, widen them."""
+    def _stable(self, iteration: Iteration, names: list[str]) -> bool:
+        """Whether the headers subsume what the trip leaves; if not, widen them."""
         s, stable, same = self.s, True, Same()
-        dead = reading.tags == {DEAD}
-        for level, final in enumerate(reading.finals):
+        dead = iteration.tags == {DEAD}
+        for level, final in enumerate(iteration.finals):
             for name in dict.fromkeys([*self.before[level], *final]):
                 key = (level, name)
                 start = self.headers.get(key, self.before[level].get(name, UNBOUND))
@@ -201,20 +185,20 @@ class LoopReader:
                 if end is start or dead:
                     continue
                 if key not in self.headers:
-                    local = level == len(reading.finals) - 1 and name not in names
+                    local = level == len(iteration.finals) - 1 and name not in names
                     if local and isinstance(start, Unbound) and not name.startswith("%"):
                         continue
                     self._carry(key)
                     stable = False
                 known = self.headers[key]
-                if not covers(s, known, end):
+                if not subsumes(s, known, end):
                     self.headers[key] = widened(s, known, end, user_name(name), same)
                     self.memory.renewed(key, known, self.headers[key], end)
                     stable = stable and self._is_bound_first(key, known, end)
         if dead:
             return stable
-        stable = stable and self._memory_holds(reading)
-        return self._keeps_objects(reading) and stable
+        stable = stable and self._memory_holds(iteration)
+        return self._keeps_objects(iteration) and stable
 
     def _is_bound_first(self, key: Key, known: AbstractValue, end: AbstractValue) -> bool:
         """Whether a trip certainly binds a name before it reads it: what was there is not seen."""
@@ -222,14 +206,14 @@ class LoopReader:
         if not isinstance(known, Unbound) or name.startswith("%") or name in s.frames[level].missed:
             return False
         values = values_of(end) if isinstance(end, Value | Structure | Code) else ()
-        sure = not any(v in s.partial or is_unsure(s, v) for v in values)
+        sure = not any(v in s.partial or may_be_unbound(s, v) for v in values)
         return sure and not list(mutable_parts(end))
 
-    def _keeps_objects(self, reading: Reading) -> bool:
+    def _keeps_objects(self, iteration: Iteration) -> bool:
         """Whether every object of the headers is one object before the loop and after a trip."""
         rows: Rows = []
         ends: dict[int, AbstractValue] = {}
-        for level, final in enumerate(reading.finals):
+        for level, final in enumerate(iteration.finals):
             for name in dict.fromkeys([*self.before[level], *final]):
                 start, end = self.before[level].get(name, UNBOUND), final.get(name, UNBOUND)
                 known = self.headers.get((level, name))
@@ -237,7 +221,7 @@ class LoopReader:
                     rows += [((part, part), part) for part in mutable_parts(start)]
                 else:
                     rows += objects(start, end, known)
-        if self._forget_first_bindings(rows, reading.finals):
+        if self._forget_first_bindings(rows, iteration.finals):
             return False
         for (start, end), known in rows:
             if ends.setdefault(id(known), end) is not end and is_mutable(end):
@@ -247,13 +231,13 @@ class LoopReader:
                 return False
         return not settle_aliases(self.s, rows)
 
-    def _memory_holds(self, reading: Reading) -> bool:
+    def _memory_holds(self, iteration: Iteration) -> bool:
         """Whether a trip leaves the names in the memory that was guessed; if not, guess less."""
-        wrong = self.memory.wrong(self.headers, reading.finals)
+        wrong = self.memory.wrong(self.headers, iteration.finals)
         made: Made = {}
         for key, box in self.headers.items():
             if any(leaf in wrong for leaf in leaves(box)):
-                end = reading.finals[key[0]].get(key[1], UNBOUND)
+                end = iteration.finals[key[0]].get(key[1], UNBOUND)
                 self.headers[key] = self.memory.weakened(key, box, end, wrong, made)
         return not wrong
 
@@ -269,12 +253,12 @@ class LoopReader:
                 changed = True
         return changed
 
-    def carried(self, reading: Reading) -> Iterator[tuple[Key, list[Slot]]]:
-        """The slots of every carried name, with what enters and what a trip leaves."""
+    def carried(self, iteration: Iteration) -> Iterator[tuple[Key, list[LoopVariable]]]:
+        """The variables of every carried name, with what enters and what a trip leaves."""
         for (level, name), box in self.headers.items():
             start = self.before[level].get(name, UNBOUND)
-            end = reading.finals[level].get(name, UNBOUND)
-            yield (level, name), slots(self.s, box, start, end, reading.builder)
+            end = iteration.finals[level].get(name, UNBOUND)
+            yield (level, name), loop_variables(self.s, box, start, end, iteration.builder)
 
 
 def _shares(rows: Rows, box: AbstractValue) -> bool:
@@ -301,98 +285,3 @@ def _part(box: AbstractValue, known: AbstractValue, k: int) -> AbstractValue:
 def user_name(name: str) -> str | None:
     """The name as a hint, unless it is one of the reader's own."""
     return None if name.startswith("%") else name
-
-
-def finish(
-    s: Machine, reader: LoopReader, reading: Reading, seqs: Sequences | None
-) -> tuple[Value, ...]:
-    """Append the loop and bind the carried names to what it leaves."""
-    groups = list(reader.carried(reading))
-    every = list({slot.param: slot for _, group in groups for slot in group}.values())
-    gathered = [
-        slot
-        for slot in every
-        if seqs is not None
-        and not seqs.backward
-        and collectable(slot, reading.builder, every, reading.tag)
-    ]
-    carried = [slot for slot in every if slot not in gathered]
-    for slot in gathered:
-        assert isinstance(slot.final, Value)
-        slot.collected = reading.builder.ops[slot.position].args[1]  # type: ignore[attr-defined]
-        reading.builder.ops[slot.position] = None  # type: ignore[call-overload]
-    reading.builder.ops[:] = [op for op in reading.builder.ops if op is not None]
-    params = tuple(slot.param for slot in carried)
-    results = (
-        reading.tag,
-        *(slot.final for slot in carried),
-        *(slot.collected for slot in gathered),
-    )
-    inits = tuple(slot.init for slot in carried)
-    if seqs is not None:
-        body = Block((*seqs.items, *params), tuple(reading.builder.ops), results)
-        outputs = s.builder.for_(seqs.args, inits, body, backward=seqs.backward)
-    else:
-        assert reading.test is not None
-        copies = {p: Value(p.type, p.hint) for p in params}
-        test = renamed(reading.test, copies)
-        body = Block(params, tuple(reading.builder.ops), results)
-        outputs = s.builder.while_(
-            inits, Block(tuple(copies.values()), test.ops, test.results), body
-        )
-    loop = s.builder.ops[-1]
-    for slot, output in zip(carried, carried_outputs(loop), strict=True):  # type: ignore[arg-type]
-        slot.output = output
-    for slot, output in zip(gathered, collected_outputs(loop), strict=True):  # type: ignore[arg-type]
-        output.hint = slot.param.hint
-        slot.output = output
-    note_outputs(s, every, seqs)
-    tag = outputs[0] if RETURN in reading.tags else None
-    _bind_outputs(s, reader, every, tag)
-    for slot in every:
-        if isinstance(slot.output, Value) and reader.memory.is_bound_anew(slot, reading.finals):
-            no_trip = s.emit(operator.eq, outputs[1], Const(0))
-            s.either[slot.output] = reader.memory.before_or_after(slot, no_trip)
-    return outputs
-
-
-def _bind_outputs(s: Machine, reader: LoopReader, every: list[Slot], tag: Value | None) -> None:
-    """Bind the names to what a loop leaves; nothing is bound where its tag says ``return``."""
-    s.restore(reader.before)
-    outputs = {slot.param: slot.output for slot in every if slot.output is not None}
-    _note_outputs(s, every, tag)
-    memory = reader.memory
-    memory.after(outputs)
-    roots = {start: outputs.get(p, p) for start, p in memory.carried_roots(reader.headers).items()}
-
-    def leave(leaf: AbstractValue) -> AbstractValue | None:
-        if isinstance(leaf, Taken):
-            if tag is None:
-                return memory.opened(leaf, roots)
-            goes_on = s.emit(operator.ne, tag, Const(RETURN))
-            return bound_if(s, goes_on, lambda: memory.opened(leaf, roots))
-        return s.box(outputs[leaf]) if isinstance(leaf, Value) and leaf in outputs else None
-
-    done: Done = {}
-    for (level, name), header_ in reader.headers.items():
-        box = mapped(header_, leave, done)
-        if isinstance(box, Unbound):
-            s.frames[level].env.pop(name, None)
-        else:
-            s.frames[level].env[name] = box
-    settle_aliases(s, [((before,), after) for before, after in done.values()])
-
-
-def _note_outputs(s: Machine, every: list[Slot], tag: Value | None) -> None:
-    for slot in every:
-        if slot.output is not None:
-            note_laid_out(s, slot.output, slot.init, slot.final)
-            if tag is not None and slot.final in s.partial:
-                s.partial.add(slot.output)  # where the function has returned there is none
-            if slot.param in s.active:
-                s.active.add(slot.output)
-
-
-def renamed(block: Block, names: dict[Value, Value]) -> Block:
-    """The block with free values replaced."""
-    return substitute(block, names)

@@ -7,11 +7,12 @@ import operator
 from collections.abc import Sequence
 
 from srcad import errors
-from srcad.frontend.branches.branch import after_break, choice, either, on_tag, outward_tags
+from srcad.frontend.branches.conditional import after_break, choice, either, on_tag, outward_tags
 from srcad.frontend.branches.try_regions import refuse_in_steps
-from srcad.frontend.control.fixpoint import LoopReader, finish
+from srcad.frontend.control.fixpoint import LoopReader
 from srcad.frontend.control.interleaving import in_step
 from srcad.frontend.control.iteration import iterated
+from srcad.frontend.control.loop_end import finish
 from srcad.frontend.control.unrolling import (
     UNROLL_LIMIT,
     looped_over,
@@ -213,10 +214,10 @@ def dynamic_for(s: Machine, node: ast.For, iterable: AbstractValue) -> bool:
         lower_statements(s, node.body)
 
     reader, resized = LoopReader(s, node, read), len(s.objects.resized)
-    reading = reader.settle()
+    iteration = reader.settle()
     _refuse_written(s, node, reader, looped_over(iterable), resized)
-    outputs = finish(s, reader, reading, seqs)
-    after_loop(s, node.orelse, outputs[0], reading.tags, endless=False)
+    outputs = finish(s, reader, iteration, seqs)
+    after_loop(s, node.orelse, outputs[0], iteration.tags, endless=False)
     return any(isinstance(box, Conflict) for box in reader.headers.values())
 
 
@@ -231,12 +232,12 @@ def while_(s: Machine, node: ast.While) -> None:
     if first is False:
         lower_statements(s, node.orelse)
         return
-    reading = reader.settle()
-    assert reading.test is not None
-    condition = reading.test.results[0]
+    iteration = reader.settle()
+    assert iteration.test is not None
+    condition = iteration.test.results[0]
     endless = isinstance(condition, Const) and bool(condition.value)
-    outputs = finish(s, reader, reading, None)
-    after_loop(s, node.orelse, outputs[0], reading.tags, endless=endless)
+    outputs = finish(s, reader, iteration, None)
+    after_loop(s, node.orelse, outputs[0], iteration.tags, endless=endless)
 
 
 def lower_quietly(s: Machine, node: ast.expr) -> AbstractValue:

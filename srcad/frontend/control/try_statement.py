@@ -8,8 +8,8 @@ import operator
 from collections.abc import Callable, Iterator
 
 from srcad import errors
-from srcad.frontend.branches.branch import Statements, lower_if
 from srcad.frontend.branches.choices import choose
+from srcad.frontend.branches.conditional import Statements, lower_if
 from srcad.frontend.branches.try_regions import (
     ERROR,
     flag,

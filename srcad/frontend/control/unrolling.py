@@ -6,7 +6,7 @@ import ast
 from typing import NoReturn
 
 from srcad import errors
-from srcad.frontend.branches.branch import after_break, on_tag, without_continue
+from srcad.frontend.branches.conditional import after_break, on_tag, without_continue
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,

@@ -15,8 +15,8 @@ from types import FunctionType
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.branches.branch import Statements
 from srcad.frontend.branches.choices import choose
+from srcad.frontend.branches.conditional import Statements
 from srcad.frontend.branches.try_regions import attempted, on_exit, refuse_in_steps
 from srcad.frontend.control.try_statement import protected
 from srcad.frontend.domain.values import AbstractValue, Constant, GeneratorValue, RecordValue

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.branches.branch import choice, without_continue
+from srcad.frontend.branches.conditional import choice, without_continue
 from srcad.frontend.domain.predicates import is_static_number
 from srcad.frontend.domain.values import (
     UNBOUND,

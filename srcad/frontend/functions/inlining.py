@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.branches.branch import on_tag
+from srcad.frontend.branches.conditional import on_tag
 from srcad.frontend.domain.values import (
     AbstractValue,
     Code,

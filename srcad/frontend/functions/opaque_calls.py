@@ -22,7 +22,7 @@ from srcad.frontend.outside.places import is_active
 from srcad.frontend.source.code import nested_codes
 from srcad.frontend.source.definition import definition
 from srcad.frontend.source.effects import Effects, effects_of
-from srcad.frontend.source.syntax import may_write
+from srcad.frontend.source.writers import may_write
 from srcad.frontend.store.origins import inner_values, is_array, origin
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label, module_of

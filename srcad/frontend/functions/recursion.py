@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.branches.loop_header import covers, header, widened
+from srcad.frontend.branches.loop_header import header, subsumes, widened
 from srcad.frontend.domain.representation import representing_type
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -91,7 +91,7 @@ class Variant:
         if not self.running and not set(self.extra) <= {c.value for c in s.captures}:
             return False  # what it reads of its surroundings may be another value by now
         names = self.headers.keys() == bound.keys()
-        return names and all(covers(s, self.headers[n], bound[n]) for n in self.headers)
+        return names and all(subsumes(s, self.headers[n], bound[n]) for n in self.headers)
 
 
 def called(s: Machine, callee: Any, bound: dict[str, AbstractValue]) -> AbstractValue | None:
@@ -127,7 +127,7 @@ def call_routine(s: Machine, callee: Any, bound: dict[str, AbstractValue]) -> Ab
     running = next((v for v in here if v.running), None)
     if running is not None:
         running.headers = {
-            name: box if covers(s, box, bound[name]) else widened(s, box, bound[name])
+            name: box if subsumes(s, box, bound[name]) else widened(s, box, bound[name])
             for name, box in running.headers.items()
         }
         running.changed = True
@@ -208,7 +208,7 @@ def _read_once(s: Machine, callee: Any, variant: Variant) -> Atom | None:
         return None
     if variant.result is None:
         variant.result, variant.changed = header(s, result), True
-    elif not covers(s, variant.result, result):
+    elif not subsumes(s, variant.result, result):
         variant.result, variant.changed = widened(s, variant.result, result), True
     return s.atom(result)
 

@@ -30,33 +30,34 @@ from srcad.types.sizes import Extent, at_least, constant_extent
 from srcad.types.structures import TupleOf
 
 if TYPE_CHECKING:
-    from srcad.frontend.branches.loop_header import Slot
-    from srcad.frontend.operations.sequences import Sequences
+    from srcad.frontend.branches.loop_variables import LoopVariable
 
 
-def is_unsure(s: Machine, start: AbstractValue) -> bool:
+def may_be_unbound(s: Machine, start: AbstractValue) -> bool:
     """Whether a name may be unbound."""
     return isinstance(start, Unbound) or any(v in s.unsure for v in values_of(start))
 
 
 def note_header(s: Machine, start: AbstractValue, header: AbstractValue) -> None:
     """At the start of a trip a name is as unsure as before the loop."""
-    if is_unsure(s, start):
+    if may_be_unbound(s, start):
         s.unsure.update(dict.fromkeys(values_of(header)))
 
 
-def note_outputs(s: Machine, slots: Iterable[Slot], seqs: Sequences | None) -> None:
+def note_outputs(
+    s: Machine, variables: Iterable[LoopVariable], sequences: tuple[Arg, ...] | None
+) -> None:
     """After a loop a name is bound if it was so before, or if a trip has bound it."""
-    for slot in slots:
-        if slot.output is None:
+    for variable in variables:
+        if variable.output is None:
             continue
-        if _is_unsure_atom(s, slot.final):
-            s.unsure[slot.output] = None
-        elif _is_unsure_atom(s, slot.init):
-            s.unsure[slot.output] = None if seqs is None else seqs.args
+        if _may_be_unbound_atom(s, variable.final):
+            s.unsure[variable.output] = None
+        elif _may_be_unbound_atom(s, variable.init):
+            s.unsure[variable.output] = sequences
 
 
-def _is_unsure_atom(s: Machine, atom: Atom) -> bool:
+def _may_be_unbound_atom(s: Machine, atom: Atom) -> bool:
     return atom == UNDEF if isinstance(atom, Const) else atom in s.unsure
 
 

@@ -15,7 +15,7 @@ from srcad import errors
 from srcad.frontend.domain.values import AbstractValue, Constant, Path, RecordValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.definite_assignment import is_unsure, require_bound
+from srcad.frontend.operations.definite_assignment import may_be_unbound, require_bound
 from srcad.frontend.outside import places
 from srcad.frontend.outside.places import Place
 from srcad.frontend.store.aliases import write
@@ -139,7 +139,7 @@ def has_written(s: Machine, box: Constant, name: str) -> bool:
     """Whether this call has certainly written an attribute of an object outside."""
     place = attribute_place(box, name)
     found = None if place is None else places.found(s, place)
-    if place is not None and found is not None and is_unsure(s, found):
+    if place is not None and found is not None and may_be_unbound(s, found):
         places.refuse_unsure(s, place)
     return found is not None
 

@@ -24,7 +24,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.constants import known, raises
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.definite_assignment import is_unsure, require_bound
+from srcad.frontend.operations.definite_assignment import may_be_unbound, require_bound
 from srcad.frontend.outside import places
 from srcad.frontend.outside.places import Place
 from srcad.frontend.store.lookup import value_of_object
@@ -195,7 +195,7 @@ def entries(s: Machine, box: Holder) -> DictValue:
     more = [k for k in written if s.outside.written[_place(s, box, k).key] in env]
     keys = tuple(dict.fromkeys((*box.value, *more)))
     items = tuple(item(s, box, Constant(key)) for key in keys)
-    if any(is_unsure(s, part) for part in items):
+    if any(may_be_unbound(s, part) for part in items):
         refuse(s, box, "go through")
     return DictValue(keys, items)
 

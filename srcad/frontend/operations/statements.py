@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from srcad import errors
-from srcad.frontend.branches.branch import Reader, Statements, guarded, lower_if
 from srcad.frontend.branches.case_chains import halves, in_a_row
 from srcad.frontend.branches.choices import choose
+from srcad.frontend.branches.conditional import Reader, Statements, guarded, lower_if
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant
 from srcad.frontend.machine.constants import spread, truth
 from srcad.frontend.machine.dispatch import (

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import TypeVar
 
-from srcad.frontend.store.parameter_names import may_ask
-
 Answer = TypeVar("Answer")
+
+
 _MOST_NODES = 4096
 
 
@@ -253,36 +253,3 @@ def _surely_bound(statement: ast.stmt) -> set[str]:
     bound = {n.id for n in names if isinstance(n.ctx, ast.Store)}
     read = {n.id for n in names if not isinstance(n.ctx, ast.Store)}
     return bound - read - set(read_counts(statement.value))
-
-
-_WRITERS = frozenset(
-    ["fill", "sort", "put", "partition", "resize", "shuffle", "setfield", "itemset", "byteswap",
-     "copyto", "at", "place", "putmask", "put_along_axis", "fill_diagonal", "nan_to_num"]
-)  # fmt: skip
-
-
-def may_write(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Whether a function may write into an array that it is given."""
-    arguments = node.args
-    named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    more = [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
-    given = {a.arg for a in (*named, *more)}
-    return any(_may_write(inner, given) for inner in nodes_of(node))
-
-
-def _may_write(node: ast.AST, given: set[str]) -> bool:
-    if isinstance(node, ast.Subscript | ast.Attribute):
-        return not isinstance(node.ctx, ast.Load)
-    if isinstance(node, ast.AugAssign):
-        return isinstance(node.target, ast.Name) and node.target.id in given
-    if not isinstance(node, ast.Call):
-        return False
-    if any(k.arg in ("out", None) for k in node.keywords):
-        return True
-    if isinstance(node.func, ast.Attribute):
-        owner = node.func.value
-        of_array = not (isinstance(owner, ast.Name) and owner.id in ("np", "numpy"))
-        if node.func.attr in _WRITERS or may_ask(node.func.attr, len(node.args), of_array=of_array):
-            return True
-    passed = {n.id for a in node.args for n in nodes_of(a) if isinstance(n, ast.Name)}
-    return isinstance(node.func, ast.Name) and not passed.isdisjoint(given)

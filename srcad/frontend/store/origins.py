@@ -96,7 +96,7 @@ def is_array(value: Any) -> bool:
 
 
 # ------------------------------------------------------------------------------ noting
-def note_meeting(s: Machine, a: Atom, b: Atom, output: Value) -> None:
+def note_join(s: Machine, a: Atom, b: Atom, output: Value) -> None:
     """Note whose memory a value may be that is `a` on one path and `b` on the other."""
     origins = {origin(s, atom) for atom in (a, b) if isinstance(atom, Value)}
     bound = isinstance(a, Value) and isinstance(b, Value)

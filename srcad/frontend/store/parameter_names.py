@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from typing import Any
 
 import numpy as np
 
 from srcad.frontend.domain.values import AbstractValue, Constant
+from srcad.frontend.source.writers import positional_names
 from srcad.rules import registry
 from srcad.startup.identifiers import module_of
 
 Args = tuple[AbstractValue, ...]
+
+
 Kwargs = dict[str, AbstractValue]
-
-
-@functools.cache
-def _names(function: Any) -> tuple[str, ...]:
-    """The parameters of a function that can be given by position."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return ()
-    return tuple(
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    )
 
 
 def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
@@ -39,7 +28,7 @@ def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         more = args[function.nin :]
         asks = any(not isinstance(box, Constant) or box.value is not None for box in more)
         return (args if asks else args[: function.nin]), kwargs
-    names = () if isinstance(function, type) else _names(function)
+    names = () if isinstance(function, type) else positional_names(function)
     place = _places(function, names)
     if not place < len(args) <= len(names):
         return args, kwargs
@@ -57,14 +46,3 @@ def _places(function: Any, names: tuple[str, ...]) -> int:
     if rule is None or rule.kind == "nondifferentiable" or rule.has_rest:
         return place
     return min(place, len(rule.parameters))
-
-
-def may_ask(name: str, count: int, *, of_array: bool) -> bool:
-    """Whether so many arguments of ``np.name``, or of a method of an array, end in an ``out``."""
-    function = getattr(np, name, None)
-    if isinstance(function, np.ufunc):
-        return count > function.nin
-    if function is None or isinstance(function, type) or not callable(function):
-        return False
-    names = _names(function)
-    return "out" in names and count + of_array > names.index("out")

@@ -1,0 +1,41 @@
+"""The carried values and views in a header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from srcad.frontend.domain.values import AbstractValue, Code, Structure, Taken, parts_of
+from srcad.frontend.store.cells import same_parts
+from srcad.ir.core import Value
+
+if TYPE_CHECKING:
+    pass
+
+
+Leaf = Value | Taken
+
+
+def leaves(box: AbstractValue) -> Iterator[Leaf]:
+    """The carried values and views of a header."""
+    if isinstance(box, Value | Taken):
+        yield box
+    elif isinstance(box, Structure | Code):
+        for item in parts_of(box):
+            yield from leaves(item)
+
+
+def pairs(header: AbstractValue, other: AbstractValue) -> Iterator[tuple[Leaf, AbstractValue]]:
+    """The leaves of a header, each with what stands in its place in another box."""
+    if isinstance(header, Value | Taken):
+        yield header, other
+    elif isinstance(header, Structure | Code):
+        same = _alike(header, other)
+        for k, item in enumerate(parts_of(header)):
+            yield from pairs(item, parts_of(other)[k] if same else other)
+
+
+def _alike(a: Structure | Code, b: AbstractValue) -> bool:
+    if isinstance(a, Structure):
+        return isinstance(b, Structure) and len(a.items) == len(b.items)
+    return same_parts(a, b)

@@ -1,0 +1,116 @@
+"""Writing a loop down that has settled, and what the names are after it."""
+
+from __future__ import annotations
+
+import operator
+
+from srcad.frontend.branches.joined_objects import settle_aliases
+from srcad.frontend.branches.loop_variables import LoopVariable, collectable
+from srcad.frontend.control.fixpoint import Iteration, LoopReader
+from srcad.frontend.domain.values import AbstractValue, Done, Taken, Unbound, mapped
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.definite_assignment import note_outputs
+from srcad.frontend.operations.sequences import Sequences
+from srcad.frontend.store.either import bound_if
+from srcad.frontend.store.origins import note_laid_out
+from srcad.ir.core import RETURN, Block, Const, Value, carried_outputs, collected_outputs
+from srcad.ir.rewrite import substitute
+
+
+def finish(
+    s: Machine, reader: LoopReader, iteration: Iteration, seqs: Sequences | None
+) -> tuple[Value, ...]:
+    """Append the loop and bind the carried names to what it leaves."""
+    groups = list(reader.carried(iteration))
+    every = list({variable.param: variable for _, group in groups for variable in group}.values())
+    gathered = [
+        variable
+        for variable in every
+        if seqs is not None
+        and not seqs.backward
+        and collectable(variable, iteration.builder, every, iteration.tag)
+    ]
+    carried = [variable for variable in every if variable not in gathered]
+    for variable in gathered:
+        assert isinstance(variable.final, Value)
+        variable.collected = iteration.builder.ops[variable.position].args[1]  # type: ignore[attr-defined]
+        iteration.builder.ops[variable.position] = None  # type: ignore[call-overload]
+    iteration.builder.ops[:] = [op for op in iteration.builder.ops if op is not None]
+    params = tuple(variable.param for variable in carried)
+    results = (
+        iteration.tag,
+        *(variable.final for variable in carried),
+        *(variable.collected for variable in gathered),
+    )
+    inits = tuple(variable.init for variable in carried)
+    if seqs is not None:
+        body = Block((*seqs.items, *params), tuple(iteration.builder.ops), results)
+        outputs = s.builder.for_(seqs.args, inits, body, backward=seqs.backward)
+    else:
+        assert iteration.test is not None
+        copies = {p: Value(p.type, p.hint) for p in params}
+        test = renamed(iteration.test, copies)
+        body = Block(params, tuple(iteration.builder.ops), results)
+        outputs = s.builder.while_(
+            inits, Block(tuple(copies.values()), test.ops, test.results), body
+        )
+    loop = s.builder.ops[-1]
+    for variable, output in zip(carried, carried_outputs(loop), strict=True):  # type: ignore[arg-type]
+        variable.output = output
+    for variable, output in zip(gathered, collected_outputs(loop), strict=True):  # type: ignore[arg-type]
+        output.hint = variable.param.hint
+        variable.output = output
+    note_outputs(s, every, None if seqs is None else seqs.args)
+    tag = outputs[0] if RETURN in iteration.tags else None
+    _bind_outputs(s, reader, every, tag)
+    for variable in every:
+        if isinstance(variable.output, Value) and reader.memory.is_bound_anew(
+            variable, iteration.finals
+        ):
+            no_trip = s.emit(operator.eq, outputs[1], Const(0))
+            s.either[variable.output] = reader.memory.before_or_after(variable, no_trip)
+    return outputs
+
+
+def _bind_outputs(
+    s: Machine, reader: LoopReader, every: list[LoopVariable], tag: Value | None
+) -> None:
+    """Bind the names to what a loop leaves; nothing is bound where its tag says ``return``."""
+    s.restore(reader.before)
+    outputs = {variable.param: variable.output for variable in every if variable.output is not None}
+    _note_outputs(s, every, tag)
+    memory = reader.memory
+    memory.after(outputs)
+    roots = {start: outputs.get(p, p) for start, p in memory.carried_roots(reader.headers).items()}
+
+    def leave(leaf: AbstractValue) -> AbstractValue | None:
+        if isinstance(leaf, Taken):
+            if tag is None:
+                return memory.opened(leaf, roots)
+            goes_on = s.emit(operator.ne, tag, Const(RETURN))
+            return bound_if(s, goes_on, lambda: memory.opened(leaf, roots))
+        return s.box(outputs[leaf]) if isinstance(leaf, Value) and leaf in outputs else None
+
+    done: Done = {}
+    for (level, name), header_ in reader.headers.items():
+        box = mapped(header_, leave, done)
+        if isinstance(box, Unbound):
+            s.frames[level].env.pop(name, None)
+        else:
+            s.frames[level].env[name] = box
+    settle_aliases(s, [((before,), after) for before, after in done.values()])
+
+
+def _note_outputs(s: Machine, every: list[LoopVariable], tag: Value | None) -> None:
+    for variable in every:
+        if variable.output is not None:
+            note_laid_out(s, variable.output, variable.init, variable.final)
+            if tag is not None and variable.final in s.partial:
+                s.partial.add(variable.output)  # where the function has returned there is none
+            if variable.param in s.active:
+                s.active.add(variable.output)
+
+
+def renamed(block: Block, names: dict[Value, Value]) -> Block:
+    """The block with free values replaced."""
+    return substitute(block, names)
