@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from srcad.analysis.arguments import differentiable_arguments
-from srcad.ir import primitives
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
     Arg,
     Block,
@@ -28,7 +27,7 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
-from srcad.ir.inference.probe import argument_type
+from srcad.ir.operations import built_parts, is_known_part, is_structure, keeps_structure
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type
@@ -248,21 +247,18 @@ def items_activity(type_: Type, tree: Activity) -> Activity:
 
 def _varied_result(op: Call, facts: Facts) -> Activity:
     target, args = op.target, op.args
-    if target is primitives.field and _is_dtype(op):
-        return False
-    if target in (primitives.item, primitives.field):
-        return _varied_item(op, facts.of(args[0]))
+    if is_known_part(target):
+        return False if _is_dtype(op) else _varied_item(op, facts.of(args[0]))
     if target is operator.getitem and isinstance(argument_type(args[0]), TupleOf | ListOf):
         return _varied_item(op, facts.of(args[0]))
-    if target in (primitives.build_tuple, primitives.build_dict, primitives.build_record):
-        skipped = {primitives.build_tuple: 0, primitives.build_dict: 1}.get(target, 2)
-        return _tidy(tuple(facts.of(a) for a in args[skipped:]))
+    if is_structure(target):
+        return _tidy(tuple(map(facts.of, built_parts(op))))
     if facts.told is not None and (told := facts.told(op, facts)) is not False:
         return told
     found: Activity = False
     for arg in differentiable_arguments(op).values():
-        found = either(found, facts.of(arg)) if _keeps_structure(target) else found or facts.of(arg)
-    if _keeps_structure(target):
+        found = either(found, facts.of(arg)) if keeps_structure(target) else found or facts.of(arg)
+    if keeps_structure(target):
         return found
     return candidates(op.result.type) if found else False
 
@@ -271,12 +267,6 @@ def _is_dtype(op: Call) -> bool:
     """``x.dtype`` of an array says nothing of its values."""
     is_array = isinstance(argument_type(op.args[0]), Numeric)
     return is_array and isinstance(op.args[1], Const) and op.args[1].value == "dtype"
-
-
-def _keeps_structure(target: Any) -> bool:
-    return target in (primitives.build_list, primitives.append, primitives.replaced,
-                      primitives.extended, primitives.inserted, primitives.without,
-                      primitives.identity)  # fmt: skip
 
 
 def _varied_item(op: Call, tree: Activity) -> Activity:
@@ -311,7 +301,7 @@ def _use_block(block: Block, facts: Facts) -> None:
 
 
 def _follow_versions(op: Call, facts: Facts) -> None:
-    if _keeps_structure(op.target) or op.target is operator.getitem:
+    if keeps_structure(op.target) or op.target is operator.getitem:
         for arg in op.args:
             if isinstance(argument_type(arg), ListOf):
                 facts.follow(op.result, arg)
@@ -352,15 +342,14 @@ def _spread(type_: Type, tree: Activity) -> Activity:
 
 def _use_call(op: Call, tree: Activity, facts: Facts) -> None:
     target, args = op.target, op.args
-    if target in (primitives.item, primitives.field) or (
+    if is_known_part(target) or (
         target is operator.getitem and isinstance(argument_type(args[0]), TupleOf | ListOf)
     ):
         facts.use(args[0], _used_container(op, tree))
-    elif target in (primitives.build_tuple, primitives.build_dict, primitives.build_record):
-        skipped = {primitives.build_tuple: 0, primitives.build_dict: 1}.get(target, 2)
-        for k, arg in enumerate(args[skipped:]):
+    elif is_structure(target):
+        for k, arg in enumerate(built_parts(op)):
             facts.use(arg, part(tree, k))
-    elif _keeps_structure(target):
+    elif keeps_structure(target):
         for arg in differentiable_arguments(op).values():
             facts.use(arg, tree)
     else:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
-from srcad import runtime
 from srcad.frontend.source.definition import inert_entries
-from srcad.ir import primitives
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Call, Display, Routine
-from srcad.ir.inference.probe import argument_type
-from srcad.rules.registry import lookup
-from srcad.rules.row import Rule
+from srcad.ir.operations import operation_of
+from srcad.rules.registry import Rule, lookup
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, TupleOf, Type
-
-_NO_PATH = frozenset({len, primitives.shape, primitives.is_, primitives.not_, primitives.contains,
-                      primitives.raise_, operator.not_, operator.is_, operator.is_not,
-                      operator.contains, runtime.zeros_like, primitives.build_places,
-                      primitives.keys_of, primitives.in_order})  # fmt: skip
-_FIRST_ONLY = frozenset({operator.getitem, runtime.unbroadcast, runtime.like, runtime.or_zeros,
-                         runtime.fitting, runtime.taken_in})  # fmt: skip
 
 
 def arguments(call: Call) -> dict[int | str, Arg]:
@@ -39,7 +29,7 @@ def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
     target = call.target
     if isinstance(target, Routine):
         return arguments(call)
-    structural = _structural_arguments(call) if _hashable(target) else None
+    structural = _structural_arguments(call)
     if structural is not None:
         return structural
     rule = rule_of(target)
@@ -70,35 +60,14 @@ def rule_of(target: Any) -> Rule | None:
         return None
 
 
-def _hashable(target: object) -> bool:
-    try:
-        hash(target)
-    except TypeError:
-        return False
-    return True
-
-
 def _structural_arguments(call: Call) -> dict[int | str, Arg] | None:
-    target, args = call.target, call.args
-    if target in (primitives.build_tuple, primitives.build_list):
-        return arguments(call)
-    if target is primitives.build_dict:
-        return {k: a for k, a in enumerate(args) if k >= 1}
-    if target is primitives.build_record:
-        return {k: a for k, a in enumerate(args) if k >= 2}
-    if target in (primitives.item, primitives.field, primitives.identity, primitives.without):
-        return {0: args[0]}
-    if target in (primitives.append, primitives.extended):
-        return arguments(call)
-    if target in (primitives.replaced, primitives.inserted):
-        return {0: args[0], 2: args[2]}
-    if target in (primitives.updated, primitives.add_at, primitives.add_at_repeated):
-        return {0: args[0], 2: args[2]}
-    if target in _FIRST_ONLY:
-        return {0: args[0]}
-    if target is runtime.plus:
-        return arguments(call)
-    return {} if target in _NO_PATH else None
+    """The arguments of an operation of which its row says what flows; None for others."""
+    row = operation_of(call.target)
+    if row is None or row.flows is None:
+        return None
+    count = len(call.args)
+    flows = range(count)[row.flows] if isinstance(row.flows, slice) else row.flows
+    return {k: call.args[k] for k in flows}
 
 
 def is_of_integers(type_: Type) -> bool:

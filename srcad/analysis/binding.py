@@ -6,10 +6,8 @@ its items may be nothing.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable
 
-from srcad.ir import primitives
 from srcad.ir.core import (
     UNDEF,
     Arg,
@@ -25,9 +23,8 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
+from srcad.ir.operations import is_part, is_same
 from srcad.types.numeric import Numeric
-
-_READS = (operator.getitem, primitives.item)
 
 
 def possibly_undefined(block: Block, given: Iterable[Value] = ()) -> set[Value]:
@@ -61,9 +58,9 @@ def _block(block: Block, found: set[Value]) -> None:
 
 
 def _is_unsure_call(op: Call, unsure: Callable[[Arg], bool]) -> bool:
-    if op.target is primitives.identity:
+    if is_same(op.target):
         return unsure(op.args[0])
-    whole = op.args[0] if op.target in _READS else None
+    whole = op.args[0] if is_part(op.target) else None
     return isinstance(whole, Value) and unsure(whole) and not _is_array(whole)
 
 

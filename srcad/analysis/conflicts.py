@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad import runtime
-from srcad.analysis.sharing import LIST_STORES, STORES, Sharing
-from srcad.ir import primitives
+from srcad.analysis.sharing import Sharing
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -32,9 +30,9 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.disjoint import parts_of
-from srcad.ir.failing import Classes, may_fail
-from srcad.ir.memory import has_storage, is_one_of, kept_outside, replaced_outside
-from srcad.ir.primitives import add_at_repeated
+from srcad.ir.inference.raising import Classes, may_raise
+from srcad.ir.memory import has_storage, kept_outside, replaced_outside
+from srcad.ir.operations import NewVersion, asks_for_shape, is_store, memory_of
 from srcad.runtime import owned
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
@@ -53,16 +51,9 @@ def candidates(function: Function) -> Iterator[Call]:
             accumulators.update(op.carried)
         if not isinstance(op, Call) or not op.args or not has_storage(op.result):
             continue
-        if _is_store(op.target) or _accumulates(op, accumulators):
+        if is_store(op.target) or _accumulates(op, accumulators):
             yield op
             accumulators.add(op.result)
-
-
-def _is_store(target: Any) -> bool:
-    try:
-        return target in STORES or target in LIST_STORES
-    except TypeError:
-        return False
 
 
 def _accumulates(op: Call, accumulators: set[Value]) -> bool:
@@ -121,11 +112,10 @@ class Conflicts:
         """Whether a store reads, while it writes, what it writes into."""
         assert isinstance(op.args[0], Value)
         node = self.sharing.own(op.args[0])
-        careful = (
-            op.args[1:]
-            if op.target is add_at_repeated or op.target in LIST_STORES
-            else (op.args[1:2] if op.target in STORES else ())
-        )
+        memory = memory_of(op.target)
+        if not isinstance(memory, NewVersion):
+            return False
+        careful = op.args[1:2] if memory.buffered else op.args[1:]
         return any(self.sharing.shares(node, v) for arg in careful for v in values_in(arg))
 
     def _walk(self, block: Block, live: set[Value], loop: Loop | None) -> set[Value]:
@@ -161,7 +151,7 @@ class Conflicts:
         """
         if not self.attempts or op.half == "repeated":
             return set()
-        read = (handled for catches, handled in self.attempts if may_fail(op, catches))
+        read = (handled for catches, handled in self.attempts if may_raise(op, catches))
         return set[Value]().union(*read)
 
     def _loop(self, op: Loop, live: set[Value]) -> set[Value]:
@@ -190,17 +180,11 @@ class Conflicts:
         self.alive[op] = [v for v in live if self.sharing.shares(node, v)]
 
 
-_OF_SHAPES = frozenset(
-    {primitives.shape, np.shape, np.size, np.ndim, len, np.zeros_like, np.ones_like,
-     np.empty_like, runtime.zeros_like}
-)  # fmt: skip
-
-
 def _reads_shapes(op: Op) -> bool:
     """Whether an op reads of arrays nothing that a store changes."""
     return (
         isinstance(op, Call)
-        and is_one_of(op.target, _OF_SHAPES)
+        and asks_for_shape(op.target)
         and all(isinstance(v.type, Numeric) for v in op.operands)
     )
 

@@ -8,16 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from srcad.analysis.conflicts import copy_of
-from srcad.analysis.sharing import (
-    BUILDERS,
-    HOLDING,
-    LIST_STORES,
-    READ_ONLY,
-    STORES,
-    Sharing,
-    makes_fresh,
-    sharing,
-)
+from srcad.analysis.sharing import Sharing, makes_fresh, sharing
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -38,7 +29,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.memory import has_storage, is_one_of, kept_outside
-from srcad.ir.primitives import extended
+from srcad.ir.operations import adds, built_parts, is_builder, is_read_only, is_store
 from srcad.runtime import laid_out, owned
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.structures import ListOf, TupleOf
@@ -69,7 +60,7 @@ def fresh_results(function: Function, own: Iterable[int], *, writable: bool = Tr
     found = sharing(function, stores)
     positions = set(own)
     builders = {
-        op.result: op for op in function.block.ops if isinstance(op, Call) and op.target in BUILDERS
+        op.result: op for op in function.block.ops if isinstance(op, Call) and is_builder(op.target)
     }
     seen: list[Value] = list(kept_outside(function))
     for k, atom in enumerate(function.block.results):
@@ -91,9 +82,8 @@ def fresh_results(function: Function, own: Iterable[int], *, writable: bool = Tr
 
 def is_writable(function: Function) -> bool:
     """Whether nothing that is read-only is made anywhere in a function."""
-    return not any(
-        isinstance(op, Call) and is_one_of(op.target, READ_ONLY) for op in walk(function.block)
-    )
+    calls = (op for op in walk(function.block) if isinstance(op, Call))
+    return not any(is_read_only(op.target) for op in calls)
 
 
 @dataclass(eq=False)
@@ -174,9 +164,7 @@ class _Items:
     def _note(self, block: Block, loop: Loop | None) -> None:
         for op in block.ops:
             self.made.update(dict.fromkeys(op.results, (op, loop)))
-            if isinstance(op, Call) and (
-                is_one_of(op.target, BUILDERS) or is_one_of(op.target, LIST_STORES)
-            ):
+            if isinstance(op, Call) and (is_builder(op.target) or is_store(op.target, "list")):
                 self.kept.update(op.operands)
             inside = op if isinstance(op, For | While) else loop
             for inner in op.blocks:
@@ -215,12 +203,11 @@ class _Items:
     def _from_call(self, op: Call, loop: Loop | None, seen: set[Value]) -> bool:
         if makes_fresh(op) or is_one_of(op.target, _COPIES):
             return True
-        if is_one_of(op.target, STORES) or is_one_of(op.target, LIST_STORES):
-            holds = is_one_of(op.target, HOLDING) or op.target is extended
-            added = op.args[-1:] if holds else ()
+        if is_store(op.target):
+            added = op.args[-1:] if adds(op.target) != "nothing" else ()
             return all(self._holds(arg, loop, seen) for arg in (op.args[0], *added))
-        if is_one_of(op.target, BUILDERS):
-            parts = [arg for arg in op.args if not isinstance(arg, Const)]
+        if is_builder(op.target):
+            parts = [arg for arg in built_parts(op) if not isinstance(arg, Const)]
             return all(self._holds(arg, loop, seen) for arg in parts)
         return False
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from srcad.analysis.conflicts import Conflicts, candidates, copy_of, is_reversed
 from srcad.analysis.freshness import fresh_results
-from srcad.analysis.sharing import STORES, makes_fresh, sharing
+from srcad.analysis.sharing import makes_fresh, sharing
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -35,8 +35,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.memory import is_one_of
-from srcad.ir.primitives import field as field_of
-from srcad.ir.primitives import item
+from srcad.ir.operations import is_known_part, is_store
 from srcad.runtime import owned
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
@@ -184,7 +183,7 @@ class _Cures:
             follows = made in self.facts.stores and not self.facts.is_free(made)
             if follows or made.target is np.copy:
                 return
-        if _is_array(first) and op.target in STORES:
+        if _is_array(first) and is_store(op.target, "array"):
             self.bases.add(op)
 
     def _collected(self, value: Value, first: Value) -> tuple[Loop, int] | None:
@@ -297,7 +296,7 @@ class _Cures:
             return [copy_of(whole, copied, op), replace(op, args=(copied, *op.args[1:]))]
         taken = Value(op.result.type)
         call = copy_of(taken, op.result, op)
-        if op.target in (item, field_of):  # what an arm that was not taken has saved is None
+        if is_known_part(op.target):  # what an arm that was not taken has saved is None
             call = replace(call, target=owned)
         return [replace(op, result=taken), call]
 

@@ -35,37 +35,19 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.memory import has_storage, is_one_of, makes_new_array, module_of, reads_a_copy
-from srcad.ir.primitives import (
-    add_at,
-    add_at_repeated,
-    append,
-    as_dict,
-    build_dict,
-    build_list,
-    build_places,
-    build_record,
-    build_tuple,
-    extended,
-    in_order,
-    inserted,
-    item,
-    keys_of,
-    replaced,
-    updated,
-    without,
+from srcad.ir.operations import (
+    Gathers,
+    adds,
+    built_parts,
+    is_builder,
+    is_part,
+    is_read_only,
+    is_store,
+    memory_of,
 )
-from srcad.ir.primitives import field as field_of
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf
-
-STORES = frozenset({updated, add_at, add_at_repeated})
-LIST_STORES = frozenset({append, extended, inserted, replaced, without})
-_LIST_MAKERS = LIST_STORES | {list, dict, operator.mul, keys_of, in_order}
-HOLDING = frozenset({append, inserted, replaced})  # their last argument becomes an item
-BUILDERS = frozenset({build_tuple, build_list, build_dict, build_record, build_places})
-PARTS = frozenset({item, field_of})
-READ_ONLY = frozenset({np.broadcast_to, np.diagonal, np.diag})
 
 # Helpers that return their first argument, or something new.
 _FIRST_ONLY = frozenset({runtime.unbroadcast, runtime.or_zeros})
@@ -184,7 +166,7 @@ def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
 def _rigid(function: Function) -> set[Value]:
     """The values that may be read-only: what is broadcast, diagonals, and views of these."""
     calls = (op for op in walk(function.block) if isinstance(op, Call))
-    todo = [op.result for op in calls if is_one_of(op.target, READ_ONLY)]
+    todo = [op.result for op in calls if is_read_only(op.target)]
     ways = _ways(function) if todo else {}  # most functions make nothing that is read-only
     found: set[Value] = set()
     while todo:
@@ -200,8 +182,8 @@ def _ways(function: Function) -> dict[Value, list[Value]]:
     ways: dict[Value, list[Value]] = {}
     for op in walk(function.block):
         if isinstance(op, Call):
-            new = makes_fresh(op) or is_one_of(op.target, STORES | _COPIES | READ_ONLY)
-            if not new:
+            new = makes_fresh(op) or is_store(op.target, "array") or is_read_only(op.target)
+            if not new and not is_one_of(op.target, _COPIES):
                 _lead(ways, op.operands, [op.result] * len(op.operands))
         elif isinstance(op, If):
             for block in op.blocks:
@@ -233,7 +215,7 @@ def _handed_out(function: Function) -> frozenset[Value]:
     (Without them, all gradients of one tuple would be taken to share storage.)
     """
     calls = [op for op in walk(function.block) if isinstance(op, Call)]
-    makers = {op.result: op for op in calls if is_one_of(op.target, BUILDERS)}
+    makers = {op.result: op for op in calls if is_builder(op.target)}
     if makers.keys().isdisjoint(block_values(function.block)):
         return frozenset()
     readers: dict[Value, list[Op | None]] = {}
@@ -310,21 +292,30 @@ def _call(op: Call, found: Sharing) -> None:
         return
     if op in found.candidates:
         _store(op, found)
-    elif is_one_of(target, BUILDERS):
-        for arg in op.args:
+    elif is_builder(target):
+        for arg in built_parts(op):
             _hold_all(result, arg, found)
-    elif is_one_of(target, PARTS) or target is operator.getitem:
+    elif is_part(target):
         if target is not operator.getitem or not _copies(op):
             _item(result, op.args[0], found)
-    elif target is as_dict or (isinstance(result.type, ListOf) and is_one_of(target, _LIST_MAKERS)):
-        _new_list(op, found)
-    elif not makes_fresh(op) and not is_one_of(target, STORES) and not is_one_of(target, _COPIES):
+    elif (origin := _container_before(op)) is not None:
+        _new_list(op, origin, found)
+    elif not makes_fresh(op) and not is_store(target, "array") and not is_one_of(target, _COPIES):
         _anything(op, found)
 
 
-def _new_list(op: Call, found: Sharing) -> None:
+def _container_before(op: Call) -> Arg | None:
+    """What a new list or dict holds the items of."""
+    memory = memory_of(op.target)
+    if isinstance(memory, Gathers):
+        is_list = isinstance(op.result.type, ListOf) or memory.operand > 0
+        return op.args[memory.operand] if is_list else None
+    is_list = is_store(op.target, "list") and isinstance(op.result.type, ListOf)
+    return op.args[0] if is_list else None
+
+
+def _new_list(op: Call, first: Arg, found: Sharing) -> None:
     """A list of its own that holds what another one held, and perhaps one item more."""
-    first = op.args[1 if op.target is as_dict else 0]
     if isinstance(first, Value):
         found.join((op.result, "parts"), (first, "parts"))
         if not isinstance(first.type, ListOf):
@@ -345,10 +336,13 @@ def _store(op: Call, found: Sharing) -> None:
 
 def _hold_added(op: Call, found: Sharing) -> None:
     """A list holds the item, or the items of the list, that it was given."""
+    what = adds(op.target)
+    if what == "nothing":
+        return
     added = op.args[-1]
-    if is_one_of(op.target, HOLDING) or (op.target is extended and isinstance(added, Display)):
+    if what == "item" or isinstance(added, Display):
         _hold_all(op.result, added, found)
-    elif op.target is extended and isinstance(added, Value):
+    elif isinstance(added, Value):
         found.join((op.result, "parts"), (added, "parts"))
 
 

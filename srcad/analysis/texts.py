@@ -7,29 +7,19 @@ that reaches the result.  A text that is only shown, raised, compared or measure
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
+from typing import Any
 
 from srcad.analysis.activity import Activity, Facts, activity, candidates, part
 from srcad.analysis.arguments import arguments
-from srcad.ir import primitives
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Call, Function, Routine, Value, walk
 from srcad.ir.inference.builder import atom_type
-from srcad.ir.inference.probe import argument_type
+from srcad.ir.operations import answers, is_part, is_store, is_structure, keeps_structure
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type, is_text
 
-_STRUCTURES = frozenset(
-    {primitives.build_tuple, primitives.build_list, primitives.build_dict, primitives.build_record,
-     primitives.append, primitives.extended, primitives.inserted, primitives.replaced,
-     primitives.without, primitives.identity, primitives.updated}
-)  # fmt: skip
-_PARTS = frozenset({primitives.item, primitives.field, operator.getitem})
-_QUESTIONS = frozenset(
-    {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.is_,
-     operator.is_not, operator.not_, operator.contains, primitives.is_, primitives.not_,
-     primitives.contains, len, hash}
-)  # fmt: skip
+_MEASURES = frozenset({len, hash})
 
 
 def read_from_text(
@@ -63,24 +53,31 @@ def told(op: Call, facts: Facts) -> Activity:
     if isinstance(op.target, Routine):
         depends = any(facts.of(arg) is not False for arg in args)
         return _texts_and_numbers(op.result.type) if depends else False
-    if isinstance(op.result.type, PlacesOf) or op.target is primitives.keys_of:
+    if isinstance(op.result.type, PlacesOf):
         return any(_is_told(argument_type(arg), facts.of(arg)) for arg in op.args)
-    if is_text(op.result.type) and op.target not in _STRUCTURES | _PARTS:
+    if is_text(op.result.type) and not _passes_on(op.target) and not is_part(op.target):
         return any(facts.of(arg) is not False for arg in args)
     return _reads(op, facts)
 
 
 def _reads(op: Call, facts: Facts) -> bool:
     """Whether a call makes something of a text that depends on the input, but no other text."""
-    if not _is_hashable(op.target) or op.target in _STRUCTURES | _QUESTIONS:
+    if not _is_hashable(op.target) or _passes_on(op.target):
+        return False
+    if answers(op.target) or op.target in _MEASURES:
         return False
     type_ = op.result.type
     if is_text(type_) or (isinstance(type_, Numeric) and type_.kind in "biu"):
         return False
-    args = list(op.args[:1]) if op.target in _PARTS else list(arguments(op).values())
-    if op.target in _PARTS:  # parts of a structure are followed one by one
+    args = list(op.args[:1]) if is_part(op.target) else list(arguments(op).values())
+    if is_part(op.target):  # parts of a structure are followed one by one
         args = [arg for arg in args if isinstance(argument_type(arg), Opaque)]
     return any(_is_told(argument_type(arg), facts.of(arg)) for arg in args)
+
+
+def _passes_on(target: Any) -> bool:
+    """Whether texts lie in the result as they do in the operands."""
+    return is_structure(target) or is_store(target) or keeps_structure(target)
 
 
 def _is_told(type_: Type, tree: Activity) -> bool:

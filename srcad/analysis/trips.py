@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import BREAK, Arg, Atom, Block, Call, Const, Display, For, If, Loop
-from srcad.ir.inference.probe import argument_type
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, constant_extent, resolved, same
 from srcad.types.structures import TupleOf

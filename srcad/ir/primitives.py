@@ -1,7 +1,7 @@
 """Operations that the IR needs and NumPy has no function for, as plain Python functions.
 
-They are the *meaning* of these operations: the evaluator calls them.  The writer prints them in
-Python's own syntax (``u[i] = v``, ``items.append(v)``).  All are pure: nothing is changed in place.
+They are the *meaning* of these operations: the evaluator calls them.  The row above a meaning says
+what else is true of it (see `operations`).  All are pure: nothing is changed in place.
 """
 
 from __future__ import annotations
@@ -11,22 +11,86 @@ from typing import Any
 
 import numpy as np
 
+from srcad.ir import result_types as types_of
+from srcad.ir.core import Call
+from srcad.ir.operations import (
+    ANYTHING,
+    EVERY,
+    NOTHING,
+    Builds,
+    Classes,
+    Gathers,
+    NewVersion,
+    Operation,
+    PartOf,
+    SameAs,
+)
+from srcad.types.structures import TupleOf
 
+
+# ------------------------------------------------------------------------- structures, parts
+def _unless_it_is_there(op: Call) -> Classes:
+    """What reading a known part of something raises: nothing if its type lists the parts."""
+    return NOTHING if isinstance(getattr(op.args[0], "type", None), TupleOf) else ANYTHING
+
+
+@Operation(
+    memory=PartOf(structure=True),
+    result=types_of.item,
+    raises=_unless_it_is_there,
+    flows=(0,),
+    written="a[b]",
+)
 def item(container: Any, key: Any) -> Any:
     """The part of a tuple or dict at a position or key that is known now."""
     return container[key]
 
 
+@Operation(
+    memory=PartOf(structure=True),
+    result=types_of.item,
+    raises=_unless_it_is_there,
+    flows=(0,),
+    written="a.b",
+)
 def field(container: Any, name: str) -> Any:
     """The field of a named tuple, dataclass or other object: ``container.name``."""
     return getattr(container, name)
 
 
+@Operation(
+    memory=Builds(first=0),
+    result=types_of.tuple_of,
+    raises=NOTHING,
+    flows=EVERY,
+    written="(*a,)",
+    called="parts",
+)
+def build_tuple(*items: Any) -> tuple[Any, ...]:
+    """A tuple as a value of its own (kept in a list, or returned)."""
+    return items
+
+
+@Operation(
+    memory=Builds(first=1),
+    result=types_of.dict_of,
+    raises=NOTHING,
+    flows=slice(1, None),
+    written="{a: b}",
+    called="parts",
+)
 def build_dict(keys: tuple[Any, ...], *items: Any) -> dict[Any, Any]:
     """A dict as a value of its own."""
     return dict(zip(keys, items, strict=True))
 
 
+@Operation(
+    memory=Builds(first=2),
+    result=types_of.record_of,
+    raises=NOTHING,
+    flows=slice(2, None),
+    written="a(*b)",
+)
 def build_record(cls: type, keys: tuple[str, ...], *items: Any) -> Any:
     """A named tuple or dataclass, built without running any code of its class.
 
@@ -42,46 +106,52 @@ def build_record(cls: type, keys: tuple[str, ...], *items: Any) -> Any:
     return result
 
 
-def build_tuple(*items: Any) -> tuple[Any, ...]:
-    """A tuple as a value of its own (kept in a list, or returned)."""
-    return items
-
-
+# ------------------------------------------------------------------------------------- lists
+@Operation(
+    memory=Builds(first=0, is_open=True),
+    result=types_of.list_of,
+    raises=NOTHING,
+    flows=EVERY,
+    written="[*a]",
+    called="items",
+)
 def build_list(*items: Any) -> list[Any]:
     """A list as a value of its own."""
     return list(items)
 
 
-def build_places(*keys: Any) -> dict[Any, int]:
-    """A dict from keys to the places of their values in a list."""
-    return {key: k for k, key in enumerate(keys)}
-
-
-def keys_of(places: dict[Any, int]) -> list[Any]:
-    """The keys of a dict, in their order."""
-    return list(places)
-
-
-def in_order(places: dict[Any, int]) -> list[int]:
-    """What a dict from keys to places holds, in the order of the keys."""
-    return list(places.values())
-
-
-def as_dict(places: dict[Any, int], items: list[Any]) -> dict[Any, Any]:
-    """The dict whose values stand at these places of a list."""
-    return {key: items[place] for key, place in places.items()}
-
-
+@Operation(
+    memory=NewVersion(of="list", adds="item"),
+    result=types_of.with_item,
+    raises=NOTHING,
+    flows=EVERY,
+    written="[*a, b]",
+    stored="a.append(b)",
+    called="items",
+)
 def append(items: list[Any], value: Any) -> list[Any]:
     """The list with one more item at its end."""
     return [*items, value]
 
 
+@Operation(
+    memory=NewVersion(of="list", adds="items"),
+    result=types_of.of_lists,
+    flows=EVERY,
+    written="a + b",
+    stored="a.extend(b)",
+)
 def extended(items: list[Any], more: list[Any]) -> list[Any]:
     """The list with the items of another one at its end."""
     return [*items, *more]
 
 
+@Operation(
+    memory=NewVersion(of="list", adds="item"),
+    result=types_of.with_item,
+    flows=(0, 2),
+    stored="a.insert(b, c)",
+)
 def inserted(items: list[Any], index: Any, value: Any) -> list[Any]:
     """The list after ``items.insert(index, value)``."""
     result = list(items)
@@ -89,6 +159,13 @@ def inserted(items: list[Any], index: Any, value: Any) -> list[Any]:
     return result
 
 
+@Operation(
+    memory=NewVersion(of="list"),
+    result=types_of.like_first,
+    flows=(0,),
+    written="a[:-1]",
+    stored="del a[b]",
+)
 def without(items: Any, index: Any) -> Any:
     """The list, or dict, after ``del items[index]``."""
     result = items.copy()
@@ -96,6 +173,12 @@ def without(items: Any, index: Any) -> Any:
     return result
 
 
+@Operation(
+    memory=NewVersion(of="list", adds="item"),
+    result=types_of.replaced,
+    flows=(0, 2),
+    stored="a[b] = c",
+)
 def replaced(items: Any, index: Any, value: Any) -> Any:
     """The list, or dict, after ``items[index] = value``."""
     result = items.copy()
@@ -103,11 +186,58 @@ def replaced(items: Any, index: Any, value: Any) -> Any:
     return result
 
 
+# ------------------------------------------------------- dicts whose keys only the call knows
+@Operation(
+    memory=Builds(first=0, is_open=True),
+    result=types_of.places,
+    flows=(),
+    written="{a: 0}",
+    called="places",
+)
+def build_places(*keys: Any) -> dict[Any, int]:
+    """A dict from keys to the places of their values in a list."""
+    return {key: k for k, key in enumerate(keys)}
+
+
+@Operation(memory=Gathers(0), result=types_of.keys, flows=(), written="list(a)", called="keys")
+def keys_of(places: dict[Any, int]) -> list[Any]:
+    """The keys of a dict, in their order."""
+    return list(places)
+
+
+@Operation(
+    memory=Gathers(0),
+    result=types_of.positions,
+    flows=(),
+    written="list(a.values())",
+    called="places",
+)
+def in_order(places: dict[Any, int]) -> list[int]:
+    """What a dict from keys to places holds, in the order of the keys."""
+    return list(places.values())
+
+
+@Operation(memory=Gathers(1))
+def as_dict(places: dict[Any, int], items: list[Any]) -> dict[Any, Any]:
+    """The dict whose values stand at these places of a list."""
+    return {key: items[place] for key, place in places.items()}
+
+
+# ------------------------------------------------------------------------------------ arrays
+@Operation(
+    result=types_of.shape, asks_of=0, asks_for="shape", flows=(), written="a.shape", called="shape"
+)
 def shape(array: Any) -> tuple[int, ...]:
     """``array.shape`` (also of Python numbers)."""
     return np.shape(array)
 
 
+@Operation(
+    memory=NewVersion(of="array", buffered=True),
+    result=types_of.like_first,
+    flows=(0, 2),
+    stored="a[b] = c",
+)
 def updated(array: Any, index: Any, value: Any) -> Any:
     """The array after ``array[index] = value``."""
     result = np.copy(array)
@@ -115,6 +245,12 @@ def updated(array: Any, index: Any, value: Any) -> Any:
     return result
 
 
+@Operation(
+    memory=NewVersion(of="array", buffered=True, sums=True),
+    result=types_of.like_first,
+    flows=(0, 2),
+    stored="a[b] += c",
+)
 def add_at(array: Any, index: Any, value: Any) -> Any:
     """The array after ``array[index] += value`` where no place is named twice."""
     result = np.copy(array)
@@ -122,6 +258,12 @@ def add_at(array: Any, index: Any, value: Any) -> Any:
     return result
 
 
+@Operation(
+    memory=NewVersion(of="array", sums=True),
+    result=types_of.like_first,
+    flows=(0, 2),
+    stored="np.add.at(a, b, c)",
+)
 def add_at_repeated(array: Any, index: Any, value: Any) -> Any:
     """The array after ``np.add.at(array, index, value)``: places may be named twice."""
     result = np.copy(array)
@@ -129,38 +271,47 @@ def add_at_repeated(array: Any, index: Any, value: Any) -> Any:
     return result
 
 
+# -------------------------------------------------------------------------- values, questions
+@Operation(memory=SameAs(), result=types_of.like_first, flows=())
 def stop(x: Any) -> Any:
     """The value itself; no derivative flows through it."""
     return x
 
 
+@Operation(memory=SameAs(), result=types_of.like_first, raises=NOTHING, flows=(0,), written="a")
 def identity(x: Any) -> Any:
     """The value itself (a copy of a name, never of the data)."""
     return x
 
 
-def apply(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """A call of a callee that is itself a run-time value: ``function(*args, **kwargs)``."""
-    return function(*args, **kwargs)
-
-
-def raise_(error: Any, cause: Any = None) -> None:
-    """``raise error`` (``from cause``)."""
-    if cause is not None:
-        raise error from cause
-    raise error
-
-
+@Operation(result=types_of.flag, answers=True, raises=NOTHING, flows=(), written="a is b")
 def is_(a: Any, b: Any) -> bool:
     """``a is b``."""
     return a is b
 
 
+@Operation(result=types_of.flag, answers=True, raises=NOTHING, flows=(), written="not a")
 def not_(a: Any) -> bool:
     """``not a``."""
     return not a
 
 
+@Operation(result=types_of.flag, answers=True, owed=True, pure=False, flows=(), written="b in a")
 def contains(container: Any, value: Any) -> bool:
     """``value in container``."""
     return value in container
+
+
+# ------------------------------------------------------------------------------------- effects
+@Operation(result=types_of.unknown, owed=True, pure=False, written="a(*b)")
+def apply(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call of a callee that is itself a run-time value: ``function(*args, **kwargs)``."""
+    return function(*args, **kwargs)
+
+
+@Operation(result=types_of.unknown, owed=True, pure=False, flows=(), stored="raise a from b")
+def raise_(error: Any, cause: Any = None) -> None:
+    """``raise error`` (``from cause``)."""
+    if cause is not None:
+        raise error from cause
+    raise error

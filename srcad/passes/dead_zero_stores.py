@@ -26,7 +26,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.primitives import updated
+from srcad.ir.operations import sets_places
 from srcad.passes.substitute import substituted_block
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
@@ -74,7 +74,7 @@ def _dead_zeros(op: For, k: int, reads: Counter[Value]) -> Call | None:
     if reads[carried_outputs(op)[k]] or not isinstance(result, Value) or reads[result] != 1:
         return None
     store = next((one for one in op.body.ops if result in one.results), None)
-    if not isinstance(store, Call) or store.target is not updated or store.args[0] is not param:
+    if not isinstance(store, Call) or not sets_places(store.target) or store.args[0] is not param:
         return None
     place, value = store.args[1:]
     if value != Const(0.0) or not _differs_from_trip_to_trip(place, op):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Call, For, Function, Half, If, Op, Value, While
+from srcad.ir.operations import is_stop
 from srcad.passes.substitute import substituted_block
 from srcad.startup.records import replace
 
@@ -21,7 +21,7 @@ def _erased(block: Block) -> Block:
     names: dict[Value, Atom] = {}
     kept: list[Op] = []
     for op in block.ops:
-        if isinstance(op, Call) and op.target is primitives.stop:
+        if isinstance(op, Call) and is_stop(op.target):
             inner = op.args[0]
             assert isinstance(inner, Value)
             names[op.result] = names.get(inner, inner)

@@ -31,10 +31,10 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.disjoint import Integers, is_entry, nothing_known
-from srcad.ir.inference.builder import atom_type
+from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import has_storage
-from srcad.ir.primitives import add_at, updated
+from srcad.ir.operations import adds_at_places, sets_places
 from srcad.passes.rewriting import uses_of
 from srcad.passes.substitute import substituted, substituted_atom, substituted_op
 from srcad.startup.records import dataclass, field, replace
@@ -139,7 +139,7 @@ class _Entries:
     def _note_read(self, op: Call) -> None:
         entry = entry_of(op)
         reads = op.target is operator.getitem or op.result in self.read_again
-        if entry is not None and reads and op.target is not updated:
+        if entry is not None and reads and not sets_places(op.target):
             store = self.made.get(entry[0])
             if store is not None and _is_same_entry(store, op):
                 self.read_again.add(entry[0])
@@ -168,11 +168,11 @@ class _Entries:
             self.out.append(op)
 
     def _write(self, op: Call, array: Value, place: Arg) -> None:
-        if op.target is add_at and op.result in self.read_again:
+        if adds_at_places(op.target) and op.result in self.read_again:
             op = self._as_sum(op, array, place)
         store = self.stores.get(array)
         value = op.args[2]
-        if op.target is updated:
+        if sets_places(op.target):
             if store is not None and _is_same_entry(store, op) and self.uses[array] == 1:
                 self.covered.add(store)
                 op = replace(op, args=(store.args[0], place, value))
@@ -195,7 +195,11 @@ class _Entries:
             self.uses[array] += 1
             self.out.append(replace(op, target=operator.getitem, args=(array, place), result=entry))
         self.out.append(replace(op, target=target, args=(entry, other), result=total))
-        return replace(op, target=updated, args=(array, place, total))
+        builder = Builder(where=op.where, half=op.half)
+        builder.updated(array, place, total, result=op.result)
+        (stored,) = builder.ops
+        assert isinstance(stored, Call)
+        return stored
 
     def _signed(self, added: Arg) -> tuple[Any, Arg]:
         """``+ d``, or ``- e`` where d is ``-e``."""
@@ -219,7 +223,7 @@ def entry_of(op: Call) -> tuple[Value, Arg] | None:
 
 
 def _is_store(op: Op) -> TypeGuard[Call]:
-    return isinstance(op, Call) and (op.target is updated or op.target is add_at)
+    return isinstance(op, Call) and (sets_places(op.target) or adds_at_places(op.target))
 
 
 def _reads(op: Op, array: Value) -> TypeGuard[Call]:

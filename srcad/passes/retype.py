@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
     Atom,
     Call,
@@ -19,7 +20,6 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.inference.infer import result_type
-from srcad.ir.inference.probe import argument_type
 from srcad.types.join import join
 from srcad.types.structures import ListOf, Opaque, Type
 

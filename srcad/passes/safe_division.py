@@ -12,8 +12,8 @@ import operator
 
 import numpy as np
 
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Location, Op, Value, While
-from srcad.ir.inference.probe import argument_type
 from srcad.passes.retype import retype
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
@@ -94,7 +94,7 @@ def _block(block: Block, known: _Nonzero, wrapped: list[int]) -> Block:
     ops: list[Op] = []
     for op in block.ops:
         match op:
-            case Call() if op.half == "reverse" and _may_raise(op, known):
+            case Call() if op.half == "reverse" and _fails_at_zero(op, known):
                 operand = op.args[0]
                 scalar = Value(Numeric(np.dtype(np.float64), (), "numpy"))
                 ops.append(replace(op, target=np.float64, args=(operand,), result=scalar))
@@ -110,7 +110,7 @@ def _block(block: Block, known: _Nonzero, wrapped: list[int]) -> Block:
     return replace(block, ops=tuple(ops))
 
 
-def _may_raise(op: Call, known: _Nonzero) -> bool:
+def _fails_at_zero(op: Call, known: _Nonzero) -> bool:
     if op.target is operator.truediv:
         return _may_be_python(op) and not known.know(op.args[1], op)
     if op.target is not operator.pow or not _may_be_python(op):

@@ -8,13 +8,7 @@ there, and the value itself need not be kept, or not even be computed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
-
-from srcad import runtime
-from srcad.analysis.sharing import STORES
-from srcad.ir import primitives
 from srcad.ir.core import (
     Arg,
     Block,
@@ -28,21 +22,12 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.inference.infer import is_elementwise
-from srcad.ir.memory import is_one_of
+from srcad.ir.library_operations import is_elementwise
+from srcad.ir.operations import is_store, operation_of
 from srcad.passes.substitute import with_blocks
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import resolved
-
-_ASKED = frozenset({primitives.shape, np.size, np.shape, len})
-# Of which argument a call reads only the shape; and of which the shape and the dtype.
-_SHAPES: dict[Any, int] = {
-    primitives.shape: 0, np.size: 0, np.shape: 0, np.ndim: 0, len: 0, runtime.unbroadcast: 1,
-}  # fmt: skip
-_SHAPES_AND_TYPES: dict[Any, int] = {
-    np.zeros_like: 0, np.ones_like: 0, runtime.zeros_like: 0, runtime.or_zeros: 1,
-}  # fmt: skip
 
 
 def shape_reads(function: Function) -> Function:
@@ -68,7 +53,8 @@ def shape_reads(function: Function) -> Function:
             made[op.result] = op
     moved = {}
     for op, value in readers:
-        dtype = op.target in _SHAPES_AND_TYPES
+        row = operation_of(op.target)
+        dtype = row is not None and row.asks_for == "likeness"
         source = _earliest(value, made, read, dtype=dtype)
         if source not in read and source not in outside:
             alike = (p for p in function.params if _is_alike(p, source, dtype=dtype))
@@ -87,7 +73,7 @@ def steady_shapes(function: Function) -> Function:
     """
     before: dict[Value, Value] = {}
     for op in walk(function.block):
-        if isinstance(op, Call) and is_one_of(op.target, STORES):
+        if isinstance(op, Call) and is_store(op.target, "array"):
             pairs: list[tuple[Value, Arg]] = [(op.result, op.args[0])]
         elif isinstance(op, For | While):
             pairs = [*zip(op.carried, op.inits, strict=True)]
@@ -99,13 +85,18 @@ def steady_shapes(function: Function) -> Function:
                 before[now] = then
     moved: dict[Value, Value] = {}
     for op in _inside_loops(function.block):
-        if isinstance(op, Call) and is_one_of(op.target, _ASKED) and len(op.operands) == 1:
+        if isinstance(op, Call) and _asks_for_lengths(op) and len(op.operands) == 1:
             first = value = op.operands[0]
             while value in before:
                 value = before[value]
             if value is not first:
                 moved[op.result] = value
     return replace(function, block=_moved(function.block, moved)) if moved else function
+
+
+def _asks_for_lengths(op: Call) -> bool:
+    row = operation_of(op.target)
+    return row is not None and row.asks_of == 0 and row.asks_for != "likeness"
 
 
 def _inside_loops(block: Block) -> Iterator[Op]:
@@ -120,10 +111,8 @@ def _inside_loops(block: Block) -> Iterator[Op]:
 
 def _position(call: Call) -> int | None:
     """The argument of which a call reads only shape and dtype."""
-    try:
-        return _SHAPES.get(call.target, _SHAPES_AND_TYPES.get(call.target))
-    except TypeError:
-        return None
+    row = operation_of(call.target)
+    return row.asks_of if row is not None else None
 
 
 def _shape_source(op: Op) -> Value | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
-from srcad.analysis.sharing import LIST_STORES, STORES, makes_fresh
+from srcad.analysis.sharing import makes_fresh
 from srcad.ir.core import (
     Block,
     Call,
@@ -25,8 +25,8 @@ from srcad.ir.core import (
     values_in,
 )
 from srcad.ir.memory import has_storage
-from srcad.ir.primitives import add_at
-from srcad.passes.purity import is_in, is_noticeable
+from srcad.ir.operations import adds_at_places, is_store
+from srcad.passes.purity import is_noticeable
 from srcad.passes.rewriting import uses_of
 from srcad.startup.records import replace
 
@@ -59,7 +59,7 @@ def _signs_late(block: Block) -> list[Op]:
 
 def _sign(op: Op, made: dict[Value, Call], reads: dict[Value, int]) -> Call | None:
     """What makes the ``-g`` that is added to a place, if neither it nor g is read elsewhere."""
-    added = op.args[2] if isinstance(op, Call) and op.target is add_at else None
+    added = op.args[2] if isinstance(op, Call) and adds_at_places(op.target) else None
     sign = made.get(added) if isinstance(added, Value) else None
     if sign is None or sign.target is not operator.neg or sign.half == "primal":
         return None
@@ -118,7 +118,7 @@ def _may_reuse(op: Op) -> bool:
     if not isinstance(op, Call) or is_noticeable(op):
         return True
     return has_storage(op.result) and (
-        is_in(op.target, STORES | LIST_STORES) or op.target in (operator.add, operator.sub)
+        is_store(op.target) or op.target in (operator.add, operator.sub)
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from srcad.analysis.activity import Activity, either, items_activity
 from srcad.analysis.trips import counts_from_zero, equally_long, is_range, may_exit
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -31,7 +32,6 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.inference.probe import argument_type
 from srcad.passes.retype import settle
 from srcad.transforms.calls import undo_call
 from srcad.transforms.cotangents import Scope

@@ -11,9 +11,9 @@ from srcad import runtime
 from srcad.analysis.arguments import arguments, differentiable_arguments, rule_of
 from srcad.errors import MissingRuleError, SrcadError, UnsupportedSyntaxError, UnsupportedTypeError
 from srcad.ir import primitives
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Routine, Value
 from srcad.ir.inference.builder import atom_type
-from srcad.ir.inference.probe import argument_type
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import AlwaysRaisesError, Rule
 from srcad.transforms.cotangents import Scope

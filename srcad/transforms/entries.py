@@ -12,9 +12,9 @@ from typing import Any
 from srcad import runtime
 from srcad.analysis.arguments import arguments
 from srcad.errors import RuleError
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.inference.builder import atom_type
-from srcad.ir.inference.probe import argument_type
 from srcad.ir.text import target_name
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import NoPartial, Rule

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from srcad.analysis.arguments import rule_of
-from srcad.analysis.sharing import STORES
 from srcad.ir.core import Arg, Atom, Call, Const, Value
-from srcad.ir.inference.infer import is_elementwise
+from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
-from srcad.rules.row import Rule
+from srcad.ir.operations import is_store
+from srcad.rules.registry import Rule
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.sweep import Sweep
 from srcad.types.numeric import Numeric
@@ -115,7 +115,7 @@ def _towards_cut(sweep: Sweep, value: Value) -> list[Value] | None:
     for call in readers:
         if is_one_of(call.target, _CUTS):
             return None
-        if is_one_of(call.target, STORES) and call.args[0] is value:
+        if is_store(call.target, "array") and call.args[0] is value:
             return None
     return [call.result for call in readers if is_elementwise(call.target)]
 

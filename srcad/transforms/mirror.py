@@ -15,7 +15,6 @@ import operator
 from collections import Counter
 from collections.abc import Iterator
 
-from srcad.analysis.sharing import STORES
 from srcad.ir.core import (
     Atom,
     Block,
@@ -31,6 +30,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import is_one_of
+from srcad.ir.operations import is_store
 from srcad.passes.substitute import with_blocks
 from srcad.startup.records import dataclass, field, replace
 from srcad.transforms.recompute import is_cheap
@@ -66,7 +66,7 @@ class Versions:
             self._link(op)
 
     def _link(self, op: Op) -> None:
-        if isinstance(op, Call) and is_store(op):
+        if isinstance(op, Call) and makes_version(op):
             self._join(op.result, op.args[0])  # type: ignore[arg-type]
         elif isinstance(op, If):
             for output, a, b in zip(op.outputs, op.then.results, op.orelse.results, strict=True):
@@ -100,7 +100,7 @@ class Versions:
                 return value
             op = self.made.get(value)
             following: Atom | None = None
-            if isinstance(op, Call) and is_store(op):
+            if isinstance(op, Call) and makes_version(op):
                 following = op.args[0]  # type: ignore[assignment]
             elif isinstance(op, If):
                 k = op.outputs.index(value)
@@ -156,7 +156,7 @@ class Versions:
             found = {
                 self.group(op.result)
                 for op in walk(self.function.block)
-                if isinstance(op, Call) and is_store(op) and self.depth(op.result)
+                if isinstance(op, Call) and makes_version(op) and self.depth(op.result)
             }
             self.__dict__["_written"] = found
         return found
@@ -174,9 +174,9 @@ class Mirrors:
         return isinstance(value, Value) and self.versions.group(value) in self.chosen
 
 
-def is_store(op: Call) -> bool:
+def makes_version(op: Call) -> bool:
     """Whether a call is a new version of an array."""
-    return is_one_of(op.target, STORES) and isinstance(op.args[0], Value)
+    return is_store(op.target, "array") and isinstance(op.args[0], Value)
 
 
 def is_read(call: Call) -> bool:
@@ -222,7 +222,7 @@ def worth_mirroring(function: Function, derived: Function) -> Mirrors | None:
             reads.setdefault(versions.group(base), Counter())[key] += 1
     stores: dict[Value, Counter[int]] = {}
     for op in walk(function.block):
-        if isinstance(op, Call) and is_store(op) and (depth := versions.depth(op.result)):
+        if isinstance(op, Call) and makes_version(op) and (depth := versions.depth(op.result)):
             rank = _rank(result_type(operator.getitem, op.args[:2], ()))
             stores.setdefault(versions.group(op.result), Counter())[depth + rank] += 1
     broken = versions.broken()
@@ -261,7 +261,7 @@ def with_old_reads(function: Function, mirrors: Mirrors) -> tuple[Function, Mirr
         ops: list[Op] = []
         for op in block.ops:
             mirrored = any(v in mirrors and versions.depth(v) for v in op.results)
-            if isinstance(op, Call) and mirrored and is_store(op):
+            if isinstance(op, Call) and mirrored and makes_version(op):
                 ops.append(_read_before(op))
                 old[op.result] = ops[-1].results[0]
             blocks = tuple(rewritten(inner) for inner in op.blocks)

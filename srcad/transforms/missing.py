@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from srcad.ir.core import Arg, Atom, Call, Const, Value
-from srcad.ir.inference.infer import is_elementwise
+from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.masks import arrives

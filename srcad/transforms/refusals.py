@@ -11,9 +11,9 @@ from srcad.analysis.activity import Activity
 from srcad.analysis.arguments import arguments, differentiable_arguments, has_float, is_of_integers
 from srcad.analysis.texts import read_from_text
 from srcad.errors import MissingRuleError, NotDifferentiableError, SrcadError, UnsupportedTypeError
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, If, Op, Value
 from srcad.ir.inference.builder import Builder
-from srcad.ir.inference.probe import argument_type
 from srcad.ir.primitives import as_dict
 from srcad.ir.text import target_name
 from srcad.rules.registry import qualified_name

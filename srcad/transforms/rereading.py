@@ -7,7 +7,7 @@ from srcad.ir.core import Atom, Block, Call, If, Loop, Op, Value, carried_output
 from srcad.passes.substitute import substituted_call
 from srcad.startup.records import replace
 from srcad.transforms.cotangents import Scope
-from srcad.transforms.mirror import is_read, is_store
+from srcad.transforms.mirror import is_read, makes_version
 
 
 def mirrored(scope: Scope, value: Atom) -> Atom | None:
@@ -31,7 +31,7 @@ def put_back(scope: Scope, op: Op) -> None:
         return
     now = mirrored(scope, op.result)
     before = op.args[0]
-    if is_store(op) and isinstance(now, Value) and isinstance(before, Value):
+    if makes_version(op) and isinstance(now, Value) and isinstance(before, Value):
         old = mirrors.old[op.result]
         scope.mirror[before] = scope.builder.call(
             primitives.updated, now, op.args[1], old, hint=before.hint

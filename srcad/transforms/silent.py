@@ -11,7 +11,7 @@ from collections.abc import Callable
 from srcad import runtime
 from srcad.ir import primitives
 from srcad.ir.core import Block, Call, For, Function, If, Location, Op, Routine, Value, While, walk
-from srcad.passes.purity import is_in
+from srcad.ir.memory import is_one_of
 from srcad.rules.registry import lookup
 from srcad.startup.records import replace
 from srcad.types.structures import Opaque
@@ -74,7 +74,7 @@ def _op(op: Op, where: Location | None, changed: _Change) -> Op:
 
 def _may_speak(op: Call) -> bool:
     """Whether NumPy may warn of something in a call, or raise it."""
-    if isinstance(op.target, Routine) or is_in(op.target, _STRUCTURAL):
+    if isinstance(op.target, Routine) or is_one_of(op.target, _STRUCTURAL):
         return False
     module = getattr(op.target, "__module__", None) or ""
     return not module.startswith("srcad") and lookup(op.target) is not None
@@ -94,7 +94,7 @@ def is_repeatable(function: Function) -> bool:
                 if op.target not in seen and op.target.function is not None:
                     pending.append(op.target.function)
                 seen.add(op.target)
-            elif op.effect and not is_in(op.target, _OURS):
+            elif op.effect and not is_one_of(op.target, _OURS):
                 return False
     return True
 

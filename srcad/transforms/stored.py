@@ -8,9 +8,9 @@ import numpy as np
 
 from srcad import runtime
 from srcad.ir import primitives
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value, values_in
 from srcad.ir.disjoint import may_repeat
-from srcad.ir.inference.probe import argument_type
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.sweep import Path, is_scalar
 from srcad.types.numeric import Numeric

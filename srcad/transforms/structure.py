@@ -11,10 +11,10 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.activity import candidates, position
 from srcad.ir import primitives
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
 from srcad.ir.disjoint import may_repeat
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.inference.probe import argument_type
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.stored import Bars, narrowed, undo_add_at, undo_updated
 from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type

@@ -21,8 +21,8 @@ from srcad.frontend.source.syntax import bound_in, read_counts, read_outside
 from srcad.frontend.store.origins import origin
 from srcad.ir import primitives
 from srcad.ir.core import RAISED, Call, Const, Op, Value, walk
-from srcad.ir.failing import Classes, may_fail
 from srcad.ir.inference.builder import Builder
+from srcad.ir.inference.raising import Classes, may_raise
 from srcad.types.numeric import BOOL
 from srcad.types.structures import OPAQUE
 
@@ -48,7 +48,7 @@ def settle_attempt(
 ) -> None:
     """Join what was attempted with what happens if it fails."""
     frame = s.frame
-    if not any(may_fail(op, catches) for op in branch.builder.ops):
+    if not any(may_raise(op, catches) for op in branch.builder.ops):
         s.builder.ops += branch.builder.ops
         s.restore(branch.envs)
         frame.exit, frame.tags = branch.exit, branch.tags
@@ -102,7 +102,7 @@ def _may_fail_after(
     """Whether what follows a place in an attempt may fail; inside a loop, anything does."""
     rest = branch.builder.ops[position:] if builder is branch.builder else branch.builder.ops
     unsure = (op for op in rest if op.half != "repeated" and id(op) not in s.sure)
-    return any(may_fail(op, catches) for op in unsure)
+    return any(may_raise(op, catches) for op in unsure)
 
 
 def surely(s: Machine, build: Callable[[], None]) -> None:

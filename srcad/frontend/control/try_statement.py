@@ -28,7 +28,7 @@ from srcad.frontend.machine.fixpoint_seeds import learned
 from srcad.frontend.machine.machine import Frame, Machine
 from srcad.frontend.operations.statements import lower_statements
 from srcad.ir.core import NONE, RAISED, Const, Value
-from srcad.ir.failing import Classes
+from srcad.ir.inference.raising import Classes
 
 DONE = "%done"
 Finish = Callable[[AbstractValue | None], None]

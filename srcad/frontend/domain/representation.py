@@ -16,9 +16,9 @@ from srcad.frontend.domain.values import (
     TupleValue,
     ViewValue,
 )
+from srcad.ir import result_types
 from srcad.ir.core import Const, Value
 from srcad.ir.inference.builder import atom_type
-from srcad.ir.inference.infer import places_type
 from srcad.types.join import join
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf, Type, Undefined, field_type
@@ -73,7 +73,7 @@ def representing_type(box: AbstractValue) -> Type:
         case TupleValue(items):
             return TupleOf(tuple(representing_type(i) for i in items))
         case PlacesValue(keys):
-            return places_type(tuple(map(Const, keys)))
+            return result_types.places(tuple(map(Const, keys)))
         case DictValue(keys, items):
             return TupleOf(tuple(representing_type(i) for i in items), keys, dict)
         case _:

@@ -23,8 +23,8 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import unbound
 from srcad.ir import primitives
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Value
-from srcad.ir.inference.probe import argument_type
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, at_least, constant_extent
 from srcad.types.structures import TupleOf

@@ -17,8 +17,8 @@ import numpy as np
 from srcad import errors, runtime
 from srcad.frontend.domain.values import AbstractValue, RecordValue
 from srcad.ir import primitives
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
-from srcad.ir.inference.probe import argument_type
 from srcad.rules import registry
 from srcad.startup.identifiers import label, module_of
 from srcad.types.join import is_lost

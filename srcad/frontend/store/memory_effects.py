@@ -24,7 +24,7 @@ from srcad.frontend.store.origins import BUILDERS, LIST_STORES, READ_ONLY, Origi
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value, values_in
 from srcad.ir.disjoint import parts_of
-from srcad.ir.inference.infer import is_elementwise
+from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import (
     ALWAYS_VIEWS,
     IN_PLACE,

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from srcad.ir.constructors import Constructors
 from srcad.ir.core import (
     UNDEF,
     Arg,
@@ -40,7 +41,7 @@ from srcad.types.structures import ListOf, TupleOf, Type, Undefined
 
 
 @dataclass(eq=False)
-class Builder:
+class Builder(Constructors["Arg", "Value"]):
     """Collects the ops of one block; `where` and `half` are stamped on every new op."""
 
     ops: list[Op] = field(default_factory=list)
@@ -55,19 +56,25 @@ class Builder:
         hint: str | None = None,
         effect: bool = False,
         type: Type | None = None,
+        result: Value | None = None,
     ) -> Value:
-        """Append ``target(*args, **kwargs)`` and return its result."""
+        """Append ``target(*args, **kwargs)`` and return its result, which may be given."""
         kwargs = tuple(kwargs)
-        if type is None:
+        if result is None and type is None:
             type = (
                 _routine_type(target)
                 if isinstance(target, Routine)
                 else result_type(target, args, kwargs)
             )
-        result = Value(type, hint)
+        if result is None:
+            assert type is not None
+            result = Value(type, hint)
         self.ops.append(Call(target=target, args=args, result=result, kwargs=kwargs, effect=effect,
                              where=self.where, half=self.half))  # fmt: skip
         return result
+
+    def _construct(self, target: Any, *args: Arg, **how: Any) -> Value:
+        return self.call(target, *args, **how)
 
     def at(self, where: Location | None) -> Placing:
         """Stamp the ops made meanwhile with a place."""

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Const
 from srcad.ir.inference.cases import Case, agreed, cases, in_case
 from srcad.ir.inference.memo import concluded, question, remembered
-from srcad.ir.inference.probe import argument_type, filled
+from srcad.ir.inference.probe import filled
 from srcad.types.join import type_of_constant
 from srcad.types.numeric import NUMBER, Form, Numeric, Shape
 from srcad.types.sizes import Extent, constant_extent, fresh_extent, is_one, resolved, same

@@ -10,7 +10,6 @@ from the extents.
 
 from __future__ import annotations
 
-import builtins
 import functools
 import inspect
 import operator
@@ -20,66 +19,20 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
+from srcad.ir import primitives
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.inference.cases import of_any_lengths
 from srcad.ir.inference.elementwise import broadcast, elementwise_type
 from srcad.ir.inference.lengths import exact_type
-from srcad.ir.inference.probe import argument_type, by_running, fallback
-from srcad.ir.primitives import (
-    add_at,
-    add_at_repeated,
-    append,
-    apply,
-    build_dict,
-    build_list,
-    build_places,
-    build_record,
-    build_tuple,
-    contains,
-    extended,
-    field,
-    identity,
-    in_order,
-    inserted,
-    is_,
-    item,
-    keys_of,
-    not_,
-    raise_,
-    replaced,
-    shape,
-    stop,
-    updated,
-    without,
-)
+from srcad.ir.inference.probe import by_running, fallback
+from srcad.ir.library_operations import is_elementwise
+from srcad.ir.operations import operation_of
 from srcad.startup.identifiers import module_of
 from srcad.types.join import join
-from srcad.types.numeric import BOOL, INT, NUMBER, Numeric, int_type
+from srcad.types.numeric import NUMBER, Numeric
 from srcad.types.sizes import same
-from srcad.types.structures import (
-    OPAQUE,
-    UNDEFINED,
-    ListOf,
-    Opaque,
-    PlacesOf,
-    TupleOf,
-    Type,
-    Undefined,
-    field_type,
-    freshened,
-)
-
-ELEMENTWISE_OPERATORS = frozenset(
-    {
-        operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
-        operator.mod, operator.pow, operator.neg, operator.pos, operator.abs, operator.invert,
-        operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift,
-        operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
-        builtins.abs, np.where, np.clip, np.nan_to_num, np.sinc, np.real, np.imag, np.angle,
-        np.isclose, np.round, np.around, np.i0,
-    }
-)  # fmt: skip
-
+from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type, Undefined, freshened
 
 _BY_CONTENT = (
     np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.unique_all, np.unique_counts,
@@ -93,20 +46,13 @@ _AXES = frozenset({"axis", "axes", "axis1", "axis2", "source", "destination", "s
 _PURE_MODULES = frozenset({"numpy", "math", "_operator", "builtins"})
 
 
-def is_elementwise(target: object) -> bool:
-    """Whether a function acts entry by entry, with broadcasting."""
-    if isinstance(target, np.ufunc):
-        return target.signature is None and getattr(np, target.__name__, None) is target
-    try:
-        return target in ELEMENTWISE_OPERATORS
-    except TypeError:
-        return False
-
-
 def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
     """The type of ``target(*args, **kwargs)``; `OPAQUE` or `NUMBER` where nothing is known."""
     hashable = _hashable(target)
-    special = _SPECIAL.get(target) if hashable else None
+    row = operation_of(target)
+    special = row.result if row is not None else None
+    if special is None and hashable:
+        special = _BY_FUNCTION.get(target)
     found = special(args) if special is not None else None
     if found is not None:
         return found
@@ -164,7 +110,7 @@ def may_run(target: Any) -> bool:
         or "random" in type(getattr(target, "__self__", 0)).__module__
     ):
         return False
-    return module.partition(".")[0] in _PURE_MODULES or module == "srcad.ir.primitives"
+    return module.partition(".")[0] in _PURE_MODULES or module == primitives.__name__
 
 
 def _hashable(target: object) -> bool:
@@ -173,19 +119,6 @@ def _hashable(target: object) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _item_type(args: tuple[Arg, ...]) -> Type | None:
-    container, position = argument_type(args[0]), args[1]
-    found: Type = OPAQUE
-    if isinstance(container, TupleOf) and isinstance(position, Const):
-        if container.keys is not None and position.value in container.keys:
-            found = container.items[container.keys.index(position.value)]
-        else:
-            found = container.items[position.value]
-    elif isinstance(container, ListOf):
-        found = container.item
-    return found
 
 
 def _getitem_type(args: tuple[Arg, ...]) -> Type | None:
@@ -213,13 +146,6 @@ def _stays_type(args: tuple[Arg, ...]) -> Type | None:
     return Numeric(np.dtype(bool), read.shape, "array") if isinstance(read, Numeric) else None
 
 
-def _unbroadcast_type(args: tuple[Arg, ...]) -> Type | None:
-    wide, narrow = argument_type(args[0]), argument_type(args[1])
-    if not isinstance(wide, Numeric) or not isinstance(narrow, Numeric):
-        return None
-    return Numeric(wide.dtype, narrow.shape, "array" if narrow.shape else "any")
-
-
 def _at_first(index: Arg) -> Arg:
     """The index with 0 in the place of integers that are not known: any one reads the same kind."""
     if isinstance(index, Display) and index.kind == "tuple":
@@ -229,20 +155,6 @@ def _at_first(index: Arg) -> Arg:
     if isinstance(index, Const | Display) or not isinstance(type_, Numeric):
         return index
     return Const(0) if type_.is_scalar and type_.kind in "iu" else index
-
-
-def _shape_type(args: tuple[Arg, ...]) -> Type | None:
-    type_ = argument_type(args[0])
-    if isinstance(type_, Numeric) and type_.shape is not None:
-        return TupleOf(tuple(int_type(e) for e in type_.shape))
-    return OPAQUE
-
-
-def _len_type(args: tuple[Arg, ...]) -> Type | None:
-    type_ = argument_type(args[0])
-    if isinstance(type_, Numeric) and type_.shape:
-        return int_type(type_.shape[0])
-    return int_type(len(type_.items)) if isinstance(type_, TupleOf) else INT
 
 
 def _matmul_type(args: tuple[Arg, ...]) -> Type | None:
@@ -262,101 +174,9 @@ def _matmul_type(args: tuple[Arg, ...]) -> Type | None:
     return Numeric(dtype, shape_, "array" if shape_ else "numpy")
 
 
-def _append_type(args: tuple[Arg, ...]) -> Type | None:
-    items = argument_type(args[0])
-    known = items.item if isinstance(items, ListOf) else OPAQUE
-    return ListOf(join(known, argument_type(args[-1])))
-
-
-def places_type(keys: tuple[Arg, ...], known: Type = UNDEFINED) -> Type:
-    """The type of a dict to whose keys these are added."""
-    for key in keys:
-        known = join(known, _of_any_value(argument_type(key)))
-    return PlacesOf(INT, known)
-
-
-def _of_any_value(type_: Type) -> Type:
-    """The type of a key, whatever integers it is made of."""
-    if isinstance(type_, TupleOf):
-        return type_.of(tuple(map(_of_any_value, type_.items)))
-    has_value = isinstance(type_, Numeric) and type_.value is not None
-    return Numeric(type_.dtype, type_.shape, type_.form) if has_value else type_  # type: ignore
-
-
-def _is_places(arg: Arg) -> bool:
-    return isinstance(argument_type(arg), PlacesOf)
-
-
-def _replaced_type(args: tuple[Arg, ...]) -> Type | None:
-    items = argument_type(args[0])
-    return places_type((args[1],), items.key) if isinstance(items, PlacesOf) else _append_type(args)
-
-
-def _keys_type(args: tuple[Arg, ...]) -> Type | None:
-    places = argument_type(args[0])
-    return ListOf(places.key if isinstance(places, PlacesOf) else OPAQUE)
-
-
-def _list_operator_type(args: tuple[Arg, ...]) -> Type | None:
-    """``items * count`` and ``items + more``."""
-    types = [argument_type(a) for a in args]
-    lists = [t for t in types if isinstance(t, ListOf)]
-    if not lists or any(isinstance(t, Numeric) and not t.is_scalar for t in types):
-        return None
-    return join(lists[0], lists[-1])
-
-
-def _dict_type(args: tuple[Arg, ...]) -> Type | None:
-    keys = args[0]
-    assert isinstance(keys, Const)
-    return TupleOf(tuple(argument_type(a) for a in args[1:]), tuple(keys.value), dict)
-
-
-def _record_type(args: tuple[Arg, ...]) -> Type | None:
-    cls, keys = args[0], args[1]
-    assert isinstance(cls, Const)
-    assert isinstance(keys, Const)
-    if cls.value is list:
-        return TupleOf(tuple(argument_type(a) for a in args[2:]), None, list)
-    parts = ((argument_type(a), a) for a in args[2:])
-    fields = (field_type(t, a.value) if isinstance(a, Const) else t for t, a in parts)
-    return TupleOf(tuple(fields), tuple(keys.value), cls.value)
-
-
-_SPECIAL: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
-    apply: lambda args: OPAQUE,
-    raise_: lambda args: OPAQUE,
-    is_: lambda args: BOOL,
-    not_: lambda args: BOOL,
-    contains: lambda args: BOOL,
-    item: _item_type,
-    field: _item_type,
-    build_dict: _dict_type,
-    build_record: _record_type,
+_BY_FUNCTION: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
     operator.getitem: _getitem_type,
     runtime.stays: _stays_type,
-    runtime.sign: lambda args: Numeric(np.dtype(float), (), "python"),
-    runtime.unbroadcast: _unbroadcast_type,
-    build_tuple: lambda args: TupleOf(tuple(argument_type(a) for a in args)),
-    build_list: lambda args: argument_type(Display("list", args)),
-    append: _append_type,
-    inserted: _append_type,
-    replaced: _replaced_type,
-    build_places: places_type,
-    keys_of: _keys_type,
-    dict: lambda args: argument_type(args[0]) if len(args) == 1 and _is_places(args[0]) else None,
-    in_order: lambda args: ListOf(INT),
-    extended: _list_operator_type,
-    without: lambda args: argument_type(args[0]),
-    updated: lambda args: argument_type(args[0]),
-    add_at: lambda args: argument_type(args[0]),
-    add_at_repeated: lambda args: argument_type(args[0]),
-    identity: lambda args: argument_type(args[0]),
-    stop: lambda args: argument_type(args[0]),
-    shape: _shape_type,
-    operator.mul: _list_operator_type,
-    operator.add: _list_operator_type,
     operator.matmul: _matmul_type,
     np.matmul: _matmul_type,
-    len: _len_type,
 }

@@ -16,10 +16,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Const, Display
 from srcad.ir.disjoint import parts_of
 from srcad.ir.inference.elementwise import broadcast
-from srcad.ir.inference.probe import argument_type
 from srcad.types.numeric import Numeric, Shape, int_type
 from srcad.types.sizes import Extent, at_least, constant_extent, fresh_extent, resolved, same
 from srcad.types.structures import ListOf, TupleOf, Type

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from srcad.ir.core import Arg, Call, Const
-from srcad.ir.inference.infer import is_elementwise
+from srcad.ir.library_operations import is_elementwise
 from srcad.types.numeric import Numeric, Shape
 from srcad.types.sizes import Extent, differ, is_one
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from srcad.ir.argument_types import types_in
 from srcad.ir.core import Arg, Const, Display
 from srcad.ir.inference.cases import Case, agreed, cases, in_case, of_other_ranks
 from srcad.ir.inference.memo import outline, question, remembered
@@ -52,29 +53,6 @@ _SEQUENCES = (
     np.unique_all, np.unique_counts, np.unique_inverse, np.histogram, np.nonzero, np.ix_, np.frexp,
     np.unravel_index,
 )  # fmt: skip
-
-
-def argument_type(arg: Arg) -> Type:
-    """The type of an argument, displays included."""
-    if isinstance(arg, Display):
-        if arg.kind == "tuple":
-            return TupleOf(tuple(argument_type(a) for a in arg.items))
-        if arg.kind == "list":
-            result: Type = Undefined()
-            for a in arg.items:
-                result = join(result, argument_type(a))
-            return ListOf(result)
-        return OPAQUE
-    return arg.type
-
-
-def types_in(arg: Arg) -> Iterator[Type]:
-    """The types of what an argument is displayed with: every item of a list by itself."""
-    if isinstance(arg, Display) and arg.kind in ("tuple", "list"):
-        for item in arg.items:
-            yield from types_in(item)
-    else:
-        yield argument_type(arg)
 
 
 def is_pair(target: Any) -> bool:

@@ -34,8 +34,8 @@ from srcad.backends.python.plan.statements import (
 )
 from srcad.backends.python.plan.structure import Structured
 from srcad.ir.core import UNDEF, Atom, Value
+from srcad.ir.inference.raising import fails_for_values
 from srcad.ir.primitives import build_dict, build_list, build_record, build_tuple, item, shape
-from srcad.passes.purity import fails_for_values
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 

@@ -1,0 +1,288 @@
+"""What is true of an operation, said once: where the operation stands.
+
+Passes and analyses ask an operation's row and never for its name.  The rows of our own operations
+stand beside their meanings in `primitives`, those of Python's operators, of some functions of
+NumPy and of our helpers in `library_operations`; what has no row is a call of which only the
+table of rules may know more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+from srcad.ir.core import Arg, Call
+from srcad.startup.records import dataclass
+from srcad.types.structures import Type
+
+Classes = tuple[type[BaseException], ...]
+ANYTHING: Classes = (BaseException,)
+NOTHING: Classes = ()
+EVERY = slice(None)
+Meaning = TypeVar("Meaning", bound=Callable[..., Any])
+
+
+# ------------------------------------------------------------------------------- memory
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What a call does with memory; by itself: its result has none, or nobody knows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fresh(Memory):
+    """The result is new memory that others may write into later."""
+
+
+@dataclass(frozen=True, eq=False)
+class Builds(Memory):
+    """The result is a new container of the operands from one on.
+
+    Those before it say what kind of container it is.  One that is `open` may be changed later.
+    """
+
+    first: int = 0
+    is_open: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class NewVersion(Memory):
+    """The result is the first operand after a change; the old version stays what it was.
+
+    The last operand is put into a list as one item, or as its items, or is not put anywhere.  Into
+    an array it is written, or it `sums` with what is there.  What is written is buffered if it may
+    show what it is written into; what is not buffered may go to one place twice.
+    """
+
+    of: Literal["array", "list"]
+    adds: Literal["item", "items", "nothing"] = "nothing"
+    buffered: bool = False
+    sums: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PartOf(Memory):
+    """The result is, or shows, something that lies in the first operand.
+
+    A part of a `structure` stands at a position, key or name that is known now.
+    """
+
+    structure: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ViewOf(Memory):
+    """The result shows the first operand, if that is an array.
+
+    One that is `read_only` cannot be written through; one that is not `certain` is a copy where the
+    memory has to be arranged anew.
+    """
+
+    read_only: bool = False
+    certain: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class SameAs(Memory):
+    """The result is the first operand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gathers(Memory):
+    """The result is a new container of what an operand holds."""
+
+    operand: int = 0
+
+
+NONE = Memory()
+
+
+# --------------------------------------------------------------------------------- rows
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Operation:
+    """One operation.
+
+    memory
+        What it does with memory.
+    result
+        The type of its result by its operands, where that is not found by running it.
+
+    Raises
+    ------
+        What it may raise where that is caught.
+    owed
+        Whether a call that nobody reads must run for the error that it may raise; None if that is
+        so where the lengths of its operands do not fit.  A program is not owed the errors of
+        structures, of lists and of stores that nobody reads, although `raises` may list some.
+    asks_of, asks_for
+        The operand of which it reads nothing but its shape (``a.shape``), something made of its
+        lengths, or its lengths and dtype.
+    answers
+        Whether its result is the answer to a question that no derivative flows through.
+    flows
+        The operands whose derivatives reach the result; None if the table of rules says.
+    pure
+        Whether it only computes, although the table of rules may not know it.
+    written
+        How Python writes it, with ``a``, ``b``, ``c`` for the operands; None as a call, or only as
+        a statement.
+    stored
+        How Python writes it as a statement that changes its first operand.
+    called
+        What a person would call its result.
+    """
+
+    memory: Memory = NONE
+    result: Callable[[tuple[Arg, ...]], Type | None] | None = None
+    raises: Classes | Callable[[Call], Classes] = ANYTHING
+    owed: bool | Callable[[Call], bool] | None = False
+    asks_of: int | None = None
+    asks_for: Literal["shape", "lengths", "likeness"] = "lengths"
+    answers: bool = False
+    flows: slice | tuple[int, ...] | None = None
+    pure: bool = True
+    written: str | None = None
+    stored: str | None = None
+    called: str | None = None
+
+    def may_raise(self, op: Call) -> Classes:
+        """What a call may raise where that is caught."""
+        return self.raises if isinstance(self.raises, tuple) else self.raises(op)
+
+    def __call__(self, meaning: Meaning) -> Meaning:
+        """Put the row beside a meaning: `operation_of` finds it there."""
+        _rows[meaning] = self
+        return meaning
+
+
+_rows: dict[Any, Operation] = {}
+
+
+def operation_of(target: Any) -> Operation | None:
+    """The row of what is called, or None."""
+    try:
+        return _rows.get(target)
+    except TypeError:
+        return None
+
+
+def memory_of(target: Any) -> Memory:
+    """What a call of something does with memory, as far as its row says."""
+    try:
+        row = _rows.get(target)
+    except TypeError:
+        return NONE
+    return NONE if row is None else row.memory
+
+
+# ---------------------------------------------------------------------------- questions
+def is_store(target: Any, of: Literal["array", "list"] | None = None) -> bool:
+    """Whether the result is a new version of the first operand: of any, an array or a list."""
+    memory = memory_of(target)
+    return isinstance(memory, NewVersion) and of in (None, memory.of)
+
+
+def sets_places(target: Any) -> bool:
+    """Whether places of an array are given other values: ``array[index] = value``."""
+    memory = memory_of(target)
+    return isinstance(memory, NewVersion) and memory.of == "array" and not memory.sums
+
+
+def adds_at_places(target: Any) -> bool:
+    """Whether something is added at places of an array, none of them named twice."""
+    memory = memory_of(target)
+    return isinstance(memory, NewVersion) and memory.sums and memory.buffered
+
+
+def is_builder(target: Any) -> bool:
+    """Whether the result is a new container of the operands."""
+    return isinstance(memory_of(target), Builds)
+
+
+def is_structure(target: Any) -> bool:
+    """Whether the result is a tuple, dict or record of the operands: each part has its place."""
+    memory = memory_of(target)
+    return isinstance(memory, Builds) and not memory.is_open
+
+
+def is_known_part(target: Any) -> bool:
+    """Whether the result is a part of a structure at a position, key or name that is known."""
+    memory = memory_of(target)
+    return isinstance(memory, PartOf) and memory.structure
+
+
+def is_part(target: Any) -> bool:
+    """Whether the result is read out of the first operand."""
+    return isinstance(memory_of(target), PartOf)
+
+
+def is_same(target: Any) -> bool:
+    """Whether the result is the first operand itself, by another name."""
+    return isinstance(memory_of(target), SameAs)
+
+
+def is_read_only(target: Any) -> bool:
+    """Whether the result cannot be written into."""
+    memory = memory_of(target)
+    return isinstance(memory, ViewOf) and memory.read_only
+
+
+def built_parts(op: Call) -> tuple[Arg, ...]:
+    """The operands that a container is built of."""
+    memory = memory_of(op.target)
+    return op.args[memory.first :] if isinstance(memory, Builds) else ()
+
+
+def adds(target: Any) -> Literal["item", "items", "nothing"]:
+    """What of its last operand a store puts into a list."""
+    memory = memory_of(target)
+    return memory.adds if isinstance(memory, NewVersion) else "nothing"
+
+
+def asks_for_shape(target: Any) -> bool:
+    """Whether the result is known from the lengths and the dtype of the first operand alone."""
+    row = operation_of(target)
+    return row is not None and row.asks_of == 0
+
+
+def is_shape(target: Any) -> bool:
+    """Whether the result is a tuple of the lengths of the first operand."""
+    row = operation_of(target)
+    return row is not None and row.asks_of == 0 and row.asks_for == "shape"
+
+
+def answers(target: Any) -> bool:
+    """Whether the result is a flag that answers a question: a comparison, a test."""
+    row = operation_of(target)
+    return row is not None and row.answers
+
+
+def costs_nothing(target: Any) -> bool:
+    """Whether the result is a part, another name or a length of something at hand."""
+    row = operation_of(target)
+    if row is None:
+        return False
+    is_length = row.asks_of == 0 and row.asks_for != "likeness"
+    return is_length or isinstance(row.memory, PartOf | SameAs)
+
+
+def keeps_structure(target: Any) -> bool:
+    """Whether the parts of the result are those of the operands, place by place or item by item."""
+    row = operation_of(target)
+    if row is None or not row.flows:
+        return False
+    memory = row.memory
+    if isinstance(memory, NewVersion):
+        return memory.of == "list"
+    return isinstance(memory, SameAs) or (isinstance(memory, Builds) and memory.is_open)
+
+
+def is_stop(target: Any) -> bool:
+    """Whether the result is the first operand, but no derivative flows through it."""
+    row = operation_of(target)
+    return row is not None and isinstance(row.memory, SameAs) and row.flows == ()
+
+
+def stays_apart(target: Any) -> bool:
+    """Whether two equal calls stay two: what they make may be written into later."""
+    memory = memory_of(target)
+    return isinstance(memory, Fresh | NewVersion) or (isinstance(memory, Builds) and memory.is_open)

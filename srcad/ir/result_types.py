@@ -1,0 +1,161 @@
+"""The types of the results of our own operations and of what Python reads, joins and counts.
+
+One function per operation, of its operands; None where the operation is run on stand-ins.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from srcad.ir.argument_types import argument_type
+from srcad.ir.core import Arg, Const, Display
+from srcad.types.join import join
+from srcad.types.numeric import BOOL, INT, Numeric, int_type
+from srcad.types.structures import OPAQUE, UNDEFINED, ListOf, PlacesOf, TupleOf, Type, field_type
+
+Args = tuple[Arg, ...]
+
+
+def unknown(args: Args) -> Type | None:
+    """Of a result that nothing is known of."""
+    return OPAQUE
+
+
+def flag(args: Args) -> Type | None:
+    """Of an answer."""
+    return BOOL
+
+
+def like_first(args: Args) -> Type | None:
+    """Of a new version of the first operand, or of that itself."""
+    return argument_type(args[0])
+
+
+# ------------------------------------------------------------------------- structures, parts
+def item(args: Args) -> Type | None:
+    """Of a part at a known position, key or name."""
+    container, position = argument_type(args[0]), args[1]
+    found: Type = OPAQUE
+    if isinstance(container, TupleOf) and isinstance(position, Const):
+        if container.keys is not None and position.value in container.keys:
+            found = container.items[container.keys.index(position.value)]
+        else:
+            found = container.items[position.value]
+    elif isinstance(container, ListOf):
+        found = container.item
+    return found
+
+
+def tuple_of(args: Args) -> Type | None:
+    """Of a tuple of the operands."""
+    return TupleOf(tuple(argument_type(a) for a in args))
+
+
+def dict_of(args: Args) -> Type | None:
+    """Of a dict with the keys that are given first."""
+    keys = args[0]
+    assert isinstance(keys, Const)
+    return TupleOf(tuple(argument_type(a) for a in args[1:]), tuple(keys.value), dict)
+
+
+def record_of(args: Args) -> Type | None:
+    """Of an object of the class, with the fields, that are given first."""
+    cls, keys = args[0], args[1]
+    assert isinstance(cls, Const)
+    assert isinstance(keys, Const)
+    if cls.value is list:
+        return TupleOf(tuple(argument_type(a) for a in args[2:]), None, list)
+    parts = ((argument_type(a), a) for a in args[2:])
+    fields = (field_type(t, a.value) if isinstance(a, Const) else t for t, a in parts)
+    return TupleOf(tuple(fields), tuple(keys.value), cls.value)
+
+
+# ------------------------------------------------------------------------------------- lists
+def list_of(args: Args) -> Type | None:
+    """Of a list of the operands."""
+    return argument_type(Display("list", args))
+
+
+def with_item(args: Args) -> Type | None:
+    """Of a list into which the last operand is put."""
+    items = argument_type(args[0])
+    known = items.item if isinstance(items, ListOf) else OPAQUE
+    return ListOf(join(known, argument_type(args[-1])))
+
+
+def replaced(args: Args) -> Type | None:
+    """Of a list or dict after an item was set."""
+    items = argument_type(args[0])
+    return places((args[1],), items.key) if isinstance(items, PlacesOf) else with_item(args)
+
+
+def of_lists(args: Args) -> Type | None:
+    """Of ``items * count`` and ``items + more``."""
+    types = [argument_type(a) for a in args]
+    lists = [t for t in types if isinstance(t, ListOf)]
+    if not lists or any(isinstance(t, Numeric) and not t.is_scalar for t in types):
+        return None
+    return join(lists[0], lists[-1])
+
+
+# ------------------------------------------------------- dicts whose keys only the call knows
+def places(keys: Args, known: Type = UNDEFINED) -> Type:
+    """Of a dict to whose keys these are added."""
+    for key in keys:
+        known = join(known, _of_any_value(argument_type(key)))
+    return PlacesOf(INT, known)
+
+
+def _of_any_value(type_: Type) -> Type:
+    """The type of a key, whatever integers it is made of."""
+    if isinstance(type_, TupleOf):
+        return type_.of(tuple(map(_of_any_value, type_.items)))
+    has_value = isinstance(type_, Numeric) and type_.value is not None
+    return Numeric(type_.dtype, type_.shape, type_.form) if has_value else type_  # type: ignore
+
+
+def keys(args: Args) -> Type | None:
+    """Of the list of a dict's keys."""
+    found = argument_type(args[0])
+    return ListOf(found.key if isinstance(found, PlacesOf) else OPAQUE)
+
+
+def positions(args: Args) -> Type | None:
+    """Of a list of positions."""
+    return ListOf(INT)
+
+
+def copied_places(args: Args) -> Type | None:
+    """Of ``dict(d)``."""
+    found = argument_type(args[0]) if len(args) == 1 else None
+    return found if isinstance(found, PlacesOf) else None
+
+
+# ------------------------------------------------------------------------------------ arrays
+def shape(args: Args) -> Type | None:
+    """Of the lengths of an array."""
+    type_ = argument_type(args[0])
+    if isinstance(type_, Numeric) and type_.shape is not None:
+        return TupleOf(tuple(int_type(e) for e in type_.shape))
+    return OPAQUE
+
+
+def length(args: Args) -> Type | None:
+    """Of ``len(x)``."""
+    type_ = argument_type(args[0])
+    if isinstance(type_, Numeric) and type_.shape:
+        return int_type(type_.shape[0])
+    return int_type(len(type_.items)) if isinstance(type_, TupleOf) else INT
+
+
+def unbroadcast(args: Args) -> Type | None:
+    """Of a cotangent that is summed over the axes along which its value was broadcast."""
+    wide, narrow = argument_type(args[0]), argument_type(args[1])
+    if not isinstance(wide, Numeric) or not isinstance(narrow, Numeric):
+        return None
+    return Numeric(wide.dtype, narrow.shape, "array" if narrow.shape else "any")
+
+
+def python_float(args: Args) -> Type | None:
+    """Of a helper that returns a Python number."""
+    return Numeric(np.dtype(float), (), "python")
