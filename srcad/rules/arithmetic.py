@@ -11,40 +11,45 @@ from srcad.rules.row import NO_PARTIAL
 from srcad.runtime import sign, unbroadcast
 
 
-@derivative(operator.add, np.add)
+@derivative(operator.add, np.add, samples=(-2, 2))
 def add(a, b):
     return 1, 1
 
 
-@derivative(operator.sub, np.subtract)
+@derivative(operator.sub, np.subtract, samples=(-2, 2))
 def subtract(a, b):
     return 1, -1
 
 
-@derivative(operator.mul, np.multiply, safe=1.0)
+@derivative(operator.mul, np.multiply, safe=1.0, samples=(-2, 2))
 def multiply(a, b):
     return b, a
 
 
-@derivative(operator.truediv, np.divide, safe=1.0)
+@derivative(
+    operator.truediv,
+    np.divide,
+    safe=1.0,
+    samples=(0.5, 2),
+    kinks={(1, 0): (math.inf, -math.inf), (0, 0): (math.inf, math.nan)},
+)
 def divide(a, b, *, y):
     """At b = 0 as NumPy divides: ``1 / x`` has the slope -inf at 0."""
     return 1 / b, -y / b
 
 
-@derivative(operator.neg)
+@derivative(operator.neg, samples=(-2, 2))
 def negative(a):
     return -1
 
 
-@derivative(operator.pos)
+@derivative(operator.pos, samples=(-2, 2))
 def positive(a):
     return 1
 
 
-@derivative(operator.abs, math.fabs)
+@derivative(operator.abs, math.fabs, samples=(-2, -0.2), kinks={0: 0, math.nan: math.nan})
 def absolute(x):
-    """At 0: 0; at nan: nan."""
     if isinstance(x, (int, float)) and not isinstance(x, np.generic):
         return sign(x)
     return np.sign(x)
@@ -56,7 +61,15 @@ def is_small(a):
     return is_known(a) and -(2**63) <= a < 2**63
 
 
-@derivative(operator.pow, np.power, np.float_power, safe=1.0)
+@derivative(
+    operator.pow, np.power, np.float_power, safe=1.0,
+    samples=lambda f, m, near, array: [
+        f(near(0.4, 2, 4), near(0.4, 2, 3, 4)), f(near(0.4, 2, 3, 1), 1.7), f(m + 3, 3),
+        f(m, 2), f(m + 3, -1), f(1.7, 2.3)],
+    kinks={
+        (0, 0): (0, 0), (0, 1): (1, 0), (0, 2): (0, 0), (0, 0.5): (math.inf, 0),
+        (0, -1): (-math.inf, -math.inf), (-2, 3): (12, math.nan), (2, 0): (0, math.log(2))},
+)  # fmt: skip
 def power(a, b, *, y):
     """``x**0`` has the slope 0 everywhere, and ``0**b`` the slope 0 for b >= 0.
 
@@ -70,25 +83,29 @@ def power(a, b, *, y):
     return b * a ** (b - (b != 0)), y * log_a
 
 
-@derivative(operator.mod)
+@derivative(operator.mod, samples=(0.6, 0.9), kinks={(5, -3): (1, 2)})
 def modulo(a, b):
     """At a multiple of the divisor: the slope from above, 1."""
     return 1, -(a // b)
 
 
-@derivative(np.mod)
+@derivative(np.mod, samples=(0.6, 0.9), kinks={(1, 1): (1, -1), (5, -3): (1, 2)})
 def remainder(a, b):
     """At a multiple of the divisor: the slope from above, 1."""
     return 1, -np.floor_divide(a, b)
 
 
-@derivative(np.fmod)
+@derivative(np.fmod, samples=(0.6, 0.9))
 def fmod(a, b, *, y):
     """``a = n b + y`` tells the n of `y`; ``a / b`` is rounded, near a multiple past it."""
     return 1, -np.rint((a - y) / b)
 
 
-@adjoint(divmod, np.divmod)
+@adjoint(
+    divmod, np.divmod,
+    samples=lambda f, near: [
+        f(near(2.1, 2.9, 4), near(0.8, 0.95, 3, 1)), f(near(2.1, 2.9, 4), 0.8), f(7.3, -2.0)],
+)  # fmt: skip
 def division(y_bar, y, a, b):
     """The quotient is constant between jumps; the remainder is ``a - quotient * b``."""
     remainder_bar = y_bar[1]
@@ -97,13 +114,17 @@ def division(y_bar, y, a, b):
     return unbroadcast(remainder_bar, a), unbroadcast(-y[0] * remainder_bar, b)
 
 
-@adjoint(np.modf, math.modf)
+@adjoint(np.modf, math.modf, samples=lambda f: [f(3.4)])
 def modf(y_bar, y, x):
     return y_bar[0]
 
 
 # ------------------------------------------------------------------------ the larger, the smaller
-@derivative(np.maximum)
+@derivative(
+    np.maximum,
+    samples=(-2, 2),
+    kinks={(1, 1): (0, 1), (math.nan, 1): (1, 0), (1, math.nan): (0, 1)},
+)
 def maximum(a, b, *, y):
     """The second operand owns a tie, so the slope of ``maximum(x, 0)`` at 0 is 0; a nan owns.
 
@@ -112,20 +133,32 @@ def maximum(a, b, *, y):
     return (y != b) & (b == b), np.logical_not(a > b) & (a == a)
 
 
-@derivative(np.minimum)
+@derivative(
+    np.minimum,
+    samples=(-2, 2),
+    kinks={(1, 1): (1, 0), (math.nan, 1): (1, 0), (1, math.nan): (0, 1)},
+)
 def minimum(a, b):
     """The first operand owns a tie: the partials of maximum and minimum add up to 1; a nan owns."""
     return np.logical_not(a > b) & (b == b), np.logical_not(a <= b) & (a == a)
 
 
-@derivative(np.fmax)
+@derivative(
+    np.fmax,
+    samples=(-2, 2),
+    kinks={(1, 1): (0, 1), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)},
+)
 def fmax(a, b):
     """The second operand owns a tie; a nan never does."""
     first = (a > b) | (b != b)
     return first, np.logical_not(first)
 
 
-@derivative(np.fmin)
+@derivative(
+    np.fmin,
+    samples=(-2, 2),
+    kinks={(1, 1): (1, 0), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)},
+)
 def fmin(a, b):
     """The first operand owns a tie; a nan never does."""
     first = (a <= b) | (b != b)
@@ -133,46 +166,45 @@ def fmin(a, b):
 
 
 # ------------------------------------------------------------------------ two coordinates
-@derivative(np.hypot, safe=1.0)
+@derivative(np.hypot, safe=1.0, samples=(0.3, 2), kinks={(0, 0): (0, 0)})
 def hypot(a, b, *, y):
-    """At the origin: 0 and 0."""
     length = y + (y == 0)
     return a / length, b / length
 
 
-@derivative(np.arctan2, safe=1.0)
+@derivative(np.arctan2, safe=1.0, samples=(0.3, 2), kinks={(0, 0): (math.nan, math.nan)})
 def arctan2(a, b):
-    """At the origin: nan and nan."""
     square = a * a + b * b
     return b / square, -(a / square)
 
 
-@derivative(np.copysign)
+@derivative(np.copysign, samples=(-2, -0.1), kinks={(0, -1): (0, 0)})
 def copysign(a, b, *, y):
-    """At a = 0: 0."""
     return np.sign(a) * np.sign(y), None
 
 
-@derivative(np.heaviside)
+@derivative(np.heaviside, samples=lambda f, m: [f(m, 0.3)])
 def heaviside(a, b):
     return None, a == 0
 
 
-@derivative(np.ldexp)
+@derivative(np.ldexp, samples=lambda f, m: [f(m, 3)])
 def ldexp(a, n):
     return np.ldexp(np.ones_like(a), n), NO_PARTIAL
 
 
-@derivative(np.logaddexp)
+@derivative(
+    np.logaddexp,
+    samples=(-2, 2),
+    kinks={(-math.inf, -math.inf): (0.5, 0.5), (-math.inf, 1): (0, 1)},
+)
 def logaddexp(a, b, *, y):
-    """At (-inf, -inf): one half and one half."""
     both = (a == b) & np.isinf(a)
     half = -math.log(2.0)
     return np.exp(np.where(both, half, a - y)), np.exp(np.where(both, half, b - y))
 
 
-@derivative(np.logaddexp2)
+@derivative(np.logaddexp2, samples=(-2, 2), kinks={(-math.inf, -math.inf): (0.5, 0.5)})
 def logaddexp2(a, b, *, y):
-    """At (-inf, -inf): one half and one half."""
     both = (a == b) & np.isinf(a)
     return np.exp2(np.where(both, -1.0, a - y)), np.exp2(np.where(both, -1.0, b - y))

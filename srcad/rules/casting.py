@@ -13,19 +13,24 @@ from srcad.runtime import fitting, like, rounded, taken_in
 TOO_DEEP = NoPartial("lists are nested more than three deep; stack them with np.stack")
 
 
-@linear(np.copy)
+@linear(np.copy, samples=lambda f, m: [f(m)])
 def copy(y_bar, a, order="K", subok=False):
     return y_bar
 
 
-@linear(np.asarray, np.asanyarray)
+@linear(np.asarray, np.asanyarray, samples=lambda f, m: [f(m), f([0.1, 0.2], np.float64)])
 def asarray(y_bar, a, dtype=None, order=None, *, copy=None):
     if dtype is not None and not np.issubdtype(dtype, np.inexact):
         return None
     return items(y_bar, a)
 
 
-@linear(np.array)
+@linear(
+    np.array,
+    samples=lambda f, v, m, array: [
+        f([0.1, 0.2]), f([[0.1, 0.2], [0.3, 0.4]]), f((v, array(4))), f(v, ndmin=3),
+        f([0.1, 0.2], ndmin=2), f([[v, v], [array(4), v]]), f(m)],
+)  # fmt: skip
 def array(y_bar, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
     """The cotangent has the structure of the argument, down to its numbers and arrays."""
     if dtype is not None and not np.issubdtype(dtype, np.inexact):
@@ -58,13 +63,13 @@ def cells(y_bar, structure):
     return [y_bar[k] for k in range(len(structure))]
 
 
-@linear(np.ascontiguousarray, np.asfortranarray)
+@linear(np.ascontiguousarray, np.asfortranarray, samples=lambda f, m: [f(m.T), f(0.5)])
 def ascontiguousarray(y_bar, a, dtype=None):
     """A number becomes an array of length 1."""
     return np.reshape(y_bar, np.shape(a))
 
 
-@linear(np.astype)
+@linear(np.astype, samples=lambda f, m: [f(m, np.float64)])
 def astype(y_bar, x, dtype, *, copy=True):
     """A cast to integers cuts the derivative."""
     if not np.issubdtype(dtype, np.inexact):
@@ -72,7 +77,8 @@ def astype(y_bar, x, dtype, *, copy=True):
     return y_bar, None
 
 
-@linear(float, np.float64, np.float32, np.float16, np.longdouble, np.ndarray.item)
+@linear(float, np.float64, samples=lambda f, array: [f(array()), f(0.7)])
+@linear(np.float32, np.float16, np.longdouble, np.ndarray.item, samples=())
 def number(y_bar, x):
     """An array of one entry becomes a number."""
     if np.ndim(x) == 0:
@@ -80,27 +86,27 @@ def number(y_bar, x):
     return np.reshape(y_bar, np.shape(x))
 
 
-@derivative(identity)
+@derivative(identity, samples=())
 def same(x):
     return 1
 
 
-@linear(like)
+@linear(like, samples=())
 def gradient_like(y_bar, g, x):
     return y_bar, None
 
 
-@linear(fitting)
+@linear(fitting, samples=())
 def as_it_is(y_bar, g, x, name, *, partial=False):
     return y_bar, None, None
 
 
-@linear(taken_in)
+@linear(taken_in, samples=())
 def as_taken_in(y_bar, y, place):
     return y_bar, None
 
 
-@linear(rounded, active=("y", "place", "a", "b"))
+@linear(rounded, active=("y", "place", "a", "b"), samples=())
 def as_rounded(y_bar, y, function, place, a, b=None):
     """The numbers are those of `y`, up to the last digit."""
     return y_bar, None, None, None

@@ -54,34 +54,42 @@ nondifferentiable(np.diag_indices, np.diag_indices_from, np.mask_indices, np.ndi
 nondifferentiable(np.hanning, np.hamming, np.blackman, np.bartlett)
 
 
-@linear(np.arange, active=("start", "stop", "step"))
+@linear(
+    np.arange,
+    active=("start", "stop", "step"),
+    samples=lambda f: [f(0.5, 3.2), f(0.5, 3.2, 0.4), f(2.5)],
+)
 def arange(y_bar, start, stop=None, step=1, *, dtype=None):
     """``y[k] = start + k * step``; the stop, or the only argument, just counts."""
     start_bar = None if stop is None else np.sum(y_bar)
     return start_bar, None, np.sum(y_bar * np.arange(len(y_bar)))
 
 
-@linear(np.bincount, active=("weights",))
+@linear(np.bincount, active=("weights",), samples=lambda f, v: [f(np.array([0, 2, 2, 1]), v)])
 def bincount(y_bar, x, weights=None, minlength=0):
     """Each weight is added to one bin."""
     return y_bar[x]
 
 
-@linear(np.full)
+@linear(np.full, samples=lambda f, v: [f((2, 3), 0.5), f((2, 4), v)])
 def full(y_bar, shape, fill_value, dtype=None, order="C"):
     if dtype is not None and not np.issubdtype(dtype, np.inexact):
         return None, None
     return None, unbroadcast(y_bar, fill_value)
 
 
-@linear(np.full_like)
+@linear(np.full_like, samples=lambda f, v: [f(np.zeros((2, 4), int), v, float)])
 def full_like(y_bar, a, fill_value, dtype=None, order="K", subok=True, shape=None):
     if dtype is not None and not np.issubdtype(dtype, np.inexact):
         return None, None
     return None, unbroadcast(y_bar, fill_value)
 
 
-@linear(np.linspace)
+@linear(
+    np.linspace,
+    samples=lambda f, v, array: [
+        f(0.5, 2.0, 5), f(v, array(4), 3, axis=1), f(0.5, v, num=3), f(0.5, 2.0, 4, False)],
+)  # fmt: skip
 def linspace(y_bar, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
     """``start + t * (stop - start)`` with fixed ``t``."""
     if endpoint:

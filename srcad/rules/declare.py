@@ -38,7 +38,7 @@ import numpy as np
 from srcad.errors import RuleError
 from srcad.rules.formulas import Place, check_arity
 from srcad.rules.registry import ROOM, add, lookup, qualified_name
-from srcad.rules.row import Kind, Rule
+from srcad.rules.row import Kind, Kinks, Rule, Samples
 from srcad.rules.twins import declare_twin, formula_of_twin
 from srcad.startup.records import replace
 
@@ -55,6 +55,8 @@ def derivative(
     safe: float | None = None,
     active: tuple[str, ...] | None = None,
     twin: Any = None,
+    samples: Samples = None,
+    kinks: Kinks = None,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the partial derivatives of elementwise functions.
@@ -71,6 +73,9 @@ def derivative(
     twin : callable, optional
         A function of Python numbers with the same formula, in which ``np`` then means the twins:
         that of `np.cos` is `math.cos`.
+    samples, kinks
+        Arguments to try, and the agreed derivatives at special points, for tests and docs: see
+        `srcad.rules.row`.
     override : bool
         Whether the rule may replace one that came with srcad.
 
@@ -90,21 +95,31 @@ def derivative(
     >>> rules.rule_for(softsign).kind
     'derivative'
     """
-    return _decorator("derivative", targets, safe, active, override, twin)
+    return _decorator(
+        "derivative", targets, active, override, twin, safe=safe, samples=samples, kinks=kinks
+    )
 
 
 def linear(
-    *targets: Any, active: tuple[str, ...] | None = None, override: bool = False
+    *targets: Any,
+    active: tuple[str, ...] | None = None,
+    samples: Samples = None,
+    kinks: Kinks = None,
+    override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the transpose of functions that are linear: ``f(y_bar, *params)``.
 
     Parameters are those of `derivative`.  Forward mode is the function itself.
     """
-    return _decorator("linear", targets, None, active, override)
+    return _decorator("linear", targets, active, override, samples=samples, kinks=kinks)
 
 
 def bilinear(
-    *targets: Any, active: tuple[str, ...] | None = None, override: bool = False
+    *targets: Any,
+    active: tuple[str, ...] | None = None,
+    samples: Samples = None,
+    kinks: Kinks = None,
+    override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of products, linear in each argument: ``f(y_bar, *params)``.
 
@@ -122,17 +137,21 @@ def bilinear(
     >>> rules.rule_for(torque).kind
     'bilinear'
     """
-    return _decorator("bilinear", targets, None, active, override)
+    return _decorator("bilinear", targets, active, override, samples=samples, kinks=kinks)
 
 
 def adjoint(
-    *targets: Any, active: tuple[str, ...] | None = None, override: bool = False
+    *targets: Any,
+    active: tuple[str, ...] | None = None,
+    samples: Samples = None,
+    kinks: Kinks = None,
+    override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of any function: ``f(y_bar, y, *params)``, where ``y`` is the result.
 
     Parameters are those of `derivative`.
     """
-    return _decorator("adjoint", targets, None, active, override)
+    return _decorator("adjoint", targets, active, override, samples=samples, kinks=kinks)
 
 
 def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
@@ -177,10 +196,10 @@ def nondifferentiable(*targets: Any, override: bool = False) -> Any:
 def _decorator(
     kind: Kind,
     targets: tuple[Any, ...],
-    safe: float | None,
     active: tuple[str, ...] | None,
     override: bool,
     twin: Any = None,
+    **traits: Any,
 ) -> Callable[[RuleFunction], RuleFunction]:
     for target in targets if twin is None else (*targets, twin):
         _refuse_target(target)
@@ -189,7 +208,7 @@ def _decorator(
 
     def register(function: RuleFunction) -> RuleFunction:
         code = _require_function(function)
-        rule = _row(targets[0], kind, function, code, safe, active)
+        rule = _row(targets[0], kind, function, code, active, traits)
         if not rule.shipped:
             check_arity(function, kind, len(rule.active), rule.place)
         add(rule, override)
@@ -208,8 +227,8 @@ def _row(
     kind: Kind,
     function: Any,
     code: types.CodeType,
-    safe: float | None,
     active: tuple[str, ...] | None,
+    traits: dict[str, Any],
 ) -> Rule:
     """The row, as far as the rule's own signature tells it."""
     positional = code.co_varnames[: code.co_argcount]
@@ -244,10 +263,10 @@ def _row(
         required=required,
         active=chosen,
         wants_result=kind == "adjoint" or "y" in keyword_only,
-        safe=safe,
         shipped=str(function.__module__).startswith(ROOM),
         file=code.co_filename,
         line=code.co_firstlineno,
+        **traits,
     )
 
 

@@ -116,7 +116,19 @@ def repeated(term):
     return tuple(n for n, letter in enumerate(term) if letter in term[:n])
 
 
-@bilinear(np.einsum)
+@bilinear(
+    np.einsum,
+    samples=lambda f, v, w, m, t, array, square: [
+        f("ij,jk->ik", m, array(4, 2)), f("ij->ji", m), f("ij->i", m), f("ij->", m),
+        f("i,i->", v, array(4)), f("i,i", v, array(4)), f("ii", square(3)), f("ii->i", square(3)),
+        f("iij->ij", array(3, 3, 2)), f("iji->j", array(3, 2, 3)), f("iii->", array(3, 3, 3)),
+        f("i,j->ij", v, w), f("i,j,ij", w, v, m), f("ij,kj,lk->il", m, m, array(2, 3)),
+        f("...ij,...jk->...ik", t, array(4, 2)), f("...i,...i", t, v),
+        f("ij,ij->ij", m, array(1, 4)), f("i...->...", t), f("ij , jk", m, array(4, 2)), f("ba", m),
+        f("ij,k->i", m, w), f("i->", v), f(",i->i", 0.5, v), f("i,i,i->i", v, v, v),
+        f("...,...", t, array(3, 1)),
+        f("ij,jk,kl->il", m, array(4, 2), array(2, 5), optimize=True)],
+)  # fmt: skip
 def einsum(y_bar, subscripts, *operands, optimize=False):
     if not isinstance(subscripts, str):
         return SUBLISTS, [SUBLISTS for _ in operands]

@@ -13,110 +13,116 @@ from srcad.rules.declare import derivative
 
 
 # ------------------------------------------------------------------------ powers
-@derivative(np.square, safe=1.0)
+@derivative(np.square, safe=1.0, samples=(-2, 2))
 def square(x):
     return 2 * x
 
 
-@derivative(np.sqrt, twin=math.sqrt, safe=1.0)
+@derivative(np.sqrt, twin=math.sqrt, safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
 def sqrt(x, *, y):
-    """At 0: inf."""
     return 0.5 / y
 
 
-@derivative(np.cbrt, safe=1.0)
+@derivative(np.cbrt, safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
 def cbrt(x, *, y):
-    """At 0: inf."""
     return 1 / (3 * y**2)
 
 
-@derivative(np.reciprocal, safe=1.0)
+@derivative(np.reciprocal, safe=1.0, samples=(0.3, 2))
 def reciprocal(x, *, y):
     return -(y**2)
 
 
 # ------------------------------------------------------------------------ exponentials, logarithms
-@derivative(np.exp, twin=math.exp, safe=1.0)
+@derivative(np.exp, twin=math.exp, safe=1.0, samples=(-2, 2))
 def exp(x, *, y):
     return y
 
 
-@derivative(np.exp2, twin=math.exp2, safe=1.0)
+@derivative(np.exp2, twin=math.exp2, safe=1.0, samples=(-2, 2))
 def exp2(x, *, y):
     return y * math.log(2.0)
 
 
-@derivative(np.expm1, twin=math.expm1, safe=1.0)
+@derivative(np.expm1, twin=math.expm1, safe=1.0, samples=(-2, 2))
 def expm1(x, *, y):
     return y + 1
 
 
-@derivative(np.log, safe=1.0)
+@derivative(np.log, safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
 def log(x):
-    """At 0: inf."""
     return 1 / x
 
 
-@derivative(np.log2, twin=math.log2, safe=1.0)
+@derivative(np.log2, twin=math.log2, safe=1.0, samples=(0.2, 3))
 def log2(x):
     return 1 / (x * math.log(2.0))
 
 
-@derivative(np.log10, twin=math.log10, safe=1.0)
+@derivative(np.log10, twin=math.log10, safe=1.0, samples=(0.2, 3))
 def log10(x):
     return 1 / (x * math.log(10.0))
 
 
-@derivative(np.log1p, twin=math.log1p, safe=1.0)
+@derivative(np.log1p, twin=math.log1p, safe=1.0, samples=(-0.6, 3), kinks={-1: math.inf})
 def log1p(x):
-    """At -1: inf."""
     return 1 / (1 + x)
 
 
 # ------------------------------------------------------------------------ trigonometry
-@derivative(np.sin, twin=math.sin)
+@derivative(np.sin, twin=math.sin, samples=(-3, 3))
 def sin(x):
     return np.cos(x)
 
 
-@derivative(np.cos, twin=math.cos)
+@derivative(np.cos, twin=math.cos, samples=(-3, 3))
 def cos(x):
     return -np.sin(x)
 
 
-@derivative(np.tan, safe=1.0)
+@derivative(np.tan, safe=1.0, samples=(-1, 1))
 def tan(x, *, y):
     return 1 + y**2
 
 
-@derivative(np.arcsin, twin=math.asin, safe=0.0)
+@derivative(
+    np.arcsin,
+    twin=math.asin,
+    safe=0.0,
+    samples=(-0.8, 0.8),
+    kinks={1: math.inf, -1: math.inf},
+)
 def arcsin(x):
-    """At 1 and -1: inf."""
     return 1 / np.sqrt(1 - x * x)
 
 
-@derivative(np.arccos, twin=math.acos, safe=0.0)
+@derivative(
+    np.arccos,
+    twin=math.acos,
+    safe=0.0,
+    samples=(-0.8, 0.8),
+    kinks={1: -math.inf, -1: -math.inf},
+)
 def arccos(x):
-    """At 1 and -1: -inf."""
     return -1 / np.sqrt(1 - x * x)
 
 
-@derivative(np.arctan, twin=math.atan)
+@derivative(np.arctan, twin=math.atan, samples=(-3, 3))
 def arctan(x):
     return 1 / (1 + x * x)
 
 
-@derivative(np.deg2rad, np.radians, twin=math.radians)
+@derivative(np.deg2rad, np.radians, twin=math.radians, samples=(-90, 90))
 def deg2rad(x):
     return math.pi / 180
 
 
-@derivative(np.rad2deg, np.degrees, twin=math.degrees)
+@derivative(np.rad2deg, np.degrees, twin=math.degrees, samples=(-3, 3))
 def rad2deg(x):
     return 180 / math.pi
 
 
-@derivative(np.sinc, safe=1.0)
+@derivative(np.sinc, safe=1.0, samples=(-2.1, 2), kinks={0: 0})
 def sinc(x, *, y):
     """``sinc'(x) = (cos(pi x) - sinc(x)) / x``; near 0, where that cancels, its Taylor series.
 
@@ -129,80 +135,102 @@ def sinc(x, *, y):
 
 
 # ------------------------------------------------------------------------ hyperbolic functions
-@derivative(np.sinh, twin=math.sinh, safe=1.0)
+@derivative(np.sinh, twin=math.sinh, safe=1.0, samples=(-2, 2))
 def sinh(x):
     return np.cosh(x)
 
 
-@derivative(np.cosh, twin=math.cosh, safe=1.0)
+@derivative(np.cosh, twin=math.cosh, safe=1.0, samples=(-2, 2))
 def cosh(x):
     return np.sinh(x)
 
 
-@derivative(np.tanh)
+@derivative(np.tanh, samples=(-2, 2), kinks={1000: 0})
 def tanh(x, *, y):
     return 1 - y**2
 
 
-@derivative(np.arcsinh, twin=math.asinh)
+@derivative(np.arcsinh, twin=math.asinh, samples=(-2, 2))
 def arcsinh(x):
     return 1 / np.sqrt(x * x + 1)
 
 
-@derivative(np.arccosh, twin=math.acosh, safe=2.0)
+@derivative(np.arccosh, twin=math.acosh, safe=2.0, samples=(1.2, 3), kinks={1: math.inf})
 def arccosh(x):
-    """At 1: inf."""
     return 1 / np.sqrt(x * x - 1)
 
 
-@derivative(np.arctanh, twin=math.atanh, safe=0.0)
+@derivative(
+    np.arctanh,
+    twin=math.atanh,
+    safe=0.0,
+    samples=(-0.8, 0.8),
+    kinks={1: math.inf, -1: math.inf},
+)
 def arctanh(x):
-    """At 1 and -1: inf."""
     return 1 / (1 - x * x)
 
 
 # ------------------------------------------------------------------------ magnitude and parts
-@derivative(np.absolute, np.fabs)
+@derivative(np.absolute, np.fabs, samples=(-2, -0.1), kinks={0: 0})
 def absolute(x):
-    """At 0: 0."""
     return np.sign(x)
 
 
-@derivative(np.positive)
+@derivative(np.positive, samples=(-2, 2))
 def positive(x):
     return 1
 
 
-@derivative(np.negative)
+@derivative(np.negative, samples=(-2, 2))
 def negative(x):
     return -1
 
 
-@derivative(np.conjugate)
+@derivative(np.conjugate, samples=(-2, 2))
 def conjugate(x):
     """Of real numbers, the identity."""
     return 1
 
 
-@derivative(np.real)
+@derivative(np.real, samples=(-2, 2))
 def real(val):
     """Of real numbers, the identity."""
     return 1
 
 
-@derivative(np.nan_to_num, active=("x", "nan", "posinf", "neginf"))
+@derivative(
+    np.nan_to_num,
+    active=("x", "nan", "posinf", "neginf"),
+    samples=lambda f, m: [f(m), f(0.5)],
+    kinks={math.nan: 0, math.inf: 0},
+)
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """At nan and at infinity: 0."""
     return np.isfinite(x), np.isnan(x), x == math.inf, x == -math.inf
 
 
 # ------------------------------------------------------------------------ selection
-@derivative(np.where)
+@derivative(
+    np.where,
+    samples=lambda f, v, m, mask, array: [
+        f(mask, v, m), f(mask[:3, None], 0.5, m), f(np.array([0, 1, 2, 3]), v, array(4)),
+        f(True, v, 1.0)],
+    kinks={(False, 0, 0): (None, 0, 1)},
+)  # fmt: skip
 def where(condition, a, b):
     return None, condition != 0, condition == 0
 
 
-@derivative(np.clip, active=("a", "a_min", "a_max", "min", "max"))
+@derivative(
+    np.clip, active=("a", "a_min", "a_max", "min", "max"),
+    samples=lambda f, v, m, array: [
+        f(m, -0.53, 0.61), f(m, None, 0.61), f(m, v, array(4)), f(m, min=-0.5, max=v),
+        f(m, 0.1, None), f(m)],
+    kinks={
+        (0, 0, 1): (1, 0, 0), (1, 0, 1): (1, 0, 0), (0.5, 0, 1): (1, 0, 0), (2, 0, 1): (0, 0, 1),
+        (math.nan, 0, 1): (1, 0, 0), (0.5, 1, 0): (0, 0, 1)},
+)  # fmt: skip
 def clip(a, a_min=None, a_max=None, *, min=None, max=None):
     """On the closed interval: 1; at nan: 1.  A bound owns the result only outside the interval.
 

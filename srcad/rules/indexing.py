@@ -25,7 +25,16 @@ def names_places_twice(index):
     return False
 
 
-@linear(operator.getitem)
+@linear(
+    operator.getitem,
+    samples=lambda f, m, mask, array: [
+        f(m, 1), f(m, -1), f(m, slice(1, 3)), f(m, slice(None, None, -2)), f(m, (slice(None), 1)),
+        f(m, (Ellipsis, 1)), f(m, (None, slice(0, 2))), f(m, (1, 2)), f(m, [0, 0, 2]),
+        f(m, np.array([0, 2, 2, 0, 1])), f(m, np.array([[0, 1], [2, 2]])),
+        f(m, ([0, 1, 1], [1, 2, 2])), f(m, (slice(None), [0, 3, 0])), f(m, np.ix_([0, 2], [1, 3])),
+        f(m, (1, [0, 2, 2])), f(m, Ellipsis), f(m, m > 0), f(m, mask[:3]),
+        f(m, (slice(None), mask)), f(m, np.int64(2)), f(m, ()), f(array(), ())],
+)  # fmt: skip
 def getitem(y_bar, a, index):
     if names_places_twice(index):
         return add_at_repeated(np.zeros_like(a), index, y_bar), None
@@ -33,7 +42,7 @@ def getitem(y_bar, a, index):
 
 
 # ------------------------------------------------------------------------ writes
-@linear(updated)
+@linear(updated, samples=())
 def updated_(y_bar, array, index, value):
     """``array[index] = value``: what was overwritten gets no cotangent."""
     value_bar = y_bar[index]
@@ -45,7 +54,7 @@ def updated_(y_bar, array, index, value):
 nondifferentiable(stays)
 
 
-@linear(add_at, add_at_repeated)
+@linear(add_at, add_at_repeated, samples=())
 def add_at_(y_bar, array, index, value):
     """``array[index] += value``."""
     return y_bar, None, unbroadcast(y_bar[index], value)
@@ -63,7 +72,13 @@ def at(places, axis, ndim):
     return whole(axis % ndim) + (places,)  # noqa: RUF005 - perhaps not known
 
 
-@linear(np.take)
+@linear(
+    np.take,
+    samples=lambda f, v, m, t: [
+        f(v, [0, 0, 3]), f(m, np.array([0, 2, 2, 0, 1]), 0),
+        f(m, np.array([0, 2, 2, 0, 1]), axis=1), f(m, [[0, 5], [5, 11]]), f(t, [0, -1, 0], axis=-1),
+        f(t, 1, -2), f(v, [0, 5, -9], mode="wrap"), f(v, [0, 5, -9], mode="clip")],
+)  # fmt: skip
 def take(y_bar, a, indices, axis=None, *, mode="raise"):
     known = isinstance(indices, (int, np.integer, np.ndarray, list))
     places = indices if known else np.asarray(indices)
@@ -78,7 +93,12 @@ def take(y_bar, a, indices, axis=None, *, mode="raise"):
     return add_at_repeated(np.zeros_like(a), at(places, axis, np.ndim(a)), y_bar), None
 
 
-@linear(np.take_along_axis)
+@linear(
+    np.take_along_axis,
+    samples=lambda f, m, t: [
+        f(m, np.argsort(m, 1), 1), f(m, np.array([[0], [0], [1]]), 1),
+        f(t, np.array([[[0], [0], [1]]]), 0), f(m, np.array([1, 1]), None)],
+)  # fmt: skip
 def take_along_axis(y_bar, arr, indices, axis=-1):
     if axis is None:
         flat = np.zeros_like(np.ravel(arr))
@@ -101,7 +121,10 @@ def turned(k, rank):
     return (*(1,) * k, -1, *(1,) * (rank - k - 1))
 
 
-@linear(np.compress)
+@linear(
+    np.compress,
+    samples=lambda f, v, m, mask: [f(mask, v), f([True, False, True], m, 0), f(mask, m, axis=-1)],
+)
 def compress(y_bar, condition, a, axis=None):
     places = np.flatnonzero(condition)
     if axis is None or np.ndim(a) == 0:
@@ -110,13 +133,13 @@ def compress(y_bar, condition, a, axis=None):
     return None, add_at(np.zeros_like(a), at(places, axis, np.ndim(a)), y_bar)
 
 
-@linear(np.extract)
+@linear(np.extract, samples=lambda f, m: [f(m > 0, m)])
 def extract(y_bar, condition, arr):
     places = np.flatnonzero(condition)
     return None, np.reshape(add_at(np.zeros_like(np.ravel(arr)), places, y_bar), np.shape(arr))
 
 
-@linear(np.delete)
+@linear(np.delete, samples=lambda f, v, m: [f(v, 1), f(m, [0, 2], 0), f(m, [0, 2])])
 def delete(y_bar, arr, obj, axis=None):
     """The entries that stay are found by deleting from their numbers."""
     if axis is None:
@@ -138,7 +161,11 @@ def on_diagonal(a, y_bar, offset):
     return add_at(np.zeros_like(a), (Ellipsis, rows, columns), y_bar)
 
 
-@linear(np.diag)
+@linear(
+    np.diag,
+    samples=lambda f, v, m, square: [
+        *[f(x, k) for x in (v, m, m.T, square(3)) for k in (0, 1, -1)], f(v)],
+)  # fmt: skip
 def diag(y_bar, v, k=0):
     if np.ndim(v) == 1:
         return np.diagonal(y_bar) if k == 0 else np.diagonal(y_bar, k)
@@ -147,12 +174,16 @@ def diag(y_bar, v, k=0):
     return on_diagonal(v, y_bar, k)
 
 
-@linear(np.diagflat)
+@linear(np.diagflat, samples=lambda f, array: [f(array(2, 2), 1)])
 def diagflat(y_bar, v, k=0):
     return np.reshape(np.diagonal(y_bar, k), np.shape(v))
 
 
-@linear(np.diagonal)
+@linear(
+    np.diagonal,
+    samples=lambda f, m, t: [
+        *[f(x, offset=k) for x in (m, m.T, t) for k in (0, 1, -1)], f(t, 0, 2, 0), f(m, 1, 1, 0)],
+)  # fmt: skip
 def diagonal(y_bar, a, offset=0, axis1=0, axis2=1):
     if np.ndim(a) == 2 and axis1 == 0 and axis2 == 1:
         return on_diagonal(a, y_bar, offset)
@@ -160,12 +191,16 @@ def diagonal(y_bar, a, offset=0, axis1=0, axis2=1):
     return np.moveaxis(bar, (-2, -1), (axis1, axis2))
 
 
-@linear(np.linalg.diagonal)
+@linear(np.linalg.diagonal, samples=lambda f, t: [f(t, offset=1)])
 def last_diagonal(y_bar, x, *, offset=0):
     return on_diagonal(x, y_bar, offset)
 
 
-@linear(np.trace)
+@linear(
+    np.trace,
+    samples=lambda f, m, t: [
+        *[f(x, offset=k) for x in (m, m.T, t) for k in (0, 1)], f(t, 1, 2, 0), f(m, 1, 1, 0)],
+)  # fmt: skip
 def trace(y_bar, a, offset=0, axis1=0, axis2=1):
     ones = diagonal_mask(np.shape(a)[axis1], np.shape(a)[axis2], offset)
     if np.ndim(a) == 2 and axis1 == 0 and axis2 == 1:
@@ -175,7 +210,7 @@ def trace(y_bar, a, offset=0, axis1=0, axis2=1):
     return np.moveaxis(np.expand_dims(y_bar, (-2, -1)) * ones, (-2, -1), (axis1, axis2))
 
 
-@linear(np.linalg.trace)
+@linear(np.linalg.trace, samples=lambda f, m, t: [f(t), f(m, offset=1)])
 def last_trace(y_bar, x, *, offset=0):
     ones = diagonal_mask(np.shape(x)[-2], np.shape(x)[-1], offset)
     return np.expand_dims(y_bar, (-2, -1)) * ones
@@ -189,13 +224,13 @@ def diagonal_mask(rows, columns, offset):
 
 
 # ------------------------------------------------------------------------ triangles
-@linear(np.tril)
+@linear(np.tril, samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)])
 def tril(y_bar, m, k=0):
     """A vector is repeated as rows first."""
     return unbroadcast(np.tril(y_bar) if k == 0 else np.tril(y_bar, k), m)
 
 
-@linear(np.triu)
+@linear(np.triu, samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)])
 def triu(y_bar, m, k=0):
     """A vector is repeated as rows first."""
     return unbroadcast(np.triu(y_bar) if k == 0 else np.triu(y_bar, k), m)

@@ -26,7 +26,12 @@ def as_given(bars, arrays):
     return bars if isinstance(arrays, (list, tuple)) else np.stack(bars)
 
 
-@linear(np.concatenate)
+@linear(
+    np.concatenate,
+    samples=lambda f, v, m, t, array: [
+        f([m, array(2, 4)]), f((m, array(3, 1), m), 1), f((m, array(3, 1)), axis=-1),
+        f((m, v), axis=None), f((t, array(2, 3, 2)), axis=2)],
+)  # fmt: skip
 def concatenate(y_bar, arrays, axis=0, *, dtype=None):
     if axis is not None:
         return as_given(parts(y_bar, arrays, axis), arrays)
@@ -39,13 +44,16 @@ def concatenate(y_bar, arrays, axis=0, *, dtype=None):
     return as_given(bars, arrays)
 
 
-@linear(np.stack)
+@linear(
+    np.stack,
+    samples=lambda f, v, m, array: [f([v, array(4)]), f([m, m, m], 1), f((m, m), axis=-1)],
+)
 def stack(y_bar, arrays, axis=0, *, dtype=None):
     rows = y_bar if axis == 0 else np.moveaxis(y_bar, axis, 0)
     return [rows[k] for k in range(len(arrays))] if isinstance(arrays, (list, tuple)) else rows
 
 
-@linear(np.vstack)
+@linear(np.vstack, samples=lambda f, v, m, array: [f([v, m, array(4)]), f([0.5, 0.2])])
 def vstack(y_bar, tup, *, dtype=None):
     bars = []
     start = 0
@@ -56,7 +64,10 @@ def vstack(y_bar, tup, *, dtype=None):
     return as_given(bars, tup)
 
 
-@linear(np.hstack)
+@linear(
+    np.hstack,
+    samples=lambda f, v, m, array: [f([v, array(2)]), f([m, array(3, 1)]), f([0.5, 0.2])],
+)
 def hstack(y_bar, tup, *, dtype=None):
     bars = []
     start = 0
@@ -71,7 +82,10 @@ def hstack(y_bar, tup, *, dtype=None):
     return as_given(bars, tup)
 
 
-@linear(np.dstack)
+@linear(
+    np.dstack,
+    samples=lambda f, v, m, t, array: [f([m, m]), f([v, array(4)]), f([t, array(2, 3, 1)])],
+)
 def dstack(y_bar, tup):
     bars = []
     start = 0
@@ -82,7 +96,7 @@ def dstack(y_bar, tup):
     return as_given(bars, tup)
 
 
-@linear(np.column_stack)
+@linear(np.column_stack, samples=lambda f, v, m, array: [f([v, array(4)]), f([m, array(3)])])
 def column_stack(y_bar, tup):
     bars = []
     start = 0
@@ -93,7 +107,7 @@ def column_stack(y_bar, tup):
     return as_given(bars, tup)
 
 
-@linear(np.append)
+@linear(np.append, samples=lambda f, v, m: [f(m, v), f(v, 0.5), f(m, m, axis=1)])
 def append(y_bar, arr, values, axis=None):
     if axis is None:
         n = np.size(arr)
@@ -104,27 +118,31 @@ def append(y_bar, arr, values, axis=None):
 
 # ------------------------------------------------------------------------ taking apart
 # The result is a list, and so is its cotangent, with an array for every piece.
-@linear(np.split, np.array_split)
+@linear(np.split, np.array_split, samples=lambda f, v, m: [f(v, 2), f(m, [1], 1), f(m, 3)])
 def split(y_bar, ary, indices_or_sections, axis=0):
     return np.concatenate(y_bar, axis), None
 
 
-@linear(np.hsplit)
+@linear(np.hsplit, samples=lambda f, v, m: [f(m, 2), f(v, [1, 3])])
 def hsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 0 if np.ndim(ary) == 1 else 1), None
 
 
-@linear(np.vsplit)
+@linear(np.vsplit, samples=lambda f, m: [f(m, 3)])
 def vsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 0), None
 
 
-@linear(np.dsplit)
+@linear(np.dsplit, samples=lambda f, t: [f(t, 2)])
 def dsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 2), None
 
 
-@adjoint(np.meshgrid)
+@adjoint(
+    np.meshgrid,
+    samples=lambda f, v, array: [
+        f(v, array(3)), f(v, array(3), array(2), indexing="ij"), f(v, array(3), array(2)), f(v, v)],
+)  # fmt: skip
 def meshgrid(y_bar, y, *xi, indexing="xy"):
     """Sum over the axes along which each vector was repeated."""
     bars = []

@@ -32,7 +32,12 @@ def scaled(weights, a):
 
 
 # ------------------------------------------------------------------------ systems
-@adjoint(np.linalg.solve)
+@adjoint(
+    np.linalg.solve,
+    samples=lambda f, w, array, square: [
+        f(square(3), w), f(square(3), array(3, 2)), f(array(2, 3, 3) + 3 * np.eye(3), w),
+        f(square(3), array(2, 3, 2)), f(array(2, 3, 3) + 3 * np.eye(3), array(3, 2))],
+)  # fmt: skip
 def solve(y_bar, y, a, b):
     """``a y = b``, so ``b_bar`` solves ``a.T b_bar = y_bar``, and ``a_bar = -b_bar y.T``.
 
@@ -47,13 +52,16 @@ def solve(y_bar, y, a, b):
     return unbroadcast(-b_bar @ transposed(y), a), unbroadcast(b_bar, b)
 
 
-@adjoint(np.linalg.inv)
+@adjoint(
+    np.linalg.inv,
+    samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3) + 3 * np.eye(3))],
+)
 def inv(y_bar, y, a):
     """``y = a**-1``: ``a_bar = -y.T y_bar y.T``."""
     return -transposed(y) @ y_bar @ transposed(y)
 
 
-@adjoint(np.linalg.pinv)
+@adjoint(np.linalg.pinv, samples=lambda f, m, t: [f(m), f(m.T), f(t)])
 def pinv(y_bar, y, a, *, hermitian=False):
     """At matrices whose rank does not change nearby.
 
@@ -65,7 +73,10 @@ def pinv(y_bar, y, a, *, hermitian=False):
     return -y_t @ y_bar @ y_t + left @ y @ y_t + y_t @ y @ right
 
 
-@adjoint(np.linalg.matrix_power)
+@adjoint(
+    np.linalg.matrix_power,
+    samples=lambda f, square: [f(square(3), n) for n in (0, 1, 2, 5, -1, -3)],
+)
 def matrix_power(y_bar, y, a, n):
     """The sum of ``a.T**k y_bar a.T**(n - 1 - k)``; for n < 0 of the inverse."""
     if n == 0:
@@ -86,7 +97,12 @@ def powered(y_bar, a_t, n):
 
 
 # ------------------------------------------------------------------------ determinants
-@adjoint(np.linalg.det)
+@adjoint(
+    np.linalg.det,
+    samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3)), f(array(4, 4))],
+    kinks=lambda f: [
+        (f([[1, 2], [2, 4]]), [[4, -2], [-2, 1]]), (f(np.zeros((3, 3))), np.zeros((3, 3)))],
+)  # fmt: skip
 def det(y_bar, y, a):
     """The partials are the cofactors, which exist for singular matrices too."""
     return per_matrix(y_bar, a) * cofactors(a)
@@ -99,7 +115,7 @@ def cofactors(a):
     return per_matrix(sign, a) * (u @ scaled(others(s), vh))
 
 
-@adjoint(cofactors)
+@adjoint(cofactors, samples=())
 def second_cofactors(y_bar, y, a):
     """With ``a = u s vh``, the second partials of the determinant are products of n - 2 of ``s``.
 
@@ -115,7 +131,7 @@ def second_cofactors(y_bar, y, a):
     return per_matrix(sign, a) * (u @ inner @ vh)
 
 
-@adjoint(np.linalg.slogdet)
+@adjoint(np.linalg.slogdet, samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3))])
 def slogdet(y_bar, y, a):
     """The sign is constant; ``logabsdet`` has the partials ``inv(a).T``."""
     if y_bar[1] is None:
@@ -124,7 +140,10 @@ def slogdet(y_bar, y, a):
 
 
 # ------------------------------------------------------------------------ factorisations
-@adjoint(np.linalg.cholesky)
+@adjoint(
+    np.linalg.cholesky,
+    samples=lambda f, spd: [f(spd(3, 3)), f(spd(2, 3, 3)), f(spd(3, 3), upper=True)],
+)
 def cholesky(y_bar, y, a, *, upper=False):
     """``a = l l.T``; the cotangent is symmetrised.
 
@@ -144,7 +163,7 @@ def gaps(w, eye):
     return 1 / (w[..., None, :] - w[..., :, None] + eye) - eye
 
 
-@adjoint(np.linalg.eigh)
+@adjoint(np.linalg.eigh, samples=lambda f, spd: [f(spd(4, 4)), f(spd(2, 3, 3), UPLO="U")])
 def eigh(y_bar, y, a, UPLO="L"):
     """Only the triangle that NumPy reads has a derivative.
 
@@ -161,7 +180,7 @@ def eigh(y_bar, y, a, UPLO="L"):
     return triangle(v @ inner @ transposed(v), UPLO)
 
 
-@adjoint(np.linalg.eigvalsh)
+@adjoint(np.linalg.eigvalsh, samples=lambda f, spd: [f(spd(4, 4)), f(spd(2, 3, 3), "U")])
 def eigvalsh(y_bar, y, a, UPLO="L"):
     v = np.linalg.eigh(a, UPLO)[1]
     return triangle(v @ scaled(y_bar, transposed(v)), UPLO)
@@ -174,13 +193,18 @@ def triangle(bar, uplo):
     return np.triu(bar) + np.triu(transposed(bar), 1)
 
 
-@adjoint(np.linalg.svdvals)
+@adjoint(np.linalg.svdvals, samples=lambda f, m: [f(m)])
 def svdvals(y_bar, y, x):
     u, _, vh = np.linalg.svd(x, full_matrices=False)
     return u @ scaled(y_bar, vh)
 
 
-@adjoint(np.linalg.svd)
+@adjoint(
+    np.linalg.svd,
+    samples=lambda f, m, t, square: [
+        f(m, full_matrices=False), f(m.T, full_matrices=False), f(t, compute_uv=False),
+        f(square(3)), f(t, False)],
+)  # fmt: skip
 def svd(y_bar, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
     """Singular values alone have a derivative everywhere (of equal ones, one of several).
 

@@ -10,7 +10,24 @@ from srcad.rules.linalg import scaled
 from srcad.rules.reduction import kept, shared
 
 
-@adjoint(np.linalg.norm)
+@adjoint(
+    np.linalg.norm,
+    samples=lambda f, v, m, t: [
+        f(v), f(m), f(t), f(v, keepdims=True), f(m, keepdims=True), f(t, 2, (1,)),
+        *[f(m, k) for k in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)],
+        *[f(m, k, keepdims=True) for k in ("fro", "nuc", 1, -1, 2, -2, np.inf)],
+        *[f(v, k) for k in (1, 2, 3, 2.5, np.inf, -np.inf, -1)],
+        *[f(v, k, keepdims=True) for k in (1, 2, 3, np.inf, -np.inf)],
+        *[f(t, k, 0) for k in (None, 1, 2, 3, np.inf)],
+        *[f(t, k, -1, keepdims=True) for k in (None, 1, 2, 3, np.inf)],
+        *[f(t, k, (0, 2)) for k in (None, "fro", 1, 2, "nuc", np.inf, -1, -2)],
+        *[f(t, k, (2, 1), True) for k in (None, "fro", 1, 2, "nuc", np.inf, -1, -2)],
+        f(t, "nuc", (2, 1)), f(t, 2, (0, 2), keepdims=True)],
+    kinks=lambda f: [
+        (f([0, 0, 0]), [0, 0, 0]), (f([[0, 0], [0, 0]]), [[0, 0], [0, 0]]),
+        (f([0, 1, -2], 1), [0, 1, -1]), (f([0, 0], 1), [0, 0]), (f([0, 0], 3), [0, 0]),
+        (f([2, -2, 1], np.inf), [0.5, -0.5, 0]), (f([[0, 0], [0, 0]], "nuc"), [[1, 0], [0, 1]])],
+)  # fmt: skip
 def norm(y_bar, y, x, ord=None, axis=None, keepdims=False):
     if axis is None and (ord is None or np.ndim(x) == 1):
         if ord is None:
@@ -22,12 +39,12 @@ def norm(y_bar, y, x, ord=None, axis=None, keepdims=False):
     return matrix(y_bar, y, x, "fro" if ord is None else ord, axes, keepdims)
 
 
-@adjoint(np.linalg.vector_norm)
+@adjoint(np.linalg.vector_norm, samples=lambda f, t: [f(t, axis=(0, 1), ord=3), f(t)])
 def vector_norm(y_bar, y, x, *, axis=None, keepdims=False, ord=2):
     return vector(y_bar, y, x, ord, axis, keepdims)
 
 
-@adjoint(np.linalg.matrix_norm)
+@adjoint(np.linalg.matrix_norm, samples=lambda f, t: [f(t, ord="nuc"), f(t, keepdims=True)])
 def matrix_norm(y_bar, y, x, *, keepdims=False, ord="fro"):
     return matrix(y_bar, y, x, ord, (-2, -1), keepdims)
 

@@ -11,7 +11,7 @@ from srcad.runtime import unbroadcast
 PERIOD = NoPartial("np.interp with period= has no rule")
 
 
-@linear(np.sort)
+@linear(np.sort, samples=lambda f, v, t: [f(t), f(t, 0), f(t, 1), f(t, None), f(v)])
 def sort(y_bar, a, axis=-1, *, kind=None, stable=None):
     """Each entry gets the cotangent of the place where it went; ties keep their order."""
     if axis is None:
@@ -23,7 +23,13 @@ def sort(y_bar, a, axis=-1, *, kind=None, stable=None):
     return np.take_along_axis(y_bar, np.argsort(order, axis=axis), axis)
 
 
-@adjoint(np.median)
+@adjoint(
+    np.median,
+    samples=lambda f, t, array: [
+        f(array(5)), f(t, 1), f(t, axis=2, keepdims=True), f(t, (0, 2)), f(t, [1, -1]),
+        f(t, axis=(0, 1), keepdims=True)],
+    kinks=lambda f: [(f([3, 1, 2]), [0, 0, 1]), (f([4, 1, 2, 3]), [0, 0, 0.5, 0.5])],
+)  # fmt: skip
 def median(y_bar, y, a, axis=None, *, keepdims=False):
     """The middle entry, or half of each of the two middle ones, in stable order."""
     if axis is None:
@@ -45,7 +51,13 @@ def middle(y_bar, a):
     return 0.5 * y_bar * (rank == (n - 1) // 2) + 0.5 * y_bar * (rank == n // 2)
 
 
-@adjoint(np.interp, active=("x", "xp", "fp", "left", "right"))
+@adjoint(
+    np.interp, active=("x", "xp", "fp", "left", "right"),
+    samples=lambda f, v, near: [
+        f(near(-1.5, 4.5, 6), np.array([0.03, 1.0, 2.1, 4.0]), v),
+        f(near(-1.5, 4.5, 6), np.array([0.03, 1.0, 2.1, 4.0]), v, left=0.4),
+        f(0.7, np.array([0.03, 1.0, 2.1, 4.0]), v)],
+)  # fmt: skip
 def interp(y_bar, y, x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear: at a point of `xp`, the slope of the interval to its right."""
     if period is not None:

@@ -21,7 +21,13 @@ def first(count):
 
 
 # ------------------------------------------------------------------------ matrices
-@bilinear(operator.matmul, np.matmul, np.linalg.matmul)
+@bilinear(
+    operator.matmul, np.matmul, np.linalg.matmul,
+    samples=lambda f, v, w, m, t, array: [
+        f(v, array(4)), f(m, v), f(w, m), f(m, array(4, 2)), f(t, v), f(w, t), f(t, array(4, 2)),
+        f(array(5, 3), t), f(t, array(2, 4, 5)), f(t, array(1, 4, 5)), f(array(1, 4), array(4, 1)),
+        f(array(2, 1, 3, 4), array(5, 4, 2))],
+)  # fmt: skip
 def matmul(y_bar, a, b):
     """``y = a @ b``: ``a_bar = y_bar @ b.T`` and ``b_bar = a.T @ y_bar``.
 
@@ -58,7 +64,13 @@ def vector_matrix(y_bar, a, b):
     return a_bar, a[:, None] * y_bar[..., None, :]
 
 
-@bilinear(np.dot)
+@bilinear(
+    np.dot,
+    samples=lambda f, v, w, m, t, array: [
+        f(v, array(4)), f(m, v), f(w, m), f(m, array(4, 2)), f(t, v), f(w, t), f(t, array(4, 2)),
+        f(0.5, m), f(m, 0.5), f(0.5, 0.2), f(t, array(5, 4, 2)), f(v, array(2, 4, 3)),
+        f(m, array(2, 3, 4, 5))],
+)  # fmt: skip
 def dot(y_bar, a, b):
     """A number multiplies; otherwise the last axis of ``a`` meets the last but one of ``b``."""
     if np.ndim(a) == 0 or np.ndim(b) == 0:
@@ -78,7 +90,11 @@ def dot(y_bar, a, b):
     return a_bar, np.moveaxis(b_bar, 0, -2)
 
 
-@bilinear(np.inner)
+@bilinear(
+    np.inner,
+    samples=lambda f, v, m, t, array: [
+        f(v, array(4)), f(m, v), f(v, m), f(m, m), f(t, m), f(0.5, m), f(m, t)],
+)  # fmt: skip
 def inner(y_bar, a, b):
     """A number multiplies; otherwise the last axes meet."""
     if np.ndim(a) == 0 or np.ndim(b) == 0:
@@ -91,7 +107,7 @@ def inner(y_bar, a, b):
     return a_bar, b_bar
 
 
-@bilinear(np.outer, np.linalg.outer)
+@bilinear(np.outer, np.linalg.outer, samples=lambda f, v, w: [f(v, w)])
 def outer(y_bar, a, b):
     """Operands are flattened."""
     if np.ndim(a) == 1 and np.ndim(b) == 1:
@@ -100,7 +116,10 @@ def outer(y_bar, a, b):
     return np.reshape(a_bar, np.shape(a)), np.reshape(np.ravel(a) @ y_bar, np.shape(b))
 
 
-@bilinear(np.vdot)
+@bilinear(
+    np.vdot,
+    samples=lambda f, v, m, array: [f(v, array(4)), f(m, m), f(m, array(4, 3)), f(m, array(12))],
+)
 def vdot(y_bar, a, b):
     """Operands are flattened."""
     if np.ndim(a) == 1 and np.ndim(b) == 1:
@@ -108,14 +127,14 @@ def vdot(y_bar, a, b):
     return y_bar * np.reshape(b, np.shape(a)), y_bar * np.reshape(a, np.shape(b))
 
 
-@bilinear(np.linalg.vecdot)
+@bilinear(np.linalg.vecdot, samples=lambda f, m, array: [f(m, array(3, 1), axis=0), f(m, m)])
 def vecdot_along(y_bar, a, b, *, axis=-1):
     """Vectors on one axis; the others broadcast."""
     g = np.expand_dims(y_bar, axis)
     return unbroadcast(g * b, a), unbroadcast(g * a, b)
 
 
-@bilinear(np.vecdot)
+@bilinear(np.vecdot, samples=lambda f, v, m: [f(m, v)])
 def vecdot(y_bar, a, b):
     return vecdot_along(y_bar, a, b)
 
@@ -158,7 +177,13 @@ def _back(free, contracted, partner):
     return None if order == sorted(order) else tuple(order)
 
 
-@bilinear(np.tensordot)
+@bilinear(
+    np.tensordot,
+    samples=lambda f, v, w, m, t, array: [
+        f(m, array(4, 2), 1), f(t, array(3, 4, 5)), f(v, w, 0), f(m, m),
+        f(t, array(4, 5, 2), ([0, 2], [2, 0])), f(t, array(4, 5, 3), ((-1, 1), (0, -1))),
+        f(t, array(5, 3), (1, 1)), f(array(2, 3, 4, 5), array(5, 2, 7, 3), ((1, 0, 3), (3, 1, 0)))],
+)  # fmt: skip
 def tensordot(y_bar, a, b, axes=2):
     """What is contracted in ``y`` is free in the cotangents, and the other way round."""
     if not is_known(axes):
@@ -185,12 +210,16 @@ def tensordot_along(y_bar, a, b, axes):
     return np.moveaxis(a_bar, np.arange(-n, 0), of_a), np.moveaxis(b_bar, np.arange(n), of_b)
 
 
-@bilinear(np.linalg.tensordot)
+@bilinear(np.linalg.tensordot, samples=lambda f, m: [f(m, m.T, axes=1)])
 def tensordot_by_name(y_bar, a, b, *, axes=2):
     return tensordot(y_bar, a, b, axes)
 
 
-@bilinear(np.kron)
+@bilinear(
+    np.kron,
+    samples=lambda f, v, w, m, t, array: [
+        f(v, w), f(m, array(2, 3)), f(v, m), f(m, v), f(0.5, m), f(t, m)],
+)  # fmt: skip
 def kron(y_bar, a, b):
     """Split each axis of the result into (entry of a, entry of b)."""
     if np.ndim(a) < np.ndim(b):
@@ -215,7 +244,11 @@ def interleaved(rank):
     return f"{both},{second}->{first}", f"{both},{first}->{second}"
 
 
-@bilinear(np.cross, np.linalg.cross)
+@bilinear(
+    np.cross, np.linalg.cross,
+    samples=lambda f, w, array: [
+        f(w, array(3)), f(array(2, 3), w), f(array(3, 2), array(3, 2), axis=0)],
+)  # fmt: skip
 def cross(y_bar, a, b, *, axis=-1):
     """``y_bar . (a x b)`` is a volume, which does not change when its edges rotate.
 

@@ -1,6 +1,7 @@
 """Sums, means, spreads and extremes, over any axes."""
 
 import builtins
+import math
 
 import numpy as np
 
@@ -46,26 +47,49 @@ def selected(bar, where):
 
 
 # ------------------------------------------------------------------------ sums
-@linear(np.sum, active=("a", "initial"))
+@linear(
+    np.sum, active=("a", "initial"),
+    samples=lambda f, m, t, where: [
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
+        f(m, where=where), f(m, 0, np.float64), f(m, axis=()), f(m, initial=0.5)],
+)  # fmt: skip
 def sum(y_bar, a, axis=None, dtype=None, *, keepdims=False, initial=None, where=None):
     initial_bar = None if initial is None else np.sum(y_bar)
     return selected(spread(y_bar, a, axis, keepdims), where), initial_bar
 
 
-@linear(np.nansum)
+@linear(
+    np.nansum,
+    samples=lambda f, m, t, where: [
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
+    kinks=lambda f: [(f([1, math.nan]), [1, 0])],
+)  # fmt: skip
 def nansum(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
     """At nan: 0."""
     numbers = np.logical_not(np.isnan(a))
     return np.where(taking_part(numbers, where), kept(y_bar, a, axis, keepdims), 0.0)
 
 
-@linear(np.mean)
+@linear(
+    np.mean,
+    samples=lambda f, m, t, where: [
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
+)  # fmt: skip
 def mean(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
     share = y_bar / count(a, axis, keepdims, where)
     return selected(spread(share, a, axis, keepdims), where)
 
 
-@linear(np.nanmean)
+@linear(
+    np.nanmean,
+    samples=lambda f, m, t, where: [
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
+    kinks=lambda f: [(f([1, math.nan, 3]), [0.5, 0, 0.5])],
+)  # fmt: skip
 def nanmean(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
     """At nan: 0."""
     numbers = taking_part(np.logical_not(np.isnan(a)), where)
@@ -74,24 +98,48 @@ def nanmean(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
 
 
 # ------------------------------------------------------------------------ spreads
-@adjoint(np.var)
+@adjoint(
+    np.var,
+    samples=lambda f, m, t, where: [
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where), f(m, ddof=1),
+        f(m, 0, ddof=1)],
+    kinks=lambda f: [(f([1, 1, 1]), [0, 0, 0])],
+)  # fmt: skip
 def var(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
     return deviation(2 * y_bar, a, axis, ddof, keepdims, where)
 
 
-@adjoint(np.std)
+@adjoint(
+    np.std,
+    samples=lambda f, m, t, where: [
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where), f(m, ddof=1),
+        f(m, 0, ddof=1)],
+    kinks=lambda f: [(f([1, 1, 1]), [0, 0, 0])],
+)  # fmt: skip
 def std(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
     """Of equal numbers: 0."""
     return deviation(y_bar / (y + (y == 0)), a, axis, ddof, keepdims, where)
 
 
-@adjoint(np.nanvar)
+@adjoint(
+    np.nanvar,
+    samples=lambda f, m, t, where: [
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
+)  # fmt: skip
 def nanvar(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
     """At nan: 0."""
     return deviation_of_numbers(2 * y_bar, a, axis, ddof, keepdims, where)
 
 
-@adjoint(np.nanstd)
+@adjoint(
+    np.nanstd,
+    samples=lambda f, m, t, where: [
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
+)  # fmt: skip
 def nanstd(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
     """At nan: 0; of equal numbers: 0."""
     return deviation_of_numbers(y_bar / (y + (y == 0)), a, axis, ddof, keepdims, where)
@@ -116,14 +164,27 @@ def deviation(y_bar, a, axis, ddof, keepdims, where):
 
 
 # ------------------------------------------------------------------------ extremes
-@adjoint(np.max, np.amax, np.min, np.amin, active=("a", "initial"))
+@adjoint(
+    np.max, np.amax, np.min, np.amin, active=("a", "initial"),
+    samples=lambda f, m, t, where: [
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where, initial=-9.0),
+        f(m, 0, initial=0.7), f(m, initial=-1)],
+    kinks=lambda f: [(f([1, 1, 1, 1]), [0.25] * 4), (f([1, math.nan, 0]), [0, 1, 0])],
+)  # fmt: skip
 def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; a nan owns the result."""
     owners = (a == kept(y, a, axis, keepdims)) | (a != a)
     return owned(y_bar, a, owners, axis, keepdims, initial, where)
 
 
-@adjoint(np.nanmax, np.nanmin, active=("a", "initial"))
+@adjoint(
+    np.nanmax, np.nanmin, active=("a", "initial"),
+    samples=lambda f, t: [
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,))],
+    kinks=lambda f: [(f([1, math.nan, 1]), [0.5, 0, 0.5])],
+)  # fmt: skip
 def nanmax(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; at nan: 0."""
     bar, initial_bar = owned(
@@ -154,7 +215,7 @@ def shared(y_bar, a, owners, axis, perhaps_none):
     return y_bar / heads * owners
 
 
-@adjoint(np.ptp)
+@adjoint(np.ptp, samples=lambda f, m, t: [f(m), f(m, 1), f(t, axis=(0, 1), keepdims=True)])
 def ptp(y_bar, y, a, axis=None, *, keepdims=False):
     """The spread between the extremes; ties share equally."""
     high = a == np.max(a, axis=axis, keepdims=True)
@@ -163,7 +224,11 @@ def ptp(y_bar, y, a, axis=None, *, keepdims=False):
     return shared(bar, a, high, axis, False) - shared(bar, a, low, axis, False)
 
 
-@adjoint(builtins.max)
+@adjoint(
+    builtins.max,
+    samples=lambda f, v: [f(0.3, 0.2), f(0.3, 0.2, 0.7), f([0.3, 0.7, 0.1]), f(v)],
+    kinks={(0, 0): (0, 1), (0, math.nan): (1, 0), (math.nan, 0): (1, 0)},
+)
 def larger(y_bar, y, *args):
     """The second of two operands owns a tie, as in `np.maximum`; several share it equally."""
     if len(args) == 2:
@@ -172,7 +237,11 @@ def larger(y_bar, y, *args):
     return equal_parts(y_bar, y, args)
 
 
-@adjoint(builtins.min)
+@adjoint(
+    builtins.min,
+    samples=lambda f: [f(0.3, 0.2), f((0.3, 0.7, 0.1)), f(0.3, 0.2, 0.7)],
+    kinks={(0, 0): (1, 0)},
+)
 def smaller(y_bar, y, *args):
     """The first of two operands owns a tie, as in `np.minimum`; several share it equally."""
     if len(args) == 2:

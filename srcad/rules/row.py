@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from srcad.rules.formulas import Place, returned_formulas
 from srcad.startup.records import dataclass
 
 Kind = Literal["derivative", "linear", "bilinear", "adjoint", "nondifferentiable"]
+
+
+# What tests call a function with: the bounds of an interval from which every operand is taken, or a
+# function of `f`, which notes a call, and of sample arrays that it names.
+Samples = tuple[float, ...] | Callable[..., Any] | None
+# Points where a derivative is agreed on, with the derivatives there; or a function that gives pairs
+# of a noted call and the gradient of its first argument.
+Kinks = Mapping[Any, Any] | Callable[..., Any] | None
 
 
 class NoPartial:
@@ -61,6 +69,9 @@ class Rule:
         Whether the rule reads the result, ``y``.
     safe : float or None
         Put for every operand and for the result, it keeps all partials finite.
+    samples, kinks
+        Arguments to try, and the agreed derivatives at special points; only tests and docs read
+        them.  Without any samples, ``()``, a row has tests of its own.
     shipped : bool
         Whether the row came with srcad.
     file, line : str, int
@@ -77,6 +88,8 @@ class Rule:
     active: tuple[str, ...] = ()
     wants_result: bool = False
     safe: float | None = None
+    samples: Samples = None
+    kinks: Kinks = None
     shipped: bool = False
     file: str = ""
     line: int = 0

@@ -9,7 +9,7 @@ from srcad.runtime import unbroadcast
 
 
 # ------------------------------------------------------------------------ running sums
-@linear(np.cumsum)
+@linear(np.cumsum, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(m[0])])
 def cumsum(y_bar, a, axis=None, dtype=None):
     if np.ndim(a) == 1:
         return np.cumsum(y_bar[::-1])[::-1]
@@ -18,14 +18,20 @@ def cumsum(y_bar, a, axis=None, dtype=None):
     return np.flip(np.cumsum(np.flip(y_bar, axis), axis), axis)
 
 
-@linear(np.nancumsum)
+@linear(np.nancumsum, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1)])
 def nancumsum(y_bar, a, axis=None, dtype=None):
     """At nan: 0."""
     return np.where(np.isnan(a), 0.0, cumsum(y_bar, a, axis))
 
 
 # ------------------------------------------------------------------------ differences
-@linear(np.diff, active=("a", "prepend", "append"))
+@linear(
+    np.diff, active=("a", "prepend", "append"),
+    samples=lambda f, v, m, t, array: [
+        f(m), f(m, 2), f(t, 1, 0), f(t, 2, 1), f(v, prepend=0.5),
+        f(v, append=array(4), prepend=array(2)), f(m, 1, 0, append=array(1, 4)),
+        f(v, 3, append=1.5), f(v, 6)],
+)  # fmt: skip
 def diff(y_bar, a, n=1, axis=-1, prepend=None, append=None):
     """The transpose of a difference is minus the difference of the cotangent between zeros."""
     zero = np.zeros_like(part(a, None, 1, axis))
@@ -61,7 +67,14 @@ def length(array, axis):
 
 
 # ------------------------------------------------------------------------ products
-@adjoint(np.prod)
+@adjoint(
+    np.prod,
+    samples=lambda f, m, t, where: [
+        f(t), f(t, 0), f(t, -1, keepdims=True), f(t, axis=(0, 2)),
+        f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
+        f(m, axis=None, keepdims=True), f(np.array([0, 2.0, 3]))],
+    kinks=lambda f: [(f([0, 2, 3]), [6, 0, 0]), (f([0, 0, 3]), [0, 0, 0])],
+)  # fmt: skip
 def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
     """Each entry's partial is the product of the others: never ``y / a``, so zeros are right."""
     factors = a if where is None else np.where(where, a, 1)
@@ -92,7 +105,10 @@ def before(a):
     return np.concatenate((ones, np.cumprod(a[..., :-1], -1)), -1)
 
 
-@adjoint(np.cumprod)
+@adjoint(
+    np.cumprod,
+    samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1), f(np.array([2.0, 0, 3, 0]))],
+)
 def cumprod(y_bar, y, a, axis=None, dtype=None):
     """``y[i] = a[0] .. a[i]``: one sweep from the end, without division, so zeros are right."""
     if np.ndim(a) == 1:
@@ -115,7 +131,12 @@ def swept(y_bar, a):
 
 
 # ------------------------------------------------------------------------ integrals
-@adjoint(np.trapezoid, active=("y", "x", "dx"))
+@adjoint(
+    np.trapezoid, active=("y", "x", "dx"),
+    samples=lambda f, v, m, t, array: [
+        f(v), f(m, dx=0.7, axis=0), f(m, v), f(m, array(3, 4)), f(t, array(3), axis=1),
+        f(t, array(3, 4)), f(m, np.arange(4)), f(t, np.arange(3), 1.0, axis=1)],
+)  # fmt: skip
 def trapezoid(y_bar, integral, y, x=None, dx=1.0, axis=-1):
     """The sum of ``width / 2 * (left + right)``; points on one axis, in `x` or at distance `dx`."""
     g = 0.5 * np.expand_dims(y_bar, axis)

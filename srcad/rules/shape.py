@@ -55,7 +55,7 @@ def unflattened(rows, array, axis):
 
 
 # ------------------------------------------------------------------------ new shapes
-@linear(np.reshape)
+@linear(np.reshape, samples=lambda f, t: [f(t, (4, 6)), f(t, -1), f(t, (6, 4), order="F")])
 def reshape(y_bar, a, shape, order="C", *, copy=None):
     if order not in ("C", "F"):
         return MEMORY_ORDER, None
@@ -64,7 +64,7 @@ def reshape(y_bar, a, shape, order="C", *, copy=None):
     return np.reshape(y_bar, np.shape(a)), None
 
 
-@linear(np.ravel)
+@linear(np.ravel, samples=lambda f, t: [f(t), f(t, "F")])
 def ravel(y_bar, a, order="C"):
     if order not in ("C", "F"):
         return MEMORY_ORDER
@@ -73,17 +73,22 @@ def ravel(y_bar, a, order="C"):
     return np.reshape(y_bar, np.shape(a))
 
 
-@linear(np.squeeze)
+@linear(np.squeeze, samples=lambda f, array: [f(array(3, 1)), f(array(3, 1), axis=1)])
 def squeeze(y_bar, a, axis=None):
     return np.reshape(y_bar, np.shape(a))
 
 
-@linear(np.expand_dims)
+@linear(np.expand_dims, samples=lambda f, m: [f(m, 0), f(m, (0, -1))])
 def expand_dims(y_bar, a, axis):
     return np.reshape(y_bar, np.shape(a)), None
 
 
-@linear(np.atleast_1d, np.atleast_2d, np.atleast_3d)
+@linear(
+    np.atleast_1d,
+    np.atleast_2d,
+    np.atleast_3d,
+    samples=lambda f, v, m, t, array: [f(v), f(m), f(array()), f(t), f(v, m)],
+)
 def atleast(y_bar, *arys):
     if len(arys) == 1:
         return [np.reshape(y_bar, np.shape(arys[0]))]
@@ -95,17 +100,17 @@ def reshaped(y_bar, a):
     return None if y_bar is None else np.reshape(y_bar, np.shape(a))
 
 
-@linear(np.broadcast_to)
+@linear(np.broadcast_to, samples=lambda f, array: [f(array(3, 1), (2, 3, 4)), f(0.5, (3,))])
 def broadcast_to(y_bar, array, shape, subok=False):
     return unbroadcast(y_bar, array), None
 
 
-@linear(np.broadcast_arrays)
+@linear(np.broadcast_arrays, samples=lambda f, v, array: [f(array(3, 1), v)])
 def broadcast_arrays(y_bar, *args):
     return [None if y_bar[k] is None else unbroadcast(y_bar[k], args[k]) for k in range(len(args))]
 
 
-@linear(unbroadcast)
+@linear(unbroadcast, samples=())
 def unbroadcast_(y_bar, g, x):
     return np.broadcast_to(y_bar, np.shape(g)), None
 
@@ -118,7 +123,7 @@ def inverse(axes):
     return tuple(order.index(k) for k in range(len(order)))
 
 
-@linear(np.transpose)
+@linear(np.transpose, samples=lambda f, t: [f(t), f(t, (1, 2, 0)), f(t, (-1, 0, 1))])
 def transpose(y_bar, a, axes=None):
     if axes is None:
         return np.transpose(y_bar)
@@ -127,17 +132,17 @@ def transpose(y_bar, a, axes=None):
     return np.moveaxis(y_bar, span(0, np.ndim(a)), axes)
 
 
-@linear(np.matrix_transpose, np.linalg.matrix_transpose)
+@linear(np.matrix_transpose, np.linalg.matrix_transpose, samples=lambda f, t: [f(t)])
 def matrix_transpose(y_bar, x):
     return np.swapaxes(y_bar, -1, -2)
 
 
-@linear(np.swapaxes)
+@linear(np.swapaxes, samples=lambda f, t: [f(t, 0, -1)])
 def swapaxes(y_bar, a, axis1, axis2):
     return np.swapaxes(y_bar, axis1, axis2), None, None
 
 
-@linear(np.moveaxis)
+@linear(np.moveaxis, samples=lambda f, t: [f(t, 0, -1), f(t, (0, 1), (-1, 0))])
 def moveaxis(y_bar, a, source, destination):
     return np.moveaxis(y_bar, destination, source), None, None
 
@@ -149,33 +154,33 @@ def rolled(axis, start, ndim):
     return start - 1 if axis < start else start
 
 
-@linear(np.rollaxis)
+@linear(np.rollaxis, samples=lambda f, t: [f(t, 2), f(t, 0, 3), f(t, -2, 1)])
 def rollaxis(y_bar, a, axis, start=0):
     return np.moveaxis(y_bar, rolled(axis, start, np.ndim(a)), axis), None
 
 
 # ------------------------------------------------------------------------ new places
-@linear(np.flip)
+@linear(np.flip, samples=lambda f, t: [f(t), f(t, 1), f(t, (0, 2))])
 def flip(y_bar, m, axis=None):
     return np.flip(y_bar, axis)
 
 
-@linear(np.fliplr)
+@linear(np.fliplr, samples=lambda f, m: [f(m)])
 def fliplr(y_bar, m):
     return np.fliplr(y_bar)
 
 
-@linear(np.flipud)
+@linear(np.flipud, samples=lambda f, m: [f(m)])
 def flipud(y_bar, m):
     return np.flipud(y_bar)
 
 
-@linear(np.rot90)
+@linear(np.rot90, samples=lambda f, m, t: [f(m), f(t, 3, (1, 2))])
 def rot90(y_bar, m, k=1, axes=(0, 1)):
     return np.rot90(y_bar, -k, axes)
 
 
-@linear(np.roll)
+@linear(np.roll, samples=lambda f, m: [f(m, 2), f(m, -1, 1), f(m, (1, 2), (0, 1))])
 def roll(y_bar, a, shift, axis=None):
     if isinstance(shift, (tuple, list)):
         return np.roll(y_bar, tuple(-s for s in shift), axis), None
@@ -198,7 +203,11 @@ def every_second(count):
     return tuple(range(0, 2 * count, 2))
 
 
-@linear(np.tile)
+@linear(
+    np.tile,
+    samples=lambda f, v, m, t, array: [
+        f(v, 2), f(m, (2, 3)), f(v, (2, 3)), f(m, 2), f(t, (2, 1)), f(array(), 3)],
+)  # fmt: skip
 def tile(y_bar, A, reps):
     """Split each axis of the result into (copy, entry) and sum over the copies."""
     if not isinstance(reps, (int, np.integer, tuple, list)):
@@ -219,7 +228,12 @@ def numbered(array):
     return np.reshape(np.arange(np.size(array)), np.shape(array))
 
 
-@linear(np.repeat)
+@linear(
+    np.repeat,
+    samples=lambda f, v, m, array: [
+        f(v, 3), f(m, 2), f(m, 2, 0), f(m, 3, -1), f(v, [1, 2, 0, 3]), f(m, np.array([2, 0, 1]), 0),
+        f(array(), 2)],
+)  # fmt: skip
 def repeat(y_bar, a, repeats, axis=None):
     if np.ndim(a) == 1:
         return summed_runs(y_bar, a, repeats), None
@@ -265,7 +279,12 @@ def inner(y_bar, pad_width, array):
     return y_bar[tuple(slice(w[0], w[0] + n) for w, n in zip(widths, lengths, strict=True))]
 
 
-@linear(np.pad, active=("array", "constant_values"))
+@linear(
+    np.pad, active=("array", "constant_values"),
+    samples=lambda f, v, m: [
+        f(v, 2), f(m, (1, 2)), f(m, ((1, 0), (2, 3))), f(m, 1, constant_values=0.5), f(m, {-1: 2}),
+        *[f(m, ((2, 1), (1, 3)), mode=mode) for mode in ("edge", "reflect", "symmetric", "wrap")]],
+)  # fmt: skip
 def pad(y_bar, array, pad_width, mode="constant", *, constant_values=0):
     """What was put around is constant, or copies of entries (found by padding their numbers)."""
     if mode == "constant":

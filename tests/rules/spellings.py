@@ -20,7 +20,7 @@ import srcad
 from srcad.rules import lookup
 from srcad.rules.formulas import spelling
 from tests.rules.harness import is_float, leaves
-from tests.rules.test_table import CALLS
+from tests.rules.samples import CALLS
 
 STEP = 1e-6
 TOLERANCE = 2e-4

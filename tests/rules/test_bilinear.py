@@ -7,7 +7,8 @@ import srcad
 from srcad import rules
 from srcad.rules import lookup
 from tests.rules.harness import cotangents, is_float, paired, seeded
-from tests.rules.test_table import CALLS, name_of
+from tests.rules.samples import CALLS
+from tests.rules.test_table import name_of
 
 PRODUCTS = [call for call in CALLS if lookup(call[0]).kind == "bilinear"]
 

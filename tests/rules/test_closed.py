@@ -3,18 +3,14 @@
 import ast
 import builtins
 import inspect
-import math
 import textwrap
 import types
 
-import numpy as np
 import pytest
 
-from srcad import rules, runtime
+from srcad import rules
 from srcad.ir import primitives
 from srcad.rules.formulas import spelling
-from srcad.rules.linalg import cofactors
-from tests.rules.test_table import CALLS
 
 # What the compiler takes apart before the call: no derivative is asked of these.
 STRUCTURE = {
@@ -91,27 +87,6 @@ def test_a_rule_changes_nothing_in_place(function):
     ]
 
     assert stores == []
-
-
-# Rows that finite differences of a plain call cannot check; they have tests of their own.
-WITHOUT = {
-    primitives.updated, primitives.add_at, primitives.add_at_repeated, primitives.identity,
-    runtime.fitting, runtime.taken_in, runtime.like, runtime.rounded, runtime.unbroadcast,
-    cofactors, np.linalg.cholesky,
-    np.ndarray.item, np.float32, np.float16, np.longdouble, math.gamma, math.lgamma,
-}  # fmt: skip
-
-
-def test_every_row_has_a_sample():
-    sampled = {target for target, _, _ in CALLS}
-
-    missing = [
-        spelling(row.target)
-        for row in rules.rows()
-        if row.kind != "nondifferentiable" and row.shipped and row.target not in sampled | WITHOUT
-    ]
-
-    assert missing == []
 
 
 def test_every_shipped_rule_reads_its_target_s_parameters():

@@ -1,84 +1,30 @@
 """The agreed derivatives at special points, each rule run by itself in plain NumPy."""
 
 import math
-import operator
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
+from srcad.rules import twins
 from srcad.rules.linalg import cofactors
 from tests.rules.harness import cotangents
+from tests.rules.samples import ROWS, is_on_numbers, told
 
-inf, nan = math.inf, math.nan
 f8 = np.float64
 
-# target, arguments, gradients (None: not differentiated here)
-NUMBERS = [
-    (operator.abs, (0.0,), (0,)), (operator.abs, (-0.0,), (0,)), (np.abs, (f8(0),), (0,)),
-    (np.abs, (f8(-0.0),), (0,)),
-    (np.fabs, (f8(0),), (0,)), (math.fabs, (0.0,), (0,)),
-    (np.sqrt, (f8(0),), (inf,)), (np.cbrt, (f8(0),), (inf,)), (np.log, (f8(0),), (inf,)),
-    (np.log1p, (f8(-1),), (inf,)),
-    (np.hypot, (f8(0), f8(0)), (0, 0)), (math.hypot, (0.0, 0.0), (0, 0)),
-    (np.arctan2, (f8(0), f8(0)), (nan, nan)),
-    (operator.pow, (f8(0), 0), (0, 0)), (operator.pow, (f8(0), 0.0), (0, 0)),
-    (operator.pow, (f8(0), 1), (1, 0)),
-    (operator.pow, (f8(0), 2), (0, 0)), (operator.pow, (f8(0), 0.5), (inf, 0)),
-    (operator.pow, (f8(0), -1), (-inf, -inf)),
-    (np.power, (f8(0), f8(0)), (0, 0)), (np.power, (f8(0), f8(2)), (0, 0)),
-    (np.power, (f8(0), f8(-1)), (-inf, -inf)),
-    (np.power, (f8(-2), f8(3)), (12, nan)), (operator.pow, (-2.0, 3.0), (12, nan)),
-    (operator.pow, (0.0, 0.0), (0, 0)),
-    (operator.pow, (2.0, 0.0), (0, math.log(2))), (operator.pow, (0.0, 2.0), (0, 0)),
-    (math.pow, (0.0, 0.0), (0, 0)),
-    (operator.truediv, (1.0, f8(0)), (inf, -inf)), (np.divide, (f8(0), f8(0)), (inf, nan)),
-    (np.maximum, (f8(1), f8(1)), (0, 1)), (np.minimum, (f8(1), f8(1)), (1, 0)),
-    (np.maximum, (f8(0), 0.0), (0, 1)),
-    (np.maximum, (0.0, f8(0)), (0, 1)), (np.maximum, (f8(nan), f8(1)), (1, 0)),
-    (np.maximum, (f8(1), f8(nan)), (0, 1)),
-    (np.minimum, (f8(nan), f8(1)), (1, 0)), (np.minimum, (f8(1), f8(nan)), (0, 1)),
-    (np.maximum, (f8(nan), 1.0), (1, 0)),
-    (np.minimum, (f8(nan), 1.0), (1, 0)), (np.maximum, (1.0, f8(nan)), (0, 1)),
-    (np.fmax, (f8(nan), f8(1)), (0, 1)), (np.fmax, (f8(1), f8(nan)), (1, 0)),
-    (np.fmin, (f8(nan), f8(1)), (0, 1)),
-    (np.fmax, (f8(1), f8(1)), (0, 1)), (np.fmin, (f8(1), f8(1)), (1, 0)),
-    (max, (0.0, 0.0), (0, 1)), (min, (0.0, 0.0), (1, 0)), (max, (0.0, nan), (1, 0)),
-    (max, (nan, 0.0), (1, 0)),
-    (np.where, (False, f8(0), 0.0), (None, 0, 1)),
-    *[(np.clip, (f8(x), 0, 1), (slope, 0, 1 - slope))
-      for x, slope in ((0, 1), (1, 1), (0.5, 1), (2, 0), (nan, 1))],
-    (np.clip, (f8(0.5), 1, 0), (0, 0, 1)),
-    (np.sinc, (f8(0),), (0,)), (np.arcsin, (f8(1),), (inf,)), (np.arccos, (f8(1),), (-inf,)),
-    (np.arctanh, (f8(1),), (inf,)),
-    (np.arccosh, (f8(1),), (inf,)), (np.mod, (f8(1), 1), (1, -1)),
-    (np.mod, (f8(5), f8(-3)), (1, 2)),
-    (operator.mod, (5.0, -3.0), (1, 2)), (np.logaddexp, (f8(-inf), f8(-inf)), (0.5, 0.5)),
-    (np.logaddexp, (f8(-inf), f8(1)), (0, 1)), (np.logaddexp2, (f8(-inf), f8(-inf)), (0.5, 0.5)),
-    (np.tanh, (f8(1000),), (0,)), (np.nan_to_num, (f8(nan),), (0,)),
-    (np.nan_to_num, (f8(inf),), (0,)),
-    (np.copysign, (f8(0), f8(-1)), (0, 0)),
+TWINS = set(vars(twins.TWINS).values())  # of Python floats: ``math.sqrt`` at 0 divides by zero
+POINTS = [
+    (row.target, point if isinstance(point, tuple) else (point,), slopes)
+    for row in ROWS if isinstance(row.kinks, dict) and row.target not in TWINS
+    for point, slopes in row.kinks.items()
 ]  # fmt: skip
-
 ARRAYS = [
-    (np.linalg.norm, ([0.0, 0, 0],), {}, [0, 0, 0]),
-    (np.linalg.norm, ([[0.0, 0], [0, 0]],), {}, [[0, 0], [0, 0]]),
-    (np.linalg.norm, ([0.0, 1, -2], 1), {}, [0, 1, -1]),
-    (np.linalg.norm, ([0.0, 0], 1), {}, [0, 0]),
-    (np.linalg.norm, ([0.0, 0], 3), {}, [0, 0]),
-    (np.linalg.norm, ([2.0, -2, 1], inf), {}, [0.5, -0.5, 0]),
-    (np.linalg.norm, ([[0.0, 0], [0, 0]], "nuc"), {}, [[1, 0], [0, 1]]),
-    (np.max, ([1.0, 1, 0],), {}, [0.5, 0.5, 0]), (np.min, ([1.0, 1, 2],), {}, [0.5, 0.5, 0]),
-    (np.max, ([1.0, nan, 0],), {}, [0, 1, 0]), (np.nanmax, ([1.0, nan, 0],), {}, [1, 0, 0]),
-    (np.median, ([3.0, 1, 2],), {}, [0, 0, 1]),
-    (np.median, ([4.0, 1, 2, 3],), {}, [0, 0, 0.5, 0.5]),
-    (np.prod, ([0.0, 2, 3],), {}, [6, 0, 0]), (np.prod, ([0.0, 0, 3],), {}, [0, 0, 0]),
-    (np.std, ([1.0, 1, 1],), {}, [0, 0, 0]), (np.var, ([1.0, 1, 1],), {}, [0, 0, 0]),
-    (np.nansum, ([1, nan],), {}, [1, 0]), (np.nanmean, ([1, nan, 3],), {}, [0.5, 0, 0.5]),
-    (np.linalg.det, ([[1.0, 2], [2, 4]],), {}, [[4, -2], [-2, 1]]),
-    (np.linalg.det, (np.zeros((3, 3)),), {}, np.zeros((3, 3))),
-    (np.sum, (np.zeros(0),), {}, []), (np.mean, (np.zeros(0),), {}, []),
-    (np.prod, (np.zeros(0),), {}, []),
+    (*call, gradient)
+    for row in ROWS if callable(row.kinks)
+    for call, gradient in told(row.kinks, row.target)
 ]  # fmt: skip
+EMPTIES = [np.sum, np.mean, np.prod]
 
 SEEDED = [
     (np.sort, ([1.0, 1, 0],), [1.0, 2, 3], [2, 3, 1]),
@@ -87,16 +33,22 @@ SEEDED = [
 ]
 
 
-@pytest.mark.parametrize(("target", "args", "expected"), NUMBERS, ids=str)
-def test_a_number_at_a_special_point(target, args, expected):
-    with np.errstate(all="ignore"):
-        found = cotangents(target, args, {}, 1.0)
+@pytest.mark.parametrize(("target", "point", "slopes"), POINTS, ids=str)
+def test_a_number_at_a_special_point(target, point, slopes):
+    wanted = [float(e or 0.0) for e in (slopes if isinstance(slopes, tuple) else (slopes,))]
+    for number in (float,) if is_on_numbers(target) else (float, f8):
+        args = [number(x) for x in point]
+        with np.errstate(all="ignore"), suppress(ZeroDivisionError):
+            found = cotangents(target, args, {}, 1.0)
 
-    wanted = [0.0 if e is None else float(e) for e in expected]
-    np.testing.assert_allclose([0.0 if e is None else float(e) for e in found], wanted)
+            np.testing.assert_allclose([0.0 if e is None else float(e) for e in found], wanted)
 
 
-@pytest.mark.filterwarnings("ignore:Mean of empty slice")
+def test_special_points_are_those_of_many_rows():
+    assert len(POINTS) > 60
+    assert (np.sqrt, (0,), math.inf) in POINTS
+
+
 @pytest.mark.parametrize(("target", "args", "kwargs", "expected"), ARRAYS, ids=str)
 def test_an_array_at_a_special_point(target, args, kwargs, expected):
     args = (np.asarray(args[0], float), *args[1:])
@@ -105,6 +57,15 @@ def test_an_array_at_a_special_point(target, args, kwargs, expected):
         found = cotangents(target, args, kwargs, f8(1.0))
 
     np.testing.assert_allclose(found[0], expected, atol=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice")
+@pytest.mark.parametrize("target", EMPTIES, ids=str)
+def test_of_nothing_the_gradient_is_empty(target):
+    with np.errstate(all="ignore"):
+        (found,) = cotangents(target, (np.zeros(0),), {}, f8(1.0))
+
+    assert np.shape(found) == (0,)
 
 
 @pytest.mark.parametrize(("target", "args", "seed", "expected"), SEEDED[:2], ids=str)

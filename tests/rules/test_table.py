@@ -3,18 +3,9 @@
 import numpy as np
 import pytest
 
-from tests.rules import samples, samples_arrays
+from srcad import rules
 from tests.rules.harness import products
-
-CALLS = [
-    *samples.ELEMENTWISE,
-    *samples.REDUCTIONS,
-    *samples_arrays.SHAPES,
-    *samples_arrays.JOINING,
-    *samples_arrays.INDEXING,
-    *samples_arrays.PRODUCTS,
-    *samples_arrays.LINALG,
-]
+from tests.rules.samples import CALLS, ROWS, SYMMETRIC
 
 
 def name_of(call):
@@ -30,10 +21,23 @@ def test_a_rule_is_the_transpose_of_the_differences(call, rng):
     assert right == pytest.approx(left, rel=2e-5, abs=2e-7)
 
 
-@pytest.mark.parametrize("call", samples_arrays.SYMMETRIC, ids=name_of)
+@pytest.mark.parametrize("call", SYMMETRIC, ids=name_of)
 def test_a_symmetrised_rule_is_the_transpose_on_symmetric_matrices(call, rng):
     target, (a,), kwargs = call
 
     left, right = products(target, (a,), kwargs, rng, symmetric=True)
 
     assert right == pytest.approx(left, rel=2e-5, abs=2e-7)
+
+
+def test_every_row_that_comes_with_srcad_has_samples():
+    assert [rules.registry.qualified_name(row.target) for row in ROWS if row.samples is None] == []
+
+
+def test_a_row_without_samples_would_be_seen():
+    def plain(x):
+        return x
+
+    rules.linear(plain)(lambda y_bar, x: y_bar)
+
+    assert rules.rule_for(plain).samples is None
