@@ -18,6 +18,7 @@ import numpy as np
 
 import srcad
 from srcad import api, demo, rules
+from srcad.backends.registry import BACKENDS
 from srcad.calling.inspection import Inspection
 from srcad.errors import SrcadError
 
@@ -94,7 +95,7 @@ def _info(options: argparse.Namespace) -> int:
     print(f"srcad    {srcad.__version__}")
     print(f"python   {platform.python_version()}")
     print(f"numpy    {np.__version__}")
-    print(f"backends {', '.join(api.BACKENDS)}")
+    print(f"backends {', '.join(BACKENDS.names())}")
     print(f"rules    {len(rules.rows())}")
     return 0
 

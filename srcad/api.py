@@ -5,42 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
-from srcad.arguments.request import Request, entries_of
+from srcad.arguments.request import UNSET, requested
 from srcad.backends.interface.tracebacks import noted
+from srcad.backends.registry import BACKENDS
 from srcad.calling.decorated import Differentiable
 from srcad.calling.gradient import Gradient, inspection, of_arguments, plain
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
-from srcad.errors import OptionError
-from srcad.frontend.domain.values import AbstractValue
-from srcad.frontend.machine.machine import Machine
+from srcad.calling.quiet import FLOATING, again
 from srcad.modes import nested
-from srcad.modes.quiet import FLOATING, again
-from srcad.startup.records import replace
+from srcad.modes.registry import MODES
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 Wrt = int | str | tuple[int | str, ...] | list[int | str]
-BACKENDS = ("numpy",)
-
-
-class _Unset:
-    """An argument that was not given."""
-
-    def __repr__(self) -> str:
-        return "0"
-
-
-_UNSET: Any = _Unset()
 
 
 def grad(
     function: Callable[P, Any],
-    wrt: Wrt = _UNSET,
+    wrt: Wrt = UNSET,
     *,
-    argnums: Wrt = _UNSET,
-    argnum: Wrt = _UNSET,
+    argnums: Wrt = UNSET,
+    argnum: Wrt = UNSET,
     has_aux: bool = False,
     backend: str = "numpy",
 ) -> Gradient[P, Any]:
@@ -80,15 +67,16 @@ def grad(
     >>> grad(grad(f))(2.0)
     6.0
     """
-    return Gradient(_checked(function, backend), _request("grad", (wrt, argnums, argnum), has_aux))
+    return derivative(function, "grad", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
+                      backend=backend)  # fmt: skip
 
 
 def value_and_grad(
     function: Callable[P, R],
-    wrt: Wrt = _UNSET,
+    wrt: Wrt = UNSET,
     *,
-    argnums: Wrt = _UNSET,
-    argnum: Wrt = _UNSET,
+    argnums: Wrt = UNSET,
+    argnum: Wrt = UNSET,
     has_aux: bool = False,
     backend: str = "numpy",
 ) -> Gradient[P, tuple[R, Any]]:
@@ -102,17 +90,16 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
     """
-    return Gradient(
-        _checked(function, backend), _request("value_and_grad", (wrt, argnums, argnum), has_aux)
-    )
+    return derivative(function, "value_and_grad", wrt, argnums=argnums, argnum=argnum,
+                      has_aux=has_aux, backend=backend)  # fmt: skip
 
 
 def elementwise_grad(
     function: Callable[P, Any],
-    wrt: Wrt = _UNSET,
+    wrt: Wrt = UNSET,
     *,
-    argnums: Wrt = _UNSET,
-    argnum: Wrt = _UNSET,
+    argnums: Wrt = UNSET,
+    argnum: Wrt = UNSET,
     backend: str = "numpy",
 ) -> Gradient[P, Any]:
     """Return the gradient of the sum of a function's result.
@@ -125,8 +112,8 @@ def elementwise_grad(
     >>> elementwise_grad(np.sin)(np.array([0.0, np.pi]))
     array([ 1., -1.])
     """
-    request = _request("grad", (wrt, argnums, argnum), has_aux=False)
-    return Gradient(_checked(function, backend), replace(request, summed=True))
+    return derivative(function, "elementwise_grad", wrt, argnums=argnums, argnum=argnum,
+                      backend=backend)  # fmt: skip
 
 
 def gradient(function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs) -> tuple[Any, ...]:
@@ -248,7 +235,7 @@ def inspect(function: Callable[..., Any], /, *args: Any, wrt: Wrt = 0, **kwargs:
     """
     if isinstance(function, Gradient):
         return function.inspect(*args, **kwargs)
-    return inspection(_checked(function), _request("grad", (wrt,), False), args, kwargs)
+    return inspection(_checked(function), requested("grad", (wrt,)), args, kwargs)
 
 
 def stop_gradient(x: T) -> T:
@@ -278,9 +265,9 @@ def differentiate(
     function: Callable[..., Any] | None = None,
     /,
     *,
-    wrt: Wrt = _UNSET,
-    argnums: Wrt = _UNSET,
-    argnum: Wrt = _UNSET,
+    wrt: Wrt = UNSET,
+    argnums: Wrt = UNSET,
+    argnum: Wrt = UNSET,
     backend: str = "numpy",
 ) -> Any:
     """Give a function its derivatives: a decorator, with or without options.
@@ -306,51 +293,55 @@ def differentiate(
     >>> f(2.0), f.grad(2.0)
     (8.0, 12.0)
     """
-    request = _request("grad", (wrt, argnums, argnum), has_aux=False)
+    request = requested("grad", (wrt, argnums, argnum), backend=backend)
     if function is not None:
         return Differentiable(plain(_checked(function, backend)), request)
     _checked(differentiate, backend)
     return lambda decorated: Differentiable(plain(_checked(decorated, backend)), request)
 
 
-# ------------------------------------------------------------------------------- arguments
-def _request(mode: Any, spelled: tuple[Any, ...], has_aux: bool) -> Request:
-    """The request of one of `wrt`, `argnums` and `argnum`, or of the first argument."""
-    given = [wrt for wrt in spelled if wrt is not _UNSET] or [0]
-    if len(given) > 1:
-        raise TypeError(
-            "wrt, argnums and argnum are spellings of one argument: give only one of them"
-        )
-    return Request(mode, entries_of(given[0]), not isinstance(given[0], tuple | list), has_aux)
+def derivative(
+    function: Callable[P, Any],
+    mode: str,
+    wrt: Wrt = UNSET,
+    *,
+    argnums: Wrt = UNSET,
+    argnum: Wrt = UNSET,
+    has_aux: bool = False,
+    backend: str = "numpy",
+) -> Gradient[P, Any]:
+    """Return a derivative by the name of its mode, as a function of the same arguments.
+
+    Parameters are those of `grad`, and the name of a mode.
+
+    Raises
+    ------
+    OptionError
+        There is no such mode, or no such backend.
+
+    Examples
+    --------
+    >>> derivative(lambda x: x * x, "value_and_grad")(3.0)
+    (9.0, 6.0)
+    """
+    checked = _checked(function, backend)
+    spelled = (wrt, argnums, argnum)
+    return Gradient(
+        checked, requested(MODES.check(mode), spelled, has_aux=has_aux, backend=backend)
+    )
 
 
 def _checked(function: Any, backend: str = "numpy") -> Any:
-    if backend not in BACKENDS:
-        raise OptionError(
-            f"backend={backend!r} does not exist",
-            why=f"the backends are: {', '.join(map(repr, BACKENDS))}.",
-            help='leave it out, or say backend="numpy"',
-        )
+    BACKENDS.check(backend)
     if not callable(function):
         raise TypeError(f"a function is differentiated, and {function!r} is not callable")
     return function
 
 
 # ------------------------------------------------------------- inside a differentiated function
-def _gradient_of_call(mode: Any, *, summed: bool = False) -> nested.Meaning:
-    def meaning(s: Machine, given: nested.Given) -> AbstractValue:
-        wrt = given.known(s, "wrt", 1, _UNSET)
-        others = [given.known(s, name, 9, _UNSET) for name in ("argnums", "argnum")]
-        has_aux = bool(given.known(s, "has_aux", 9, False))
-        request = replace(_request(mode, (wrt, *others), has_aux), summed=summed)
-        return nested.gradient_function(s, request, given.function(s))
-
-    return meaning
-
-
-nested.means(grad)(_gradient_of_call("grad"))
-nested.means(value_and_grad)(_gradient_of_call("value_and_grad"))
-nested.means(elementwise_grad)(_gradient_of_call("grad", summed=True))
+nested.means(grad)(nested.gradient_of_options("grad"))
+nested.means(value_and_grad)(nested.gradient_of_options("value_and_grad"))
+nested.means(elementwise_grad)(nested.gradient_of_options("elementwise_grad"))
 nested.means(gradient)(nested.gradient_now)
 nested.means(pullback)(nested.pullback_now)
 nested.means(stop_gradient)(nested.stopped)

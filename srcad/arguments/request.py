@@ -7,7 +7,7 @@ import inspect
 import weakref
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from srcad.errors import SourceUnavailableError, WrtError
 from srcad.startup.identifiers import is_name, plain, quoted, shown
 from srcad.startup.records import dataclass, replace
 
-Mode = Literal["grad", "value_and_grad", "pullback"]
 Parameter = inspect.Parameter
 
 
@@ -27,26 +26,26 @@ class Request:
     Attributes
     ----------
     mode : str
-        ``"grad"``, ``"value_and_grad"`` or ``"pullback"``.
+        The name of a mode (`srcad.modes.registry`).
     wrt : tuple of int or str, or None
         Parameters by position or name; None for every positional argument of the call.
     single : bool
         Whether the one gradient comes back itself, not in a tuple.
     has_aux : bool
         Whether the function returns a pair of which only the first is differentiated.
-    summed : bool
-        Whether the sum of the result is differentiated (`elementwise_grad`).
+    backend : str
+        The name of a backend (`srcad.backends.registry`).
     arity : int
         The number of positional arguments of the call, where `wrt` is None.
     outward : tuple of inspect.Parameter
         The parameters that `wrt` goes by, where these are not the callable's own.
     """
 
-    mode: Mode = "grad"
+    mode: str = "grad"
     wrt: tuple[int | str, ...] | None = (0,)
     single: bool = True
     has_aux: bool = False
-    summed: bool = False
+    backend: str = "numpy"
     arity: int = 0
     outward: tuple[Parameter, ...] = ()
 
@@ -87,6 +86,29 @@ class Request:
         seeker = Seeker(name_of(function), parameters, self.outward or parameters, given)
         found = (seeker.place(entry) for entry in self.wrt)
         return tuple(place for place in found if place is not None)
+
+
+class _Unset:
+    """An argument that was not given."""
+
+    def __repr__(self) -> str:
+        return "0"
+
+
+UNSET: Any = _Unset()
+
+
+def requested(
+    mode: str, spelled: Sequence[Any], *, has_aux: bool = False, backend: str = "numpy"
+) -> Request:
+    """The request of one of `wrt`, `argnums` and `argnum`, or of the first argument."""
+    given = [wrt for wrt in spelled if wrt is not UNSET] or [0]
+    if len(given) > 1:
+        raise TypeError(
+            "wrt, argnums and argnum are spellings of one argument: give only one of them"
+        )
+    single = not isinstance(given[0], tuple | list)
+    return Request(mode, entries_of(given[0]), single, has_aux, backend)
 
 
 def entries_of(wrt: Any) -> tuple[int | str, ...]:

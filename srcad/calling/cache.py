@@ -19,8 +19,9 @@ from typing import Any
 from srcad.arguments.request import Parameter, Request, anchor_of, name_of
 from srcad.backends.interface.tracebacks import add_note, noted
 from srcad.calling.patterns import Bind, Failure, Pattern, binder, default_now
+from srcad.calling.quiet import FLOATING, again, form_now, quiet_of
 from srcad.errors import SrcadError
-from srcad.modes.quiet import FLOATING, again, form_now, quiet_of, raises_now
+from srcad.modes.calm import raises_now
 from srcad.rules import registry
 from srcad.startup.gc_paused import COMPILING, without_collections
 from srcad.startup.locks import lock

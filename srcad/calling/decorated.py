@@ -8,13 +8,14 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, TypeVar, overload
 
-from srcad.arguments.request import Mode, Request, name_of
+from srcad.arguments.request import Request, name_of
 from srcad.backends.interface.tracebacks import noted
 from srcad.calling.gradient import Gradient, P, Q, R, inspection, of_arguments
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
+from srcad.calling.quiet import FLOATING, again
 from srcad.calling.showing import Code, signature_of, text_of
-from srcad.modes.quiet import FLOATING, again
+from srcad.startup.records import replace
 
 T = TypeVar("T")
 
@@ -22,7 +23,7 @@ T = TypeVar("T")
 class _Derivative:
     """An attribute that is made when it is first read."""
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self, mode: str) -> None:
         self.mode = mode
 
     def _of(self, instance: Differentiable[..., Any] | None) -> Any:
@@ -101,13 +102,12 @@ class Differentiable(Generic[P, R]):
             return str(self.function.__qualname__)
         return Differentiable, (self.function, self.request)
 
-    def _derivative(self, mode: Any) -> Gradient[..., Any]:
+    def _derivative(self, mode: str) -> Gradient[..., Any]:
         known = self.__dict__.get("_derivatives")
         if known is None:
             known = self.__dict__["_derivatives"] = {}
         if mode not in known:
-            request = Request(mode, self.request.wrt, self.request.single)
-            known[mode] = Gradient(self, request)
+            known[mode] = Gradient(self, replace(self.request, mode=mode))
         made: Gradient[..., Any] = known[mode]
         return made
 
@@ -116,7 +116,7 @@ class Differentiable(Generic[P, R]):
 
     def gradient(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Any, ...]:
         """Return the gradients with respect to all positional arguments."""
-        found = of_arguments("grad", self.function, args, kwargs)
+        found = of_arguments("grad", self.function, args, kwargs, backend=self.request.backend)
         if isinstance(found, Failure):
             raise found.error from None
         result: tuple[Any, ...]
@@ -137,7 +137,7 @@ class Differentiable(Generic[P, R]):
         self, *args: Any, wrt: Any = None, **kwargs: Any
     ) -> tuple[R, Callable[[Any], tuple[Any, ...]]]:
         """Return the value, and the function from its cotangent to those of the arguments."""
-        found = of_arguments("pullback", self.function, args, kwargs, wrt)
+        found = of_arguments("pullback", self.function, args, kwargs, wrt, self.request.backend)
         if isinstance(found, Failure):
             raise found.error from None
         with noted():

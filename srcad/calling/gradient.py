@@ -12,9 +12,7 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from srcad import pipeline
 from srcad.arguments.request import (
-    Mode,
     Parameter,
     Request,
     entries_of,
@@ -23,11 +21,15 @@ from srcad.arguments.request import (
     parameters_of_call,
 )
 from srcad.backends.interface.tracebacks import noted
+from srcad.calling import compiling
 from srcad.calling.cache import CacheInfo, Family, record_of
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
+from srcad.calling.quiet import FLOATING, again
+from srcad.calling.readable import readable
 from srcad.calling.showing import Code, Documentation, documented, highlighted, signature_of
-from srcad.modes.quiet import FLOATING, again
+from srcad.modes.registry import MODES
+from srcad.startup.records import replace
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -38,7 +40,7 @@ def family_of(function: Any, request: Request, parameters: tuple[Parameter, ...]
     """The compiled patterns of a request for a callable."""
     record, how = record_of(function)
     asked = request.of(function, parameters)
-    return record.family(function, asked, how, parameters, pipeline.compile_entry)
+    return record.family(function, asked, how, parameters, compiling.compile_entry)
 
 
 class Gradient(Generic[P, R]):
@@ -110,16 +112,12 @@ class Gradient(Generic[P, R]):
     # ------------------------------------------------------------------------- what it is
     def __repr__(self) -> str:
         wrt = ", ".join(map(str, self.request.wrt or ()))
-        return f"<srcad.{self._kind} of {name_of(self.function)!r} by {wrt}>"
-
-    @property
-    def _kind(self) -> str:
-        return "elementwise_grad" if self.request.summed else self.request.mode
+        return f"<srcad.{self.request.mode} of {name_of(self.function)!r} by {wrt}>"
 
     @property
     def __name__(self) -> str:
         """The name of the generated function."""
-        return f"{self._kind}_{name_of(self.function)}"
+        return f"{self.request.mode}_{name_of(self.function)}"
 
     def __getattr__(self, name: str) -> Any:
         if name == "__qualname__":
@@ -132,8 +130,7 @@ class Gradient(Generic[P, R]):
         return signature_of(self.function).replace(return_annotation=inspect.Signature.empty)
 
     def _documentation(self) -> str:
-        kind = {"grad": "Gradient", "value_and_grad": "Value and gradient"}[self.request.mode]
-        kind = "Gradient of the sum" if self.request.summed else kind
+        kind = MODES[self.request.mode].title
         names = ", ".join(map(str, self.request.wrt or ()))
         text = f"{kind} of {name_of(self.function)} by {names}.\n\n{documented(self.function)}"
         return text.rstrip()
@@ -150,7 +147,7 @@ class Gradient(Generic[P, R]):
         entry = self._newest()
         if entry is not None:
             return entry.run
-        made = pipeline.readable(self.function, self.request).function
+        made = readable(self.function, self.request).function
         if made is None:
             raise AttributeError("__wrapped__")
         return made
@@ -195,7 +192,7 @@ class Gradient(Generic[P, R]):
         entry = self._newest()
         if entry is not None:
             return Code(entry.product.text)
-        return Code(pipeline.readable(self.function, self.request).text)
+        return Code(readable(self.function, self.request).text)
 
     def specialize(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
         """Return the bare compiled function for arguments like these: it checks nothing.
@@ -216,7 +213,7 @@ class Gradient(Generic[P, R]):
     def inspect(self, *args: Any, **kwargs: Any) -> Inspection:
         """Show what the compiler made: see `srcad.inspect`."""
         if not args and not kwargs:
-            return Inspection(pipeline.readable(self.function, self.request), self.function)
+            return Inspection(readable(self.function, self.request), self.function)
         family, arguments = self._bound(args, kwargs)
         product = family.entry_for(self.function, arguments).product
         return Inspection(product, self.function)
@@ -253,15 +250,17 @@ def plain(function: Any) -> Any:
 
 
 def of_arguments(
-    mode: Mode,
+    mode: str,
     function: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     wrt: Any = None,
+    backend: str = "numpy",
 ) -> Callable[..., Any] | Failure:
     """The call of a derivative, ready to be made: by `wrt`, or all positional arguments."""
     entries = None if wrt is None else entries_of(wrt)
-    request = Request(mode, entries, False, arity=len(args) if wrt is None else 0)
+    arity = len(args) if wrt is None else 0
+    request = Request(mode, entries, False, backend=backend, arity=arity)
     parameters = parameters_of(function) or parameters_of_call(len(args), kwargs)
     family = family_of(function, request, parameters)
     return family.found(function, family.bound(function, args, kwargs))
@@ -271,5 +270,4 @@ def inspection(
     function: Any, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Inspection:
     """What the compiler makes of a function: for these arguments, or in its generic form."""
-    split = Request("pullback", request.wrt, request.single, request.has_aux)
-    return Gradient(function, split).inspect(*args, **kwargs)
+    return Gradient(function, replace(request, mode="pullback")).inspect(*args, **kwargs)

@@ -3,16 +3,62 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from srcad.calling.showing import Code, highlighted
-from srcad.errors import SourceUnavailableError, UndefinedNameError
+from srcad.errors import UndefinedNameError
 from srcad.frontend.source.definition import definition
-from srcad.ir.core import Call, Const, Display, Function, Location, Value, walk
+from srcad.ir.core import Call, Function, Location, walk
 from srcad.ir.text import Printer, target_name, text
-from srcad.modes.product import Product
-from srcad.startup.records import dataclass, once
+from srcad.pipeline import Compiled
+from srcad.startup.records import dataclass, field, once
+
+
+@dataclass(eq=False)
+class Product:
+    """Text and intermediate forms of one compilation, kept for whoever wants to look.
+
+    `text` is what runs; of a pullback it is both halves.  `note` says why something is missing in
+    a form that was made without arguments.  The user's function is not held: what is compiled for
+    it must not keep it alive.
+    """
+
+    name: str
+    text: str = ""
+    function: Callable[..., Any] | None = None
+    lowered: Function | None = None
+    adjoint: Function | None = None
+    primal_text: str = ""
+    adjoint_text: str = ""
+    adjoint_map: Mapping[int, Location] = field(default_factory=dict)
+    saved: tuple[str, ...] = ()
+    active: frozenset[str] = frozenset()
+    backend: str = ""
+    note: str = ""
+
+
+def product_of(name: str, made: Compiled) -> Product:
+    """What is kept of a compilation of the function of this name."""
+    lowered, last = made.lowered, made.texts[-1]
+    texts = [written.text for written in made.texts]
+    text = "\n\n".join(texts)
+    if lowered.raises:
+        return Product(name, text, None, lowered.function, primal_text=text, adjoint_text=text,
+                       backend=made.backend)  # fmt: skip
+    return Product(
+        name,
+        text,
+        made.run if len(texts) == 1 else None,
+        lowered.function,
+        made.results.parts[-1].function,
+        primal_text="".join(texts[:-1]),
+        adjoint_text=last.text,
+        adjoint_map=last.line_map,
+        saved=made.results.saved,
+        active=frozenset(value.hint for value in lowered.active if value.hint),
+        backend=made.backend,
+    )
 
 
 @dataclass(frozen=True)
@@ -156,6 +202,3 @@ def _definition(printer: Printer, op: Any, name: str) -> Definition:
 
 def _text(function: Function | None, product: Product) -> str:
     return product.note if function is None else text(function)
-
-
-_ = (Const, Display, Location, SourceUnavailableError, Value)

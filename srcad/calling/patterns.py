@@ -34,7 +34,7 @@ text of two float arguments reads ::
         return loss
 
 so that one frame stands between the user and an error, and errors of generated code get a note.
-What NumPy raises is left to `srcad.modes.quiet`.
+What NumPy raises is left to `srcad.calling.quiet`.
 """
 
 from __future__ import annotations
@@ -47,11 +47,13 @@ from typing import Any
 
 from srcad.arguments.aliasing import Pairs, overlapping, shared
 from srcad.backends.interface.tracebacks import add_note
-from srcad.calling.guards import Conditions, guarded_code
+from srcad.calling.assumptions import assume
+from srcad.calling.conditions import Conditions, guarded_code
+from srcad.calling.guards import guard, own_code
+from srcad.calling.quiet import FLOATING, again, form_now
 from srcad.calling.type_guards import check
 from srcad.frontend.domain.guards import Guard
 from srcad.ir.memory import type_has_storage
-from srcad.modes.quiet import FLOATING, again, form_now
 from srcad.rules import registry
 from srcad.startup.identifiers import is_name, quoted
 from srcad.startup.records import dataclass
@@ -167,7 +169,7 @@ def _conditions(
         c.constants[f"{c.prefix}rules"] = registry
         c.add(f"{c.prefix}rules._version == {rules}")
     if isinstance(function, FunctionType):
-        c.add(f"{c.prefix}function.__code__ is {c.own_code()}")
+        c.add(f"{c.prefix}function.__code__ is {own_code(c)}")
     for path, type_ in pattern.captures:
         check(c, type_, c.expression(path), path)
     held = [
@@ -178,10 +180,10 @@ def _conditions(
     if held:
         written = ", ".join(names[k] for k in pattern.written)
         c.add(f"{c.constant(shared)}(({written},), ({', '.join(held)},)) is None")
-    for guard in pattern.guards:
-        c.guard(guard.path, guard.kind, guard.expected)
+    for one in pattern.guards:
+        guard(c, one.path, one.kind, one.expected)
     for assumption in c.assumptions:
-        c.assume(assumption)
+        assume(c, assumption)
     return c
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from srcad.arguments.signature import is_number
-from srcad.calling.guards import Conditions
+from srcad.calling.assumptions import take_assumptions_of_items
+from srcad.calling.conditions import Conditions
+from srcad.calling.guards import equals
 from srcad.startup.identifiers import quoted
 from srcad.types.numeric import Numeric
 from srcad.types.sources import EACH, Path
@@ -104,25 +106,15 @@ def _list(c: Conditions, type_: Any, first: str, name: str, path: Path) -> None:
     c.risky = True
     items, item = c.inner(), f"{c.prefix}item"
     check(items, type_.item, item, (*path, EACH))
-    c.take_assumptions_of_items(items, (*path, EACH))
-    c._counter = items._counter
-    checker = c.fresh("each")
-    test = " and ".join(items.conditions) or "True"
-    c.functions += [
-        f"def {checker}({c.prefix}items):",
-        f"    for {item} in {c.prefix}items:",
-        f"        if not ({test}):",
-        "            return False",
-        "    return True",
-    ]
-    c.add(f"{checker}({name})")
+    take_assumptions_of_items(c, items, (*path, EACH))
+    c.add_each(items, item, name)
 
 
 def _fixed(c: Conditions, type_: Any, first: str, name: str, path: Path) -> None:
     if path in c.by_code:
         c.add(f"{c.prefix}type({first}) is {c.constant(type(type_.value))}")
     else:
-        c.equals(first, name, type_.value)
+        equals(c, first, name, type_.value)
     if isinstance(type_.value, FunctionType):
         c.known_codes[path] = type_.value.__code__
 

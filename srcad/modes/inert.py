@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from srcad.arguments.request import Parameter
 from srcad.arguments.signature import LARGEST_DICT
@@ -20,7 +20,7 @@ def refuse_inert(
     parameters: Sequence[Parameter],
     places: Sequence[Place],
     wrt: Sequence[int],
-    types: dict[str, Type],
+    types: Mapping[str, Type],
 ) -> None:
     """An argument that `wrt` names must carry a derivative."""
     gradients = dict(zip(wrt, made.block.results[1:], strict=True))
@@ -30,7 +30,7 @@ def refuse_inert(
             raise _refusal(made, *_described(parameters[place.parameter].name, place, types))
 
 
-def _described(name: str, place: Place, types: dict[str, Type]) -> tuple[str, Type]:
+def _described(name: str, place: Place, types: Mapping[str, Type]) -> tuple[str, Type]:
     """An argument as the user sees it, and its type."""
     type_ = types[name]
     if place.item is None or not isinstance(type_, TupleOf):

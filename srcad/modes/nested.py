@@ -9,10 +9,10 @@ applied again, and there is nothing that could confuse one level with another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from srcad import errors
-from srcad.arguments.request import Request
+from srcad.arguments.request import UNSET, Request, requested
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
@@ -28,7 +28,8 @@ from srcad.frontend.store.stopped import constant_of
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Call, Function, Op, Value, free_values
 from srcad.modes.nested_wrt import Key, name_of_box, sought
-from srcad.modes.reverse import derived, is_inert
+from srcad.modes.registry import MODES
+from srcad.modes.reverse import is_inert
 from srcad.passes.substitute import substituted_block
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.vjp import as_primal
@@ -104,6 +105,19 @@ def gradient_function(s: Machine, request: Request, function: AbstractValue) -> 
     return BoundValue(Constant(request), (function,))
 
 
+def gradient_of_options(mode: str) -> Meaning:
+    """What a call of a function with the options of ``grad`` means."""
+
+    def meaning(s: Machine, given: Given) -> AbstractValue:
+        spelled = [given.known(s, "wrt", 1, UNSET)]
+        spelled += [given.known(s, name, 9, UNSET) for name in ("argnums", "argnum")]
+        has_aux = bool(given.known(s, "has_aux", 9, False))
+        request = requested(mode, spelled, has_aux=has_aux)
+        return gradient_function(s, request, given.function(s))
+
+    return meaning
+
+
 def gradient_now(s: Machine, given: Given) -> AbstractValue:
     """Call ``gradient(f, *args)``."""
     return differentiated(s, Request("grad", None, False), given.args[0], given.args[1:],
@@ -112,8 +126,13 @@ def gradient_now(s: Machine, given: Given) -> AbstractValue:
 
 def pullback_now(s: Machine, given: Given) -> AbstractValue:
     """Call ``pullback(f, *args)``."""
-    s.refuse(errors.UnsupportedSyntaxError, "cannot call 'pullback'",
-             why="a pullback inside a differentiated function is not supported yet.",
+    return refuse_nested(s, "pullback")
+
+
+def refuse_nested(s: Machine, mode: str) -> NoReturn:
+    """A mode that is not for functions that are differentiated themselves."""
+    s.refuse(errors.UnsupportedSyntaxError, f"cannot call {mode!r}",
+             why=f"a {mode} inside a differentiated function is not supported yet.",
              help=("use srcad.grad or srcad.value_and_grad",))  # fmt: skip
 
 
@@ -131,6 +150,9 @@ def differentiated(
     kwargs: dict[str, AbstractValue],
 ) -> AbstractValue:
     """Call the derivative of a function here."""
+    mode = MODES[request.mode]
+    if not mode.nests:
+        refuse_nested(s, mode.name)
     keys = sought(s, request, function, len(args), kwargs)
     places = list(dict.fromkeys(keys))
     inner = _Inner(s, request, function, args, kwargs, places)
@@ -142,7 +164,7 @@ def differentiated(
     gradients = [found[key] for key in keys]
     boxes = tuple(Constant(None) if g is None else s.box(g) for g in gradients)
     answer = boxes[0] if request.single else TupleValue(boxes)
-    if request.mode == "value_and_grad":
+    if mode.gives_value:
         return TupleValue((inner.result, answer))
     return answer if inner.aux is None else TupleValue((answer, inner.aux))
 
@@ -201,8 +223,8 @@ class _Inner:
 
     def gradients(self) -> list[Atom | None]:
         """Append the derived function's ops, and return its gradients (None: nothing flows)."""
-        s = self.s
-        made = as_primal(derived(self.function, self.request, range(len(self.params))))
+        s, derive = self.s, MODES[self.request.mode].derive
+        made = as_primal(derive(self.function, self.request, range(len(self.params))))
         mapping: dict[Value, Atom] = dict(zip(made.params, self.atoms, strict=True))
         block = substituted_block(made.block, mapping)
         for op in block.ops:

@@ -1,4 +1,4 @@
-"""From a function in the IR to its derivatives in the IR, as they are asked for."""
+"""Reverse mode as the modes share it: gradients of one number, and of parts of arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from srcad.frontend.lower import lower_inline
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Value, walk
 from srcad.ir.inference.builder import Builder
-from srcad.modes.results import aux_of, scalar_output, summed_output, with_results
+from srcad.modes.results import scalar_output, with_results
 from srcad.transforms.vjp import vjp
 from srcad.types.numeric import Numeric
 
@@ -20,14 +20,7 @@ ONE = Const(1.0)
 
 
 def derived(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the result and of one gradient per parameter in `wrt`.
-
-    In the mode ``"pullback"`` its last parameter is the seed; otherwise the seed is 1.
-    """
-    if request.summed:
-        function = summed_output(function)
-    if request.mode == "pullback":
-        return vjp(function, wrt, lower_inline)
+    """The function of the result, one real number, and of its gradient by each of `wrt`."""
     function = scalar_output(function, has_aux=request.has_aux)
     return vjp(function, wrt, lower_inline, seed=ONE, has_aux=request.has_aux)
 
@@ -84,28 +77,6 @@ _BUILDERS: dict[Any, int] = {
     primitives.build_record: 2,
     primitives.build_list: 0,
 }
-
-
-def with_requested_results(function: Function, request: Request, order: Sequence[int]) -> Function:
-    """The derived function with what was asked for as its results: its gradients in this order.
-
-    ``grad``: the gradients; ``value_and_grad``: the value and them; with aux the pair
-    ``(gradients, aux)`` or ``((value, aux), gradients)``.  The gradients are one value, or a tuple.
-    """
-    aux: Atom | None = None
-    if request.has_aux and request.mode == "grad":
-        function, aux = aux_of(function)
-    y, *found = function.block.results
-    builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
-    gradients = [found[k] for k in order]
-    answer = gradients[0] if request.single else builder.call(primitives.build_tuple, *gradients)
-    results: tuple[Atom, ...] = (answer,)
-    if request.mode == "value_and_grad":
-        results = (y, answer)
-    elif aux is not None:
-        results = (answer, aux)
-    block = Block((), tuple(builder.ops), results)
-    return Function(function.name, function.params, block, function.where)
 
 
 def with_parts(function: Function, places: Sequence[Place], wrt: Sequence[int]) -> Function:

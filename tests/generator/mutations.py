@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from srcad import pipeline
 from srcad.ir.core import Block, For, Function, If, Op, While
+from srcad.modes import reverse
 from srcad.rules import registry
 from srcad.transforms import calls
 from srcad.transforms.cotangents import Scope
@@ -43,13 +43,13 @@ def _inside(op: Op, change: Change) -> Op:
 
 @contextmanager
 def _derived_differently(change: Change) -> Iterator[None]:
-    right = pipeline.derived
+    right = reverse.vjp
 
     def wrong(*args: Any, **keywords: Any) -> Function:
         made = right(*args, **keywords)
         return replace(made, block=_rewritten(made.block, change))
 
-    with patched(pipeline, "derived", wrong):
+    with patched(reverse, "vjp", wrong):
         yield
 
 

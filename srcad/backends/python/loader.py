@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from srcad.backends.interface.tracebacks import register
 from srcad.backends.python.emitter import Emitted
 from srcad.startup.identifiers import printable
 from srcad.startup.locks import lock
@@ -46,6 +47,7 @@ def load(emitted: Emitted, label: str | None = None) -> Callable[..., Any]:
     function = namespace[emitted.name]
     assert isinstance(function, FunctionType)
     _register(filename, emitted.text, function)
+    register(function, emitted.line_map)
     return function
 
 

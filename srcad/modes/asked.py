@@ -1,0 +1,72 @@
+"""From the gradients of all parameters to those that were asked for, checked and in order."""
+
+from __future__ import annotations
+
+from srcad.ir import primitives
+from srcad.ir.core import Atom, Block, Function
+from srcad.ir.inference.builder import Builder
+from srcad.modes.inert import refuse_inert
+from srcad.modes.mode import Part, Problem, Results, Run
+from srcad.modes.results import aux_of
+from srcad.modes.reverse import with_layouts, with_parts, with_zeros_for_stopped
+from srcad.modes.steps import warn_of_steps
+from srcad.startup.records import replace
+from srcad.transforms.silent import is_repeatable, silenced
+
+
+def asked_gradients(made: Function, problem: Problem) -> Function:
+    """The derived function with one gradient for each thing that is differentiated by.
+
+    Raises
+    ------
+    WrtError, UnsupportedTypeError
+        No derivative flows through an argument that was named.
+    """
+    wrt, lowered, request = problem.wrt, problem.lowered, problem.request
+    made = with_zeros_for_stopped(made, lowered, wrt)
+    if not request.lenient:
+        refuse_inert(made, problem.parameters, problem.places, wrt, problem.types)
+        if problem.arguments:
+            warn_of_steps(problem.function, lowered, made, problem.parameters, wrt, request.has_aux)
+    places = problem.distinct
+    return with_layouts(with_parts(made, places, wrt), places, problem.laid_out_otherwise)
+
+
+def in_one_function(made: Function, problem: Problem, *, gives_value: bool) -> Results:
+    """One function for both halves, which returns the gradients, perhaps after the value."""
+    answer = _answer(asked_gradients(made, problem), problem, gives_value=gives_value)
+    name = f"{problem.request.mode}_{problem.written_name}"
+    part = Part(name, answer, own=(int(gives_value),))
+    return Results(
+        (part,),
+        run=_as_it_is,
+        silenced=lambda: (replace(part, function=silenced(part.function)),),
+        repeats=is_repeatable(answer),
+    )
+
+
+def _as_it_is(loaded: Run) -> Run:
+    return loaded
+
+
+def _answer(function: Function, problem: Problem, *, gives_value: bool) -> Function:
+    """The derived function with what was asked for as its results.
+
+    These are the gradients, or the value and them; with aux the pair ``(gradients, aux)`` or
+    ``((value, aux), gradients)``.  The gradients are one value, or a tuple.
+    """
+    aux: Atom | None = None
+    if problem.request.has_aux and not gives_value:
+        function, aux = aux_of(function)
+    y, *found = function.block.results
+    builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
+    gradients = [found[k] for k in problem.order]
+    single = problem.request.single
+    answer = gradients[0] if single else builder.call(primitives.build_tuple, *gradients)
+    results: tuple[Atom, ...] = (answer,)
+    if gives_value:
+        results = (y, answer)
+    elif aux is not None:
+        results = (answer, aux)
+    block = Block((), tuple(builder.ops), results)
+    return Function(function.name, function.params, block, function.where)

@@ -1,0 +1,22 @@
+"""``elementwise_grad``: the gradients of the sum of all numbers in the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from srcad.arguments.request import Request
+from srcad.ir.core import Function
+from srcad.modes.asked import in_one_function
+from srcad.modes.mode import Mode
+from srcad.modes.results import summed_output
+from srcad.modes.reverse import derived
+
+
+def of_the_sum(function: Function, request: Request, wrt: Sequence[int]) -> Function:
+    """The function of the sum of the result and of its gradients."""
+    return derived(summed_output(function), request, wrt)
+
+
+MODE = Mode("elementwise_grad", "Gradient of the sum", of_the_sum,
+            partial(in_one_function, gives_value=False))  # fmt: skip

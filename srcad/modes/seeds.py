@@ -1,0 +1,161 @@
+"""Pullbacks: the value, and the map from its cotangent to those of the arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from srcad.arguments.signature import parts_of
+from srcad.backends.interface.tracebacks import add_note
+from srcad.errors import SeedError
+from srcad.ir.primitives import build_dict, build_record
+from srcad.modes.calm import is_calm
+
+Run = Callable[..., Any]
+
+
+def pair(
+    primal: Run,
+    adjoint: Run,
+    has_saved: bool,
+    count: int,
+    order: Sequence[int],
+    name: str,
+) -> Run:
+    """Join the halves: a function of the arguments that returns ``(y, back)``.
+
+    Parameters
+    ----------
+    primal, adjoint : callable
+        The halves; `primal` returns ``(y, *saved)``, or only `y` if it saves nothing.
+    has_saved : bool
+        Whether it saves anything.
+    count : int
+        How many gradients `adjoint` returns: one by itself, several in a tuple.
+    order : sequence of int
+        For each entry of what `back` returns, which gradient it is.
+    name : str
+        The function's name, for errors.
+    """
+
+    def run(*arguments: Any) -> tuple[Any, Run]:
+        y, *saved = primal(*arguments) if has_saved else (primal(*arguments),)
+        mold = mold_of(y)
+
+        def back(y_bar: Any = 1.0) -> tuple[Any, ...]:
+            """Return the cotangents of the arguments for a cotangent of the value."""
+            try:
+                seed = seed_like(y_bar, mold, name)
+                if is_calm():
+                    found = adjoint(*saved, seed)
+                else:
+                    with np.errstate(all="ignore"):
+                        found = adjoint(*saved, seed)
+            except SeedError as error:
+                raise error.with_traceback(None) from None
+            except BaseException as error:
+                add_note(error)
+                raise
+            gradients = (found,) if count == 1 else found if count else ()
+            return tuple(gradients[k] for k in order)
+
+        return y, back
+
+    return run
+
+
+class Mold:
+    """Shape and dtype of one number or array of a result."""
+
+    __slots__ = ("dtype", "python", "scalar", "shape")
+
+    def __init__(self, y: Any) -> None:
+        array = isinstance(y, np.ndarray)
+        self.shape = np.shape(y)
+        self.scalar = not array
+        self.python = type(y) if isinstance(y, int | float | complex) and not _is_numpy(y) else None
+        dtype = y.dtype if array or _is_numpy(y) else np.dtype(type(y))
+        self.dtype = np.dtype(float) if dtype.kind in "iub" else dtype
+
+    def fill(self, y_bar: Any, name: str, *, broadcast: bool) -> Any:
+        """The seed for this part."""
+        shape = np.shape(y_bar)
+        if shape != self.shape and not (broadcast and shape == ()):
+            raise SeedError(
+                f"the seed of the pullback of {name!r} has shape {shape}, "
+                f"and the value has shape {self.shape}",
+                why="a cotangent has the shape of the value that it belongs to.",
+                help="pass an array of that shape, or one number for all entries",
+            )
+        if np.asarray(y_bar).dtype.kind not in "iufcb":
+            raise SeedError(f"a seed is a number or an array, not a {type(y_bar).__name__}")
+        if self.python is not None:
+            return self.python(y_bar) if self.python is complex else float(y_bar)
+        if self.scalar:
+            return self.dtype.type(y_bar)
+        seed = np.empty(self.shape, self.dtype)
+        seed[...] = y_bar
+        return seed
+
+
+def _is_numpy(value: Any) -> bool:
+    return isinstance(value, np.generic)
+
+
+def mold_of(y: Any) -> Any:
+    """The molds of all parts of a value, in its structure; None for what is no number."""
+    if isinstance(y, bool | np.bool_) or y is None:
+        return None
+    if isinstance(y, int | float | complex | np.number | np.ndarray):
+        return Mold(y)
+    if type(y) is list:
+        return [mold_of(item) for item in y]
+    parts = parts_of(y)
+    if parts is None:
+        return None
+    keys, items, cls, _ = parts
+    return keys, cls, tuple(mold_of(item) for item in items)
+
+
+def seed_like(y_bar: Any, mold: Any, name: str) -> Any:
+    """The seed in the structure, shapes and dtypes of the value.
+
+    Raises
+    ------
+    SeedError
+        It does not fit; the message names both shapes.
+    """
+    if isinstance(mold, Mold):
+        return mold.fill(y_bar, name, broadcast=True)
+    if mold is None:
+        return None
+    one_number = isinstance(y_bar, int | float | complex | np.number)
+    if isinstance(mold, list):
+        given = [y_bar] * len(mold) if one_number else y_bar
+        if type(given) is not list or len(given) != len(mold):
+            raise _other_structure(name, f"a list of {len(mold)}")
+        return [seed_like(g, m, name) for g, m in zip(given, mold, strict=True)]
+    keys, cls, molds = mold
+    if one_number:
+        return _rebuilt(cls, keys, tuple(seed_like(y_bar, m, name) for m in molds))
+    parts = parts_of(y_bar)
+    if parts is None or parts[2] is not cls or parts[0] != keys or len(parts[1]) != len(molds):
+        raise _other_structure(name, f"a {cls.__name__} of {len(molds)}")
+    seeds = tuple(seed_like(g, m, name) for g, m in zip(parts[1], molds, strict=True))
+    return _rebuilt(cls, keys, seeds)
+
+
+def _rebuilt(cls: type, keys: tuple[Any, ...] | None, items: tuple[Any, ...]) -> Any:
+    if keys is None:
+        return items
+    return build_dict(keys, *items) if cls is dict else build_record(cls, keys, *items)
+
+
+def _other_structure(name: str, expected: str) -> SeedError:
+    return SeedError(
+        f"the seed of the pullback of {name!r} needs the structure of the value: {expected}",
+        why="there is one cotangent for each part of the value.",
+        help="pass the same structure, or one number for all parts",
+    )
