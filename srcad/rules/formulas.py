@@ -133,6 +133,31 @@ def returned_formulas(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(ast.unparse(own_names(function, entry)) for entry in entries)
 
 
+def always_none(function: Callable[..., Any]) -> set[int]:
+    """The entries that are None wherever a rule returns."""
+    node = definition(function)
+    found = [
+        {
+            k
+            for k, e in enumerate(_entries(value))
+            if isinstance(e, ast.Constant) and e.value is None
+        }
+        for value in (_returns(node) if node is not None else ())
+    ]
+    return set.intersection(*found) if found else set()
+
+
+def straight_formula(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The assignments of a rule that does not branch, and its entries, as text; else nothing."""
+    node = definition(function)
+    steps = [] if node is None else _straight_line(node)
+    if not steps:
+        return ()
+    *before, (_, result) = steps
+    entries = ", ".join(ast.unparse(own_names(function, entry)) for entry in _entries(result))
+    return *(f"{name} = {ast.unparse(own_names(function, v))}" for name, v in before), entries
+
+
 # ------------------------------------------------------------------------ symbolic application
 def applied(function: Callable[..., Any], call: str, operands: tuple[str, ...]) -> tuple[str, ...]:
     """A rule's formulas with expressions put for its parameters.

@@ -1,22 +1,34 @@
-"""The table of rules as a page: every function that has one, by the module it is written in."""
+"""The table of rules as a page: every function that has one, with its formula, topic by topic."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 import textwrap
 from collections import defaultdict
 from pathlib import Path
+from types import MethodDescriptorType
+from typing import Any
 
+import numpy as np
+
+from srcad.rules.formulas import always_none, straight_formula
 from srcad.rules.registry import ROOM, index_name, rows
+from srcad.rules.row import Rule
 from srcad.rules.stubs import written
 
 _HEAD = """# Functions that have a rule
 
 What stands here is differentiated, under any name and as a method of an array where NumPy has one.
 A function of your own needs no rule: its source is read. For what is missing,
-[a rule of your own](quickstart.md) takes a few lines; more of NumPy, FFTs, complex numbers and
-SciPy are planned.
+[a rule of your own](quickstart.md#rules-of-your-own) takes a few lines; more of NumPy, FFTs,
+complex numbers and SciPy are planned.
+
+A *derivative* is elementwise: its partial derivatives are listed, `y` is the result. What is
+*linear* or *bilinear* (linear in each operand) and an *adjoint* have cotangents: `y_bar` is that of
+the result. Parameters through which a derivative flows are **bold**; others that stand here may be
+passed, and what does not is refused. The last column tells what was agreed on at special points.
 """
 _INDEX = '''"""Which file has the rows of functions of a name.
 
@@ -26,45 +38,109 @@ rows of a library are read when one of its functions is met.
 
 NAMES = {'''
 _WIDTH = 118
+_LONGEST = 110
 
 
 def page() -> str:
-    """Every function that has a rule, as Markdown.
-
-    Returns
-    -------
-    str
-        A section for every module, with the functions that carry a derivative first.
-    """
-    groups: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    """Every function that has a rule, as Markdown: a table for every file of rows."""
+    topics: dict[str, dict[tuple[str, int, str], list[Rule]]] = defaultdict(dict)
     for row in rows():
-        module, _, name = written(row.target).rpartition(".")
-        if row.shipped and not module.startswith("srcad"):
-            groups[module or "Python: builtins and operators"][
-                row.kind == "nondifferentiable"
-            ].append(name)
+        if row.shipped and not _spelled(row.target).startswith("srcad"):
+            key = row.file, row.line, row.kind
+            topics[row.file].setdefault(key, []).append(row)
     lines = [_HEAD]
-    for module in sorted(groups, key=lambda name: (not name.startswith("numpy"), name)):
-        carrying, constant = (sorted(set(names)) for names in groups[module])
-        lines.append(f"## {module}\n")
-        if carrying:
-            lines += ["With a derivative:\n", _filled(carrying)]
-        if constant:
-            lines += ["Read, without a derivative (counts, tests, positions, steps):\n",
-                      _filled(constant)]  # fmt: skip
+    for file in sorted(topics, key=lambda file: Path(file).stem):
+        lines += _section(file, list(topics[file].values()))
     return "\n".join(lines)
+
+
+def _section(file: str, groups: list[list[Rule]]) -> list[str]:
+    """The heading and the table of one topic, and the functions without a derivative."""
+    name = Path(file).stem
+    about = (sys.modules[f"{ROOM}.{name}"].__doc__ or "").partition("\n")[0]
+    lines = [f"## {name.capitalize()}\n", about.replace("``", "`"), ""]
+    lines += [f"In [`srcad/rules/{name}.py`](../srcad/rules/{name}.py).\n"]
+    carrying = [group for group in groups if group[0].kind != "nondifferentiable"]
+    if carrying:
+        lines += ["| function | kind | derivative | parameters | at special points |",
+                  "| --- | --- | --- | --- | --- |"]  # fmt: skip
+        lines += [_line(group) for group in carrying] + [""]
+    constant = [row for group in groups for row in group if row.kind == "nondifferentiable"]
+    if constant:
+        lines += ["Read, without a derivative:\n",
+                  _filled(sorted({_spelled(row.target) for row in constant}))]  # fmt: skip
+    return lines
+
+
+def _line(group: list[Rule]) -> str:
+    """One line of a table: the functions that share a rule."""
+    row = group[0]
+    names = ", ".join(_code(name) for name in dict.fromkeys(_spelled(r.target) for r in group))
+    cells = names, row.kind, _derivative(row), _parameters(row), _kinks(row)
+    return f"| {' | '.join(cells)} |"
+
+
+def _derivative(row: Rule) -> str:
+    """The formulas of a rule that is short, and what its docstring says of it."""
+    found = straight_formula(row.function) if row.function is not None else ()
+    text = "; ".join(found)
+    note = (getattr(row.function, "__doc__", None) or "").partition("\n\n")[0]
+    note = " ".join(note.split()).replace("``", "`").replace("|", "\\|")
+    if len(text) > _LONGEST or not text:
+        return note or ("by cases" if not text else "in the file")
+    return f"{_code(text)}. {note}" if note else _code(text)
+
+
+def _parameters(row: Rule) -> str:
+    """The parameters that a rule understands; in bold those that a derivative flows through."""
+    constant = always_none(row.function) if row.function is not None else set()
+    active = {name for k, name in enumerate(row.active) if k not in constant}
+    shown = {name: name.replace("*", "\\*") for name in (*row.parameters, *row.keywords)}
+    return ", ".join(f"**{text}**" if n in active else text for n, text in shown.items())
+
+
+def _kinks(row: Rule) -> str:
+    """The agreed derivatives at special points."""
+    if callable(row.kinks):
+        pairs = row.kinks(lambda *args: args)
+        return "; ".join(f"{_numbers(args)}: {_numbers(slope)}" for args, slope in pairs)
+    points = (row.kinks or {}).items()
+    return "; ".join(f"{_numbers(point)}: {_numbers(slope)}" for point, slope in points)
+
+
+def _numbers(value: Any) -> str:
+    """Numbers, and tuples and lists of them, in short."""
+    match value:
+        case np.ndarray():
+            return _numbers(value.tolist())
+        case tuple():
+            inner = ", ".join(map(_numbers, value))
+            return inner if len(value) == 1 else f"({inner})"
+        case list():
+            return f"[{', '.join(map(_numbers, value))}]"
+        case float():
+            return f"{value:.4g}"
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def _code(text: str) -> str:
+    return f"`{text}`".replace("|", "\\|") if text else ""
+
+
+def _spelled(target: Any) -> str:
+    """How a function is written in a program, with the usual ``np``."""
+    name = written(target)
+    if isinstance(target, MethodDescriptorType):
+        name = f"{target.__objclass__.__module__}.{target.__qualname__}"
+    if getattr(target, "__module__", "") == "_operator":
+        return f"operator.{name}"
+    return f"np.{name.removeprefix('numpy.')}" if name.startswith("numpy.") else name
 
 
 def _filled(names: list[str]) -> str:
     """The names as code, in lines that are not too long."""
-    lines, line = [], ""
-    for name in names:
-        word = f"`{name}`"
-        if len(line) + len(word) >= _WIDTH:
-            lines.append(line.rstrip())
-            line = ""
-        line += word + " "
-    return "\n".join([*lines, line.rstrip()]) + "\n"
+    words = " ".join(_code(name) for name in names)
+    return textwrap.fill(words, _WIDTH, break_long_words=False) + "\n"
 
 
 def index() -> str:

@@ -1,13 +1,13 @@
-"""The page of functions is printed from the table."""
+"""The page of rules is printed from the table."""
 
 from pathlib import Path
 
 from srcad.rules.listing import page
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "functions.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
 
 
-def test_the_page_of_functions_is_that_of_the_table(update_golden):
+def test_the_page_of_rules_is_that_of_the_table(update_golden):
     if update_golden:
         PAGE.write_text(page())
 
