@@ -38,11 +38,18 @@ from srcad.frontend.functions.inlining import (
     size_of,
 )
 from srcad.frontend.functions.opaque_calls import refuse_hits
-from srcad.frontend.library import builtins, conversions, iterators, ordering
+from srcad.frontend.library import builtins, conversions, introspection, iterators, ordering
 from srcad.frontend.machine.dispatch import lowers_later
 from srcad.frontend.machine.intrinsics import means_later
 from srcad.frontend.machine.machine import Dicts, Inactive, Machine, NotConstant, Unreachable
-from srcad.frontend.operations import assignment, expressions, indexing, instances, operators
+from srcad.frontend.operations import (
+    assignment,
+    comparisons,
+    expressions,
+    indexing,
+    instances,
+    operators,
+)
 from srcad.frontend.operations.reified_closures import held_value
 from srcad.frontend.outside.doubts import Again
 from srcad.frontend.outside.places import Outside, begin, surroundings, take_for_granted
@@ -83,6 +90,7 @@ FORMS = (
     builtins,
     call,
     conversions,
+    introspection,
     expressions,
     generators,
     generator_expressions,
@@ -91,6 +99,7 @@ FORMS = (
     iterators,
     short_circuits,
     operators,
+    comparisons,
     ordering,
 )  # importing them registers their handlers
 lowers_later(comprehensions, ast.ListComp, ast.DictComp, ast.SetComp)

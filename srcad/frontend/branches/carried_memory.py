@@ -27,7 +27,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.machine import Env, Machine
 from srcad.frontend.store.either import Either
-from srcad.frontend.store.memory_effects import layout
+from srcad.frontend.store.known_layout import layout
 from srcad.frontend.store.origins import Origin, inner_values, note_laid_out, origin, realised
 from srcad.frontend.store.ownership import with_beginnings
 from srcad.ir.core import Value

@@ -40,7 +40,6 @@ from srcad.frontend.functions.callees import (
     partial,
     takes_functions,
 )
-from srcad.frontend.functions.generators import made
 from srcad.frontend.functions.inlining import (
     bind_parameters,
     callee_of,
@@ -49,6 +48,7 @@ from srcad.frontend.functions.inlining import (
     is_recursive,
     reading,
 )
+from srcad.frontend.functions.lazy_iterables import made
 from srcad.frontend.functions.opaque_calls import (
     MOVING,
     call_method_of,
@@ -72,8 +72,9 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.operations import outside_containers
 from srcad.frontend.operations.attributes import attribute
+from srcad.frontend.operations.construction import construct, is_readable
 from srcad.frontend.operations.containers import is_container
-from srcad.frontend.operations.objects import construct, is_readable, of_call
+from srcad.frontend.operations.special_methods import of_call
 from srcad.frontend.outside.places import is_active
 from srcad.frontend.source.syntax import is_generator
 from srcad.frontend.store.cells import surrounded

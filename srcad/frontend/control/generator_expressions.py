@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, Constant, GeneratorValue, MethodValue
-from srcad.frontend.functions.generators import is_lazy, made
 from srcad.frontend.functions.inlining import callee_of_value
+from srcad.frontend.functions.lazy_iterables import is_lazy, made
 from srcad.frontend.machine.dispatch import Deferred, calls_something, lower, lowers
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.expressions import function_box

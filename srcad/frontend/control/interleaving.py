@@ -18,7 +18,7 @@ from srcad.frontend.domain.values import (
     IteratorValue,
     components,
 )
-from srcad.frontend.functions.generators import is_lazy, refuse_listing
+from srcad.frontend.functions.lazy_iterables import is_lazy, refuse_listing
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import bound_in
 

@@ -10,13 +10,13 @@ from typing import Any
 from srcad.frontend.domain.holder import Holder
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
-from srcad.frontend.functions.generators import prelude_generator
+from srcad.frontend.functions.lazy_iterables import prelude_generator
 from srcad.frontend.machine.constants import as_tuple
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
-from srcad.frontend.operations.objects import special
 from srcad.frontend.operations.outside_containers import entries
-from srcad.frontend.prelude import builtins
+from srcad.frontend.operations.special_methods import special
+from srcad.frontend.prelude import iterators
 from srcad.frontend.store.runtime_keys import is_mapping
 from srcad.frontend.store.structures import is_of_library
 
@@ -49,7 +49,7 @@ def iterated(s: Machine, box: AbstractValue) -> AbstractValue:
     made = special(s, box, "__iter__")
     if made is None:
         return as_tuple(box)
-    return prelude_generator(s, builtins.stepped, made) if isinstance(made, RecordValue) else made
+    return prelude_generator(s, iterators.stepped, made) if isinstance(made, RecordValue) else made
 
 
 def at_once(s: Machine, box: AbstractValue) -> AbstractValue:

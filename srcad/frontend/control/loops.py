@@ -31,16 +31,17 @@ from srcad.frontend.domain.values import (
     ListValue,
     mapped,
 )
-from srcad.frontend.functions.generators import consume, one_shot
+from srcad.frontend.functions.generators import consume
+from srcad.frontend.functions.lazy_iterables import one_shot
 from srcad.frontend.machine.constants import static_items, truth
 from srcad.frontend.machine.dispatch import lower, lowers_statement
 from srcad.frontend.machine.fixpoint_seeds import learned
 from srcad.frontend.machine.machine import Machine, NotConstant, Unreachable
 from srcad.frontend.operations.assignment import assign
-from srcad.frontend.operations.containers import is_list
+from srcad.frontend.operations.lists import is_list
 from srcad.frontend.operations.sequences import sequences
 from srcad.frontend.operations.statements import lower_statements
-from srcad.frontend.store.aliases import of_family, resizes
+from srcad.frontend.store.object_writes import of_family, resizes
 from srcad.frontend.store.origins import is_array, origin
 from srcad.ir.core import BREAK, NONE, Const, Value
 

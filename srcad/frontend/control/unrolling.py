@@ -22,7 +22,7 @@ from srcad.frontend.machine.machine import DEAD, Machine
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.statements import lower_statements
-from srcad.frontend.store.aliases import resizes
+from srcad.frontend.store.object_writes import resizes
 from srcad.ir.core import NONE, Value
 
 UNROLL_LIMIT = 16

@@ -27,7 +27,7 @@ from srcad.frontend.machine.dispatch import lower, lowers_statement
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.attributes import attribute
-from srcad.frontend.operations.objects import special
+from srcad.frontend.operations.special_methods import special
 from srcad.frontend.operations.statements import lower_statements
 from srcad.ir import primitives
 from srcad.ir.core import NONE, Const, Location

@@ -22,7 +22,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.functions.opaque_calls import handed_out
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.objects import is_readable
+from srcad.frontend.operations.construction import is_readable
 from srcad.frontend.operations.unknown_memory import before_method
 from srcad.frontend.store.lookup import is_library, value_of_object
 from srcad.frontend.store.missing_rules import refuse_entry_by_entry

@@ -9,47 +9,31 @@ the top of the stack, so that his names, exits and errors are his.  How he left 
 from __future__ import annotations
 
 import ast
-import enum
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from srcad import errors
 from srcad.frontend.branches.conditional import choice, without_continue
-from srcad.frontend.domain.predicates import is_static_number
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
     Constant,
     GeneratorValue,
-    IteratorValue,
-    ListValue,
     TupleValue,
     Unbound,
 )
-from srcad.frontend.functions.inlining import (
-    bind_parameters,
-    callee_of,
-    deep_recursion,
-    reading,
-    size_around,
-    size_of,
-)
-from srcad.frontend.machine.constants import raises
+from srcad.frontend.functions.inlining import deep_recursion, reading, size_around, size_of
 from srcad.frontend.machine.dispatch import Deferred, lower, lower_statement, lowers, refuse_form
 from srcad.frontend.machine.machine import DEAD, Frame, Machine, Unreachable
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.statements import lower_statements
-from srcad.frontend.prelude import builtins
 from srcad.frontend.source.syntax import own_nodes, plain_yields, stored_names
 from srcad.frontend.store.cells import returned, surrounded
-from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value, walk
+from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value
 from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
-from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
     from srcad.frontend.branches import loop_header, try_regions
@@ -57,12 +41,8 @@ else:
     try_regions = Later("srcad.frontend.branches.try_regions")
     loop_header = Later("srcad.frontend.branches.loop_header")
 
+
 SPENT = "it was consumed before, in part or on some path."
-# What can be iterated over again and again, with the same items.
-REUSABLE: tuple[type, ...] = (
-    list, tuple, str, bytes, dict, set, frozenset, range, np.ndarray, type({}.keys()),
-    enum.EnumMeta,
-)  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -80,107 +60,6 @@ class Consumer:
     short: frozenset[str] = frozenset()
     managed: ast.With | None = None
     tags: set[int] = field(default_factory=set)
-
-
-# ------------------------------------------------------------------------------ making
-def made(
-    s: Machine, callee: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
-) -> GeneratorValue:
-    """The generator that a call of a generator function returns: nothing has run yet."""
-    return GeneratorValue(callee, bind_parameters(s, callee, args, kwargs))
-
-
-def prelude_generator(s: Machine, function: Any, *args: AbstractValue) -> GeneratorValue:
-    """A generator function of the prelude, called with these boxes."""
-    return made(s, callee_of(s, function, None), args, {})
-
-
-# ------------------------------------------------------------------------------ what is lazy
-def one_shot(s: Machine, box: AbstractValue) -> GeneratorValue | None:
-    """The generator behind an iterable that may be run through once only; None for sequences."""
-    if isinstance(box, GeneratorValue):
-        if box.manages:
-            raises(s, TypeError, "'_GeneratorContextManager' object is not iterable")
-        return box
-    if isinstance(box, IteratorValue) and box.kind == "zip":
-        return _zipped(s, box)
-    if is_drawn(box):
-        if s.is_active(box):
-            s.refuse(
-                errors.UnsupportedTypeError,
-                "cannot loop over what only the call knows",
-                why="its items carry derivatives, and it is not known what they are.",
-                help=("make it an array first:  np.array(...)", "or a list:  list(...)"),
-            )
-        return prelude_generator(s, builtins.drawn, box)
-    return None
-
-
-def is_lazy(box: AbstractValue) -> bool:
-    """Whether an iterable has to be run through item by item, once."""
-    parts = box.parts if isinstance(box, IteratorValue) else ()
-    return isinstance(box, GeneratorValue) or is_drawn(box) or any(map(is_lazy, parts))
-
-
-def is_drawn(box: AbstractValue) -> bool:
-    """Whether the items have to be asked of a run-time object one by one."""
-    if isinstance(box, Constant):
-        found = type(box.value) if box.path is not None or box.atom is not None else None
-        return found is not None and not issubclass(found, REUSABLE)
-    if not isinstance(box, Value) or not isinstance(box.type, Opaque):
-        return False
-    return box.type.cls is None or not issubclass(box.type.cls, REUSABLE)
-
-
-def _zipped(s: Machine, box: IteratorValue) -> GeneratorValue | None:
-    """``zip`` of which one part is run through once: the others are indexed."""
-    lazy = [k for k, part in enumerate(box.parts) if is_lazy(part)]
-    if not lazy:
-        return None
-    parts = [p if k == lazy[0] else indexable(s, p) for k, p in enumerate(box.parts)]
-    before, after = TupleValue(tuple(parts[: lazy[0]])), TupleValue(tuple(parts[lazy[0] + 1 :]))
-    return prelude_generator(s, builtins.zipped, before, parts[lazy[0]], after)
-
-
-def indexable(s: Machine, box: AbstractValue) -> AbstractValue:
-    """A sequence with the items of an iterable; of a generator, only if nobody can tell."""
-    if isinstance(box, ListValue | TupleValue) and box.source is None:
-        kinds = {isinstance(item, Value) for item in box.items}
-        numbers = all(isinstance(i, Value) or is_static_number(i) for i in box.items)
-        return s.box(s.atom(box)) if numbers and len(kinds) == 2 else box
-    if not isinstance(box, IteratorValue) and not is_lazy(box):
-        return box
-    count, writes, seen = len(s.builder.ops), len(s.writes), try_regions.seen_now(s)
-    if isinstance(box, GeneratorValue) and _is_endless(box):
-        refuse_listing(s)
-    result = s.invoke(s, Constant(list), (box,), {})
-    made_now = [op for outer in s.builder.ops[count:] for op in (outer, *_inside(outer))]
-    acts = any(getattr(op, "effect", False) for op in made_now)
-    acts = acts or any(id(what) in seen for what, _, _ in s.writes[writes:])
-    if isinstance(box, GeneratorValue) and acts:
-        refuse_listing(s)
-    return result
-
-
-def _inside(op: Any) -> Iterator[Any]:
-    for block in op.blocks:
-        yield from walk(block)
-
-
-def _is_endless(box: GeneratorValue) -> bool:
-    """Whether a generator's text holds a loop without a test."""
-    tests = [n.test for n in own_nodes(box.callee.node) if isinstance(n, ast.While)]
-    return any(isinstance(t, ast.Constant) and bool(t.value) for t in tests)
-
-
-def refuse_listing(s: Machine) -> None:
-    """Refuse two generators of which a list of one cannot be made beforehand."""
-    s.refuse(
-        errors.UnsupportedSyntaxError,
-        "cannot run two generators in step",
-        why="each runs while the other waits, and what they do would change places.",
-        help=("make a list of one of them first:  zip(list(first), second)",),
-    )
 
 
 # ------------------------------------------------------------------------------ consuming

@@ -18,80 +18,25 @@ from srcad.frontend.domain.values import (
     parts_of,
 )
 from srcad.frontend.functions.inlining import size_around, size_of
+from srcad.frontend.functions.variants import Variant, close, values_in_order
 from srcad.frontend.machine.machine import Env, Frame, Machine, Unreachable
 from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.store.aliases import doubtful
-from srcad.frontend.store.cells import Read, is_same, read_around
-from srcad.frontend.store.origins import inner_values, origin, refuse_hidden
+from srcad.frontend.store.array_versions import refuse_hidden
+from srcad.frontend.store.cells import Read, read_around
+from srcad.frontend.store.origins import inner_values, origin
 from srcad.frontend.store.ownership import check_owner, with_beginnings
 from srcad.frontend.store.written_arguments import before_write
-from srcad.ir.core import (
-    NONE,
-    Atom,
-    Block,
-    Call,
-    Const,
-    Function,
-    Routine,
-    Value,
-    free_values,
-    walk,
-)
+from srcad.ir.core import NONE, Atom, Block, Const, Routine, Value
 from srcad.ir.memory import has_storage
 from srcad.ir.primitives import item
-from srcad.ir.rewrite import substitute
-from srcad.startup.records import dataclass, field, replace
+from srcad.startup.records import replace
 from srcad.types.structures import OPAQUE, TupleOf
 
 MOST_READINGS = 8
+
+
 MOST_RUNNING = 3  # readings within each other, each for other surroundings
-
-
-@dataclass(eq=False)
-class Variant:
-    """A recursive function for one kind of arguments.
-
-    While it is being read it is `running`: calls of it inside itself (or inside functions that it
-    calls) use what is known of its result so far, and what they find may widen `headers`.
-    `extra` are values of the surroundings that it reads, and the parameters that they are inside;
-    every call hands them on.  `is_endless` says that no path through it returns: a path ends where
-    it is called.
-    """
-
-    headers: dict[str, AbstractValue]
-    routine: Routine
-    around: Read
-    result: AbstractValue | None = None
-    running: bool = True
-    changed: bool = False
-    is_endless: bool = False
-    extra: dict[Value, Value] = field(default_factory=dict)
-    written: set[str] = field(default_factory=set)
-
-    @property
-    def function(self) -> Function:
-        """What was read, once it was."""
-        assert self.routine.function is not None
-        return self.routine.function
-
-    def stands(self, s: Machine, around: Read) -> bool:
-        """Whether it was read where its surroundings were these."""
-        return len(self.around) == len(around) and all(
-            name == other and (is_same(s, a, b) or self._is_left_alone(a, b))
-            for (name, a), (other, b) in zip(self.around, around, strict=True)
-        )
-
-    def _is_left_alone(self, before: AbstractValue, now: AbstractValue) -> bool:
-        """Whether a value of the surroundings is not read: it may be another one by now."""
-        values = isinstance(before, Value) and isinstance(now, Value)
-        return values and not self.running and before not in self.extra
-
-    def fits(self, s: Machine, bound: dict[str, AbstractValue]) -> bool:
-        """Whether it serves these arguments."""
-        if not self.running and not set(self.extra) <= {c.value for c in s.captures}:
-            return False  # what it reads of its surroundings may be another value by now
-        names = self.headers.keys() == bound.keys()
-        return names and all(subsumes(s, self.headers[n], bound[n]) for n in self.headers)
 
 
 def called(s: Machine, callee: Any, bound: dict[str, AbstractValue]) -> AbstractValue | None:
@@ -189,7 +134,7 @@ def _settle(s: Machine, callee: Any, variant: Variant) -> None:
         raise Unreachable
     inner = [v for key, known in s.routines.items() for v in known
              if v is not variant and v not in earlier.get(key, ())]  # fmt: skip
-    _close(s, variant, Block((), tuple(builder.ops), (atom or Const(None),)), inner)
+    close(s, variant, Block((), tuple(builder.ops), (atom or Const(None),)), inner)
 
 
 def _is_open(s: Machine, variant: Variant) -> bool:
@@ -200,7 +145,7 @@ def _is_open(s: Machine, variant: Variant) -> bool:
 
 def _read_once(s: Machine, callee: Any, variant: Variant) -> Atom | None:
     """What the function returns, as far as its own calls are known; None where it always raises."""
-    given = [v for box in variant.headers.values() for v in _leaves(box)]
+    given = [v for box in variant.headers.values() for v in values_in_order(box)]
     s.inactive.unknown.update(v for v in given if v.type == OPAQUE)  # whose it is differs by call
     try:
         result = s.read_body(s, callee.node, _frame_for(callee.frame, variant.headers))
@@ -216,7 +161,9 @@ def _read_once(s: Machine, callee: Any, variant: Variant) -> Atom | None:
 def _note_written(variant: Variant, objects: list[Value]) -> None:
     """Note the parameters into whose arrays a reading has written."""
     written = {
-        name for name, box in variant.headers.items() if not set(objects).isdisjoint(_leaves(box))
+        name
+        for name, box in variant.headers.items()
+        if not set(objects).isdisjoint(values_in_order(box))
     }
     if not written <= variant.written:
         variant.written |= written
@@ -275,82 +222,6 @@ def _frame_for(frame: Frame, headers: dict[str, AbstractValue]) -> Frame:
     return replace(frame, env=dict(headers), exit=NONE, tags=frozenset(), functions=[])
 
 
-def _close(s: Machine, variant: Variant, body: Block, inner: list[Variant]) -> None:
-    """Make what the function reads from outside parameters of its own.
-
-    Of the functions that were read meanwhile (`inner`), those that call this one hand it all on.
-    """
-    variant.running = False
-    params = tuple(v for box in variant.headers.values() for v in _leaves(box))
-    free = [v for v in free_values(body) if v not in params]
-    if any(v in s.partial or v in s.unsure for v in free):
-        s.refuse(
-            errors.UnsupportedTypeError,
-            f"cannot hand what one path only has made to the recursive {variant.routine.name!r}",
-            why="it is handed on at every call, and is not there on the other paths.",
-            help=("pass it as an argument",),
-        )
-    through = _that_reach(variant.routine, inner)
-    added = {other: _add_parameters(s, other, free) for other in through}
-    for other, missing in added.items():
-        _pass_on(body, other.routine, missing)
-        for caller in through:
-            _pass_on(caller.function.block, other.routine, [caller.extra[v] for v in missing])
-    variant.extra = _copies(s, free)
-    body = substitute(body, variant.extra)
-    routine = variant.routine
-    extra = tuple(variant.extra.values())
-    routine.function = Function(routine.name, (*params, *extra), body, s.builder.where)
-    for caller in (variant, *through):
-        _pass_on(caller.function.block, routine, [caller.extra[v] for v in free])
-
-
-def _that_reach(routine: Routine, among: list[Variant]) -> list[Variant]:
-    """The variants that call a routine, directly or through others of them."""
-    called = {
-        v: {op.target for op in walk(v.function.block) if isinstance(op, Call)} for v in among
-    }
-    found: list[Variant] = []
-    while True:
-        targets = {routine, *(v.routine for v in found)}
-        more = [v for v in among if v not in found and called[v] & targets]
-        if not more:
-            return found
-        found += more
-
-
-def _copies(s: Machine, values: list[Value]) -> dict[Value, Value]:
-    copies = {v: Value(v.type, v.hint) for v in values}
-    s.active.update(copy for value, copy in copies.items() if value in s.active)
-    return copies
-
-
-def _add_parameters(s: Machine, variant: Variant, values: list[Value]) -> list[Value]:
-    """Let a function that was read already take these values, too; those that it did not take."""
-    missing = [v for v in values if v not in variant.extra]
-    added, function = _copies(s, missing), variant.function
-    variant.extra |= added
-    variant.routine.function = replace(function, params=(*function.params, *added.values()))
-    return missing
-
-
-def _pass_on(body: Block, routine: Routine, extra: list[Value]) -> None:
-    """Calls hand on what the function reads from outside."""
-    if not extra:
-        return
-    for op in walk(body):
-        if isinstance(op, Call) and op.target is routine:
-            object.__setattr__(op, "args", (*op.args, *extra))
-
-
-def _leaves(box: AbstractValue) -> list[Value]:
-    if isinstance(box, Value):
-        return [box]
-    if isinstance(box, Structure | Code):
-        return [v for part in parts_of(box) for v in _leaves(part)]
-    return []
-
-
 def _arguments(s: Machine, known: AbstractValue, given: AbstractValue) -> list[Atom]:
     if isinstance(known, Value):
         return [s.atom(given)]
@@ -370,7 +241,7 @@ def _call(s: Machine, variant: Variant, bound: dict[str, AbstractValue]) -> Abst
         raise Unreachable
     shape = representing_type(result)
     value = s.emit(variant.routine, *args, *variant.extra, type=TupleOf((shape,)))
-    active = any(v in s.active for v in _leaves(result)) or value in s.active
+    active = any(v in s.active for v in values_in_order(result)) or value in s.active
     if active:
         s.active.add(value)
     out = s.emit(item, value, Const(0), type=shape)

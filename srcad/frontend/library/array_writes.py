@@ -13,7 +13,7 @@ from srcad.frontend.domain.values import AbstractValue, Constant, SliceValue, Tu
 from srcad.frontend.library.builtins import read
 from srcad.frontend.machine.intrinsics import meaning
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations import array_stores
+from srcad.frontend.operations import array_stores, store_checks
 from srcad.frontend.prelude import builtins
 from srcad.frontend.store.memory_effects import flat
 from srcad.frontend.store.origins import is_array, origin
@@ -263,8 +263,8 @@ def into(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractVa
         value = _rounded(s, function, kept_array, args, value)
     if where is not None:
         value = s.emit(np.where, where, value, kept_array)
-    array_stores.check_cast(s, kept_array, value)
-    value = array_stores.check_fits(s, kept_array, value)
+    store_checks.check_cast(s, kept_array, value)
+    value = store_checks.check_fits(s, kept_array, value)
     return array_stores.store(s, kept_array, array_stores.EVERYTHING, value)
 
 

@@ -19,15 +19,21 @@ from srcad.frontend.domain.values import (
     ListValue,
     TupleValue,
 )
-from srcad.frontend.functions.generators import is_drawn, is_lazy, prelude_generator, refuse_listing
 from srcad.frontend.functions.inlining import callee_of, inline
+from srcad.frontend.functions.lazy_iterables import (
+    is_drawn,
+    is_lazy,
+    prelude_generator,
+    refuse_listing,
+)
 from srcad.frontend.machine.constants import known, of_constant, raises, spread, static_items
 from srcad.frontend.machine.intrinsics import meaning
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.containers import as_copy, entries_of
+from srcad.frontend.operations.dict_writes import entries_of
+from srcad.frontend.operations.lists import as_copy
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.operations.outside_containers import as_data
-from srcad.frontend.prelude import builtins, containers
+from srcad.frontend.prelude import builtins, containers, iterators
 from srcad.frontend.store.runtime_keys import is_mapping, unless_open
 from srcad.ir.core import Value
 from srcad.startup.lazy import Later
@@ -84,7 +90,7 @@ def enumerate_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``enumerate(items, start)``."""
     start = _count(s, args[1] if len(args) > 1 else kwargs.get("start", Constant(0)))
     if is_lazy(args[0]):
-        return prelude_generator(s, builtins.enumerated, args[0], start)
+        return prelude_generator(s, iterators.enumerated, args[0], start)
     count = sequences.length(s, args[0])
     stop = (
         count
@@ -227,8 +233,8 @@ def indexed(s: Machine, box: AbstractValue) -> AbstractValue:
 def map_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``map(function, items, ...)``: an item is asked for, then the function is called."""
     if len(args) == 2:
-        return prelude_generator(s, builtins.mapped_each, *args)
-    return prelude_generator(s, builtins.starmapped, args[0], IteratorValue("zip", args[1:]))
+        return prelude_generator(s, iterators.mapped_each, *args)
+    return prelude_generator(s, iterators.starmapped, args[0], IteratorValue("zip", args[1:]))
 
 
 @meaning(filter)
@@ -236,7 +242,7 @@ def filter_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``filter(function, items)``."""
     if isinstance(args[0], Constant) and args[0].value is None:
         args = (Constant(builtins.truthy), args[1])
-    return prelude_generator(s, builtins.filtered_each, *args)
+    return prelude_generator(s, iterators.filtered_each, *args)
 
 
 @meaning(functools.reduce)

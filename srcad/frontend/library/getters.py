@@ -26,8 +26,8 @@ from srcad.frontend.domain.values import (
     mutable_parts,
 )
 from srcad.frontend.functions.callees import below
-from srcad.frontend.functions.generators import made
 from srcad.frontend.functions.inlining import callee_of
+from srcad.frontend.functions.lazy_iterables import made
 from srcad.frontend.machine.constants import pinned
 from srcad.frontend.machine.intrinsics import meaning, meaning_in
 from srcad.frontend.machine.machine import Machine

@@ -23,13 +23,13 @@ from srcad.frontend.domain.values import (
     TupleValue,
     components,
 )
-from srcad.frontend.functions.generators import indexable, is_lazy, prelude_generator
+from srcad.frontend.functions.lazy_iterables import indexable, is_lazy, prelude_generator
 from srcad.frontend.library.builtins import read
 from srcad.frontend.machine.constants import known, spread
 from srcad.frontend.machine.intrinsics import meaning
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.containers import known_items
-from srcad.frontend.prelude import arrays, builtins
+from srcad.frontend.operations.lists import known_items
+from srcad.frontend.prelude import arrays, iterators
 from srcad.ir.core import Value
 from srcad.types.numeric import Numeric
 
@@ -49,7 +49,7 @@ def iter_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``iter(items)``."""
     if len(args) != 1 or isinstance(args[0], GeneratorValue):
         return args[0] if len(args) == 1 else None
-    return prelude_generator(s, builtins.iterated, args[0]) if s.is_active(*args) else None
+    return prelude_generator(s, iterators.iterated, args[0]) if s.is_active(*args) else None
 
 
 @meaning(next)
@@ -68,7 +68,7 @@ def next_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         rest = GeneratorValue(box.callee, {"items": type(items)(items.items[1:])}, box.spent)
         s.replace_everywhere(box, rest)
         return items.items[0]
-    return read(s, builtins.first if len(args) == 1 else builtins.first_or, *args)
+    return read(s, iterators.first if len(args) == 1 else iterators.first_or, *args)
 
 
 def _is_held(s: Machine, items: AbstractValue, iterator: AbstractValue) -> bool:
@@ -91,16 +91,16 @@ def _lazily(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | 
     return special
 
 
-meaning(itertools.chain)(_lazily(builtins.chained))
-meaning(itertools.takewhile)(_lazily(builtins.taken_while))
-meaning(itertools.dropwhile)(_lazily(builtins.dropped_while))
-meaning(itertools.starmap)(_lazily(builtins.starmapped))
+meaning(itertools.chain)(_lazily(iterators.chained))
+meaning(itertools.takewhile)(_lazily(iterators.taken_while))
+meaning(itertools.dropwhile)(_lazily(iterators.dropped_while))
+meaning(itertools.starmap)(_lazily(iterators.starmapped))
 
 
 @meaning(itertools.chain.from_iterable)
 def chain_from(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.chain.from_iterable(sources)``."""
-    return prelude_generator(s, builtins.chained_from, *args) if is_read(s, *args) else None
+    return prelude_generator(s, iterators.chained_from, *args) if is_read(s, *args) else None
 
 
 @meaning(itertools.count)
@@ -108,7 +108,7 @@ def count(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.count(start, step)``."""
     start = args[0] if args else kwargs.get("start", Constant(0))
     step = args[1] if len(args) > 1 else kwargs.get("step", Constant(1))
-    return prelude_generator(s, builtins.counted, start, step)
+    return prelude_generator(s, iterators.counted, start, step)
 
 
 @meaning(itertools.accumulate)
@@ -121,8 +121,8 @@ def accumulate(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         function = Constant(operator.add)
     initial = kwargs.get("initial", Constant(None))
     if isinstance(initial, Constant) and initial.value is None:
-        return prelude_generator(s, builtins.accumulated, args[0], function)
-    return prelude_generator(s, builtins.accumulated_from, args[0], function, initial)
+        return prelude_generator(s, iterators.accumulated, args[0], function)
+    return prelude_generator(s, iterators.accumulated_from, args[0], function, initial)
 
 
 @meaning(itertools.islice)
@@ -134,7 +134,7 @@ def islice(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     start, stop, step = {2: (none, args[-1], none), 3: (*args[1:], none)}.get(len(args), args[1:])
     start = Constant(0) if isinstance(start, Constant) and start.value is None else start
     step = Constant(1) if isinstance(step, Constant) and step.value is None else step
-    return prelude_generator(s, builtins.sliced, args[0], start, stop, step)
+    return prelude_generator(s, iterators.sliced, args[0], start, stop, step)
 
 
 @meaning(itertools.pairwise)
@@ -143,8 +143,8 @@ def pairwise(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     if not is_read(s, *args):
         return None
     if is_lazy(args[0]):
-        return prelude_generator(s, builtins.paired_lazily, *args)
-    return prelude_generator(s, builtins.paired, indexable(s, args[0]))
+        return prelude_generator(s, iterators.paired_lazily, *args)
+    return prelude_generator(s, iterators.paired, indexable(s, args[0]))
 
 
 @meaning(itertools.repeat)
@@ -152,8 +152,8 @@ def repeat(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.repeat(item, times)``."""
     times = args[1] if len(args) > 1 else kwargs.get("times")
     if times is None:
-        return prelude_generator(s, builtins.forever, args[0])
-    return prelude_generator(s, builtins.repeated, args[0], times)
+        return prelude_generator(s, iterators.forever, args[0])
+    return prelude_generator(s, iterators.repeated, args[0], times)
 
 
 @meaning(itertools.product)
@@ -161,12 +161,12 @@ def product(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.product(..., repeat=n)``: nested loops."""
     times = known(s, kwargs.get("repeat", Constant(1)), "'repeat'")
     sources = [indexable(s, a) if is_lazy(a) else a for a in args]
-    return prelude_generator(s, builtins.combined, TupleValue(tuple(sources * times)))
+    return prelude_generator(s, iterators.combined, TupleValue(tuple(sources * times)))
 
 
 _PAIRS: dict[Any, tuple[Any, Any]] = {
-    itertools.combinations: (builtins.couples, builtins.couples_below),
-    itertools.permutations: (builtins.ordered_couples, builtins.ordered_couples_below),
+    itertools.combinations: (iterators.couples, iterators.couples_below),
+    itertools.permutations: (iterators.ordered_couples, iterators.ordered_couples_below),
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from srcad.frontend.domain.values import AbstractValue
-from srcad.frontend.library.conversions import class_of
+from srcad.frontend.library.introspection import class_of
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.inference.probe import by_running
 from srcad.startup.identifiers import module_of

@@ -18,25 +18,20 @@ from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.operators import operate
-from srcad.frontend.store.layout import in_order, shape_of
-from srcad.frontend.store.memory_effects import layout
-from srcad.frontend.store.origins import (
-    READ_ONLY,
-    bases,
-    current,
-    origin,
+from srcad.frontend.store.array_versions import (
     overwritten,
     perhaps_written,
-    realised,
     rewritten,
-    seen_from,
     written_in_part,
 )
+from srcad.frontend.store.known_layout import layout
+from srcad.frontend.store.layout import in_order, shape_of
+from srcad.frontend.store.origins import bases, current, origin, realised, seen_from
 from srcad.frontend.store.written_arguments import before_write
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import may_repeat, parts_of
-from srcad.ir.memory import is_one_of, reads_a_copy
+from srcad.ir.memory import reads_a_copy
 from srcad.startup.identifiers import label
 from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric, same_dtype
@@ -47,8 +42,16 @@ if TYPE_CHECKING:
     from srcad.frontend.branches import guarded_stores
 else:
     guarded_stores = Later("srcad.frontend.branches.guarded_stores")
+from srcad.frontend.operations.store_checks import (
+    check_cast,
+    check_fits,
+    check_kind,
+    check_writable,
+)
 
 EVERYTHING = Const(Ellipsis)
+
+
 _WHOLE = Display("slice", (Const(None), Const(None), Const(None)))
 
 
@@ -61,7 +64,7 @@ def store(
         written_in_part(s, array)  # NumPy writes entry by entry here
     if s.is_active(value) and not (isinstance(value, Value) and isinstance(value.type, Numeric)):
         value = s.emit(np.array, value)  # a list of numbers, whose cotangent is an array
-    _check_kind(s, array, value)
+    check_kind(s, array, value)
     return _written(s, array, index, value, target)
 
 
@@ -87,12 +90,12 @@ def _written(
         root = array if where.steps == () else current(s, object_)
     if root is None:
         base, steps = _written_through(s, array)
-        _check_writable(s, steps)
+        check_writable(s, steps)
         new = _put(s, base, steps, index, value, target)
         overwritten(s, base, new)
         return realised(s, new, steps, array.hint) if steps else new
     steps = where.steps or ()
-    _check_writable(s, steps)
+    check_writable(s, steps)
     new_root = _put(s, root, steps, index, value, target)
     place = steps if index is None else (*steps, Step(operator.getitem, (index,)))
     rewritten(s, root, new_root, place)
@@ -303,59 +306,3 @@ def have_same_shape(a: Type, b: Type) -> bool:
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         return False
     return all(same(m, n) is True for m, n in zip(a.shape, b.shape, strict=True))
-
-
-# ------------------------------------------------------------------------------ refusals
-def _check_writable(s: Machine, steps: Sequence[Step]) -> None:
-    for step in steps:
-        if is_one_of(step.target, READ_ONLY):
-            s.refuse(
-                errors.MutationError,
-                "cannot write into this array",
-                why=f"what {label(step.target)!r} returns is read-only.",
-                help=("write into a copy:  y = y.copy()",),
-            )
-
-
-def check_fits(s: Machine, array: Value, new: AbstractValue) -> AbstractValue:
-    """What ``op=`` and ``out=`` write; where that has more axes than there are, NumPy raises."""
-    if not isinstance(new, Value) or not isinstance(new.type, Numeric):
-        return new
-    there = array.type.shape if isinstance(array.type, Numeric) else None
-    if there is None or new.type.is_scalar:
-        return new
-    if new.type.shape is not None and len(new.type.shape) > len(there):
-        axes = f"{len(there)} axes doesn't match a broadcast shape of {len(new.type.shape)}"
-        raises(s, ValueError, f"non-broadcastable output operand of {axes}")
-    if new.type.shape is None and not there:
-        return s.box(s.emit(np.broadcast_to, new, Display("tuple", ())))
-    return new
-
-
-def check_cast(s: Machine, array: Value, new: AbstractValue) -> None:
-    """Refuse ``op=`` and ``out=`` where NumPy does: the result does not fit into the array."""
-    if not isinstance(array.type, Numeric) or not isinstance(new, Value):
-        return
-    dtype = new.type.dtype if isinstance(new.type, Numeric) else None
-    if dtype is not None and not np.can_cast(dtype, array.type.dtype or dtype, "same_kind"):
-        s.refuse(
-            errors.MutationError,
-            f"cannot store {dtype} into an array of {array.type.dtype}",
-            why="NumPy raises here.",
-            help=("make the array float first: x = x.astype(float)",),
-        )
-
-
-def _check_kind(s: Machine, array: Value, value: AbstractValue) -> None:
-    """Refuse to cut a value that carries a derivative down to an integer."""
-    if not isinstance(array.type, Numeric) or not s.is_active(value):
-        return
-    kinds = [v.type.kind for v in (value,) if isinstance(v, Value) and isinstance(v.type, Numeric)]
-    whole = array.type.dtype is not None and array.type.kind in "iub"
-    if whole and any(kind in "fc" for kind in kinds):
-        s.refuse(
-            errors.MutationError,
-            f"cannot store a float into an array of {array.type.dtype}",
-            why="NumPy would cut off its fraction, and the derivative with it.",
-            help=("make the array float first:  y = y.astype(float)",),
-        )

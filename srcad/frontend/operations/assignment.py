@@ -28,14 +28,16 @@ from srcad.frontend.machine.intrinsics import Special, meaning
 from srcad.frontend.machine.machine import Machine, Unreachable
 from srcad.frontend.operations import outside_containers
 from srcad.frontend.operations.attributes import read_attribute
-from srcad.frontend.operations.containers import extend, is_container, is_list, set_item, update
+from srcad.frontend.operations.containers import is_container, set_item
+from srcad.frontend.operations.dict_writes import update
 from srcad.frontend.operations.fields import has_attributes, set_attribute
 from srcad.frontend.operations.indexing import getitem
-from srcad.frontend.operations.objects import of_augmented
+from srcad.frontend.operations.lists import extend, is_list
 from srcad.frontend.operations.operators import BINARY, operate
+from srcad.frontend.operations.special_methods import of_augmented
 from srcad.frontend.operations.unknown_memory import changed
-from srcad.frontend.store.aliases import write
 from srcad.frontend.store.missing_rules import refuse_without_rule
+from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.origins import is_array
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value

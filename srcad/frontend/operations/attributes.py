@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import operator
 import types
-from functools import _lru_cache_wrapper, cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -24,7 +23,6 @@ from srcad.frontend.domain.values import (
     FunctionValue,
     ListValue,
     MethodValue,
-    Path,
     RecordValue,
     Stale,
     Super,
@@ -33,7 +31,15 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.fields import class_path, set_field, written_attribute
+from srcad.frontend.operations.fields import class_path, written_attribute
+from srcad.frontend.operations.members import (
+    held_under,
+    is_own,
+    member,
+    of_bases,
+    of_class,
+    of_class_object,
+)
 from srcad.frontend.store.lookup import STABLE_MODULES, is_plain_class, value_of_object
 from srcad.frontend.store.memory_effects import flat
 from srcad.frontend.store.stale import refuse_stale, refuse_to_hold
@@ -48,13 +54,18 @@ _FIELDS = {
     "sign": 0, "logabsdet": 1, "eigenvalues": 0, "eigenvectors": 1, "U": 0, "S": 1, "Vh": 2,
     "Q": 0, "R": 1,
 }  # fmt: skip
+
+
 TUPLE_METHODS = frozenset({"_replace", "_asdict", "index", "count"})
+
+
 REFUSED_ATTRIBUTES = {
     "base": "",
     "data": "",
     "ctypes": "",
     "strides": "",
 }
+
 
 _CHANGING = frozenset(vars(set)) - frozenset(vars(frozenset))  # ``add``, ``update`` and the like
 
@@ -69,7 +80,7 @@ def attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
         case RecordValue():
             return _of_record(s, box, name)
         case Super():
-            return _of_bases(s, box, name)
+            return of_bases(s, box, name)
         case Value(type=ListOf()) | TupleValue() | ListValue() | DictValue() | FunctionValue():
             return _of_sequence(s, box, name)
         case Value():
@@ -228,87 +239,16 @@ def _of_record(s: Machine, box: RecordValue, name: str) -> AbstractValue:
     return member(s, box, found, None if path is None else (*path, ("attr", name)))
 
 
-def _of_bases(s: Machine, box: Super, name: str) -> AbstractValue:
-    """A member of the classes behind the one that a method belongs to."""
-    owner = box.box
-    cls, start = _class_of(s, owner)
-    order = cls.__mro__
-    for k, base in enumerate(order[order.index(box.cls) + 1 :] if box.cls in order else ()):
-        if name in vars(base):
-            place = ("item", order.index(box.cls) + 1 + k)
-            path = None if start is None else (*start, ("attr", "__mro__"), place, ("attr", name))
-            found = vars(base)[name]
-            if found is object.__init__:
-                return Constant(found)
-            return member(s, owner, found, path)
-    return raises(s, AttributeError, f"'super' object has no attribute {name!r}")
-
-
-def _class_of(s: Machine, owner: AbstractValue) -> tuple[type, Path | None]:
-    """The class of an object, or the class that a class method got; and how it is reached."""
-    if isinstance(owner, RecordValue):
-        return owner.cls, class_path(s, owner)
-    if not isinstance(owner, Constant):
-        return object, None
-    if isinstance(owner.value, type):
-        return owner.value, owner.path
-    return type(owner.value), class_path(s, owner)
-
-
-def member(s: Machine, box: AbstractValue, found: Any, path: Path | None) -> AbstractValue:
-    """What a class holds under a name, read through an object; `path` leads to it at the call."""
-    is_class = isinstance(box, Constant) and isinstance(box.value, type)
-    if isinstance(found, property):
-        getter = value_of_object(s, found.fget, None if path is None else (*path, ("attr", "fget")))
-        return MethodValue(BoundValue(getter, (box,)), "__property__")
-    if isinstance(found, types.FunctionType):
-        function = value_of_object(s, found, path)
-        return function if is_class else BoundValue(function, (box,))
-    if isinstance(found, _lru_cache_wrapper) and not is_class:
-        return BoundValue(value_of_object(s, found, path), (box,))
-    if isinstance(found, cached_property):
-        return _computed_once(s, box, found, path)
-    if isinstance(found, staticmethod):
-        return value_of_object(s, found.__func__, path)
-    if isinstance(found, classmethod):
-        here = None if path is None else (*path, ("attr", "__func__"))
-        return BoundValue(value_of_object(s, found.__func__, here), (Constant(*_class_of(s, box)),))
-    return value_of_object(s, found, path)
-
-
-def _computed_once(s: Machine, box: AbstractValue, found: Any, path: Path | None) -> AbstractValue:
-    here = None if path is None else (*path, ("attr", "func"))
-    with s.kept(box) as kept:
-        value = s.invoke(s, value_of_object(s, found.func, here), (box,), {})
-    set_field(s, kept.box, found.attrname, value)
-    return value
-
-
-def _of_class_object(s: Machine, box: Constant, name: str) -> AbstractValue:
-    """A member of a class of the user's, read through the class itself."""
-    path = (*(box.path or ()), ("attr", name))
-    _held(s, box, name)
-    found = inspect.getattr_static(box.value, name)
-    if isinstance(found, types.GetSetDescriptorType | types.MemberDescriptorType):
-        found = getattr(box.value, name)  # what every class has, as __name__ and __mro__
-    if isinstance(found, classmethod):
-        function = value_of_object(s, found.__func__, (*path, ("attr", "__func__")))
-        return BoundValue(function, (box,))
-    if isinstance(found, staticmethod | types.FunctionType):
-        return value_of_object(s, getattr(box.value, name), path)
-    return value_of_object(s, getattr(box.value, name) if callable(found) else found, path)
-
-
 def _of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
     value = box.value
     if box.path is not None and is_plain_class(value):
         written = written_attribute(s, box, name)
-        return _of_class_object(s, box, name) if written is None else written
+        return of_class_object(s, box, name) if written is None else written
     if isinstance(value, types.ModuleType):
         written = written_attribute(s, box, name)
         if written is not None:
             return written
-        found = _held(s, box, name)
+        found = held_under(s, box, name)
         if value.__name__.partition(".")[0] in STABLE_MODULES:
             if isinstance(found, int | float | complex) and not isinstance(found, bool):
                 return Constant(found, spelling=f"{_alias(value)}.{name}")
@@ -319,58 +259,15 @@ def _of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
     written = written_attribute(s, box, name)
     if written is not None:
         return written
-    of_class = _of_class(s, box, name)
-    if of_class is not None:
-        return of_class
+    defined = of_class(s, box, name)
+    if defined is not None:
+        return defined
     path = (*(box.path or ()), ("attr", name))
-    found = _held(s, box, name)
+    found = held_under(s, box, name)
     is_method = isinstance(found, types.BuiltinFunctionType | types.MethodType)
-    if is_method and not _is_own(value, name) and not isinstance(found.__self__, types.ModuleType):
+    if is_method and not is_own(value, name) and not isinstance(found.__self__, types.ModuleType):
         return MethodValue(box, name)
     return value_of_object(s, found, path)
-
-
-def _of_class(s: Machine, box: Constant, name: str) -> AbstractValue | None:
-    """A method or property that the class of an object defines in Python.
-
-    None where the object itself has an attribute of this name that goes first.
-    """
-    value, path = box.value, box.path or ()
-    found_static = inspect.getattr_static(type(value), name, None)
-    if _is_own(value, name) and not isinstance(found_static, property):
-        return None
-    if isinstance(found_static, types.FunctionType):
-        function_path = (*path, ("attr", name), ("attr", "__func__"))
-        s.guard(function_path, "code", found_static)
-        return BoundValue(Constant(found_static, function_path), (box,))
-    of_class = (*path, ("attr", "__class__"))
-    if isinstance(found_static, classmethod):
-        function = value_of_object(
-            s, found_static.__func__, (*path, ("attr", name), ("attr", "__func__"))
-        )
-        return BoundValue(function, (Constant(type(value), of_class),))
-    if isinstance(found_static, staticmethod):
-        return value_of_object(s, found_static.__func__, (*path, ("attr", name)))
-    if isinstance(found_static, property) and isinstance(found_static.fget, types.FunctionType):
-        getter = value_of_object(
-            s, found_static.fget, (*of_class, ("attr", name), ("attr", "fget"))
-        )
-        return MethodValue(BoundValue(getter, (box,)), "__property__")
-    return None
-
-
-def _held(s: Machine, box: Constant, name: str) -> Any:
-    """What an object has under a name; where it has nothing, the adjoint raises as Python does."""
-    try:
-        return getattr(box.value, name)
-    except AttributeError as error:
-        s.guard(box.path, "lacks", name)
-        raises(s, AttributeError, str(error))
-
-
-def _is_own(value: Any, name: str) -> bool:
-    """Whether an attribute is the object's own, not one of its class."""
-    return name in getattr(value, "__dict__", ())
 
 
 def _of_plain(s: Machine, value: Any, name: str) -> AbstractValue:
@@ -381,7 +278,7 @@ def _of_plain(s: Machine, value: Any, name: str) -> AbstractValue:
             why="the sets of a differentiated function are constants.",
             help=("make another one:  s = s | {item}", "or use a dict or a list"),
         )
-    found = _held(s, Constant(value), name)
+    found = held_under(s, Constant(value), name)
     if isinstance(value, type) and isinstance(
         inspect.getattr_static(value, name, None), classmethod
     ):

@@ -8,8 +8,8 @@ from typing import Any
 from srcad.frontend.domain.values import AbstractValue, Constant, DictValue, TupleValue, view_of
 from srcad.frontend.machine.constants import known, raises
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations import containers
-from srcad.frontend.store.aliases import write
+from srcad.frontend.operations import dict_writes
+from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.runtime_keys import invoked, unless_open
 
 Method = Callable[
@@ -72,7 +72,7 @@ def _dict_copy(
 def _update(
     s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    containers.update(s, receiver, args, kwargs)
+    dict_writes.update(s, receiver, args, kwargs)
     return Constant(None)
 
 
@@ -82,7 +82,7 @@ def _dict_pop(
     key = known(s, args[0], "a dict key")
     if key not in receiver.keys and len(args) > 1:
         return args[1]
-    return containers.take(s, receiver, key)
+    return dict_writes.take(s, receiver, key)
 
 
 def _popitem(
@@ -91,7 +91,7 @@ def _popitem(
     if not receiver.keys:
         raises(s, KeyError, "popitem(): dictionary is empty")
     key = receiver.keys[-1]
-    return TupleValue((Constant(key), containers.take(s, receiver, key)))
+    return TupleValue((Constant(key), dict_writes.take(s, receiver, key)))
 
 
 def _setdefault(
@@ -101,7 +101,7 @@ def _setdefault(
     if key in receiver.keys:
         return _at(receiver, key)
     value = args[1] if len(args) > 1 else Constant(None)
-    containers.put(s, receiver, key, value)
+    dict_writes.put(s, receiver, key, value)
     return value
 
 

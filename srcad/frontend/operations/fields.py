@@ -18,7 +18,6 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.definite_assignment import may_be_unbound, require_bound
 from srcad.frontend.outside import places
 from srcad.frontend.outside.places import Place
-from srcad.frontend.store.aliases import write
 from srcad.frontend.store.lookup import (
     STABLE_MODULES,
     is_data,
@@ -26,6 +25,7 @@ from srcad.frontend.store.lookup import (
     is_stable,
     value_of_object,
 )
+from srcad.frontend.store.object_writes import write
 from srcad.startup.identifiers import label, module_of
 from srcad.startup.lazy import Later
 from srcad.startup.records import is_record

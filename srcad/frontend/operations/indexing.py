@@ -27,8 +27,8 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.constants import known, pinned, raises
 from srcad.frontend.machine.dispatch import lower, lower_next, lowers
 from srcad.frontend.machine.machine import Machine, Unreachable
-from srcad.frontend.operations.objects import special
 from srcad.frontend.operations.outside_containers import item
+from srcad.frontend.operations.special_methods import special
 from srcad.frontend.store.layout import shape_of
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.runtime_keys import invoked, key_of

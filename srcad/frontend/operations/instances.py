@@ -28,9 +28,10 @@ from srcad.frontend.machine.constants import attribute_name
 from srcad.frontend.machine.intrinsics import meaning, meaning_in
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers
-from srcad.frontend.operations.containers import as_copy
+from srcad.frontend.operations.construction import replace
 from srcad.frontend.operations.fields import delete_attribute, has_attributes, set_attribute
-from srcad.frontend.operations.objects import replace, special
+from srcad.frontend.operations.lists import as_copy
+from srcad.frontend.operations.special_methods import special
 from srcad.frontend.prelude import builtins
 from srcad.frontend.store.lookup import lookup
 from srcad.ir.core import Value

@@ -12,9 +12,10 @@ from srcad.frontend.domain.values import AbstractValue, Constant, DictValue, Lis
 from srcad.frontend.machine.intrinsics import Special, meaning
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
-from srcad.frontend.operations.containers import as_copy, as_value, set_item, take_out
+from srcad.frontend.operations.construction import construct
+from srcad.frontend.operations.containers import set_item
 from srcad.frontend.operations.indexing import getitem
-from srcad.frontend.operations.objects import construct
+from srcad.frontend.operations.lists import as_copy, as_value, take_out
 from srcad.frontend.prelude import containers
 from srcad.frontend.prelude.deques import Deque
 from srcad.frontend.store.origins import origin

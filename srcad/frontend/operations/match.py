@@ -29,8 +29,8 @@ from srcad.frontend.machine.constants import known, spread, truth
 from srcad.frontend.machine.dispatch import Deferred, bind, lower
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import attribute
+from srcad.frontend.operations.comparisons import compare
 from srcad.frontend.operations.indexing import getitem
-from srcad.frontend.operations.operators import compare
 from srcad.frontend.operations.sequences import length
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label

@@ -19,7 +19,8 @@ from srcad.frontend.domain.predicates import is_of_users
 from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.operators import operate
-from srcad.frontend.store.origins import is_doubtful, is_outside, origin, perhaps_written
+from srcad.frontend.store.array_versions import perhaps_written
+from srcad.frontend.store.origins import is_doubtful, is_outside, origin
 from srcad.frontend.store.ownership import refuse_shared
 from srcad.ir import primitives
 from srcad.ir.core import Call, Const, Value

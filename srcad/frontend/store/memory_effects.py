@@ -7,23 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from srcad.frontend.domain.access_paths import Step, is_number_index
+from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.values import Constant
 from srcad.frontend.store.either import Either
-from srcad.frontend.store.layout import (
-    Layout,
-    in_order,
-    is_line,
-    is_view,
-    kept,
-    lies_close,
-    seen_through,
-    shape_of,
-)
+from srcad.frontend.store.layout import in_order, is_line, is_view, shape_of
 from srcad.frontend.store.origins import BUILDERS, LIST_STORES, READ_ONLY, Origin, is_array, origin
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value, values_in
-from srcad.ir.disjoint import parts_of
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import (
     ALWAYS_VIEWS,
@@ -39,20 +29,30 @@ from srcad.ir.memory import (
     reads_a_copy,
     reads_a_view,
 )
-from srcad.types.numeric import Numeric, Shape
-from srcad.types.sizes import resolved
+from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Opaque, TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store.known_layout import all_compact, is_compact, layout
 
 _SAME = frozenset({primitives.identity, np.asarray, np.asanyarray})
+
+
 _LAID_OUT_ALIKE = frozenset(
     {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.array, np.astype}
 )
+
+
 _C_ORDER, _F_ORDER = Const("C"), Const("F")
+
+
 _PARTS = (operator.getitem, primitives.field)
+
+
 _PURE_PARTS = frozenset({len, primitives.shape, primitives.is_, primitives.contains})
+
+
 _COMPACT: frozenset[Any] = frozenset(
     {np.zeros, np.ones, np.empty, np.full, np.arange, np.linspace, np.eye, np.identity, np.outer,
      np.dot, np.matmul, operator.matmul, np.tile}
@@ -146,7 +146,7 @@ def _note_new(
     flat = shape is not None and len(shape) <= 1
     c_order = target is np.copy and ("order", Const("C")) in kwargs
     # What is made of arrays in C order is in C order; only np.cross may move its axes.
-    follows = target is not np.cross and _all_compact(s, args)
+    follows = target is not np.cross and all_compact(s, args)
     if flat or c_order or is_one_of(target, _COMPACT) or follows:
         s.compact.add(result)
     elif shape is not None and not kwargs:
@@ -159,56 +159,6 @@ def _note_new(
 def _names_an_order(arg: Arg) -> bool:
     """Whether an argument asks for another order than rows first."""
     return isinstance(arg, Const) and isinstance(arg.value, str) and arg.value in ("F", "A", "K")
-
-
-def layout(s: Machine, value: Value) -> Layout | None:
-    """How an array lies in memory; None if that is not known.
-
-    Found when it is asked for: that an argument lies in C order is then taken for granted.
-    """
-    pending = [value]
-    while pending:
-        one = pending[-1]
-        sources = () if one in s.layouts else _sources(s, one)
-        missing = [source for source in sources if source not in s.layouts]
-        pending += missing
-        if not missing:
-            s.layouts.setdefault(pending.pop(), _layout_from(s, one, sources))
-    return s.layouts[value]
-
-
-def _sources(s: Machine, value: Value) -> tuple[Value, ...]:
-    """The arrays from which the layout of another one follows."""
-    if value in s.compact or shape_of(value) is None:
-        return ()
-    if value in s.laid_as or value in s.laid_like:
-        return s.laid_as[value][1] if value in s.laid_as else s.laid_like[value]
-    where = origin(s, value)
-    is_version = where.is_exact and where.steps == () and value not in where.objects
-    return tuple(where.objects) if is_version else ()
-
-
-def _layout_from(s: Machine, value: Value, sources: tuple[Value, ...]) -> Layout | None:
-    shape = shape_of(value)
-    if value in s.layouts or shape is None:
-        return s.layouts.get(value)
-    if value in s.compact or (not sources and lies_close(s, value)):
-        return in_order(shape)
-    found = [s.layouts[source] for source in sources]
-    if value not in s.laid_as:
-        return found[0] if found and all(one == found[0] for one in found) else None
-    step = s.laid_as[value][0]
-    if step is None:
-        return kept(found, shape) if all(_is_as_long(one, shape) for one in sources) else None
-    return None if found[0] is None else seen_through(found[0], step, sources[0], value)
-
-
-def _is_as_long(array: Value, shape: Shape) -> bool:
-    """Whether no axis of an operand is stretched: stretched ones do not count in the order."""
-    own = shape_of(array)
-    return own is not None and all(
-        resolved(m) == resolved(n) for m, n in zip(own, shape, strict=True)
-    )
 
 
 def _note_view(
@@ -336,27 +286,3 @@ def _order(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ..
     if len(kwargs) > len(given):
         return None
     return given[0] if given else _C_ORDER
-
-
-def is_compact(s: Machine, value: Value) -> bool:
-    """Whether the memory of an array certainly is in C order without gaps."""
-    if value in s.compact:
-        return True
-    where = origin(s, value)
-    laid_out = where.steps is not None and all(map(_keeps_compact, where.steps))
-    return laid_out and bool(where.objects) and where.objects <= s.compact
-
-
-def _keeps_compact(step: Step) -> bool:
-    """Whether a view of an array in C order is one: another shape, or one row of rows."""
-    if step.target is operator.getitem:
-        *first, last = parts_of(step.args[0]) or (Const(Ellipsis),)
-        return all(map(is_number_index, first)) and (
-            is_number_index(last) or last == Const(Ellipsis)
-        )
-    return is_one_of(step.target, LAYOUT_VIEWS)
-
-
-def _all_compact(s: Machine, args: tuple[Arg, ...]) -> bool:
-    arrays = [v for arg in args for v in values_in(arg) if is_array(v)]
-    return all(is_compact(s, v) for v in arrays)

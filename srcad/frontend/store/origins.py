@@ -1,8 +1,4 @@
-"""Whose memory a value is: arrays, views of them, and what a write leaves behind.
-
-A write makes a new version of the array that it goes to.  Every name that shows the same memory
-must see it: an alias is bound to the new version, a view is taken anew, and a name of which it is
-not known what it shows becomes `Stale`: reading it afterwards is refused.
+"""Whose memory a value is: an array, or a view of one.
 
 An `Origin` says of a value which arrays its memory may belong to (each is called by the value that
 it was when it was made) and, where there is only one, by which `Step`s it is reached from there.
@@ -15,42 +11,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from srcad import errors, runtime
-from srcad.frontend.domain.access_paths import Step, are_disjoint
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Done,
-    FunctionValue,
-    GeneratorValue,
-    Stale,
-    components,
-    mapped,
-)
-from srcad.frontend.outside import places
-from srcad.frontend.store.either import chosen_again
-from srcad.frontend.store.ownership import (
-    ask_whose,
-    check_owner,
-    is_captured,
-    is_unowned,
-    with_beginnings,
-)
+from srcad.frontend.domain.access_paths import Step
+from srcad.frontend.domain.values import AbstractValue, components
+from srcad.frontend.store.ownership import is_captured, is_unowned, with_beginnings
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Value
 from srcad.ir.memory import has_storage
-from srcad.startup.records import dataclass, replace
+from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric
 
 if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Env, Frame, Machine
+    from srcad.frontend.machine.machine import Env, Machine
+
 
 LIST_STORES = frozenset(
     {primitives.append, primitives.extended, primitives.inserted, primitives.replaced,
      primitives.without}
 )  # fmt: skip
+
+
 BUILDERS = frozenset(
     {primitives.build_tuple, primitives.build_list, primitives.build_dict, primitives.build_record}
 )
+
+
 READ_ONLY = frozenset({np.diagonal, np.broadcast_to, np.diag})
 
 
@@ -138,7 +122,7 @@ def note_version(s: Machine, old: Value, new: Value) -> None:
     )
 
 
-# ------------------------------------------------------------------------------ writing
+# ------------------------------------------------------------------------------ views
 def current(s: Machine, object_: Value, envs: Sequence[Env] | None = None) -> Value | None:
     """The version that an array has now, if it is bound to a name.
 
@@ -178,41 +162,6 @@ def realised(s: Machine, root: Value, steps: Sequence[Step], hint: str | None = 
     return value
 
 
-def overwritten(s: Machine, old: Value, new: Value) -> None:
-    """An array of which nothing is known beyond its value got a new version: others are stale."""
-    where = origin(s, old)
-    check_owner(s, where.objects)
-    s.origins[new] = Origin(frozenset({new}))
-    s.laid_as[new] = Step(primitives.identity), (old,)
-    _follow(s, where.objects, {old: new}, None, where.steps or () if where.is_exact else ())
-
-
-def written_in_part(s: Machine, value: Value) -> None:
-    """Note that what follows may leave some of an array written when it fails."""
-    for object_ in origin(s, value).everything:
-        s.note_write(object_)
-
-
-def perhaps_written(s: Machine, value: Value) -> None:
-    """What may be a number, which stays as it is, or an array, which has changed, is stale."""
-    objects = origin(s, value).objects
-    if is_doubtful(s, value):
-        ask_whose(s)
-        s.emit(runtime.no_array, value, effect=True)
-        return
-    check_owner(s, objects)
-    _follow(s, objects, {}, None, ())
-
-
-def rewritten(s: Machine, old: Value, new: Value, place: tuple[Step, ...]) -> None:
-    """An array (`old`, by itself) got a new version: everything that shows it follows."""
-    found = origin(s, old)
-    check_owner(s, found.objects)
-    s.origins[new] = found
-    s.laid_as[new] = Step(primitives.identity), (old,)
-    _follow(s, found.objects, {old: new}, new, place)
-
-
 def seen_from(s: Machine, value: Value) -> tuple[Value, tuple[Step, ...]]:
     """The array under a name of which a value certainly is a view, and the steps that lead there.
 
@@ -249,130 +198,6 @@ def is_outside(s: Machine, value: Value) -> bool:
     if any(is_unowned(s, one) or is_captured(s, one) for one in everything):
         return True
     return any(not origin(s, one).everything.isdisjoint(everything) for one in s.inactive.handed)
-
-
-def _follow(
-    s: Machine,
-    objects: frozenset[Value],
-    new: dict[Value, Value],
-    root: Value | None,
-    place: tuple[Step, ...],
-) -> None:
-    """Bind the new versions wherever the old ones, or views of them, are reachable."""
-    where = s.builder.where
-    taken: dict[Value, AbstractValue] = dict(new)
-
-    def change(box: AbstractValue) -> AbstractValue | None:
-        if not isinstance(box, Value):
-            return None
-        if box not in taken:
-            if origin(s, box).everything.isdisjoint(objects):
-                return None
-            if root is not None:
-                now = _shown(s, objects, root, place, box, box)
-            elif _is_beside(origin(s, box), objects, place):
-                return None
-            else:
-                now = next((realised(s, new[base], steps, box.hint)
-                            for base, steps in bases(s, box) if base in new), None)  # fmt: skip
-            taken[box] = Stale(box, where) if now is None else now
-        return taken[box]
-
-    done: Done = {}
-    before = dict(s.frames[0].env) if s.outside.written else {}
-    for frame in s.frames:
-        for name, box in list(frame.env.items()):
-            frame.env[name] = mapped(box, change, done)
-    refuse_hidden(s, with_beginnings(s, objects))
-    if before:
-        places.changed(s, before, lambda box: _may_show(s, box, objects))
-
-
-def _is_beside(where: Origin, objects: frozenset[Value], place: tuple[Step, ...]) -> bool:
-    """Whether a view certainly shows nothing of what was written at a place of the one array."""
-    if not where.is_exact or where.objects != objects or len(objects) != 1:
-        return False
-    return are_disjoint(where.steps or (), place)
-
-
-def _may_show(s: Machine, box: AbstractValue, objects: frozenset[Value]) -> bool:
-    """Whether a box may show some of these arrays; of what is not bound nobody knows."""
-    values = list(inner_values(box))
-    shown = any(not origin(s, value).everything.isdisjoint(objects) for value in values)
-    return shown or not values
-
-
-def _shown(
-    s: Machine,
-    objects: frozenset[Value],
-    root: Value,
-    place: tuple[Step, ...],
-    was: Value,
-    value: Value,
-) -> Value | None:
-    """What shows the memory that `was` showed, in the place of `value`; None if nobody knows."""
-    found = origin(s, was)
-    if found.everything.isdisjoint(objects):
-        return value
-    if not found.is_exact:
-        chosen = s.either.get(was)
-        if chosen is None:
-            return None
-        return chosen_again(
-            s, chosen, value, lambda side: _shown(s, objects, root, place, side, value)
-        )
-    assert found.steps is not None
-    if found.objects.isdisjoint(objects):
-        return _with_latest(s, value, objects, root)  # a container that may hold the array
-    if are_disjoint(found.steps, place):
-        return value
-    return realised(s, root, found.steps, value.hint) if found.steps else root
-
-
-def _with_latest(s: Machine, items: Value, objects: frozenset[Value], root: Value) -> Value | None:
-    """The list of a dict's values with what was stored last as it is now, if that was written."""
-    latest = s.dicts.latest.get(items)
-    if latest is None or objects != {latest.object_}:
-        return None
-    new = s.emit(primitives.replaced, items, latest.place, root, hint=items.hint)
-    s.dicts.latest[new] = replace(latest, value=root)
-    return new
-
-
-def refuse_hidden(s: Machine, objects: frozenset[Value]) -> None:
-    """Refuse a write that a function which has left its surroundings would see."""
-    for frame in _left_frames(s):
-        for name, box in frame.env.items():
-            if any(not origin(s, v).everything.isdisjoint(objects) for v in inner_values(box)):
-                s.refuse(
-                    errors.MutationError,
-                    f"cannot write into {name!r}, which a local function holds",
-                    why="the function that bound it has returned.",
-                    help=("pass the array as an argument",),
-                )
-
-
-def _left_frames(s: Machine) -> list[Frame]:
-    """The frames that local functions hold and that are not being read any more."""
-    live, found = set(map(id, s.frames)), dict[int, Any]()
-    todo: list[Any] = list(s.frames)
-    while todo:
-        frame = todo.pop()
-        if id(frame) in found:
-            continue
-        found[id(frame)] = frame
-        if frame.outer is not None:
-            todo.append(frame.outer)
-        for box in frame.env.values():
-            todo += _functions_frames(box)
-    return [frame for key, frame in found.items() if key not in live]
-
-
-def _functions_frames(box: AbstractValue) -> list[Any]:
-    if isinstance(box, FunctionValue) and box.names is None:
-        return [box.frame]
-    own = [box.callee.frame] if isinstance(box, GeneratorValue) else []
-    return own + [frame for part in components(box) for frame in _functions_frames(part)]
 
 
 # ------------------------------------------------------------------------------ structures

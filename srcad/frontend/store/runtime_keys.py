@@ -25,7 +25,7 @@ from srcad.frontend.machine.constants import known
 from srcad.frontend.machine.machine import Machine, NotConstant
 from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.prelude import containers
-from srcad.frontend.store.aliases import write
+from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.structures import is_of_library
 from srcad.ir.core import Atom, For, Op, Value, While, carried_outputs
 

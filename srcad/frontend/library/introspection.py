@@ -1,0 +1,186 @@
+"""Questions about an object: its class, whether it has an attribute, whether it can be called."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.domain.predicates import is_asked
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Constant,
+    DictValue,
+    FunctionValue,
+    ListValue,
+    RecordValue,
+    TupleValue,
+)
+from srcad.frontend.machine.constants import attribute_name, known, raises
+from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.attributes import read_attribute
+from srcad.frontend.operations.fields import class_path, has_written
+from srcad.frontend.store.lookup import is_stable
+from srcad.frontend.store.runtime_keys import class_behind
+from srcad.ir.core import Value
+from srcad.types.numeric import BOOL, Numeric
+from srcad.types.structures import ListOf, Opaque
+
+Args = tuple[AbstractValue, ...]
+Kwargs = dict[str, AbstractValue]
+
+
+@meaning(isinstance)
+def isinstance_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``isinstance(x, kinds)``, decided by what is known of `x`."""
+    box, kinds = args
+    wanted = known(s, kinds, "a class")
+    found = class_of(box)
+    if found is not None:
+        try:
+            return Constant(issubclass(found, wanted))
+        except TypeError as error:
+            raises(s, TypeError, str(error))
+    if s.frame.trusted:
+        return Constant(False)  # a rule's general path holds for every kind
+    return s.emit(isinstance, box, Constant(wanted), type=BOOL)
+
+
+def class_of(box: AbstractValue) -> type | None:
+    """The class of what a box stands for, where it is known."""
+    match box:
+        case Constant():
+            return type(box.value)
+        case TupleValue():
+            return tuple
+        case ListValue() | Value(type=ListOf()):
+            return list
+        case DictValue():
+            return dict
+        case RecordValue():
+            return class_behind(box)
+        case FunctionValue() | BoundValue():
+            return type(class_of)
+        case Value(type=Numeric() as type_):
+            return _class_of_number(type_)
+        case Value(type=Opaque() as type_):
+            return type_.cls
+        case _:
+            return None
+
+
+def _class_of_number(type_: Numeric) -> type | None:
+    if type_.form == "array":
+        return np.ndarray
+    if type_.dtype is None:
+        return None
+    if type_.form == "numpy":
+        return type_.dtype.type
+    return _python_class(type_) if type_.form == "python" else None
+
+
+def _python_class(type_: Numeric) -> type | None:
+    return {"f": float, "i": int, "b": bool, "c": complex}.get(type_.kind)
+
+
+@meaning(type)
+def type_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``type(x)``, or ``type(name, bases, members)``, which makes a class."""
+    if len(args) > 1 and s.is_active(*args, *kwargs.values()):
+        s.refuse(
+            errors.UnsupportedTypeError,
+            "cannot make a class that holds a differentiated value",
+            why="its objects would share the value, and no derivative flows through a class.",
+            help=("keep it in an object:  types.SimpleNamespace(k=x)",),
+        )
+    found = class_of(args[0]) if len(args) == 1 else None
+    if found is None:
+        return None
+    path = None if is_stable(found) else class_path(s, args[0])
+    return Constant(found, path)
+
+
+@meaning(locals, globals, vars, eval, exec, compile, dir, sys._getframe, inspect.currentframe,
+         inspect.stack, inspect.trace, sys._current_frames)  # fmt: skip
+def looks_inside(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """What reads or runs a program by its text or its names has no one meaning here."""
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot differentiate through a builtin that looks at the program itself",
+        why="it reads names or runs text that the compiler cannot see.",
+        help=("name the values that it needs",),
+    )
+
+
+@meaning(callable)
+def callable_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``callable(x)``."""
+    box = args[0]
+    if isinstance(box, Constant):
+        return Constant(callable(box.value))
+    if isinstance(box, RecordValue):
+        return Constant(any("__call__" in vars(cls) for cls in box.cls.__mro__))
+    if is_asked(box):
+        return None
+    return Constant(isinstance(box, FunctionValue | BoundValue))
+
+
+@meaning(getattr)
+def getattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``getattr(x, name, default)``."""
+    name = attribute_name(s, args[1])
+    if len(args) > 2:
+        found = hasattr_(s, args[:2], kwargs)
+        if not isinstance(found, Constant):
+            return None
+        if not found.value:
+            return args[2]
+    return read_attribute(s, args[0], name)
+
+
+@meaning(hasattr)
+def hasattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``hasattr(x, name)``."""
+    name = attribute_name(s, args[1])
+    box = args[0]
+    if isinstance(box, Constant):
+        if s.outside.written and has_written(s, box, name):
+            return Constant(True)
+        found = hasattr(box.value, name)
+        s.guard(box.path, "has" if found else "lacks", name)
+        return Constant(found)
+    if isinstance(box, RecordValue) and name in box.keys:
+        return Constant(True)
+    answers = {hasattr(cls, name) and not _is_slot(cls, name) for cls in _classes_of(box)}
+    if len(answers) != 1:
+        return None
+    found = answers.pop()
+    if not found and is_asked(box):
+        return None  # the object may have what its class has not
+    if isinstance(box, RecordValue):
+        s.guard(class_path(s, box), "has" if found else "lacks", name)
+    return Constant(found)
+
+
+def _is_slot(cls: type, name: str) -> bool:
+    """Whether a class only keeps a place for an attribute: ``__slots__``."""
+    return isinstance(inspect.getattr_static(cls, name, None), types.MemberDescriptorType)
+
+
+def _classes_of(box: AbstractValue) -> tuple[type, ...]:
+    """The classes that what a box stands for may have; none where they are not known."""
+    cls = class_of(box)
+    if cls is not None:
+        return (cls,)
+    if not isinstance(box, Value) or not isinstance(box.type, Numeric):
+        return ()
+    if box.type.dtype is None:
+        return (bool, int, float, complex, np.bool, np.int64, np.float64, np.ndarray)
+    own = _python_class(box.type)
+    numbers = (own, box.type.dtype.type) if own is not None else (box.type.dtype.type,)
+    return numbers if box.type.form == "number" else (*numbers, np.ndarray)

@@ -1,0 +1,203 @@
+"""Comparisons: of numbers and structures, ``is``, ``in``, and chains of them."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from srcad.frontend.branches.choices import asked, choose, negation
+from srcad.frontend.domain import holder
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Choice,
+    Conflict,
+    Constant,
+    DictValue,
+    ListValue,
+    TupleValue,
+    is_mutable,
+)
+from srcad.frontend.machine.constants import as_tuple, is_found, is_settled, pinned, truth
+from srcad.frontend.machine.dispatch import lower, lower_next, lowers
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations import outside_containers
+from srcad.frontend.operations.special_methods import of_objects, special
+from srcad.frontend.store.ownership import refuse_identity
+from srcad.frontend.store.stale import refuse_to_hold
+from srcad.frontend.store.structures import is_of_library
+from srcad.ir import primitives
+from srcad.ir.core import Value
+from srcad.types.numeric import BOOL, Numeric
+from srcad.types.sizes import same
+from srcad.types.structures import Opaque
+
+COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+
+
+@lowers(ast.Compare)
+def comparison(s: Machine, node: ast.Compare) -> AbstractValue:
+    """``a < b < c``: each operand once, the rest only if the first holds."""
+    return _compared(s, lower(s, node.left), node.ops, node.comparators)
+
+
+def _compared(
+    s: Machine, left: AbstractValue, ops: list[ast.cmpop], others: list[ast.expr]
+) -> AbstractValue:
+    left, right = lower_next(s, left, others[0])
+    first = compare(s, ops[0], left, right)
+    if len(ops) == 1:
+        return first
+    known = truth(s, first)
+    if known is not None:
+        return _compared(s, right, ops[1:], others[1:]) if known else first
+    return choose(s, s.atom(first), lambda: _compared(s, right, ops[1:], others[1:]), lambda: first)
+
+
+def compare(s: Machine, op: ast.cmpop, left: AbstractValue, right: AbstractValue) -> AbstractValue:
+    """One comparison."""
+    if isinstance(left, Conflict) or isinstance(right, Conflict):
+        refuse_to_hold(s, left if isinstance(left, Conflict) else right)
+    if isinstance(left, Choice):
+        return asked(s, left, lambda part: compare(s, op, part, right))
+    if isinstance(right, Choice):
+        return asked(s, right, lambda part: compare(s, op, left, part))
+    if isinstance(op, ast.Is | ast.IsNot):
+        return _identity(s, left, right, negated=isinstance(op, ast.IsNot))
+    if isinstance(op, ast.In | ast.NotIn):
+        return _membership(s, left, right, negated=isinstance(op, ast.NotIn))
+    own = of_objects(s, COMPARE[type(op)], left, right)
+    return _compared_values(s, COMPARE[type(op)], left, right) if own is None else own
+
+
+def _compared_values(
+    s: Machine, target: Any, left: AbstractValue, right: AbstractValue
+) -> AbstractValue:
+    left, right = as_tuple(left), as_tuple(right)
+    if (
+        isinstance(left, Constant)
+        and isinstance(right, Constant)
+        and left.atom is right.atom is None
+    ):
+        known_now = is_settled(s, left) and is_settled(s, right)
+        with contextlib.suppress(Exception):  # it fails at the call, as in the plain call
+            if known_now:
+                return Constant(bool(target(left.value, right.value)))
+    if (
+        isinstance(left, TupleValue)
+        and isinstance(right, TupleValue)
+        and target in (operator.eq, operator.ne)
+    ):
+        return _compared_tuples(s, target, left, right)
+    if any(
+        isinstance(b, Constant) and (b.value is None or isinstance(b.value, str))
+        for b in (left, right)
+    ):
+        other = right if isinstance(left, Constant) else left
+        if isinstance(other, Value) and isinstance(other.type, Numeric) and _is_number(other.type):
+            return Constant(target is operator.ne)
+    if s.frame.trusted and target is operator.eq:
+        decided = _same_lengths(left, right)
+        if decided is not None:
+            return Constant(decided)
+    return s.emit(target, left, right)
+
+
+def _is_number(type_: Numeric) -> bool:
+    """Whether something is certainly a number: no array, text or date, nor nothing at all."""
+    return type_.form in ("python", "numpy", "number") and type_.kind in "biufc"
+
+
+def _same_lengths(left: AbstractValue, right: AbstractValue) -> bool | None:
+    """Whether two lengths are equal, as far as a rule may take for granted."""
+    values = [
+        b.type.value if isinstance(b, Value) and isinstance(b.type, Numeric) else None
+        for b in (left, right)
+    ]
+    if values[0] is None or values[1] is None:
+        return None
+    return same(values[0], values[1])
+
+
+def _compared_tuples(s: Machine, target: Any, left: TupleValue, right: TupleValue) -> AbstractValue:
+    if len(left.items) != len(right.items):
+        return Constant(target is operator.ne)
+    result: AbstractValue = Constant(True)
+    for a, b in zip(left.items, right.items, strict=True):
+        equal = compare(s, ast.Eq(), a, b)
+        if truth(s, equal) is False:
+            return Constant(target is operator.ne)
+        if truth(s, equal) is None:
+            result = equal if truth(s, result) is True else s.emit(operator.and_, result, equal)
+    if target is operator.eq:
+        return result
+    known = truth(s, result)
+    return Constant(not known) if known is not None else s.emit(primitives.not_, result)
+
+
+def _identity(
+    s: Machine, left: AbstractValue, right: AbstractValue, *, negated: bool
+) -> AbstractValue:
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        if type(left.value) is not type(right.value):
+            return Constant(negated)
+        return Constant((pinned(s, left) is pinned(s, right)) != negated)
+    refuse_identity(s, left, right)
+    none = [b for b in (left, right) if isinstance(b, Constant) and b.value is None]
+    other = right if left in none else left
+    if none and not _may_be_nothing(s, other):
+        return Constant(negated)
+    if left is right and (isinstance(left, Value) or is_mutable(left)):
+        return Constant(not negated)
+    values = isinstance(left, Value) and isinstance(right, Value)
+    if not none and not values and not _may_be_one_object(left, right):
+        return Constant(negated)
+    result = s.emit(primitives.is_, left, right)
+    return negation(s, result) if negated else result
+
+
+def _may_be_nothing(s: Machine, box: AbstractValue) -> bool:
+    """Whether something may be None at the call: what a data set holds may be."""
+    if not isinstance(box, Value) or not isinstance(box.type, Numeric):
+        return isinstance(box, Value) and isinstance(box.type, Opaque)
+    is_unknown = box.type.form == "any" and box.type.dtype is None
+    return (is_unknown or box.type.kind == "O") and not s.is_active(box)
+
+
+def _may_be_one_object(left: AbstractValue, right: AbstractValue) -> bool:
+    """Whether one is an object that is known now, and the other a value that may be it."""
+    value, constant = (left, right) if isinstance(left, Value) else (right, left)
+    if not isinstance(value, Value) or not isinstance(constant, Constant):
+        return False
+    if isinstance(value.type, Numeric):
+        return isinstance(constant.value, bool) and value.type.kind in ("b", "?")
+    return isinstance(value.type, Opaque)
+
+
+def _membership(
+    s: Machine, item: AbstractValue, container: AbstractValue, *, negated: bool
+) -> AbstractValue:
+    if isinstance(container, holder.Holder):
+        return outside_containers.has_item(s, container, item, negated=negated)
+    if isinstance(item, Constant) and is_settled(s, item):
+        if isinstance(container, DictValue):
+            return Constant((item.value in container.keys) != negated)
+        parts = container.items if isinstance(container, TupleValue | ListValue) else ()
+        if parts and all(isinstance(p, Constant) and is_settled(s, p) for p in parts):
+            held = [p.value for p in parts if isinstance(p, Constant)]
+            return Constant((item.value in held) != negated)
+        if isinstance(container, Constant) and container.path is None:
+            return is_found(s, item, container, negated=negated)
+    own = special(s, container, "__contains__", item) if is_of_library(container) else None
+    unknown = isinstance(container, Value) and isinstance(container.type, Opaque)
+    result = own or s.emit(primitives.contains, container, item, effect=unknown, type=BOOL)
+    return negation(s, result) if negated else result

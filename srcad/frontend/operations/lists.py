@@ -1,0 +1,285 @@
+"""Lists and what their methods do; where the items are known one by one they stay so.
+
+A write at an index that is computed makes a list one of which the items are known at the call only.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Constant,
+    DictValue,
+    GeneratorValue,
+    IteratorValue,
+    ListValue,
+    RecordValue,
+    SliceValue,
+    TupleValue,
+    is_mutable,
+)
+from srcad.frontend.machine.constants import (
+    as_list,
+    asks_its_class,
+    is_settled,
+    of_constant,
+    raises,
+    spread,
+    static_items,
+)
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.indexing import getitem
+from srcad.frontend.prelude import builtins
+from srcad.frontend.store.aliases import held_by, placed, repeat
+from srcad.frontend.store.object_writes import write
+from srcad.frontend.store.origins import note_container
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.types.numeric import INT
+from srcad.types.structures import ListOf, PlacesOf
+
+
+def is_list(box: AbstractValue) -> bool:
+    """Whether a box is a list (of known items or not)."""
+    return isinstance(box, ListValue) or (isinstance(box, Value) and isinstance(box.type, ListOf))
+
+
+def is_made_lazily(box: AbstractValue) -> bool:
+    """Whether the items of an iterable are made one by one, each when it is asked for."""
+    return isinstance(box, GeneratorValue | IteratorValue) and not (
+        isinstance(box, IteratorValue) and box.kind == "range"
+    )
+
+
+def as_value(s: Machine, box: AbstractValue, *, resizes: bool = True) -> Value:
+    """A list as one value, under all its names; `resizes` says what is to be done with it."""
+    if isinstance(box, Value):
+        return box
+    assert isinstance(box, ListValue)
+    names = [n for n, other in s.reachable() if other is box and n.isidentifier()]
+    value = placed(s, ListValue(box.items))
+    assert isinstance(value, Value)
+    value.hint = names[0] if names else None
+    for k, item in enumerate(box.items):
+        held_by(s, item, value, Constant(k))
+    write(s, box, value, resizes=resizes)
+    return value
+
+
+def append(s: Machine, box: AbstractValue, value: AbstractValue) -> None:
+    """``items.append(value)``."""
+    if isinstance(box, ListValue):
+        write(s, box, ListValue((*box.items, value)))
+        return
+    assert isinstance(box, Value)
+    last = s.emit(len, box) if is_mutable(value) else None
+    new = s.emit(primitives.append, box, placed(s, value), hint=box.hint)
+    held_by(s, value, new, last)
+    write(s, box, new)
+
+
+def extend(s: Machine, box: AbstractValue, more: AbstractValue) -> None:
+    """``items.extend(more)`` and ``items += more``."""
+    if is_made_lazily(more) or asks_its_class(more):
+        s.note_write(box)  # what came before a failure stays in the list
+    more = as_list(s, more) if isinstance(more, RecordValue) else more
+    items = known_items(s, more)
+    if isinstance(box, ListValue) and items is not None:
+        write(s, box, ListValue((*box.items, *items)))
+        return
+    old = as_value(s, box)
+    if box is more:
+        more = old
+    if not is_list(more):
+        more = s.invoke(s, Constant(list), (more,), {})
+    write(s, old, joined(s, old, more))
+
+
+def joined(s: Machine, left: AbstractValue, right: AbstractValue) -> Value:
+    """``left + right`` of two lists of which not both are known."""
+    parts = [s.atom(left), s.atom(right)]
+    result = s.emit(primitives.extended, *parts)
+    result.hint = left.hint if isinstance(left, Value) else None
+    note_container(s, result)
+    repeat(s, result, *parts)
+    return result
+
+
+def known_items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
+    """The items of an iterable, if they are known one by one."""
+    if isinstance(box, IteratorValue):
+        return static_items(s, box)
+    if isinstance(box, Constant):
+        return of_constant(s, box)
+    return spread(s, box) if isinstance(box, ListValue | TupleValue | DictValue) else None
+
+
+def insert(s: Machine, box: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
+    """``items.insert(index, value)``."""
+    if isinstance(box, ListValue) and isinstance(index, Constant):
+        items = list(box.items)
+        items.insert(index.value, value)
+        write(s, box, ListValue(tuple(items)), keeps_places=False)
+        return
+    old = as_value(s, box)
+    new = s.emit(primitives.inserted, old, index, placed(s, value), hint=old.hint)
+    held_by(s, value, new, index if index == Constant(0) else None)
+    write(s, old, new, keeps_places=False)
+
+
+def pop(s: Machine, box: AbstractValue, index: AbstractValue) -> AbstractValue:
+    """``items.pop(index)``."""
+    if isinstance(box, ListValue) and isinstance(index, Constant):
+        if not -len(box.items) <= index.value < len(box.items):
+            empty = "pop from empty list" if not box.items else "pop index out of range"
+            raises(s, IndexError, empty)
+        items = list(box.items)
+        found = items.pop(index.value)
+        write(s, box, ListValue(tuple(items)), keeps_places=False)
+        return found
+    old = as_value(s, box)
+    taken = getitem(s, old, index)
+    take_out(s, old, index)
+    return taken
+
+
+def take_out(s: Machine, old: Value, index: AbstractValue) -> None:
+    """The list, or dict, is without the item at an index."""
+    last = isinstance(index, Constant) and index.value == -1
+    new = s.emit(primitives.without, old, index, hint=old.hint)
+    write(s, old, new, keeps_places=last)
+
+
+def set_slice(s: Machine, box: AbstractValue, index: SliceValue, value: AbstractValue) -> None:
+    """``items[start:stop:step] = value``."""
+    bounds = (index.start, index.stop, index.step)
+    more = known_items(s, value)
+    if (
+        isinstance(box, ListValue)
+        and more is not None
+        and all(isinstance(b, Constant) for b in bounds)
+    ):
+        items = list(box.items)
+        where = slice(*(b.value for b in bounds if isinstance(b, Constant)))
+        if where.step not in (None, 1) and len(items[where]) != len(more) and more:
+            raises(s, ValueError, "attempt to assign sequence to extended slice of another size")
+        if more or where.step in (None, 1):
+            items[where] = more
+        else:
+            del items[where]
+        write(s, box, ListValue(tuple(items)), keeps_places=False)
+        return
+    old = as_value(s, box)
+    if isinstance(index.step, Constant) and index.step.value in (None, 1):
+        write(s, old, _spliced(s, old, index, value), keeps_places=False)
+        return
+    everything = IteratorValue("range", (Constant(0), s.emit(len, old), Constant(1)))
+    places = s.emit(operator.getitem, everything, index)
+    if isinstance(value, ListValue) and not value.items:
+        s.invoke(s, Constant(builtins.remove_at), (old, places), {})
+    else:
+        s.invoke(s, Constant(builtins.put_at), (old, places, value), {})
+
+
+def _spliced(s: Machine, old: Value, index: SliceValue, value: AbstractValue) -> Value:
+    """``items[:start] + value + items[stop:]``."""
+    none = Constant(None)
+    if _is_simple(index.start, index.stop):
+        start, stop = index.start, index.stop
+    else:
+        every = IteratorValue("range", (Constant(0), s.emit(len, old), Constant(1)))
+        covered = s.emit(operator.getitem, every, index)
+        start = s.emit(primitives.field, covered, Const("start"), type=INT)
+        end = s.emit(primitives.field, covered, Const("stop"), type=INT)
+        stop = s.emit(max, start, end, type=INT)
+    nothing = isinstance(stop, Constant) and stop.value is None
+    head = s.emit(operator.getitem, old, SliceValue(none, start, none)) if _begins(start) else None
+    tail = None if nothing else s.emit(operator.getitem, old, SliceValue(stop, none, none))
+    middle = value if is_list(value) else s.invoke(s, Constant(list), (value,), {})
+    if head is None and tail is None:
+        return as_copy(s, middle)
+    empty = isinstance(middle, ListValue) and not middle.items
+    parts: list[AbstractValue] = [
+        p for p in (head, None if empty else middle, tail) if p is not None
+    ]
+    result = s.atom(parts[0])
+    for part in parts[1:]:
+        result = joined(s, s.box(result), part)
+    assert isinstance(result, Value)
+    result.hint = old.hint
+    return result
+
+
+def as_copy(s: Machine, box: AbstractValue) -> Value:
+    """A list of its own with the same items."""
+    whole = SliceValue(Constant(None), Constant(None), Constant(None))
+    source = s.atom(box)
+    if isinstance(source, Value) and isinstance(source.type, PlacesOf):
+        return s.emit(dict, source, type=source.type, hint=source.hint)
+    made = s.emit(operator.getitem, source, whole)
+    note_container(s, made)
+    return made
+
+
+def _is_simple(start: AbstractValue, stop: AbstractValue) -> bool:
+    """Whether the end certainly does not stand before the start."""
+    if not isinstance(start, Constant) or not isinstance(stop, Constant):
+        return False
+    a, b = start.value, stop.value
+    return a is None or b is None or ((a < 0) == (b < 0) and a <= b)
+
+
+def _begins(start: AbstractValue) -> bool:
+    """Whether anything may stand before the start."""
+    return not (isinstance(start, Constant) and start.value in (None, 0))
+
+
+def found(
+    s: Machine, question: Any, box: AbstractValue, value: AbstractValue, missing: str = ""
+) -> AbstractValue:
+    """``items.index(value)`` and ``items.count(value)``."""
+    items = box.items if isinstance(box, ListValue | TupleValue) else None
+    asked = [i for i in (*(items or ()), value) if isinstance(i, Constant) and is_settled(s, i)]
+    if items is not None and len(asked) == len(items) + 1:
+        *constants, wanted = [i.value for i in asked]
+        if question is operator.indexOf and wanted not in constants:
+            raises(s, ValueError, missing or f"{wanted!r} is not in list")
+        return Constant(question(constants, wanted))
+    return s.emit(question, box, value, type=INT)
+
+
+def remove(s: Machine, box: AbstractValue, value: AbstractValue) -> None:
+    """``items.remove(value)``."""
+    missing = "list.remove(x): x not in list"
+    pop(s, box, found(s, operator.indexOf, box, value, missing))
+
+
+def reverse(s: Machine, box: AbstractValue) -> None:
+    """``items.reverse()``."""
+    if isinstance(box, ListValue):
+        write(s, box, ListValue(box.items[::-1]), keeps_places=False, resizes=False)
+        return
+    backward = SliceValue(Constant(None), Constant(None), Constant(-1))
+    rename(s, box, s.emit(operator.getitem, box, backward))
+
+
+def sort(s: Machine, box: AbstractValue, **kwargs: AbstractValue) -> None:
+    """``items.sort(key=..., reverse=...)``."""
+    new = s.invoke(s, Constant(sorted), (box,), kwargs)
+    if isinstance(new, Value) and not isinstance(new.type, ListOf):
+        new = s.emit(list, new, type=as_value(s, box, resizes=False).type)
+    rename(s, box, new)
+
+
+def clear(s: Machine, box: AbstractValue) -> None:
+    """``items.clear()``."""
+    write(s, box, ListValue(()), keeps_places=False)
+
+
+def rename(s: Machine, box: AbstractValue, new: AbstractValue) -> None:
+    """The list has these items now, in another order."""
+    if isinstance(box, Value) and isinstance(new, Value):
+        new.hint = box.hint
+    write(s, box, new, keeps_places=False, resizes=False)

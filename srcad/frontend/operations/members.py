@@ -1,0 +1,136 @@
+"""What the class of an object holds: methods, properties, and what is behind ``super()``."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from functools import _lru_cache_wrapper, cached_property
+from typing import Any
+
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Constant,
+    MethodValue,
+    Path,
+    RecordValue,
+    Super,
+)
+from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.fields import class_path, set_field
+from srcad.frontend.store.lookup import value_of_object
+
+
+def of_bases(s: Machine, box: Super, name: str) -> AbstractValue:
+    """A member of the classes behind the one that a method belongs to."""
+    owner = box.box
+    cls, start = _class_of(s, owner)
+    order = cls.__mro__
+    for k, base in enumerate(order[order.index(box.cls) + 1 :] if box.cls in order else ()):
+        if name in vars(base):
+            place = ("item", order.index(box.cls) + 1 + k)
+            path = None if start is None else (*start, ("attr", "__mro__"), place, ("attr", name))
+            found = vars(base)[name]
+            if found is object.__init__:
+                return Constant(found)
+            return member(s, owner, found, path)
+    return raises(s, AttributeError, f"'super' object has no attribute {name!r}")
+
+
+def _class_of(s: Machine, owner: AbstractValue) -> tuple[type, Path | None]:
+    """The class of an object, or the class that a class method got; and how it is reached."""
+    if isinstance(owner, RecordValue):
+        return owner.cls, class_path(s, owner)
+    if not isinstance(owner, Constant):
+        return object, None
+    if isinstance(owner.value, type):
+        return owner.value, owner.path
+    return type(owner.value), class_path(s, owner)
+
+
+def member(s: Machine, box: AbstractValue, found: Any, path: Path | None) -> AbstractValue:
+    """What a class holds under a name, read through an object; `path` leads to it at the call."""
+    is_class = isinstance(box, Constant) and isinstance(box.value, type)
+    if isinstance(found, property):
+        getter = value_of_object(s, found.fget, None if path is None else (*path, ("attr", "fget")))
+        return MethodValue(BoundValue(getter, (box,)), "__property__")
+    if isinstance(found, types.FunctionType):
+        function = value_of_object(s, found, path)
+        return function if is_class else BoundValue(function, (box,))
+    if isinstance(found, _lru_cache_wrapper) and not is_class:
+        return BoundValue(value_of_object(s, found, path), (box,))
+    if isinstance(found, cached_property):
+        return _computed_once(s, box, found, path)
+    if isinstance(found, staticmethod):
+        return value_of_object(s, found.__func__, path)
+    if isinstance(found, classmethod):
+        here = None if path is None else (*path, ("attr", "__func__"))
+        return BoundValue(value_of_object(s, found.__func__, here), (Constant(*_class_of(s, box)),))
+    return value_of_object(s, found, path)
+
+
+def _computed_once(s: Machine, box: AbstractValue, found: Any, path: Path | None) -> AbstractValue:
+    here = None if path is None else (*path, ("attr", "func"))
+    with s.kept(box) as kept:
+        value = s.invoke(s, value_of_object(s, found.func, here), (box,), {})
+    set_field(s, kept.box, found.attrname, value)
+    return value
+
+
+def of_class_object(s: Machine, box: Constant, name: str) -> AbstractValue:
+    """A member of a class of the user's, read through the class itself."""
+    path = (*(box.path or ()), ("attr", name))
+    held_under(s, box, name)
+    found = inspect.getattr_static(box.value, name)
+    if isinstance(found, types.GetSetDescriptorType | types.MemberDescriptorType):
+        found = getattr(box.value, name)  # what every class has, as __name__ and __mro__
+    if isinstance(found, classmethod):
+        function = value_of_object(s, found.__func__, (*path, ("attr", "__func__")))
+        return BoundValue(function, (box,))
+    if isinstance(found, staticmethod | types.FunctionType):
+        return value_of_object(s, getattr(box.value, name), path)
+    return value_of_object(s, getattr(box.value, name) if callable(found) else found, path)
+
+
+def of_class(s: Machine, box: Constant, name: str) -> AbstractValue | None:
+    """A method or property that the class of an object defines in Python.
+
+    None where the object itself has an attribute of this name that goes first.
+    """
+    value, path = box.value, box.path or ()
+    found_static = inspect.getattr_static(type(value), name, None)
+    if is_own(value, name) and not isinstance(found_static, property):
+        return None
+    if isinstance(found_static, types.FunctionType):
+        function_path = (*path, ("attr", name), ("attr", "__func__"))
+        s.guard(function_path, "code", found_static)
+        return BoundValue(Constant(found_static, function_path), (box,))
+    cls_path = (*path, ("attr", "__class__"))
+    if isinstance(found_static, classmethod):
+        function = value_of_object(
+            s, found_static.__func__, (*path, ("attr", name), ("attr", "__func__"))
+        )
+        return BoundValue(function, (Constant(type(value), cls_path),))
+    if isinstance(found_static, staticmethod):
+        return value_of_object(s, found_static.__func__, (*path, ("attr", name)))
+    if isinstance(found_static, property) and isinstance(found_static.fget, types.FunctionType):
+        getter = value_of_object(
+            s, found_static.fget, (*cls_path, ("attr", name), ("attr", "fget"))
+        )
+        return MethodValue(BoundValue(getter, (box,)), "__property__")
+    return None
+
+
+def held_under(s: Machine, box: Constant, name: str) -> Any:
+    """What an object has under a name; where it has nothing, the adjoint raises as Python does."""
+    try:
+        return getattr(box.value, name)
+    except AttributeError as error:
+        s.guard(box.path, "lacks", name)
+        raises(s, AttributeError, str(error))
+
+
+def is_own(value: Any, name: str) -> bool:
+    """Whether an attribute is the object's own, not one of its class."""
+    return name in getattr(value, "__dict__", ())

@@ -1,0 +1,93 @@
+"""How an array lies in memory, found when it is asked for."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING
+
+from srcad.frontend.domain.access_paths import Step, is_number_index
+from srcad.frontend.store.layout import Layout, in_order, kept, lies_close, seen_through, shape_of
+from srcad.frontend.store.origins import is_array, origin
+from srcad.ir.core import Arg, Const, Value, values_in
+from srcad.ir.disjoint import parts_of
+from srcad.ir.memory import LAYOUT_VIEWS, is_one_of
+from srcad.types.numeric import Shape
+from srcad.types.sizes import resolved
+
+if TYPE_CHECKING:
+    from srcad.frontend.machine.machine import Machine
+
+
+def layout(s: Machine, value: Value) -> Layout | None:
+    """How an array lies in memory; None if that is not known.
+
+    Found when it is asked for: that an argument lies in C order is then taken for granted.
+    """
+    pending = [value]
+    while pending:
+        one = pending[-1]
+        sources = () if one in s.layouts else _sources(s, one)
+        missing = [source for source in sources if source not in s.layouts]
+        pending += missing
+        if not missing:
+            s.layouts.setdefault(pending.pop(), _layout_from(s, one, sources))
+    return s.layouts[value]
+
+
+def _sources(s: Machine, value: Value) -> tuple[Value, ...]:
+    """The arrays from which the layout of another one follows."""
+    if value in s.compact or shape_of(value) is None:
+        return ()
+    if value in s.laid_as or value in s.laid_like:
+        return s.laid_as[value][1] if value in s.laid_as else s.laid_like[value]
+    where = origin(s, value)
+    is_version = where.is_exact and where.steps == () and value not in where.objects
+    return tuple(where.objects) if is_version else ()
+
+
+def _layout_from(s: Machine, value: Value, sources: tuple[Value, ...]) -> Layout | None:
+    shape = shape_of(value)
+    if value in s.layouts or shape is None:
+        return s.layouts.get(value)
+    if value in s.compact or (not sources and lies_close(s, value)):
+        return in_order(shape)
+    found = [s.layouts[source] for source in sources]
+    if value not in s.laid_as:
+        return found[0] if found and all(one == found[0] for one in found) else None
+    step = s.laid_as[value][0]
+    if step is None:
+        return kept(found, shape) if all(_is_as_long(one, shape) for one in sources) else None
+    return None if found[0] is None else seen_through(found[0], step, sources[0], value)
+
+
+def _is_as_long(array: Value, shape: Shape) -> bool:
+    """Whether no axis of an operand is stretched: stretched ones do not count in the order."""
+    own = shape_of(array)
+    return own is not None and all(
+        resolved(m) == resolved(n) for m, n in zip(own, shape, strict=True)
+    )
+
+
+def is_compact(s: Machine, value: Value) -> bool:
+    """Whether the memory of an array certainly is in C order without gaps."""
+    if value in s.compact:
+        return True
+    where = origin(s, value)
+    laid_out = where.steps is not None and all(map(_keeps_compact, where.steps))
+    return laid_out and bool(where.objects) and where.objects <= s.compact
+
+
+def _keeps_compact(step: Step) -> bool:
+    """Whether a view of an array in C order is one: another shape, or one row of rows."""
+    if step.target is operator.getitem:
+        *first, last = parts_of(step.args[0]) or (Const(Ellipsis),)
+        return all(map(is_number_index, first)) and (
+            is_number_index(last) or last == Const(Ellipsis)
+        )
+    return is_one_of(step.target, LAYOUT_VIEWS)
+
+
+def all_compact(s: Machine, args: tuple[Arg, ...]) -> bool:
+    """Whether all arrays among some arguments certainly are in C order without gaps."""
+    arrays = [v for arg in args for v in values_in(arg) if is_array(v)]
+    return all(is_compact(s, v) for v in arrays)

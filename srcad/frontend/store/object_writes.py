@@ -1,0 +1,230 @@
+"""Writing into lists, dicts and objects: the new version is bound wherever the old one was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from srcad import errors
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    FunctionValue,
+    GeneratorValue,
+    IteratorValue,
+    Stale,
+    components,
+    is_mutable,
+    mapped,
+)
+from srcad.frontend.outside import places
+from srcad.frontend.outside.places import is_argument
+from srcad.frontend.store.origins import note_version
+from srcad.frontend.store.ownership import refuse_kept
+from srcad.ir import primitives
+from srcad.ir.core import Value
+
+if TYPE_CHECKING:
+    from srcad.frontend.machine.machine import Frame, Machine
+from srcad.frontend.store.aliases import Element, element_of, family, indices_differ, placed, unite
+
+
+def of_family(s: Machine, value: Value, box: AbstractValue) -> bool:
+    """Whether two lists may hold the same objects, or be the same list."""
+    return isinstance(box, Value) and family(s, box) is family(s, value)
+
+
+def resizes(s: Machine, lists: list[AbstractValue], since: int) -> bool:
+    """Whether any of these lists was made longer or shorter."""
+    return any(
+        box in lists or any(isinstance(a, Value) and of_family(s, a, box) for a in lists)
+        for box in s.objects.resized[since:]
+    )
+
+
+def write(
+    s: Machine,
+    old: AbstractValue,
+    new: AbstractValue,
+    *,
+    keeps_places: bool = True,
+    resizes: bool = True,
+) -> None:
+    """An object was written into: bind its new version under all its names.
+
+    `keeps_places` says that the other items of a list stand where they stood; `resizes` that it
+    may be longer or shorter now.
+    """
+    if resizes:
+        s.objects.resized.append(old)
+    check_owner(s, old)
+    _refuse_hidden(s, old)
+    element = element_of(s, old)
+    place = None if element is None or element.inner else _place(s, element)
+    first = dict(s.frames[0].env) if s.outside.written else {}
+    held = s.replace_everywhere(old, new)
+    if first:
+        places.changed(s, first, lambda _: False)
+    if element is not None and element.inner:
+        _keep_inner(s, element, new, held)
+    if isinstance(old, Value) and isinstance(new, Value):
+        unite(s, old, new)
+        note_version(s, old, new)
+        if keeps_places:
+            s.objects.newer[old] = new
+    for before, after in held:
+        _carry(s, before, after)
+        if resizes and isinstance(before, IteratorValue) and before.kind == "reversed":
+            _refuse_resized(s)
+    if place is not None:
+        container, index = place
+        version = s.emit(primitives.replaced, container, index, placed(s, new), hint=container.hint)
+        s.objects.elements[new] = Element(version, index, s.builder.where)
+        _make_others_stale(s, new, container, index)
+        write(s, container, version, resizes=False)
+
+
+def _refuse_resized(s: Machine) -> NoReturn:
+    s.refuse(
+        errors.MutationError,
+        "cannot make a list longer or shorter between 'reversed' and its use",
+        why="Python goes back from the place where the list ended before.",
+        help=("go through a copy:  reversed(list(x))",),
+    )
+
+
+def _keep_inner(
+    s: Machine,
+    element: Element,
+    new: AbstractValue,
+    held: list[tuple[AbstractValue, AbstractValue]],
+) -> None:
+    """A part of an item of a list was written: the item must be at hand, to be put back."""
+    if not any(_is_item(s, before) for before, _ in held):
+        _place(s, element)
+    s.objects.elements[new] = element
+
+
+def _is_item(s: Machine, box: AbstractValue) -> bool:
+    element = element_of(s, box)
+    return element is not None and element.index is not None
+
+
+def _refuse_hidden(s: Machine, old: AbstractValue) -> None:
+    """Refuse a write that a local function would see which has left its surroundings."""
+    frames = [frame for _, box in s.reachable() for frame in _frames(box)]
+    seen = list(s.frames)
+    while frames:
+        frame = frames.pop()
+        if frame is None or any(frame is other for other in seen):
+            continue
+        seen.append(frame)
+        frames += [frame.outer, *(f for box in frame.env.values() for f in _frames(box))]
+        if any(_holds(box, old) for box in frame.env.values()):
+            s.refuse(
+                errors.MutationError,
+                "cannot write into an object that a local function holds",
+                why=f"{frame.name!r}, which bound it, has returned.",
+                help=("pass the object as an argument",),
+            )
+
+
+def _frames(box: AbstractValue) -> list[Frame | None]:
+    """The surroundings of the local functions in a box."""
+    own: list[Frame | None] = []
+    if isinstance(box, FunctionValue) and box.names is None:
+        own = [box.frame]
+    elif isinstance(box, GeneratorValue):
+        own = [box.callee.frame]
+    return own + [frame for part in components(box) for frame in _frames(part)]
+
+
+def _carry(s: Machine, before: AbstractValue, after: AbstractValue) -> None:
+    """A structure that holds the object has a new version: it is held where the old one was."""
+    element = element_of(s, before)
+    if element is None or not is_mutable(before):
+        return
+    container, index = _place(s, element)
+    version = s.emit(primitives.replaced, container, index, placed(s, after), hint=container.hint)
+    s.objects.elements[after] = Element(version, index, s.builder.where)
+    _make_others_stale(s, after, container, index)
+    write(s, container, version, resizes=False)
+
+
+def _place(s: Machine, element: Element) -> tuple[Value, AbstractValue]:
+    """The list that holds an object as it is now, and where in it."""
+    container, index = _current(s, element.container), element.index
+    if index is None and element.container is not None:
+        s.objects.wanted.append(element.container)
+    if container is None or index is None:
+        _refuse_unknown_path(s, element)
+    if any(of_family(s, container, value) for value in s.objects.repeated):
+        _refuse_unknown_path(s, element)
+    return container, index
+
+
+def _current(s: Machine, container: Value | None) -> Value | None:
+    """The version of a list that is there now: one that a name, or another such list, holds."""
+    while container is not None:
+        element = s.objects.elements.get(container)
+        if element is not None and element.container is not None:
+            if _current(s, element.container) is not None:
+                return container
+        elif any(_holds(box, container) for _, box in s.reachable()):
+            return container
+        container = s.objects.newer.get(container)
+    return None
+
+
+def _holds(box: AbstractValue, value: AbstractValue) -> bool:
+    return box is value or any(_holds(part, value) for part in components(box))
+
+
+def _refuse_unknown_path(s: Machine, element: Element) -> NoReturn:
+    raise errors.MutationError(
+        f"cannot write into an object that may have other names in {s.user_frame.name!r}",
+        where=s.builder.where,
+        second=element.where,
+        why="a list, or another path of the program, holds it too; it is not known where.",
+        help=("write before it is put there", "or write into a copy"),
+    )
+
+
+def _make_others_stale(
+    s: Machine, new: AbstractValue, container: Value, index: AbstractValue
+) -> None:
+    """What may be the same item, read before, does not show the write."""
+    root, where = family(s, container), s.builder.where
+
+    def change(box: AbstractValue) -> AbstractValue | None:
+        if box is new:
+            return box
+        if not is_mutable(box):
+            return None
+        element = element_of(s, box)
+        if element is None or element.container is None:
+            return None
+        if family(s, element.container) is not root or indices_differ(element.index, index):
+            return None
+        return Stale(box, where)
+
+    done: dict[int, tuple[AbstractValue, AbstractValue]] = {}
+    for frame in s.frames:
+        for name, box in frame.env.items():
+            frame.env[name] = mapped(box, change, done)
+
+
+def check_owner(s: Machine, box: AbstractValue) -> None:
+    """Refuse to write into a container of the surroundings: it would change with every call."""
+    if box in s.inactive.kept:
+        refuse_kept(s)
+    source = box if isinstance(box, Value) else getattr(box, "source", None)
+    path = s.paths.get(source) if source is not None else None
+    if path is not None and not is_argument(s, path):
+        places.hold(s, path)
+        s.refuse(
+            errors.MutationError,
+            "cannot write into an object from outside the function",
+            why="a global or enclosing object would change with every gradient.",
+            help=("pass it as an argument, or write into a copy",),
+        )
+    if path is not None and source is not None:
+        s.objects.arguments[source] = s.builder.where
