@@ -16,7 +16,6 @@ from srcad.errors import SrcadError
 from srcad.frontend.callables import lower_callable
 from srcad.frontend.lower import Lowered
 from srcad.modes.mode import Part, Problem, Results, Run
-from srcad.modes.nested import transforms
 from srcad.modes.registry import MODES
 from srcad.modes.results import refuse_complex
 from srcad.passes.finish import checked, finished
@@ -173,7 +172,7 @@ def _lowered(
     """The function as IR; arguments that it writes into and that overlap are one copy."""
     items = {name: some for name, some in active.items() if some is not None}
     lower = partial(lower_callable, function, parameters, types, facts, active=tuple(active),
-                    items=items, arguments=arguments, transforms=transforms,
+                    items=items, arguments=arguments,
                     ordered=ordered)  # fmt: skip
     lowered = lower()
     names = [p.name for p in parameters]

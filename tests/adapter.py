@@ -14,7 +14,7 @@ from srcad.frontend.callables import lower_callable
 from srcad.frontend.lower import Lowered
 from srcad.ir.core import Block, Call, For, If, Op, While
 from srcad.ir.evaluate import evaluate
-from srcad.modes.nested import transforms
+from srcad.modes import nested  # noqa: F401 - gradients inside functions
 from srcad.modes.reverse import derived
 from srcad.passes.finish import checked
 from srcad.types.sizes import Facts
@@ -44,9 +44,7 @@ def _lowered(
     named = {p.name: a for p, a in zip(parameters, args, strict=True)}
     types = {name: describe(value, (("param", name),), facts) for name, value in named.items()}
     active = tuple(parameters[k].name for k in wrt)
-    made = lower_callable(
-        f, parameters, types, facts, active=active, arguments=named, transforms=transforms
-    )
+    made = lower_callable(f, parameters, types, facts, active=active, arguments=named)
     captured = [read(c.path, f, named) for c in made.captures]
     return made, [*args, *captured]
 

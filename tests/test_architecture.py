@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from srcad.frontend.machine import dispatch, intrinsics
+import pytest
+
+from srcad.frontend import handlers
+from srcad.frontend.machine import dispatch
 
 ROOT = Path(__file__).resolve().parent.parent
 HOUSE = ROOT / "srcad"
@@ -215,16 +218,20 @@ def test_what_is_loaded_later_is_what_its_name_says():
         importlib.import_module(module)
 
 
-def test_handlers_that_are_loaded_later_replace_those_that_stand_for_them():
-    importlib.import_module("srcad.frontend.lower")
-    for _, _, module in loaded_later():
-        importlib.import_module(module)
-    tables = [dispatch.EXPRESSIONS, dispatch.STATEMENTS, intrinsics._KNOWN]
-    handlers = [handler for table in tables for handler in table.values()]
-    doors = [h for h in handlers if "_later.<locals>" in h.__qualname__]
+TABLES = ("EXPRESSIONS", "STATEMENTS", "CALLS", "REIFIED", "MEANINGS")
 
-    assert len(handlers) > 60
-    assert not doors
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_index_says_where_every_handler_is(table):
+    handlers.install()
+    index, handler_of = getattr(handlers, table), getattr(dispatch, table)
+    for module, keys in index.items():
+        importlib.import_module(module)
+        assert {handler_of[key].__module__ for key in keys} <= {module}.union(
+            {"srcad.frontend.functions.callees"} if table == "CALLS" else ()
+        )
+
+    assert not [h for h in handler_of.values() if "load_later.<locals>" in h.__qualname__]
 
 
 def test_a_short_function_needs_half_of_the_house(tmp_path):

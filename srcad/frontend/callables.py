@@ -10,20 +10,21 @@ from typing import Any
 
 from srcad import errors
 from srcad.arguments.request import Parameter, name_of
-from srcad.frontend.calls import call
-from srcad.frontend.domain.values import AbstractValue, Constant
+from srcad.frontend.domain.frames import Dicts, Inactive, NotConstant, Unreachable
+from srcad.frontend.domain.outside_places import Outside
+from srcad.frontend.domain.values import AbstractValue, Constant, Frame
 from srcad.frontend.lower import (
     EMPTY,
     Lowered,
     begin_places,
     lower,
     lowered,
-    session_for,
+    machine_for,
     until_settled,
 )
 from srcad.frontend.machine.constants import spread
-from srcad.frontend.machine.machine import Dicts, Frame, Inactive, Machine, NotConstant, Unreachable
-from srcad.frontend.outside.places import Outside
+from srcad.frontend.machine.dispatch import apply
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.stopped import differentiated_in
 from srcad.frontend.store.structures import as_plain
 from srcad.frontend.store.written_arguments import matrices, overlaid
@@ -42,7 +43,6 @@ def lower_callable(
     active: tuple[str, ...],
     items: Mapping[str, Collection[Any]] = EMPTY,
     arguments: Mapping[str, Any],
-    transforms: Callable[..., Any],
     overlaps: Sequence[Sequence[str]] = (),
     ordered: Collection[str] = (),
 ) -> Lowered:
@@ -66,8 +66,6 @@ def lower_callable(
         The parameters through which derivatives are taken; the items of those where not all are.
     arguments : mapping from str to object
         The arguments of the call that caused the compilation.
-    transforms : callable
-        What a call of an object of srcad's own means.
     overlaps, ordered
         Parameters that are arrays which share memory; those whose arrays all lie in C order.
 
@@ -78,7 +76,7 @@ def lower_callable(
     """
     dicts = Dicts()
     read = partial(_lowered, function, parameters, types, facts, active=active, items=items,
-                   arguments=arguments, transforms=transforms, overlaps=overlaps,
+                   arguments=arguments, overlaps=overlaps,
                    ordered=ordered, dicts=dicts)  # fmt: skip
     while True:
         try:
@@ -121,7 +119,7 @@ def _lowered(
                      overlaps=overlaps, ordered=ordered, **given)  # fmt: skip
 
     def read(outside: Outside) -> Lowered:
-        session = session_for(facts, root=function, outside=outside, **given)
+        session = machine_for(facts, root=function, outside=outside, **given)
         name = name_of(function)
         frame = Frame(name=name, file="", globals={}, path=())
         session.frames.append(frame)
@@ -183,4 +181,4 @@ def _called(
             keywords[parameter.name] = box
         else:
             positional.append(box)
-    return call.invoke(session, Constant(function, ()), tuple(positional), keywords)
+    return apply(session, Constant(function, ()), tuple(positional), keywords)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-import collections
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from srcad import runtime
-from srcad.frontend.branches import short_circuits
-from srcad.frontend.calls import call
-from srcad.frontend.control import generator_expressions
+from srcad.frontend import handlers
+from srcad.frontend.domain.frames import Dicts, Inactive, NotConstant, Unreachable
 from srcad.frontend.domain.guards import Capture, Guard
+from srcad.frontend.domain.outside_places import Outside
+from srcad.frontend.domain.structure import mutable_parts
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
@@ -25,9 +22,7 @@ from srcad.frontend.domain.values import (
     SliceValue,
     Structure,
     TupleValue,
-    mutable_parts,
 )
-from srcad.frontend.functions import generators
 from srcad.frontend.functions.inlining import (
     Callee,
     callee_of,
@@ -38,22 +33,10 @@ from srcad.frontend.functions.inlining import (
     size_of,
 )
 from srcad.frontend.functions.opaque_calls import refuse_hits
-from srcad.frontend.library import builtins, conversions, introspection, iterators, ordering
-from srcad.frontend.machine.dispatch import lowers_later
-from srcad.frontend.machine.intrinsics import means_later
-from srcad.frontend.machine.machine import Dicts, Inactive, Machine, NotConstant, Unreachable
-from srcad.frontend.operations import (
-    assignment,
-    comparisons,
-    expressions,
-    indexing,
-    instances,
-    operators,
-)
-from srcad.frontend.operations.reified_closures import held_value
+from srcad.frontend.interpreter import Interpreter
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside.doubts import Again
-from srcad.frontend.outside.places import Outside, begin, surroundings, take_for_granted
-from srcad.frontend.prelude import containers
+from srcad.frontend.outside.places import begin, surroundings, take_for_granted
 from srcad.frontend.source.syntax import is_generator
 from srcad.frontend.store.aliases import holds_objects
 from srcad.frontend.store.lookup import first_content
@@ -70,51 +53,11 @@ from srcad.types.sizes import Facts
 from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, Type
 
 if TYPE_CHECKING:
-    from srcad.frontend.control import comprehensions, loops, try_statement, with_statement
     from srcad.frontend.functions import recursion
-    from srcad.frontend.library import array_writes, options
-    from srcad.frontend.operations import imports, mappings
 else:
-    comprehensions = Later("srcad.frontend.control.comprehensions")
-    imports = Later("srcad.frontend.operations.imports")
-    loops = Later("srcad.frontend.control.loops")
-    with_statement = Later("srcad.frontend.control.with_statement")
-    mappings = Later("srcad.frontend.operations.mappings")
-    options = Later("srcad.frontend.library.options")
     recursion = Later("srcad.frontend.functions.recursion")
-    try_statement = Later("srcad.frontend.control.try_statement")
-    array_writes = Later("srcad.frontend.library.array_writes")
 
-FORMS = (
-    assignment,
-    builtins,
-    call,
-    conversions,
-    introspection,
-    expressions,
-    generators,
-    generator_expressions,
-    indexing,
-    instances,
-    iterators,
-    short_circuits,
-    operators,
-    comparisons,
-    ordering,
-)  # importing them registers their handlers
-lowers_later(comprehensions, ast.ListComp, ast.DictComp, ast.SetComp)
-lowers_later(imports, ast.Import, ast.ImportFrom)
-lowers_later(loops, ast.For, ast.While)
-lowers_later(with_statement, ast.With)
-lowers_later(try_statement, ast.Try)
-means_later(imports, __import__)
-means_later(mappings, collections.defaultdict, collections.OrderedDict, collections.Counter,
-            collections.deque, *containers.INSIDE)  # fmt: skip
-means_later(options, np.einsum, np.linalg.svd, np.linspace, np.meshgrid)
-means_later(array_writes, np.copyto, np.fill_diagonal, np.put, np.put_along_axis, np.place,
-            np.putmask, np.nan_to_num, np.median, np.percentile, np.quantile, np.nanmedian,
-            np.nanpercentile, np.nanquantile)  # fmt: skip
-Transforms = Callable[..., AbstractValue]
+handlers.install()
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -135,18 +78,9 @@ class Lowered:
     written: frozenset[str] = frozenset()
 
 
-def session_for(facts: Facts, **given: Any) -> Machine:
-    """A session with all the forms of the language."""
-    made = Machine(
-        facts,
-        invoke=call.invoke,
-        read_body=read_body,
-        hold=held_value,
-        into=lambda *given: array_writes.into(*given),
-        add_at=lambda *given: array_writes.at(*given),
-        shuffle=lambda *given: array_writes.shuffle(*given),
-        **given,
-    )
+def machine_for(facts: Facts, **given: Any) -> Machine:
+    """A machine that knows all the forms of the language."""
+    made = Interpreter(facts, **given)
     made.frames.append(surroundings(made))
     made.inactive.outermost = made.builder
     return made
@@ -160,7 +94,6 @@ def lower(
     active: tuple[str, ...] = (),
     items: Mapping[str, Collection[Any]] = EMPTY,
     arguments: Mapping[str, Any] | None = None,
-    transforms: Transforms | None = None,
     path: Path = (),
     overlaps: Sequence[Sequence[str]] = (),
     ordered: Collection[str] = (),
@@ -179,8 +112,6 @@ def lower(
         The parameters through which derivatives are taken; the items of those where not all are.
     arguments : mapping from str to object, optional
         The arguments of the call that caused the compilation (for objects of the user's classes).
-    transforms : callable, optional
-        What a call of an object of srcad's own (a gradient) means.
     path : tuple
         How the function is reached; its globals and cells are captured below this path.
     overlaps, ordered
@@ -201,7 +132,7 @@ def lower(
     known, opened, given = inactive or Inactive(), dicts or Dicts(), dict(arguments or {})
 
     def read(outside: Outside) -> Lowered:
-        session = session_for(facts, transforms=transforms, root=function, inactive=known,
+        session = machine_for(facts, root=function, inactive=known,
                               outside=outside, arguments=given, dicts=opened)  # fmt: skip
         callee = _callee(session, function, path)
         params = {name: Value(type_, name) for name, type_ in types.items()}
@@ -348,7 +279,7 @@ def lower_inline(
     AlwaysRaisesError
         If no path through the rule returns; nothing is written then.
     """
-    session = session_for(Facts(), builder=builder)
+    session = machine_for(Facts(), builder=builder)
     boxes = tuple(box_of_arg(session, a) for a in args)
     named = {k: box_of_arg(session, a) for k, a in (kwargs or {}).items()}
     where, start = builder.where, len(builder.ops)

@@ -13,15 +13,16 @@ from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.arguments.request import UNSET, Request, requested
+from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
     Constant,
     ListValue,
     TupleValue,
-    values_of,
 )
 from srcad.frontend.machine.constants import known
+from srcad.frontend.machine.dispatch import apply, means_object
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.stopped import constant_of
@@ -64,6 +65,7 @@ class Given:
         return known(s, box, f"{name!r} of a gradient")
 
 
+@means_object
 def transforms(
     s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
@@ -76,7 +78,7 @@ def transforms(
         inner, request = value.__srcad_of__()
         return differentiated(s, request, _attribute(s, callee, inner), args, kwargs)
     if hasattr(kind, "__srcad_primal__"):
-        return s.invoke(s, _attribute(s, callee, value.__srcad_primal__()), args, kwargs)
+        return apply(s, _attribute(s, callee, value.__srcad_primal__()), args, kwargs)
     meaning = MEANINGS.get(value) if callable(getattr(value, "__hash__", None)) else None
     return None if meaning is None else meaning(s, Given(args, kwargs))
 
@@ -191,7 +193,7 @@ class _Inner:
             for place, param in zip(places, self.params, strict=True):
                 boxes[place] = s.box(param)
             positional = tuple(boxes[k] for k in range(len(args)))
-            self.result = s.invoke(s, function, positional, {k: boxes[k] for k in kwargs})
+            self.result = apply(s, function, positional, {k: boxes[k] for k in kwargs})
             self.y, self.aux = self._split(request)
             y = s.atom(self.y)
             self.kept = self._escaping(builder.ops)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from srcad.frontend.domain.values import AbstractValue, Constant
-from srcad.frontend.machine.machine import DEAD, Env, Machine, Unreachable
+from srcad.frontend.domain.frames import (
+    DEAD,
+    Unreachable,
+)
+from srcad.frontend.domain.values import AbstractValue, Constant, Env
+from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import NONE, Value
 from srcad.ir.inference.builder import Builder
 from srcad.startup.records import dataclass

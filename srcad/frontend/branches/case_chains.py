@@ -12,7 +12,7 @@ import ast
 from itertools import count
 
 from srcad.frontend.domain.values import AbstractValue, Constant
-from srcad.frontend.machine.dispatch import Deferred
+from srcad.frontend.machine.deferred import Deferred
 from srcad.frontend.machine.machine import Machine
 
 Statements = list[ast.stmt]

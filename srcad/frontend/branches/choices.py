@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from srcad.frontend.domain.frames import DEAD, Unreachable
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant
 from srcad.frontend.machine.constants import truth
-from srcad.frontend.machine.machine import DEAD, Machine, Unreachable
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.runtime_keys import tested
 from srcad.ir import primitives
 from srcad.ir.core import UNDEF, Atom, Value

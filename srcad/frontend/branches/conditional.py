@@ -15,10 +15,14 @@ from typing import TYPE_CHECKING
 
 from srcad.frontend.branches.branch import Branch, continued, read_branch
 from srcad.frontend.branches.choices import assuming, condition
+from srcad.frontend.domain.frames import (
+    DEAD,
+    Unreachable,
+)
 from srcad.frontend.domain.values import AbstractValue, Choice
 from srcad.frontend.machine.constants import truth
-from srcad.frontend.machine.dispatch import lower
-from srcad.frontend.machine.machine import DEAD, Machine, Unreachable
+from srcad.frontend.machine.dispatch import evaluate
+from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Atom, Block, Const, If, Value
 from srcad.startup.lazy import Later
 from srcad.types.numeric import INT
@@ -36,7 +40,7 @@ Reader = Callable[[Machine, Statements], None]
 
 def lower_if(s: Machine, node: ast.If, rest: Statements, read: Reader) -> bool:
     """Read a conditional; True if it took the statements that follow with it."""
-    test = lower(s, node.test)
+    test = evaluate(s, node.test)
     known = truth(s, test)
     if known is not None:
         read(s, node.body if known else node.orelse)

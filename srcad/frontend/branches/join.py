@@ -11,20 +11,11 @@ from srcad.frontend.branches.joined_objects import (
     settle_aliases,
     version_in,
 )
+from srcad.frontend.domain.frames import DEAD
+from srcad.frontend.domain.memory import Either, Origin
 from srcad.frontend.domain.representation import is_representable, representing_type
-from srcad.frontend.domain.values import (
-    UNBOUND,
-    AbstractValue,
-    BoundValue,
-    Choice,
-    Conflict,
+from srcad.frontend.domain.structure import (
     Done,
-    FunctionValue,
-    IteratorValue,
-    MethodValue,
-    Stale,
-    Structure,
-    Unbound,
     components,
     is_mutable,
     mapped,
@@ -35,11 +26,22 @@ from srcad.frontend.domain.values import (
     values_of,
     with_parts,
 )
-from srcad.frontend.machine.machine import DEAD, Machine
+from srcad.frontend.domain.values import (
+    UNBOUND,
+    AbstractValue,
+    BoundValue,
+    Choice,
+    Conflict,
+    FunctionValue,
+    IteratorValue,
+    MethodValue,
+    Stale,
+    Structure,
+    Unbound,
+)
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.cells import are_alike, is_same
-from srcad.frontend.store.either import Either
 from srcad.frontend.store.origins import (
-    Origin,
     current,
     inner_values,
     note_container,

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from srcad.frontend.branches.branch import Branch
+from srcad.frontend.domain.memory import Element
+from srcad.frontend.domain.structure import (
+    components,
+    is_mutable,
+    mutable_parts,
+    values_of,
+)
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
@@ -13,13 +20,13 @@ from srcad.frontend.domain.values import (
     Stale,
     Structure,
     ViewValue,
-    components,
-    is_mutable,
-    mutable_parts,
-    values_of,
 )
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.store.aliases import Element, doubtful, element_of, unite
+from srcad.frontend.store.aliases import (
+    doubtful,
+    element_of,
+    unite,
+)
 from srcad.frontend.store.origins import current, origin
 from srcad.ir.core import Value
 

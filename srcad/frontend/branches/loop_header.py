@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from srcad.frontend.branches.carried_memory import Memory
 from srcad.frontend.branches.type_order import type_subsumes, widened_type
 from srcad.frontend.domain.representation import is_representable, representing_type, without_value
+from srcad.frontend.domain.structure import parts_of, rebuilt, same_structure, with_parts
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -15,18 +16,15 @@ from srcad.frontend.domain.values import (
     Conflict,
     Constant,
     DictValue,
+    Frame,
     ListValue,
     Stale,
     Structure,
     Taken,
     Unbound,
-    parts_of,
-    rebuilt,
-    same_structure,
-    with_parts,
 )
 from srcad.frontend.machine.constants import same_constant
-from srcad.frontend.machine.machine import Frame, Machine
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import (
     holds_functions,
     names_within_a_trip,

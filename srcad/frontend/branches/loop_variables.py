@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from srcad.frontend.domain.representation import is_representable
+from srcad.frontend.domain.structure import parts_of
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -13,7 +14,6 @@ from srcad.frontend.domain.values import (
     Conflict,
     Structure,
     Unbound,
-    parts_of,
 )
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.cells import same_parts

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from srcad.frontend.branches.branch import Branch
 from srcad.frontend.branches.join import Join
-from srcad.frontend.domain.values import UNBOUND, AbstractValue, Stale, Unbound
-from srcad.frontend.machine.machine import DEAD, RETURN_NAME, Env, Machine
+from srcad.frontend.domain.frames import (
+    DEAD,
+    RETURN_NAME,
+)
+from srcad.frontend.domain.values import UNBOUND, AbstractValue, Env, Stale, Unbound
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside.places import begins_empty, is_place
 from srcad.ir.core import NONE, RETURN, Atom, Block, Const, If, Try, Value
 from srcad.startup.records import dataclass

@@ -7,24 +7,24 @@ import ast
 from srcad.frontend.branches.choices import choose, condition
 from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine.constants import truth
-from srcad.frontend.machine.dispatch import lower, lowers
+from srcad.frontend.machine.dispatch import evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
 
 _LONG = 12  # operands that stand in one another's arms
 
 
-@lowers(ast.IfExp)
+@evaluates(ast.IfExp)
 def conditional(s: Machine, node: ast.IfExp) -> AbstractValue:
     """``then if test else orelse``."""
-    test = lower(s, node.test)
+    test = evaluate(s, node.test)
     known = truth(s, test)
     if known is not None:
-        return lower(s, node.body if known else node.orelse)
+        return evaluate(s, node.body if known else node.orelse)
     test_ = condition(s, test)
-    return choose(s, test_, lambda: lower(s, node.body), lambda: lower(s, node.orelse))
+    return choose(s, test_, lambda: evaluate(s, node.body), lambda: evaluate(s, node.orelse))
 
 
-@lowers(ast.BoolOp)
+@evaluates(ast.BoolOp)
 def boolean(s: Machine, node: ast.BoolOp) -> AbstractValue:
     """``a and b``, ``a or b``: the second operand is read in an arm."""
     return _short_circuit(s, isinstance(node.op, ast.And), node.values)
@@ -33,7 +33,7 @@ def boolean(s: Machine, node: ast.BoolOp) -> AbstractValue:
 def _short_circuit(s: Machine, is_and: bool, values: list[ast.expr]) -> AbstractValue:
     """A long one is ``(a and b) and (c and d)``: so its arms are not nested deeply."""
     if len(values) == 1:
-        return lower(s, values[0])
+        return evaluate(s, values[0])
     middle = len(values) // 2 if len(values) > _LONG else 1
     first = _short_circuit(s, is_and, values[:middle])
     known = truth(s, first)

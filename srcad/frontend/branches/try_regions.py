@@ -15,8 +15,21 @@ from srcad import errors
 from srcad.frontend.branches.branch import Branch, read_branch
 from srcad.frontend.branches.conditional import Statements, on_tag
 from srcad.frontend.branches.phi import Failure, join_branches
-from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant, Stale, components
-from srcad.frontend.machine.machine import DEAD, RETURN_NAME, Env, Frame, Machine, Unreachable
+from srcad.frontend.domain.frames import (
+    DEAD,
+    RETURN_NAME,
+    Unreachable,
+)
+from srcad.frontend.domain.structure import components
+from srcad.frontend.domain.values import (
+    UNBOUND,
+    AbstractValue,
+    Constant,
+    Env,
+    Frame,
+    Stale,
+)
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import bound_in, read_counts, read_outside
 from srcad.frontend.store.origins import origin
 from srcad.ir import primitives

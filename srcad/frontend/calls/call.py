@@ -18,8 +18,8 @@ from srcad.frontend.branches.choices import by_argument, by_case
 from srcad.frontend.calls.coercion import as_arrays, asked_at_once, items_of_split
 from srcad.frontend.control.generator_expressions import parts_in_order
 from srcad.frontend.control.iteration import gone_through
-from srcad.frontend.domain.holder import Holder
 from srcad.frontend.domain.predicates import described_value, is_hashable, is_nondifferentiable
+from srcad.frontend.domain.structure import mutable_parts
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
@@ -27,9 +27,9 @@ from srcad.frontend.domain.values import (
     Conflict,
     Constant,
     FunctionValue,
+    Holder,
     MethodValue,
     RecordValue,
-    mutable_parts,
 )
 from srcad.frontend.functions.callees import (
     below,
@@ -65,10 +65,18 @@ from srcad.frontend.library import getters
 from srcad.frontend.library.caches import once
 from srcad.frontend.library.random_draws import draw_type, is_random
 from srcad.frontend.machine.constants import raises, spread, spread_mapping
-from srcad.frontend.machine.dispatch import lower_each, lowers
+from srcad.frontend.machine.dispatch import (
+    Args,
+    Kwargs,
+    applies,
+    apply,
+    evaluates,
+    meaning_of,
+    meaning_of_object,
+)
 from srcad.frontend.machine.folding import all_known, called, filled_in, folded, text_method
-from srcad.frontend.machine.intrinsics import meaning_of
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.order import evaluate_each
 from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.operations import outside_containers
 from srcad.frontend.operations.attributes import attribute
@@ -91,16 +99,17 @@ from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
     from srcad.frontend.functions import recursion
-    from srcad.frontend.library import methods
+    from srcad.frontend.library import array_writes, methods
 else:
+    array_writes = Later("srcad.frontend.library.array_writes")
     methods = Later("srcad.frontend.library.methods")
     recursion = Later("srcad.frontend.functions.recursion")
 
 
-@lowers(ast.Call)
+@evaluates(ast.Call)
 def call(s: Machine, node: ast.Call) -> AbstractValue:
     """``callee(*args, **kwargs)``."""
-    read = lower_each(s, parts_in_order(node))
+    read = evaluate_each(s, parts_in_order(node))
     callee, args = read[0], list[AbstractValue]()
     for arg, box in zip(node.args, read[1:], strict=False):
         args.extend(spread(s, box, arg) if isinstance(arg, ast.Starred) else (box,))
@@ -111,47 +120,56 @@ def call(s: Machine, node: ast.Call) -> AbstractValue:
             continue
         kwargs.update(spread_mapping(s, outside_containers.as_data(s, box), keyword.value))
     with s.at(node):
-        return invoke(s, callee, tuple(args), kwargs)
+        return apply(s, callee, tuple(args), kwargs)
 
 
-def invoke(
-    s: Machine,
-    callee: AbstractValue,
-    args: tuple[AbstractValue, ...],
-    kwargs: dict[str, AbstractValue],
-) -> AbstractValue:
-    """Call a box."""
-    match callee:
-        case BoundValue(function, first, named):
-            return invoke(s, function, (*first, *args), {**named, **kwargs})
-        case FunctionValue():
-            local = callee_of_value(s, callee)
-            with surrounded(s, local.around):
-                return _inline(s, local, args, kwargs)
-        case RecordValue():
-            return invoke(s, attribute(s, callee, "__call__"), args, kwargs)
-        case MethodValue():
-            return _invoke_method_of_either(s, callee, args, kwargs)
-        case Constant():
-            return _invoke_either(s, callee, args, kwargs)
-        case Choice():
-            return by_case(s, callee, lambda part: invoke(s, part, args, kwargs))
-        case Conflict():
-            return refuse_to_hold(s, callee)
-        case Value():
-            return call_value(s, callee, args, kwargs)
-        case _:
-            return s.refuse(
-                errors.UnsupportedSyntaxError,
-                f"cannot call {described_value(callee)}",
-                why="it is not a function.",
-                help=("call a function",),
-            )
+@applies(BoundValue)
+def call_bound(s: Machine, callee: BoundValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Call a function whose first arguments are given."""
+    return apply(s, callee.function, (*callee.args, *args), {**callee.kwargs, **kwargs})
 
 
-def _inline(
-    s: Machine, callee: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
+@applies(FunctionValue)
+def call_local(s: Machine, callee: FunctionValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Call a function that the function being read has made."""
+    local = callee_of_value(s, callee)
+    with surrounded(s, local.around):
+        return _inline(s, local, args, kwargs)
+
+
+@applies(RecordValue)
+def call_instance(s: Machine, callee: RecordValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Call an object of a class by its ``__call__``."""
+    return apply(s, attribute(s, callee, "__call__"), args, kwargs)
+
+
+@applies(Choice)
+def call_either(s: Machine, callee: Choice, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Call what is one function where a test holds and another where not."""
+    return by_case(s, callee, lambda part: apply(s, part, args, kwargs))
+
+
+@applies(Conflict)
+def call_conflict(s: Machine, callee: Conflict, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Refuse a call of what is one thing on one path and another on the other."""
+    return refuse_to_hold(s, callee)
+
+
+@applies(object)
+def call_other(s: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Refuse a call of what is no function."""
+    return s.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot call {described_value(callee)}",
+        why="it is not a function.",
+        help=("call a function",),
+    )
+
+
+applies(Value)(call_value)
+
+
+def _inline(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
     if is_generator(callee.node):
         return made(s, callee, args, kwargs)
     if is_recursive(s, callee):
@@ -163,9 +181,8 @@ def _inline(
         return inline(s, callee, args, kwargs)
 
 
-def _invoke_either(
-    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
+@applies(Constant)
+def call_known(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call an object that is known now, with things some of which may be one or the other."""
     for box in (*args, *kwargs.values()):
         if isinstance(box, Conflict) and not takes_functions(callee.value):
@@ -173,15 +190,13 @@ def _invoke_either(
     if callee.value is None:
         raises(s, TypeError, "'NoneType' object is not callable")
     if not takes_functions(callee.value):
-        found = by_argument(s, args, kwargs, lambda *given: _invoke_either(s, callee, *given))
+        found = by_argument(s, args, kwargs, lambda *given: call_known(s, callee, *given))
         if found is not None:
             return found
     return invoke_static(s, callee, args, kwargs)
 
 
-def invoke_static(
-    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
+def invoke_static(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call an object that is known now."""
     function = callee.value
     result = of_call(s, function, args)
@@ -196,10 +211,9 @@ def invoke_static(
     args = asked_at_once(s, function, args)
     if isinstance(function, functools.partial | types.MethodType | functools._lru_cache_wrapper):
         return _wrapped(s, callee, args, kwargs)
-    if s.transforms is not None:
-        made = s.transforms(s, callee, args, kwargs)
-        if made is not None:
-            return made
+    made = meaning_of_object(s, callee, args, kwargs)
+    if made is not None:
+        return made
     instance = _made(s, callee, args, kwargs) if isinstance(function, type) else None
     if instance is not None:
         return instance
@@ -213,9 +227,7 @@ def invoke_static(
     return _without_rule(s, callee, args, kwargs)
 
 
-def _of_holder(
-    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
-) -> AbstractValue | None:
+def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """A call that writes into what it is given, or a method of a known text.
 
     ``out=``, ``np.add.at``, ``list.append(items, v)``.
@@ -224,21 +236,19 @@ def _of_holder(
     if args and getattr(function, "__objclass__", None) in (list, dict) and is_container(args[0]):
         return invoke_method(s, args[0], function.__name__, args[1:], kwargs)
     if "out" in kwargs or (isinstance(function, np.ufunc) and len(args) > function.nin):
-        return s.into(s, callee, args, kwargs)
+        return array_writes.into(s, callee, args, kwargs)
     holder = getattr(function, "__self__", None)
     if isinstance(holder, str):
         given = holder, function.__name__, args, kwargs
         return text_method(*given) or filled_in(s, *given)
     if isinstance(holder, np.ufunc) and function.__name__ == "at":
-        return s.add_at(s, holder, args)
+        return array_writes.at(s, holder, args)
     if is_random(function) and function.__name__ == "shuffle" and holder is not None:
-        return s.shuffle(s, Constant(holder), args, kwargs)
+        return array_writes.shuffle(s, Constant(holder), args, kwargs)
     return None
 
 
-def _made(
-    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
-) -> AbstractValue | None:
+def _made(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """An object of a class; None where only the plain call can make it."""
     if not is_readable(callee.value):
         return None
@@ -254,9 +264,7 @@ def _made(
     return made
 
 
-def _wrapped(
-    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
+def _wrapped(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call what holds another function: a partial, a bound method, a cache."""
     function, path = callee.value, callee.path
     if isinstance(function, functools.partial):
@@ -264,16 +272,14 @@ def _wrapped(
     if isinstance(function, types.MethodType):
         receiver = value_of_object(s, function.__self__, below(path, ("attr", "__self__")))
         inner = value_of_object(s, function.__func__, below(path, ("attr", "__func__")))
-        return invoke(s, inner, (receiver, *args), kwargs)
+        return apply(s, inner, (receiver, *args), kwargs)
     if not s.is_active(*args, *kwargs.values()):
         return opaque_call(s, Constant(function), args, kwargs)  # what it kept of an earlier call
     inner = Constant(function.__wrapped__, below(path, ("attr", "__wrapped__")))
     return invoke_static(s, Constant(once), (inner, *args), kwargs)
 
 
-def _ruled(
-    s: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
+def _ruled(s: Machine, function: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
     if is_nondifferentiable(function) and all_known(args, kwargs):
         try:
             constant = folded(s, function, args, kwargs)
@@ -288,17 +294,15 @@ def _ruled(
     return items_of_split(s, function, args, result) if s.facts.items_known else result
 
 
-def _without_rule(
-    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
+def _without_rule(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     function = callee.value
     python, given = isinstance(function, types.FunctionType), (*args, *kwargs.values())
     active = s.is_active(*given) or closure_is_active(s, args, kwargs)
     if s.frame.trusted and python and not is_library(function):
         return _inline(s, callee_of(s, function, callee.path), args, kwargs)
-    call_method = call_method_of(function)
-    writes = call_method and (
-        may_write_arrays(call_method, given) or changes_outside(s, call_method, (callee, *given))
+    dunder_call = call_method_of(function)
+    writes = dunder_call and (
+        may_write_arrays(dunder_call, given) or changes_outside(s, dunder_call, (callee, *given))
     )
     left = not python or is_library(function)
     left = left or not (makes_functions(function) or looks_into_callers(function))
@@ -306,17 +310,15 @@ def _without_rule(
         return _inactive(s, callee, args, kwargs)
     if python and not is_library(function):
         return _inline(s, callee_of(s, function, callee.path), args, kwargs)
-    if call_method is not None:
+    if dunder_call is not None:
         path = below(callee.path, ("attr", "__call__"), ("attr", "__func__"))
         if path is not None:
-            s.guard(path, "code", call_method)
-        return _inline(s, callee_of(s, call_method, path), (callee, *args), kwargs)
+            s.guard(path, "code", dunder_call)
+        return _inline(s, callee_of(s, dunder_call, path), (callee, *args), kwargs)
     return missing_rule(s, function, args, kwargs)
 
 
-def _inactive(
-    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
+def _inactive(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """A call through which no derivative flows; a function that may write is read nevertheless.
 
     So is every one if, left alone, some of them returned what could not be used.
@@ -340,9 +342,7 @@ def _inactive(
     return opaque_call(s, callee, args, kwargs)
 
 
-def opaque_call(
-    s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
+def opaque_call(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
     """A call through which no derivative flows: it runs as it stands."""
     found = by_argument(s, args, kwargs, lambda *given: opaque_call(s, callee, *given))
     if found is not None:
@@ -373,9 +373,7 @@ def opaque_call(
     return s.box(result)
 
 
-def missing_rule(
-    s: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
-) -> AbstractValue:
+def missing_rule(s: Machine, function: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Refuse a function without a rule that carries a derivative."""
     if only_counts(s, args, kwargs):
         return opaque_call(s, Constant(function), args, kwargs)
@@ -383,42 +381,35 @@ def missing_rule(
 
 
 # ---------------------------------------------------------------------- methods
-def _invoke_method_of_either(
-    s: Machine,
-    method: MethodValue,
-    args: tuple[AbstractValue, ...],
-    kwargs: dict[str, AbstractValue],
-) -> AbstractValue:
+@applies(MethodValue)
+def call_method(s: Machine, method: MethodValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Call ``receiver.name(...)``, whose receiver may be one thing or the other."""
     receiver, name = method.receiver, method.name
     if isinstance(receiver, Choice):
-        return by_case(s, receiver, lambda part: invoke(s, MethodValue(part, name), args, kwargs))
+        return by_case(s, receiver, lambda part: apply(s, MethodValue(part, name), args, kwargs))
     found = None
     if isinstance(receiver, Value | Constant):
-        found = by_argument(s, args, kwargs, lambda *given: invoke(s, method, *given))
+        found = by_argument(s, args, kwargs, lambda *given: apply(s, method, *given))
     return invoke_method(s, receiver, name, args, kwargs) if found is None else found
 
 
 def invoke_method(
-    s: Machine,
-    receiver: AbstractValue,
-    name: str,
-    args: tuple[AbstractValue, ...],
-    kwargs: dict[str, AbstractValue],
+    s: Machine, receiver: AbstractValue, name: str, args: Args, kwargs: Kwargs
 ) -> AbstractValue:
     """Call ``receiver.name(...)``."""
     if isinstance(receiver, BoundValue) and name == "__property__":
-        return invoke(s, receiver, (), {})
+        return apply(s, receiver, (), {})
     if isinstance(receiver, FunctionValue | BoundValue):
         inner = attribute(s, receiver.function, name) if isinstance(receiver, BoundValue) else None
         if inner is not None:
-            return invoke(s, inner, args, kwargs)
+            return apply(s, inner, args, kwargs)
     if isinstance(receiver, Holder):
         return outside_containers.called(s, receiver, name, args, kwargs)
     found = methods.called(s, receiver, name, args, kwargs)
     if found is not None:
         return found
     if name == "shuffle" and args:
-        return s.shuffle(s, receiver, args, kwargs)
+        return array_writes.shuffle(s, receiver, args, kwargs)
     if isinstance(receiver, Value | Constant) and not s.is_active(
         receiver, *args, *kwargs.values()
     ):

@@ -13,14 +13,14 @@ from srcad.frontend.domain.values import (
     Unbound,
 )
 from srcad.frontend.machine.constants import known
-from srcad.frontend.machine.dispatch import lower_statement, lowers
+from srcad.frontend.machine.dispatch import evaluates, execute
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.expressions import refuse_set
 
 RESULT = "%items"
 
 
-@lowers(ast.ListComp)
+@evaluates(ast.ListComp)
 def comprehension(s: Machine, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
     """``[element for target in iterable if test]``; a generator that is consumed reads the same."""
     result = f"{RESULT} {id(node)}"
@@ -30,7 +30,7 @@ def comprehension(s: Machine, node: ast.ListComp | ast.GeneratorExp) -> Abstract
     return _run(s, node, ast.Expr(call), result, ListValue(()))
 
 
-@lowers(ast.DictComp)
+@evaluates(ast.DictComp)
 def dict_comprehension(s: Machine, node: ast.DictComp) -> AbstractValue:
     """``{key: value for ...}`` over things that are known one by one."""
     result = f"{RESULT} {id(node)}"
@@ -38,7 +38,7 @@ def dict_comprehension(s: Machine, node: ast.DictComp) -> AbstractValue:
     return _run(s, node, ast.Assign([target], node.value), result, DictValue((), ()))
 
 
-@lowers(ast.SetComp)
+@evaluates(ast.SetComp)
 def set_comprehension(s: Machine, node: ast.SetComp) -> AbstractValue:
     """``{element for ...}`` of things that are known now."""
     items = comprehension(s, ast.copy_location(ast.ListComp(node.elt, node.generators), node))
@@ -65,7 +65,7 @@ def _run(
     frame.env[result] = empty
     outside, s.in_comprehension = s.in_comprehension, True
     try:
-        lower_statement(s, body)
+        execute(s, body)
         return frame.env.pop(result)
     finally:
         s.in_comprehension = outside

@@ -28,21 +28,28 @@ from srcad.frontend.branches.loop_header import (
 )
 from srcad.frontend.branches.loop_variables import LoopVariable, loop_variables
 from srcad.frontend.branches.type_order import is_steady
-from srcad.frontend.domain.values import (
-    UNBOUND,
-    AbstractValue,
-    Code,
-    Stale,
-    Structure,
-    Unbound,
+from srcad.frontend.domain.frames import (
+    DEAD,
+    Unreachable,
+)
+from srcad.frontend.domain.structure import (
     is_mutable,
     mutable_parts,
     parts_of,
     values_of,
 )
-from srcad.frontend.machine.dispatch import lower
+from srcad.frontend.domain.values import (
+    UNBOUND,
+    AbstractValue,
+    Code,
+    Env,
+    Stale,
+    Structure,
+    Unbound,
+)
+from srcad.frontend.machine.dispatch import evaluate
 from srcad.frontend.machine.fixpoint_seeds import learned
-from srcad.frontend.machine.machine import DEAD, Env, Machine, Unreachable
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.definite_assignment import may_be_unbound, note_header
 from srcad.frontend.outside.places import begins_empty, is_place, refuse_in_test
 from srcad.frontend.store.cells import same_parts
@@ -168,7 +175,7 @@ class LoopReader:
         count = self.s.outside.count
         with self.s.block() as builder, self.s.at(self.test):
             self._open()
-            condition = self.s.atom(tested(self.s, lower(self.s, self.test)))
+            condition = self.s.atom(tested(self.s, evaluate(self.s, self.test)))
             if self.s.outside.count != count:
                 refuse_in_test(self.s)
         return builder.finish(condition)

@@ -12,8 +12,10 @@ from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, Constant, GeneratorValue, MethodValue
 from srcad.frontend.functions.inlining import callee_of_value
 from srcad.frontend.functions.lazy_iterables import is_lazy, made
-from srcad.frontend.machine.dispatch import Deferred, calls_something, lower, lowers
+from srcad.frontend.machine.deferred import Deferred
+from srcad.frontend.machine.dispatch import evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.order import calls_something
 from srcad.frontend.operations.expressions import function_box
 from srcad.rules import registry
 from srcad.startup.lazy import Later
@@ -28,14 +30,14 @@ _FIRST = ".0"  # as Python names it
 LAZY: set[Any] = {any, all, next, iter, zip, enumerate, map, filter, functools.reduce}
 
 
-@lowers(ast.GeneratorExp)
+@evaluates(ast.GeneratorExp)
 def generator_expression(s: Machine, node: ast.GeneratorExp) -> GeneratorValue:
     """``(element for target in iterable if test)`` as the function that it is, not yet run.
 
     Its argument is the first iterable: what is written into that before it is asked for is seen.
     """
     body: ast.stmt = ast.Expr(ast.Yield(node.elt))
-    first = lower(s, node.generators[0].iter)
+    first = evaluate(s, node.generators[0].iter)
     for generator in reversed(node.generators):
         for test in reversed(generator.ifs):
             body = ast.If(test, [body], [])
@@ -52,7 +54,7 @@ def generator_expression(s: Machine, node: ast.GeneratorExp) -> GeneratorValue:
 
 def consumed(s: Machine, node: ast.GeneratorExp) -> AbstractValue:
     """A generator expression whose values are all used at once: a list, unless its source waits."""
-    first = lower(s, node.generators[0].iter)
+    first = evaluate(s, node.generators[0].iter)
     source = ast.copy_location(Deferred(lambda _: first), node.generators[0].iter)
     head = node.generators[0]
     head = ast.comprehension(head.target, source, head.ifs, head.is_async)
@@ -71,14 +73,14 @@ def parts_in_order(node: ast.Call) -> list[ast.expr]:
     given = [*node.args, *(k.value for k in node.keywords)]
 
     def callee(s: Machine) -> AbstractValue:
-        seen.append(lower(s, node.func))
+        seen.append(evaluate(s, node.func))
         return seen[-1]
 
     def values(place: int, inner: ast.GeneratorExp) -> ast.expr:
         waits = any(map(calls_something, given[place + 1 :]))
 
         def read(s: Machine) -> AbstractValue:
-            return lower(s, inner) if waits or _may_wait(seen[-1]) else consumed(s, inner)
+            return evaluate(s, inner) if waits or _may_wait(seen[-1]) else consumed(s, inner)
 
         return ast.copy_location(Deferred(read), inner)
 

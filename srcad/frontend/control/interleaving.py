@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from srcad.frontend.branches.try_regions import seen_now
+from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import (
     AbstractValue,
     FunctionValue,
     GeneratorValue,
     IteratorValue,
-    components,
 )
 from srcad.frontend.functions.lazy_iterables import is_lazy, refuse_listing
 from srcad.frontend.machine.machine import Machine

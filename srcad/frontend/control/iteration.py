@@ -7,11 +7,11 @@ import itertools
 import math
 from typing import Any
 
-from srcad.frontend.domain.holder import Holder
 from srcad.frontend.domain.predicates import is_hashable
-from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
+from srcad.frontend.domain.values import AbstractValue, Constant, Holder, RecordValue
 from srcad.frontend.functions.lazy_iterables import prelude_generator
 from srcad.frontend.machine.constants import as_tuple
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.outside_containers import entries
@@ -57,7 +57,7 @@ def at_once(s: Machine, box: AbstractValue) -> AbstractValue:
 
     The keys of a dict stay the same as long as somebody goes through them.
     """
-    return s.invoke(s, read_attribute(s, box, "at_once"), (), {})
+    return apply(s, read_attribute(s, box, "at_once"), (), {})
 
 
 def gone_through(

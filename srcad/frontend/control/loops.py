@@ -20,6 +20,8 @@ from srcad.frontend.control.unrolling import (
     unroll,
     unrolled_items,
 )
+from srcad.frontend.domain.frames import NotConstant, Unreachable
+from srcad.frontend.domain.structure import mapped
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -29,14 +31,13 @@ from srcad.frontend.domain.values import (
     GeneratorValue,
     IteratorValue,
     ListValue,
-    mapped,
 )
 from srcad.frontend.functions.generators import consume
 from srcad.frontend.functions.lazy_iterables import one_shot
 from srcad.frontend.machine.constants import static_items, truth
-from srcad.frontend.machine.dispatch import lower, lowers_statement
+from srcad.frontend.machine.dispatch import evaluate, executes
 from srcad.frontend.machine.fixpoint_seeds import learned
-from srcad.frontend.machine.machine import Machine, NotConstant, Unreachable
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.lists import is_list
 from srcad.frontend.operations.sequences import sequences
@@ -46,10 +47,10 @@ from srcad.frontend.store.origins import is_array, origin
 from srcad.ir.core import BREAK, NONE, Const, Value
 
 
-@lowers_statement(ast.For)
+@executes(ast.For)
 def for_(s: Machine, node: ast.For) -> None:
     """``for target in iterable: ... else: ...``."""
-    _loop_over(s, node, lower(s, node.iter))
+    _loop_over(s, node, evaluate(s, node.iter))
 
 
 def _loop_over(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
@@ -222,7 +223,7 @@ def dynamic_for(s: Machine, node: ast.For, iterable: AbstractValue) -> bool:
     return any(isinstance(box, Conflict) for box in reader.headers.values())
 
 
-@lowers_statement(ast.While)
+@executes(ast.While)
 def while_(s: Machine, node: ast.While) -> None:
     """``while test: ... else: ...``."""
     walrus = any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test))
@@ -244,8 +245,8 @@ def while_(s: Machine, node: ast.While) -> None:
 def lower_quietly(s: Machine, node: ast.expr) -> AbstractValue:
     """Read an expression into nowhere, to see whether its value is known now."""
     if not isinstance(node, ast.Constant):
-        return UNBOUND if not isinstance(node, ast.Name) else lower(s, node)
-    return lower(s, node)
+        return UNBOUND if not isinstance(node, ast.Name) else evaluate(s, node)
+    return evaluate(s, node)
 
 
 def _without_walrus(s: Machine, node: ast.While) -> ast.While:

@@ -21,12 +21,14 @@ from srcad.frontend.branches.try_regions import (
     read_attempt,
     settle_attempt,
 )
-from srcad.frontend.domain.values import AbstractValue, Constant
+from srcad.frontend.domain.values import AbstractValue, Constant, Frame
 from srcad.frontend.machine.constants import known
-from srcad.frontend.machine.dispatch import Deferred, DeferredSteps, bind, lower, lowers_statement
+from srcad.frontend.machine.deferred import Deferred, DeferredSteps
+from srcad.frontend.machine.dispatch import apply, evaluate, executes
 from srcad.frontend.machine.fixpoint_seeds import learned
-from srcad.frontend.machine.machine import Frame, Machine
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.statements import lower_statements
+from srcad.frontend.store.binding import bind
 from srcad.ir.core import NONE, RAISED, Const, Value
 from srcad.ir.inference.raising import Classes
 
@@ -35,7 +37,7 @@ Finish = Callable[[AbstractValue | None], None]
 
 
 # ------------------------------------------------------------------------------ try
-@lowers_statement(ast.Try)
+@executes(ast.Try)
 def try_(s: Machine, node: ast.Try) -> None:
     """``try: ... except ...: ... else: ... finally: ...``."""
     if not node.finalbody:
@@ -117,7 +119,7 @@ def _classes(s: Machine, handler: ast.ExceptHandler) -> Classes:
     """The classes that a clause catches."""
     if handler.type is None:
         return (BaseException,)
-    box = lower(s, handler.type)
+    box = evaluate(s, handler.type)
     found = known(s, box, "an exception class", handler.type)
     classes = found if isinstance(found, tuple) else (found,)
     if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
@@ -146,7 +148,7 @@ def _dispatch(
     if surely and not others:
         _handled(s, handler, error)
         return
-    test = s.invoke(s, Constant(isinstance), (error, Constant(classes)), {})
+    test = apply(s, Constant(isinstance), (error, Constant(classes)), {})
     fits = DeferredSteps(lambda s: _handled(s, handler, error))
     passes = DeferredSteps(lambda s: _dispatch(s, others, error, surely=surely))
     chosen = ast.If(Deferred(lambda _: test), [fits], [passes])

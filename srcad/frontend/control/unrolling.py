@@ -7,6 +7,8 @@ from typing import NoReturn
 
 from srcad import errors
 from srcad.frontend.branches.conditional import after_break, on_tag, without_continue
+from srcad.frontend.domain.frames import DEAD
+from srcad.frontend.domain.structure import view_of
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
@@ -15,10 +17,9 @@ from srcad.frontend.domain.values import (
     ListValue,
     TupleValue,
     ViewValue,
-    view_of,
 )
 from srcad.frontend.machine.constants import of_constant, static_items
-from srcad.frontend.machine.machine import DEAD, Machine
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.statements import lower_statements

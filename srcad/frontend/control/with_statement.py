@@ -23,7 +23,7 @@ from srcad.frontend.domain.values import AbstractValue, Constant, GeneratorValue
 from srcad.frontend.functions.generators import manage
 from srcad.frontend.functions.opaque_calls import changes_outside, entered_alone
 from srcad.frontend.machine.constants import known
-from srcad.frontend.machine.dispatch import lower, lowers_statement
+from srcad.frontend.machine.dispatch import apply, evaluate, executes
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.attributes import attribute
@@ -39,7 +39,7 @@ from srcad.types.structures import OPAQUE
 Leave = Callable[..., AbstractValue]
 
 
-@lowers_statement(ast.With)
+@executes(ast.With)
 def with_(s: Machine, node: ast.With) -> None:
     """``with manager as target: ...``: entered and left once, also when the body fails."""
     _entered(s, node, node.items)
@@ -51,7 +51,7 @@ def _entered(s: Machine, node: ast.With, items: list[ast.withitem]) -> None:
         return
     item, others = items[0], items[1:]
     call = item.context_expr
-    callee = lower(s, call.func) if isinstance(call, ast.Call) else Constant(None)
+    callee = evaluate(s, call.func) if isinstance(call, ast.Call) else Constant(None)
     function = callee.value if isinstance(callee, Constant) else None
 
     def inside() -> None:
@@ -72,7 +72,7 @@ def _given(s: Machine, call: ast.Call, item: ast.withitem, inside: Callable[[], 
 
     def enter() -> None:
         given = [*call.args, *(k.value for k in call.keywords)]
-        _bind_target(s, item, lower(s, given[0]) if given else Constant(None))
+        _bind_target(s, item, evaluate(s, given[0]) if given else Constant(None))
 
     _entered_then(s, enter, inside)
 
@@ -80,7 +80,7 @@ def _given(s: Machine, call: ast.Call, item: ast.withitem, inside: Callable[[], 
 def _under_errstate(s: Machine, call: ast.Call, inside: Callable[[], None]) -> None:
     """``with np.errstate(...)``: the settings go with the place of every op inside."""
     settings = {
-        str(k.arg): known(s, lower(s, k.value), "a setting", k.value) for k in call.keywords
+        str(k.arg): known(s, evaluate(s, k.value), "a setting", k.value) for k in call.keywords
     }
     before = s.builder.where
     place = before or Location("", 0)
@@ -116,7 +116,7 @@ def _managed(
 
     def enter() -> None:
         nonlocal is_read
-        manager = lower(s, item.context_expr)
+        manager = evaluate(s, item.context_expr)
         if isinstance(manager, GeneratorValue):
             s.frame.env[name] = manager
             return
@@ -253,6 +253,6 @@ def _bind_target(s: Machine, item: ast.withitem, box: AbstractValue) -> None:
 def _method(s: Machine, manager: AbstractValue, name: str, *args: AbstractValue) -> AbstractValue:
     """``manager.name(...)``, at the call."""
     if isinstance(manager, Constant):
-        return s.invoke(s, attribute(s, manager, name), args, {})
+        return apply(s, attribute(s, manager, name), args, {})
     method = s.emit(primitives.field, manager, Const(name), type=OPAQUE)
     return s.emit(primitives.apply, method, *args, effect=True, type=OPAQUE)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import Any
+import os
+from collections.abc import Sequence
 
 from srcad import errors
-from srcad.frontend.domain.values import UNBOUND, AbstractValue, FunctionValue, Path
-from srcad.ir.core import NONE, Arg, Location, Value
+from srcad.frontend.domain.values import UNBOUND, AbstractValue, Frame
+from srcad.ir.core import Arg, Location, Value
 from srcad.ir.inference.builder import Builder
 from srcad.startup.records import dataclass, field
 
 RETURN_NAME = "%return"
-Env = dict[str, AbstractValue]
 # The nodes that stand at a place of their own.
 Placed = ast.stmt | ast.expr | ast.excepthandler | ast.arg | ast.keyword | ast.alias | ast.pattern
 
@@ -28,54 +27,6 @@ class NotConstant(Exception):  # noqa: N818 - control flow of the reader, not an
     def __init__(self, error: errors.SrcadError) -> None:
         super().__init__(str(error))
         self.error = error
-
-
-@dataclass(eq=False)
-class Frame:
-    """One function while it is read.
-
-    `exit` is how the statements read so far end: a tag that is known, or a value that holds it;
-    `tags` are the tags that are possible.  `local` are the names that the function binds.
-    `consumer` is who uses a generator's values.  `handlers` are the classes that the ``try`` around
-    what is read catch one by one; `attempts` counts those read whole; `errors` are being handled;
-    `awaited` counts the ``finally`` clauses that run, and read names, also after a ``return``.
-    `missed` are the names that were read where nothing was bound to them; `site` is the place of
-    the call; `hidden` are the names of the comprehensions that are being read, `borrowed` those of
-    the one that the function was made in; `unfilled` are the places of the cells that hold
-    nothing, `closure` the cells; `declared` says which names are ``global`` or ``nonlocal``.
-    `functions` are those that were made in it, and in what it has called.
-    """
-
-    name: str
-    file: str
-    globals: dict[str, Any]
-    env: Env = field(default_factory=dict)
-    cells: dict[str, Any] = field(default_factory=dict)
-    unfilled: dict[str, int] = field(default_factory=dict)
-    closure: dict[str, Any] = field(default_factory=dict)
-    declared: Mapping[str, str] = field(default_factory=dict)
-    local: frozenset[str] = frozenset()
-    path: Path | None = None
-    outer: Frame | None = None
-    trusted: bool = False
-    exit: int | Value = NONE
-    tags: frozenset[int] = frozenset()
-    node: ast.AST | None = None
-    hidden: frozenset[str] = frozenset()
-    borrowed: frozenset[str] = frozenset()
-    consumer: Any = None
-    handlers: tuple[tuple[type[BaseException], ...], ...] = ()
-    errors: tuple[AbstractValue, ...] = ()
-    attempts: int = 0
-    awaited: int = 0
-    missed: set[str] = field(default_factory=set)
-    site: Location | None = None
-    functions: list[FunctionValue] = field(default_factory=list)
-
-    def ends(self, tag: int) -> None:
-        """The statements read so far certainly end with this tag."""
-        self.exit = tag
-        self.tags = frozenset({tag})
 
 
 @dataclass(eq=False)
@@ -168,3 +119,27 @@ class Inactive:
     def may_open(self) -> bool:
         """Whether reading the calls that were left may tell more."""
         return self.left and not self.are_read and not self.are_asked
+
+
+# ------------------------------------------------------------------------------ places
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to the standard library or to an installed package."""
+    here = file.startswith(os.path.dirname(os.__file__))
+    return here or any(name in file for name in _INSTALLED)
+
+
+def own_frame(frames: Sequence[Frame]) -> tuple[Frame | None, Location | None]:
+    """The innermost function that is no library's, and the call in it that led into a library.
+
+    None twice where no function is the user's, or where the innermost one is.
+    """
+    read = [frame for frame in frames if not frame.trusted]
+    if not read or not is_installed(read[-1].file):
+        return None, None
+    for k in range(len(read) - 1, 0, -1):
+        if not is_installed(read[k - 1].file):
+            return read[k - 1], read[k].site
+    return None, None

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from srcad.frontend.domain.values import Path
 from srcad.ir.core import Value
 from srcad.startup.records import dataclass
-from srcad.types.structures import Fixed
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 
 GuardKind = Literal[
     "is", "code", "equals", "class", "contiguous", "backward", "memory", "has", "lacks", "keys",
@@ -42,13 +37,6 @@ class Guard:
         of_one = kind in ("has", "lacks", "keys", "set", "unset", "same", "apart")
         alike = self.expected == expected if of_one else True
         return alike and self.kind == kind and self.path == path
-
-
-def found_at(s: Machine, type_: Fixed) -> Path | None:
-    """Where what all items of a list are is found: what it holds, or reads, is read there."""
-    if type_.path is not None and isinstance(type_.value, FunctionType):
-        s.guard(type_.path, "code", type_.value)
-    return type_.path
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,16 +11,11 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Choice,
-    Constant,
-    FunctionValue,
-    Path,
-    values_of,
-)
+from srcad.frontend.domain.structure import values_of
+from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue, Path
 from srcad.frontend.functions.opaque_calls import handed_out
 from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.construction import is_readable
 from srcad.frontend.operations.unknown_memory import before_method
@@ -90,7 +85,7 @@ def partial(
         k: value_of_object(s, a, below(path, ("attr", "keywords"), ("item", k)))
         for k, a in function.keywords.items()
     }
-    return s.invoke(s, inner, (*first, *args), {**named, **kwargs})
+    return apply(s, inner, (*first, *args), {**named, **kwargs})
 
 
 def call_value(

@@ -16,17 +16,24 @@ from typing import TYPE_CHECKING, Any
 
 from srcad import errors
 from srcad.frontend.branches.conditional import choice, without_continue
+from srcad.frontend.domain.frames import (
+    DEAD,
+    Unreachable,
+)
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
     Constant,
+    Frame,
     GeneratorValue,
     TupleValue,
     Unbound,
 )
 from srcad.frontend.functions.inlining import deep_recursion, reading, size_around, size_of
-from srcad.frontend.machine.dispatch import Deferred, lower, lower_statement, lowers, refuse_form
-from srcad.frontend.machine.machine import DEAD, Frame, Machine, Unreachable
+from srcad.frontend.machine.deferred import Deferred
+from srcad.frontend.machine.dispatch import evaluate, evaluates, execute
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.unsupported import refuse_form
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.statements import lower_statements
 from srcad.frontend.source.syntax import own_nodes, plain_yields, stored_names
@@ -247,20 +254,20 @@ def _may_leave(
 
 
 # ------------------------------------------------------------------------------ yield
-@lowers(ast.Yield, ast.YieldFrom)
+@evaluates(ast.Yield, ast.YieldFrom)
 def yield_(s: Machine, node: ast.Yield | ast.YieldFrom) -> AbstractValue:
     """``yield value`` and ``yield from values``, as statements of a generator that is used here."""
     tree = s.frame.node
     if s.frame.consumer is None or tree is None or id(node) not in plain_yields(tree):
         refuse_form(s, node)
     if isinstance(node, ast.Yield):
-        hand_over(s, Constant(None) if node.value is None else lower(s, node.value))
+        hand_over(s, Constant(None) if node.value is None else evaluate(s, node.value))
         return Constant(None)
     name = f"%item {id(node)}"
     hand_on = Deferred(lambda s: hand_over(s, s.frame.env[name]))
     loop = ast.For(ast.Name(name, ast.Store()), node.value, [ast.Expr(hand_on)], [])
     for part in (hand_on, loop.body[0], loop, loop.target):
         ast.copy_location(part, node)
-    lower_statement(s, loop)
+    execute(s, loop)
     s.frame.env.pop(name, None)
     return Constant(None)

@@ -14,20 +14,26 @@ from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.branches.conditional import on_tag
+from srcad.frontend.domain.frames import (
+    DEAD,
+    RETURN_NAME,
+    Unreachable,
+)
+from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import (
     AbstractValue,
     Code,
     Constant,
     DictValue,
+    Frame,
     FunctionValue,
     Path,
     Structure,
     TupleValue,
     Unbound,
-    components,
 )
 from srcad.frontend.machine.constants import raises
-from srcad.frontend.machine.machine import DEAD, RETURN_NAME, Frame, Machine, Unreachable
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.statements import lower_statements, set_return
 from srcad.frontend.source.definition import definition
 from srcad.frontend.source.syntax import bound_names, calls_itself, declared_names

@@ -21,6 +21,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.functions.inlining import bind_parameters, callee_of
 from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.prelude import iterators
 from srcad.frontend.source.syntax import own_nodes
@@ -113,7 +114,7 @@ def indexable(s: Machine, box: AbstractValue) -> AbstractValue:
     count, writes, seen = len(s.builder.ops), len(s.writes), try_regions.seen_now(s)
     if isinstance(box, GeneratorValue) and _is_endless(box):
         refuse_listing(s)
-    result = s.invoke(s, Constant(list), (box,), {})
+    result = apply(s, Constant(list), (box,), {})
     made_now = [op for outer in s.builder.ops[count:] for op in (outer, *_inside(outer))]
     acts = any(getattr(op, "effect", False) for op in made_now)
     acts = acts or any(id(what) in seen for what, _, _ in s.writes[writes:])

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.domain.holder import Holder
-from srcad.frontend.domain.values import AbstractValue, Constant, components, mutable_parts
+from srcad.frontend.domain.structure import components, mutable_parts
+from srcad.frontend.domain.values import AbstractValue, Constant, Holder
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside.doubts import doubt, refuse_doubts
 from srcad.frontend.outside.places import is_active

@@ -6,20 +6,25 @@ from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.branches.loop_header import header, subsumes, widened
+from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.representation import representing_type
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Code,
+from srcad.frontend.domain.structure import (
     Done,
-    Stale,
-    Structure,
     mapped,
     mutable_parts,
     parts_of,
 )
-from srcad.frontend.functions.inlining import size_around, size_of
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Code,
+    Env,
+    Frame,
+    Stale,
+    Structure,
+)
+from srcad.frontend.functions.inlining import read_body, size_around, size_of
 from srcad.frontend.functions.variants import Variant, close, values_in_order
-from srcad.frontend.machine.machine import Env, Frame, Machine, Unreachable
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.store.aliases import doubtful
 from srcad.frontend.store.array_versions import refuse_hidden
@@ -148,7 +153,7 @@ def _read_once(s: Machine, callee: Any, variant: Variant) -> Atom | None:
     given = [v for box in variant.headers.values() for v in values_in_order(box)]
     s.inactive.unknown.update(v for v in given if v.type == OPAQUE)  # whose it is differs by call
     try:
-        result = s.read_body(s, callee.node, _frame_for(callee.frame, variant.headers))
+        result = read_body(s, callee.node, _frame_for(callee.frame, variant.headers))
     except Unreachable:
         return None
     if variant.result is None:

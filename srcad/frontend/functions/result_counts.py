@@ -7,10 +7,11 @@ from types import FunctionType
 from typing import Any
 
 from srcad.errors import SrcadError
+from srcad.frontend.domain.frames import NotConstant, Unreachable
 from srcad.frontend.domain.representation import representing_type
 from srcad.frontend.domain.values import AbstractValue, RecordValue, TupleValue
 from srcad.frontend.functions.inlining import callee_of, inline
-from srcad.frontend.machine.machine import Machine, NotConstant, Unreachable
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.store.lookup import is_library
 from srcad.types.structures import TupleOf, Type

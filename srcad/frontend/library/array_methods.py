@@ -11,6 +11,7 @@ from srcad import errors
 from srcad.frontend.domain.predicates import has_dtype
 from srcad.frontend.domain.values import AbstractValue, Constant, TupleValue
 from srcad.frontend.machine.constants import known
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.dicts import Method
 from srcad.frontend.operations.indexing import getitem
@@ -71,7 +72,7 @@ def _function(function: Any) -> Method:
         given, kwargs = by_name(function, (receiver, *args), kwargs)
         args = given[1:]
         if "out" in kwargs:
-            stored = s.into(s, Constant(function), (receiver, *args), kwargs)
+            stored = array_writes.into(s, Constant(function), (receiver, *args), kwargs)
             if stored is not None:
                 return stored
         return s.box(s.emit(function, receiver, *args, kwargs=kwargs))
@@ -115,7 +116,7 @@ def _compress(
     names = ("condition", "axis", "out")
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     condition = given.pop("condition")
-    return s.invoke(s, Constant(np.compress), (condition, receiver), given)
+    return apply(s, Constant(np.compress), (condition, receiver), given)
 
 
 def _shape_arguments(args: tuple[AbstractValue, ...]) -> AbstractValue:
@@ -226,9 +227,7 @@ def _tolist(
             why="it is read for arrays that are known to have at most two axes.",
             help=("loop over the array, or index it",),
         )
-    return s.invoke(
-        s, Constant(arrays.numbers_of if axes == 1 else arrays.rows_of), (receiver,), {}
-    )
+    return apply(s, Constant(arrays.numbers_of if axes == 1 else arrays.rows_of), (receiver,), {})
 
 
 def _writes(name: str) -> Method:

@@ -11,7 +11,7 @@ from srcad import errors, runtime
 from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.values import AbstractValue, Constant, SliceValue, TupleValue
 from srcad.frontend.library.builtins import read
-from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.dispatch import apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import array_stores, store_checks
 from srcad.frontend.prelude import builtins
@@ -57,7 +57,7 @@ def target_array(s: Machine, box: AbstractValue, what: str) -> Value:
 
 
 # ------------------------------------------------------------------------------ functions
-@meaning(np.copyto)
+@means(np.copyto)
 def copyto(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.copyto(dst, src, where=mask)``."""
     array, value = target_array(s, args[0], "np.copyto"), args[1]
@@ -68,7 +68,7 @@ def copyto(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return NOTHING
 
 
-@meaning(np.fill_diagonal)
+@means(np.fill_diagonal)
 def fill_diagonal(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.fill_diagonal(a, value)`` of a matrix."""
     array = target_array(s, args[0], "np.fill_diagonal")
@@ -86,7 +86,7 @@ def shape_of(s: Machine, array: Value) -> Value:
     return s.emit(primitives.shape, array)
 
 
-@meaning(np.nan_to_num)
+@means(np.nan_to_num)
 def in_place_unless_copied(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.nan_to_num(a, copy=False)`` writes into `a` and returns it."""
     given = {**dict(zip(("x", "copy", "nan", "posinf", "neginf"), args, strict=False)), **kwargs}
@@ -100,7 +100,7 @@ def in_place_unless_copied(s: Machine, args: Args, kwargs: Kwargs) -> AbstractVa
     return None
 
 
-@meaning(np.median, np.percentile, np.quantile, np.nanmedian, np.nanpercentile, np.nanquantile)
+@means(np.median, np.percentile, np.quantile, np.nanmedian, np.nanpercentile, np.nanquantile)
 def may_overwrite(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.median(a, overwrite_input=True)`` leaves the entries of `a` in another order."""
     overwrite = kwargs.get("overwrite_input", Constant(False))
@@ -114,7 +114,7 @@ def may_overwrite(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
     )
 
 
-@meaning(np.putmask)
+@means(np.putmask)
 def putmask(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.putmask(a, mask, value)`` of one value, or of an array of the same shape."""
     array, mask, value = target_array(s, args[0], "np.putmask"), args[1], args[2]
@@ -125,7 +125,7 @@ def putmask(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return NOTHING
 
 
-@meaning(np.place)
+@means(np.place)
 def place(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.place(a, mask, value)`` of one value."""
     array, mask, value = target_array(s, args[0], "np.place"), args[1], args[2]
@@ -142,7 +142,7 @@ def _is_scalar(box: AbstractValue) -> bool:
     return isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.is_scalar
 
 
-@meaning(np.put)
+@means(np.put)
 def put(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.put(a, places, values)``: places of the flat array."""
     array = target_array(s, args[0], "np.put")
@@ -152,7 +152,7 @@ def put(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return NOTHING
 
 
-@meaning(np.put_along_axis)
+@means(np.put_along_axis)
 def put_along_axis(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.put_along_axis(a, indices, values, axis)``."""
     names = ("arr", "indices", "values", "axis")
@@ -161,7 +161,7 @@ def put_along_axis(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | No
     axis = given["axis"]
     if not isinstance(axis, Constant) or not isinstance(axis.value, int):
         refuse_form(s, "np.put_along_axis", "only with an axis that is known")
-    place = s.invoke(s, Constant(along), (given["indices"], s.box(shape_of(s, array)), axis), {})
+    place = apply(s, Constant(along), (given["indices"], s.box(shape_of(s, array)), axis), {})
     array_stores.store(s, array, s.arg(place), given["values"])
     return NOTHING
 
@@ -256,7 +256,7 @@ def into(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractVa
     where = rest.pop("where", None) if isinstance(function, np.ufunc) else None
     array_stores.before_arithmetic(s, array)
     with s.kept(array) as kept:
-        value = s.invoke(s, callee, args, rest)
+        value = apply(s, callee, args, rest)
         kept_array = kept.box
     assert isinstance(kept_array, Value)
     if isinstance(function, np.ufunc) and function not in _EXACT and not rest:

@@ -27,7 +27,7 @@ from srcad.frontend.functions.lazy_iterables import (
     refuse_listing,
 )
 from srcad.frontend.machine.constants import known, of_constant, raises, spread, static_items
-from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.dispatch import apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.dict_writes import entries_of
 from srcad.frontend.operations.lists import as_copy
@@ -57,7 +57,7 @@ def read(s: Machine, function: Any, *args: AbstractValue) -> AbstractValue:
     return inline(s, callee_of(s, function, None), args, {})
 
 
-@meaning(range)
+@means(range)
 def range_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``range(...)``."""
     if len(args) == 1:
@@ -72,7 +72,7 @@ def _count(s: Machine, box: AbstractValue) -> AbstractValue:
     return s.box(s.emit(operator.index, box, type=INT)) if is_index(box) else box
 
 
-@meaning(zip)
+@means(zip)
 def zip_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``zip(...)``; with ``strict`` the lengths of sequences are compared before the first item."""
     strict = kwargs.get("strict", Constant(False))
@@ -85,7 +85,7 @@ def zip_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return IteratorValue("zip", args)
 
 
-@meaning(enumerate)
+@means(enumerate)
 def enumerate_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``enumerate(items, start)``."""
     start = _count(s, args[1] if len(args) > 1 else kwargs.get("start", Constant(0)))
@@ -100,7 +100,7 @@ def enumerate_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return IteratorValue("zip", (IteratorValue("range", (start, stop, Constant(1))), args[0]))
 
 
-@meaning(reversed)
+@means(reversed)
 def reversed_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``reversed(items)``; an object may have a way of its own."""
     if is_drawn(args[0]) and not s.is_active(args[0]):
@@ -108,7 +108,7 @@ def reversed_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return IteratorValue("reversed", (args[0],))
 
 
-@meaning(list)
+@means(list)
 def list_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``list(items)``."""
     if not args:
@@ -123,7 +123,7 @@ def list_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return read(s, builtins.listed, args[0])
 
 
-@meaning(tuple)
+@means(tuple)
 def tuple_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``tuple(items)`` of items that are known one by one."""
     if not args:
@@ -150,7 +150,7 @@ def known_items(s: Machine, box: AbstractValue) -> Args | None:
     return of_constant(s, box) if isinstance(box, Constant) else None
 
 
-@meaning(dict)
+@means(dict)
 def dict_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``dict(pairs, **more)``."""
     args = tuple(as_data(s, arg) for arg in args)
@@ -162,7 +162,7 @@ def dict_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return DictValue(tuple(entries), tuple(entries.values()))
 
 
-@meaning(dict.fromkeys)
+@means(dict.fromkeys)
 def dict_from_keys(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``dict.fromkeys(keys, value)`` of keys that are known."""
     items = known_items(s, args[0])
@@ -175,7 +175,7 @@ def dict_from_keys(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | No
     return DictValue(tuple(keys), (value,) * len(keys))
 
 
-@meaning(sum)
+@means(sum)
 def sum_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``sum(items, start)``."""
     start = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
@@ -229,7 +229,7 @@ def indexed(s: Machine, box: AbstractValue) -> AbstractValue:
     return box
 
 
-@meaning(map)
+@means(map)
 def map_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``map(function, items, ...)``: an item is asked for, then the function is called."""
     if len(args) == 2:
@@ -237,7 +237,7 @@ def map_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return prelude_generator(s, iterators.starmapped, args[0], IteratorValue("zip", args[1:]))
 
 
-@meaning(filter)
+@means(filter)
 def filter_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``filter(function, items)``."""
     if isinstance(args[0], Constant) and args[0].value is None:
@@ -245,7 +245,7 @@ def filter_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return prelude_generator(s, iterators.filtered_each, *args)
 
 
-@meaning(functools.reduce)
+@means(functools.reduce)
 def reduce_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``functools.reduce(function, items, start)``."""
     items = known_items(s, args[1])
@@ -254,20 +254,20 @@ def reduce_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     if items is not None and len(items) <= 64:
         result = args[2] if len(args) > 2 else items[0]
         for item in items if len(args) > 2 else items[1:]:
-            result = s.invoke(s, args[0], (result, item), {})
+            result = apply(s, args[0], (result, item), {})
         return result
     if len(args) > 2:
         return read(s, builtins.reduced_from, *args)
     return read(s, builtins.reduced, args[0], indexed(s, args[1]))
 
 
-@meaning(functools.partial)
+@means(functools.partial)
 def partial_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``functools.partial(function, ...)``."""
     return BoundValue(args[0], args[1:], kwargs)
 
 
-@meaning(functools.wraps)
+@means(functools.wraps)
 def wraps(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``functools.wraps(function)``: names and documents, and changes nothing."""
     return Constant(builtins.unchanged)

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
+from srcad.frontend.domain.structure import mutable_parts
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
@@ -21,12 +22,11 @@ from srcad.frontend.domain.values import (
     ListValue,
     RecordValue,
     TupleValue,
-    mutable_parts,
 )
 from srcad.frontend.functions.opaque_calls import MOVING
 from srcad.frontend.library.random_draws import is_random
 from srcad.frontend.machine.constants import raises
-from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.dispatch import apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import is_library
 from srcad.frontend.store.origins import inner_values, origin
@@ -46,7 +46,7 @@ def remembering(function: Any) -> Any:
     """What ``functools.lru_cache(maxsize=None)`` makes: it stands for that in the reader alone."""
 
 
-@meaning(functools.cache, functools.lru_cache, remembering)
+@means(functools.cache, functools.lru_cache, remembering)
 def cached(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
@@ -57,7 +57,7 @@ def cached(
     return BoundValue(Constant(once), (function,))
 
 
-@meaning(once)
+@means(once)
 def remembered(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
@@ -65,7 +65,7 @@ def remembered(
     function, *given = args
     _check_keys(s, (*given, *kwargs.values()))
     builder, start, before = s.builder, len(s.builder.ops), s.snapshot()
-    result = s.invoke(s, function, tuple(given), kwargs)
+    result = apply(s, function, tuple(given), kwargs)
     if any(_is_noticed(op) for op in _everything(builder.ops[start:])):
         if s.inactive.may_open:
             s.inactive.is_open = True

@@ -13,8 +13,8 @@ import numpy as np
 from srcad.frontend.domain.predicates import has_dtype, is_asked, is_of_users
 from srcad.frontend.domain.values import AbstractValue, Constant, ListValue, SliceValue, TupleValue
 from srcad.frontend.machine.constants import known, truth
+from srcad.frontend.machine.dispatch import apply, means, means_in
 from srcad.frontend.machine.folding import all_known, called
-from srcad.frontend.machine.intrinsics import meaning, meaning_in
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.store.runtime_keys import tested
@@ -30,13 +30,13 @@ Args = tuple[AbstractValue, ...]
 Kwargs = dict[str, AbstractValue]
 
 
-@meaning(is_known)
+@means(is_known)
 def is_known_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``is_known(option)``, asked by a rule that has a shorter form for what is known now."""
     return Constant(all_known(args, kwargs))
 
 
-@meaning(np.ndim)
+@means(np.ndim)
 def ndim(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.ndim(x)``: a rank is mostly known."""
     rank = rank_of(args[0])
@@ -68,7 +68,7 @@ def _rank_of_type(type_: Type) -> int | None:
     return None
 
 
-@meaning(np.shape)
+@means(np.shape)
 def shape_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.shape(x)``."""
     box = args[0]
@@ -77,15 +77,15 @@ def shape_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return s.box(s.emit(primitives.shape, box)) if isinstance(box, Value) else None
 
 
-@meaning(np.where)
+@means(np.where)
 def _where(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """``np.where(mask)`` of one argument is ``np.nonzero(mask)``: one array per axis."""
-    return s.invoke(s, Constant(np.nonzero), args, kwargs) if len(args) == 1 else None
+    return apply(s, Constant(np.nonzero), args, kwargs) if len(args) == 1 else None
 
 
-@meaning(np.asarray, np.asanyarray)
+@means(np.asarray, np.asanyarray)
 def asarray(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.asarray(x, dtype)``: another name of `x` if that is its dtype, else a copy."""
     dtype = args[1] if len(args) == 2 else kwargs.get("dtype")
@@ -97,7 +97,7 @@ def asarray(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return s.emit(np.asarray, args[0]) if is_same else s.emit(np.astype, args[0], dtype)
 
 
-@meaning(float)
+@means(float)
 def float_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``float(x)``."""
     box = args[0] if args else Constant(0.0)
@@ -109,7 +109,7 @@ def float_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return s.emit(float, box, type=FLOAT)
 
 
-@meaning(int)
+@means(int)
 def int_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``int(x)``: no derivative flows through it, but from an integer to itself."""
     box = args[0] if args else Constant(0)
@@ -129,7 +129,7 @@ def int_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return result
 
 
-@meaning(abs)
+@means(abs)
 def abs_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``abs(x)``."""
     box = args[0]
@@ -138,13 +138,13 @@ def abs_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return s.box(s.emit(operator.abs, box))
 
 
-@meaning(pow)
+@means(pow)
 def pow_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``pow(x, n)``."""
     return operate(s, operator.pow, *args) if len(args) == 2 and not kwargs else None
 
 
-@meaning(divmod)
+@means(divmod)
 def divmod_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``divmod(x, n)``."""
     if any(map(is_asked, args)):
@@ -152,7 +152,7 @@ def divmod_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return TupleValue((operate(s, operator.floordiv, *args), operate(s, operator.mod, *args)))
 
 
-@meaning(bool)
+@means(bool)
 def bool_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``bool(x)``."""
     found = truth(s, args[0])
@@ -162,7 +162,7 @@ def bool_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 def _text_of(function: Any) -> None:
     """Text has no derivative; that of an integer or a text is known."""
 
-    @meaning(function)
+    @means(function)
     def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         if args and not kwargs and all_known(args, kwargs):
             return Constant(called(function, args, kwargs))
@@ -173,7 +173,7 @@ for _function in (str, repr, format):
     _text_of(_function)
 
 
-@meaning(print)
+@means(print)
 def print_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``print(...)``: once, where it stands."""
     s.emit(builtins.print, *args, kwargs=kwargs, effect=True)
@@ -183,7 +183,7 @@ def print_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 def _tells(module: str, name: str) -> None:
     """A function of the library that tells somebody something, and does nothing else."""
 
-    @meaning_in(module, name)
+    @means_in(module, name)
     def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         cls, _, method = name.rpartition(".")
         if not cls:
@@ -203,7 +203,7 @@ for _level in _LEVELS:
     _tells("logging", f"Logger.{_level}")
 
 
-@meaning(slice)
+@means(slice)
 def slice_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``slice(start, stop, step)``."""
     parts: list[AbstractValue] = [Constant(None), *args] if len(args) == 1 else list(args)

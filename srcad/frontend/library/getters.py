@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from srcad.frontend.domain.predicates import is_plain
+from srcad.frontend.domain.structure import mutable_parts
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
@@ -23,13 +24,12 @@ from srcad.frontend.domain.values import (
     FunctionValue,
     GeneratorValue,
     TupleValue,
-    mutable_parts,
 )
 from srcad.frontend.functions.callees import below
 from srcad.frontend.functions.inlining import callee_of
 from srcad.frontend.functions.lazy_iterables import made
 from srcad.frontend.machine.constants import pinned
-from srcad.frontend.machine.intrinsics import meaning, meaning_in
+from srcad.frontend.machine.dispatch import apply, means, means_in
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.prelude import getters as prelude
 from srcad.ir.core import Value
@@ -75,10 +75,10 @@ def _got(
     pinned(s, callee)
     bound = {name: Constant(value) for name, value in named.items()}
     getter = _MAKERS[maker](s, tuple(map(Constant, given)), bound)
-    return s.invoke(s, getter, args, kwargs)
+    return apply(s, getter, args, kwargs)
 
 
-@meaning(operator.itemgetter)
+@means(operator.itemgetter)
 def itemgetter(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
@@ -87,7 +87,7 @@ def itemgetter(
     return BoundValue(Constant(function), args if len(args) == 1 else (TupleValue(args),))
 
 
-@meaning(operator.attrgetter)
+@means(operator.attrgetter)
 def attrgetter(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
@@ -103,7 +103,7 @@ def attrgetter(
     return BoundValue(Constant(prelude.attributes_of), (TupleValue(tuple(steps)),))
 
 
-@meaning(operator.methodcaller)
+@means(operator.methodcaller)
 def methodcaller(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
@@ -120,7 +120,7 @@ _MAKERS: dict[Any, Any] = {
 }
 
 
-@meaning_in("scipy._lib._array_api", "array_namespace")
+@means_in("scipy._lib._array_api", "array_namespace")
 def array_namespace(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
@@ -135,7 +135,7 @@ def array_namespace(
     return Constant(function(np.empty(0), **{k: b.value for k, b in known.items()}))
 
 
-@meaning(contextlib.contextmanager)
+@means(contextlib.contextmanager)
 def contextmanager(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
@@ -145,11 +145,11 @@ def contextmanager(
     )
 
 
-@meaning(prelude.managed)
+@means(prelude.managed)
 def managed(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """The manager that such a function returns."""
     function, *others = args
-    generator = s.invoke(s, function, tuple(others), kwargs)
+    generator = apply(s, function, tuple(others), kwargs)
     return replace(generator, manages=True) if isinstance(generator, GeneratorValue) else generator

@@ -21,7 +21,7 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.machine.constants import attribute_name, known, raises
-from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.dispatch import means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.fields import class_path, has_written
@@ -35,7 +35,7 @@ Args = tuple[AbstractValue, ...]
 Kwargs = dict[str, AbstractValue]
 
 
-@meaning(isinstance)
+@means(isinstance)
 def isinstance_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``isinstance(x, kinds)``, decided by what is known of `x`."""
     box, kinds = args
@@ -88,7 +88,7 @@ def _python_class(type_: Numeric) -> type | None:
     return {"f": float, "i": int, "b": bool, "c": complex}.get(type_.kind)
 
 
-@meaning(type)
+@means(type)
 def type_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``type(x)``, or ``type(name, bases, members)``, which makes a class."""
     if len(args) > 1 and s.is_active(*args, *kwargs.values()):
@@ -105,7 +105,7 @@ def type_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return Constant(found, path)
 
 
-@meaning(locals, globals, vars, eval, exec, compile, dir, sys._getframe, inspect.currentframe,
+@means(locals, globals, vars, eval, exec, compile, dir, sys._getframe, inspect.currentframe,
          inspect.stack, inspect.trace, sys._current_frames)  # fmt: skip
 def looks_inside(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """What reads or runs a program by its text or its names has no one meaning here."""
@@ -117,7 +117,7 @@ def looks_inside(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None
     )
 
 
-@meaning(callable)
+@means(callable)
 def callable_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``callable(x)``."""
     box = args[0]
@@ -130,7 +130,7 @@ def callable_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return Constant(isinstance(box, FunctionValue | BoundValue))
 
 
-@meaning(getattr)
+@means(getattr)
 def getattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``getattr(x, name, default)``."""
     name = attribute_name(s, args[1])
@@ -143,7 +143,7 @@ def getattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return read_attribute(s, args[0], name)
 
 
-@meaning(hasattr)
+@means(hasattr)
 def hasattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``hasattr(x, name)``."""
     name = attribute_name(s, args[1])

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import (
     AbstractValue,
     Choice,
@@ -21,12 +22,11 @@ from srcad.frontend.domain.values import (
     IteratorValue,
     ListValue,
     TupleValue,
-    components,
 )
 from srcad.frontend.functions.lazy_iterables import indexable, is_lazy, prelude_generator
 from srcad.frontend.library.builtins import read
 from srcad.frontend.machine.constants import known, spread
-from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.dispatch import means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.lists import known_items
 from srcad.frontend.prelude import arrays, iterators
@@ -44,7 +44,7 @@ def is_read(s: Machine, *boxes: AbstractValue) -> bool:
     return s.is_active(*boxes) or any(isinstance(b, here) or is_lazy(b) for b in boxes)
 
 
-@meaning(iter)
+@means(iter)
 def iter_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``iter(items)``."""
     if len(args) != 1 or isinstance(args[0], GeneratorValue):
@@ -52,7 +52,7 @@ def iter_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return prelude_generator(s, iterators.iterated, args[0]) if s.is_active(*args) else None
 
 
-@meaning(next)
+@means(next)
 def next_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``next(iterator, default)``: of a sequence, item by item; of a generator, once."""
     box = args[0]
@@ -91,19 +91,19 @@ def _lazily(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | 
     return special
 
 
-meaning(itertools.chain)(_lazily(iterators.chained))
-meaning(itertools.takewhile)(_lazily(iterators.taken_while))
-meaning(itertools.dropwhile)(_lazily(iterators.dropped_while))
-meaning(itertools.starmap)(_lazily(iterators.starmapped))
+means(itertools.chain)(_lazily(iterators.chained))
+means(itertools.takewhile)(_lazily(iterators.taken_while))
+means(itertools.dropwhile)(_lazily(iterators.dropped_while))
+means(itertools.starmap)(_lazily(iterators.starmapped))
 
 
-@meaning(itertools.chain.from_iterable)
+@means(itertools.chain.from_iterable)
 def chain_from(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.chain.from_iterable(sources)``."""
     return prelude_generator(s, iterators.chained_from, *args) if is_read(s, *args) else None
 
 
-@meaning(itertools.count)
+@means(itertools.count)
 def count(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.count(start, step)``."""
     start = args[0] if args else kwargs.get("start", Constant(0))
@@ -111,7 +111,7 @@ def count(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return prelude_generator(s, iterators.counted, start, step)
 
 
-@meaning(itertools.accumulate)
+@means(itertools.accumulate)
 def accumulate(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.accumulate(items, function, initial=...)``."""
     if not is_read(s, *args, *kwargs.values()):
@@ -125,7 +125,7 @@ def accumulate(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return prelude_generator(s, iterators.accumulated_from, args[0], function, initial)
 
 
-@meaning(itertools.islice)
+@means(itertools.islice)
 def islice(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.islice(items, start, stop, step)``."""
     if not is_read(s, args[0]):
@@ -137,7 +137,7 @@ def islice(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return prelude_generator(s, iterators.sliced, args[0], start, stop, step)
 
 
-@meaning(itertools.pairwise)
+@means(itertools.pairwise)
 def pairwise(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.pairwise(items)``."""
     if not is_read(s, *args):
@@ -147,7 +147,7 @@ def pairwise(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return prelude_generator(s, iterators.paired, indexable(s, args[0]))
 
 
-@meaning(itertools.repeat)
+@means(itertools.repeat)
 def repeat(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.repeat(item, times)``."""
     times = args[1] if len(args) > 1 else kwargs.get("times")
@@ -156,7 +156,7 @@ def repeat(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return prelude_generator(s, iterators.repeated, args[0], times)
 
 
-@meaning(itertools.product)
+@means(itertools.product)
 def product(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.product(..., repeat=n)``: nested loops."""
     times = known(s, kwargs.get("repeat", Constant(1)), "'repeat'")
@@ -202,9 +202,9 @@ def _chosen(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | 
     return special
 
 
-meaning(itertools.combinations)(_chosen(itertools.combinations))
-meaning(itertools.permutations)(_chosen(itertools.permutations))
-meaning(itertools.combinations_with_replacement)(_chosen(itertools.combinations_with_replacement))
+means(itertools.combinations)(_chosen(itertools.combinations))
+means(itertools.permutations)(_chosen(itertools.permutations))
+means(itertools.combinations_with_replacement)(_chosen(itertools.combinations_with_replacement))
 
 
 _PLACES: dict[int, Any] = {
@@ -212,7 +212,7 @@ _PLACES: dict[int, Any] = {
 }  # fmt: skip
 
 
-@meaning(np.ndindex)
+@means(np.ndindex)
 def ndindex(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.ndindex(...)`` of up to three axes: nested loops."""
     counts = args
@@ -231,13 +231,13 @@ def _is_count(box: AbstractValue) -> bool:
     return isinstance(type_, Numeric) and type_.is_scalar and type_.kind in "iu"
 
 
-@meaning(np.ndenumerate)
+@means(np.ndenumerate)
 def ndenumerate(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.ndenumerate(array)``."""
     return prelude_generator(s, arrays.entries_of, *args) if s.is_active(*args) else None
 
 
-@meaning(itertools.zip_longest)
+@means(itertools.zip_longest)
 def zip_longest(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.zip_longest(..., fillvalue=x)`` of things that are known one by one."""
     fill = kwargs.get("fillvalue", Constant(None))

@@ -11,7 +11,7 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.domain.values import AbstractValue, Constant, ListValue, TupleValue
 from srcad.frontend.machine.constants import known
-from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.dispatch import apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Value
 from srcad.types.structures import Opaque
@@ -30,7 +30,7 @@ def _asked(function: Any) -> None:
     """Have the options known that decide what a function returns."""
     names = tuple(inspect.signature(function).parameters)
 
-    @meaning(function)
+    @means(function)
     def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         if s.is_active(*args, *kwargs.values()):
             given = kwargs if "xi" in names else {**dict(zip(names, args, strict=False)), **kwargs}
@@ -43,7 +43,7 @@ for _function in _DECIDING:
     _asked(_function)
 
 
-@meaning(np.einsum)
+@means(np.einsum)
 def einsum(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.einsum``: its subscripts are known, and a text."""
     if not args or not s.is_active(*args, *kwargs.values()):
@@ -57,7 +57,7 @@ def einsum(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     labels = [_labels(s, box) for box in args[1 : 2 * pairs : 2]]
     output = _labels(s, args[-1]) if len(args) % 2 else None
     text = _text(labels, output)
-    return s.invoke(s, Constant(np.einsum), (Constant(text), *args[: 2 * pairs : 2]), kwargs)
+    return apply(s, Constant(np.einsum), (Constant(text), *args[: 2 * pairs : 2]), kwargs)
 
 
 def _labels(s: Machine, box: AbstractValue) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from srcad.frontend.branches.choices import choose
+from srcad.frontend.domain.structure import is_mutable
 from srcad.frontend.domain.values import (
     AbstractValue,
     Code,
@@ -15,11 +16,10 @@ from srcad.frontend.domain.values import (
     ListValue,
     Structure,
     TupleValue,
-    is_mutable,
 )
 from srcad.frontend.library.builtins import indexed, known_items, read
 from srcad.frontend.machine.constants import truth
-from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.dispatch import apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.prelude import builtins
 from srcad.ir.core import Value
@@ -82,22 +82,22 @@ def _extreme(many: Any, one: Any, many_by: Any, one_by: Any) -> Special:
     return special
 
 
-meaning(max)(
+means(max)(
     _extreme(builtins.largest, builtins.largest_of, builtins.largest_by, builtins.largest_of_by)
 )
-meaning(min)(
+means(min)(
     _extreme(builtins.smallest, builtins.smallest_of, builtins.smallest_by, builtins.smallest_of_by)
 )
 
 
 # ------------------------------------------------------------------------------ any, all
-@meaning(any)
+@means(any)
 def any_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``any(items)``: asks no further than the first that is true."""
     return _asked(s, builtins.any_of, args[0])
 
 
-@meaning(all)
+@means(all)
 def all_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``all(items)``: asks no further than the first that is false."""
     return _asked(s, builtins.all_of, args[0])
@@ -109,7 +109,7 @@ def _asked(s: Machine, function: Any, box: AbstractValue) -> AbstractValue | Non
 
 
 # ------------------------------------------------------------------------------ sorted
-@meaning(sorted)
+@means(sorted)
 def sorted_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``sorted(items, key=..., reverse=...)``: in an order that is found once, at the call."""
     known = known_items(s, args[0])
@@ -119,7 +119,7 @@ def sorted_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     reverse = kwargs.get("reverse", Constant(False))
     items = ListValue(known) if known is not None else indexed(s, args[0])
     if known is not None:
-        keys = [b if _none(key) else s.invoke(s, key, (b,), {}) for b in known]
+        keys = [b if _none(key) else apply(s, key, (b,), {}) for b in known]
         order = _known_order(keys, reverse)
         if order is not None:
             return ListValue(tuple(known[k] for k in order))

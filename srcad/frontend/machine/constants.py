@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.frames import NotConstant, Unreachable
 from srcad.frontend.domain.predicates import is_of_users, is_plain
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -21,6 +21,7 @@ from srcad.frontend.domain.values import (
     Constant,
     DictValue,
     GeneratorValue,
+    Holder,
     IteratorValue,
     ListValue,
     Path,
@@ -28,7 +29,8 @@ from srcad.frontend.domain.values import (
     Structure,
     TupleValue,
 )
-from srcad.frontend.machine.machine import Machine, NotConstant, Unreachable
+from srcad.frontend.machine.dispatch import apply
+from srcad.frontend.machine.machine import Machine
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.startup.identifiers import plain
@@ -178,7 +180,7 @@ def is_found(s: Machine, item: Constant, container: Constant, *, negated: bool) 
 
 def as_list(s: Machine, box: AbstractValue) -> AbstractValue:
     """``list(items)``."""
-    return s.invoke(s, Constant(list), (box,), {})
+    return apply(s, Constant(list), (box,), {})
 
 
 def unpacked(s: Machine, box: AbstractValue) -> AbstractValue:

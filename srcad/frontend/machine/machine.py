@@ -1,6 +1,7 @@
 """The state of one reading: frames of names, the cursor into the IR, what was taken for granted.
 
-A `Machine` reads one function (and what it inlines) for one signature.  Every function being read
+A `Machine` reads one function (and what it inlines) for one signature; how it appends a call and
+makes values of abstract values is the `Interpreter`'s.  Every function being read
 has a `Frame`; branches and loops run on copies of all frames' names, which are then merged.
 """
 
@@ -8,89 +9,53 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any, NoReturn
+
+import numpy as np
 
 from srcad import errors
 from srcad.arguments.signature import describe
 from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.frames import (
-    DEAD,
-    RETURN_NAME,
     Dicts,
-    Env,
-    Frame,
     Inactive,
     Kept,
-    NotConstant,
     Placed,
-    Unreachable,
+    own_frame,
 )
-from srcad.frontend.domain.guards import Capture, Guard, GuardKind, found_at
-from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.guards import Capture, Guard, GuardKind
+from srcad.frontend.domain.layout import Layout
+from srcad.frontend.domain.memory import Either, Objects, Origin
+from srcad.frontend.domain.outside_places import Outside
 from srcad.frontend.domain.predicates import is_nondifferentiable, is_plain
+from srcad.frontend.domain.structure import Done, mapped, values_of
 from srcad.frontend.domain.values import (
-    UNBOUND,
     AbstractValue,
-    BoundValue,
-    Choice,
-    Conflict,
     Constant,
     DictValue,
-    Done,
-    FunctionValue,
-    GeneratorValue,
+    Env,
+    Frame,
     IteratorValue,
     ListValue,
-    MethodValue,
     Path,
     RecordValue,
     SliceValue,
-    Stale,
-    Super,
-    Taken,
     TupleValue,
-    Unbound,
-    mapped,
-    values_of,
 )
-from srcad.frontend.outside.places import Outside
-from srcad.frontend.store.aliases import Objects, note_element
-from srcad.frontend.store.call_sites import own_frame
-from srcad.frontend.store.either import Either
-from srcad.frontend.store.foreign_operands import check_operands, is_of_unknown
-from srcad.frontend.store.layout import Layout
-from srcad.frontend.store.memory_effects import note
-from srcad.frontend.store.origins import Origin
-from srcad.frontend.store.stale import refuse_stale, refuse_to_hold
-from srcad.frontend.store.structures import as_plain, built, is_ours
-from srcad.frontend.store.unfolding import unfolded
-from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Location, Op, Value
+from srcad.ir.core import Arg, Atom, Const, Display, Location, Op, Value
 from srcad.ir.inference.builder import Builder, Placing
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Facts
-from srcad.types.structures import OPAQUE, Fixed, TupleOf, Type, is_text
-
-__all__ = [
-    "DEAD",
-    "RETURN_NAME",
-    "Dicts",
-    "Env",
-    "Frame",
-    "Inactive",
-    "Kept",
-    "Machine",
-    "NotConstant",
-    "Placed",
-    "Unreachable",
-]  # fmt: skip
-_WITHOUT_VALUE = Conflict | Choice | MethodValue | BoundValue | GeneratorValue | Super | Taken
+from srcad.types.structures import Fixed, Type, is_text
 
 
 @dataclass(eq=False)
-class Machine:
+class Machine(ABC):
     """Everything that reading one function needs."""
 
     facts: Facts
@@ -117,13 +82,6 @@ class Machine:
     paths: dict[Value, Path] = field(default_factory=dict)
     root: Any = None
     arguments: dict[str, Any] = field(default_factory=dict)
-    invoke: Callable[..., AbstractValue] = field(default=lambda *_: UNBOUND)
-    read_body: Callable[..., AbstractValue] = field(default=lambda *_: UNBOUND)
-    hold: Callable[..., Value] = field(default=lambda s, box: refuse_to_hold(s, box))
-    into: Callable[..., AbstractValue | None] = field(default=lambda *_: None)
-    add_at: Callable[..., AbstractValue] = field(default=lambda *_: UNBOUND)
-    shuffle: Callable[..., AbstractValue] = field(default=lambda *_: UNBOUND)
-    transforms: Callable[..., AbstractValue] | None = None
     routines: dict[Any, Any] = field(default_factory=dict)
     inlining: list[Any] = field(default_factory=list)
     in_comprehension: bool = False
@@ -261,6 +219,7 @@ class Machine:
         return (pair for frame in self.frames for pair in frame.env.items())
 
     # ------------------------------------------------------------------ ops
+    @abstractmethod
     def emit(
         self,
         target: Any,
@@ -271,21 +230,6 @@ class Machine:
         hint: str | None = None,
     ) -> Value:
         """Append a call and keep track of activity and of views."""
-        if self.dicts.opened and not is_ours(target):
-            args = tuple(a if isinstance(a, Const | Display) else as_plain(self, a) for a in args)
-        arguments = tuple(self.arg(a) for a in args)
-        keywords = tuple((k, self.arg(a)) for k, a in (kwargs or {}).items())
-        unknown = effect or is_of_unknown(self, target, arguments)
-        type = OPAQUE if unknown and type is None else type  # asking for its type must not run it
-        result = self.builder.call(
-            target, *arguments, kwargs=keywords, effect=effect, type=type, hint=hint
-        )
-        note(self, target, arguments, keywords, result)
-        note_element(self, target, arguments, result)
-        if self.carries(target, self.builder.ops[-1].operands, result):
-            self.active.add(result)
-            check_operands(self, target, arguments, result)
-        return result
 
     def carries(self, target: Any, values: Iterable[Value], result: Value) -> bool:
         """Whether a derivative may flow from these inputs to this result."""
@@ -315,27 +259,9 @@ class Machine:
             return Display("range", tuple(self.arg(b) for b in box.parts))
         return self.atom(box)
 
+    @abstractmethod
     def atom(self, box: AbstractValue | Atom) -> Atom:
         """The box as one value or constant (a structure is built)."""
-        if isinstance(box, FunctionValue | Holder):
-            return self.hold(self, box)
-        if isinstance(box, Stale):
-            refuse_stale(self, box)
-        if isinstance(box, _WITHOUT_VALUE) or (
-            isinstance(box, IteratorValue) and box.kind != "range"
-        ):
-            refuse_to_hold(self, box)
-        match box:
-            case Value() | Const():
-                return box
-            case Constant():
-                return self.constant(box)
-            case TupleValue() | ListValue() | DictValue() | RecordValue():
-                return box.source if box.source is not None else built(self, box)
-            case Unbound():
-                return UNDEF
-            case _:
-                return built(self, box)
 
     def constant(self, box: Constant) -> Atom:
         """A constant, or the value that holds a user's object at the call."""
@@ -345,18 +271,9 @@ class Machine:
             return self.captured(box.path, box.value)
         return Const(box.value, box.spelling)
 
+    @abstractmethod
     def box(self, value: Value | Const) -> AbstractValue:
         """The box of a value: what its type already tells is unfolded."""
-        if isinstance(value, Const):
-            return Constant(value.value, spelling=value.spelling)
-        type_ = value.type
-        if isinstance(type_, Fixed):
-            return Constant(type_.value, self.paths.get(value) or found_at(self, type_), atom=value)
-        if isinstance(type_, Numeric) and type_.value is not None and type_.is_python:
-            return value if type_.value.terms else Constant(type_.value.constant)
-        if isinstance(type_, TupleOf):
-            return unfolded(self, value, type_)
-        return value
 
     # ------------------------------------------------------------------ the user's objects
     def guard(self, path: Path | None, kind: GuardKind, expected: Any) -> None:
@@ -381,3 +298,20 @@ class Machine:
     def is_active(self, *boxes: AbstractValue) -> bool:
         """Whether a derivative may flow through any of these."""
         return any(v in self.active for box in boxes for v in values_of(box))
+
+    def found_at(self, type_: Fixed) -> Path | None:
+        """Where what all items of a list are is found: what it holds, or reads, is read there."""
+        if type_.path is not None and isinstance(type_.value, FunctionType):
+            self.guard(type_.path, "code", type_.value)
+        return type_.path
+
+    def lies_close(self, value: Value) -> bool:
+        """Whether an argument lies in C order without gaps, which then is taken for granted."""
+        path = self.paths.get(value)
+        if path is None or len(path) > 1 or path[0][0] != "param":
+            return False
+        given = self.arguments.get(path[0][1])
+        close = type(given) is np.ndarray and given.flags.c_contiguous
+        if close:
+            self.guard(path, "contiguous", True)
+        return close

@@ -14,6 +14,10 @@ import numpy as np
 
 from srcad import errors, runtime
 from srcad.frontend.domain.access_paths import Step, is_number_index
+from srcad.frontend.domain.layout import (
+    in_order,
+    shape_of,
+)
 from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
@@ -25,7 +29,6 @@ from srcad.frontend.store.array_versions import (
     written_in_part,
 )
 from srcad.frontend.store.known_layout import layout
-from srcad.frontend.store.layout import in_order, shape_of
 from srcad.frontend.store.origins import bases, current, origin, realised, seen_from
 from srcad.frontend.store.written_arguments import before_write
 from srcad.ir import primitives

@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.branches.choices import choose
-from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
     DictValue,
+    Holder,
     ListValue,
     SliceValue,
     Stale,
     TupleValue,
 )
 from srcad.frontend.machine.constants import as_list, asks_its_class, spread
-from srcad.frontend.machine.dispatch import bind, lower, lower_next, lowers_statement
-from srcad.frontend.machine.intrinsics import Special, meaning
-from srcad.frontend.machine.machine import Machine, Unreachable
+from srcad.frontend.machine.dispatch import Meaning, evaluate, executes, means
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.order import evaluate_next
 from srcad.frontend.operations import outside_containers
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.containers import is_container, set_item
@@ -36,6 +37,7 @@ from srcad.frontend.operations.lists import extend, is_list
 from srcad.frontend.operations.operators import BINARY, operate
 from srcad.frontend.operations.special_methods import of_augmented
 from srcad.frontend.operations.unknown_memory import changed
+from srcad.frontend.store.binding import bind
 from srcad.frontend.store.missing_rules import refuse_without_rule
 from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.origins import is_array
@@ -53,10 +55,10 @@ else:
     array_stores = Later("srcad.frontend.operations.array_stores")
 
 
-@lowers_statement(ast.Assign)
+@executes(ast.Assign)
 def assignment(s: Machine, node: ast.Assign) -> None:
     """``a = b = value``."""
-    box = lower(s, node.value)
+    box = evaluate(s, node.value)
     if len(node.targets) == 1:
         assign(s, node.targets[0], box)
         return
@@ -65,11 +67,11 @@ def assignment(s: Machine, node: ast.Assign) -> None:
             assign(s, target, kept.box)
 
 
-@lowers_statement(ast.AnnAssign)
+@executes(ast.AnnAssign)
 def annotated(s: Machine, node: ast.AnnAssign) -> None:
     """``name: annotation = value``; the annotation is not evaluated."""
     if node.value is not None:
-        assign(s, node.target, lower(s, node.value))
+        assign(s, node.target, evaluate(s, node.value))
 
 
 def assign(s: Machine, target: ast.expr, box: AbstractValue) -> None:
@@ -89,7 +91,7 @@ def assign(s: Machine, target: ast.expr, box: AbstractValue) -> None:
 
 def _assign_attribute(s: Machine, target: ast.Attribute, box: AbstractValue) -> None:
     """``object.name = value`` of an object that was made in the function, or is an argument."""
-    box, owner = lower_next(s, box, target.value)
+    box, owner = evaluate_next(s, box, target.value)
     if not has_attributes(owner):
         refuse_write(s, target, "write to an attribute")
     set_attribute(s, owner, target.attr, box)
@@ -97,11 +99,11 @@ def _assign_attribute(s: Machine, target: ast.Attribute, box: AbstractValue) -> 
 
 def _augment_attribute(s: Machine, target: ast.Attribute, operation: Any, node: ast.expr) -> None:
     """``object.name op= value``."""
-    owner = lower(s, target.value)
+    owner = evaluate(s, target.value)
     if not has_attributes(owner):
         refuse_write(s, target, "write to an attribute")
     with s.kept(owner) as kept:
-        old, value = lower_next(s, read_attribute(s, owner, target.attr), node)
+        old, value = evaluate_next(s, read_attribute(s, owner, target.attr), node)
         new = augment(s, operation, old, value)
     if new is not None:
         set_attribute(s, kept.box, target.attr, new)
@@ -197,9 +199,9 @@ def _items_to_unpack(
 
 def store(s: Machine, target: ast.Subscript, box: AbstractValue) -> None:
     """``container[index] = value``."""
-    box, container = lower_next(s, box, target.value)
+    box, container = evaluate_next(s, box, target.value)
     with s.kept(box) as kept:
-        container, index = lower_next(s, container, target.slice)
+        container, index = evaluate_next(s, container, target.slice)
         box = kept.box
     store_item(s, container, index, box, target)
 
@@ -232,7 +234,7 @@ def refuse_write(s: Machine, node: ast.AST, what: str) -> NoReturn:
     )
 
 
-@lowers_statement(ast.AugAssign)
+@executes(ast.AugAssign)
 def augmented(s: Machine, node: ast.AugAssign) -> None:
     """``target op= value``: rebinding for numbers, a write into arrays."""
     target = node.target
@@ -243,17 +245,17 @@ def augmented(s: Machine, node: ast.AugAssign) -> None:
     if isinstance(target, ast.Attribute):
         _augment_attribute(s, target, operation, node.value)
         return
-    old = lower(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
-    old, value = lower_next(s, old, node.value)
+    old = evaluate(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
+    old, value = evaluate_next(s, old, node.value)
     new = augment(s, operation, old, value)
     if new is not None:
         bind(s, target.id, new)
 
 
 def _augmented_item(s: Machine, target: ast.Subscript, operation: Any, node: ast.expr) -> None:
-    container, index = lower_next(s, lower(s, target.value), target.slice)
+    container, index = evaluate_next(s, evaluate(s, target.value), target.slice)
     if is_array(container):
-        container, value = lower_next(s, container, node)
+        container, value = evaluate_next(s, container, node)
         assert isinstance(container, Value)
         array_stores.augment_item(s, container, s.arg(index), operation, value)
         return
@@ -261,7 +263,7 @@ def _augmented_item(s: Machine, target: ast.Subscript, operation: Any, node: ast
         refuse_write(s, target, "write into an array or container")
     with s.kept(container) as kept:  # reading an item may write into it: a defaultdict does
         old = getitem(s, container, index)
-    both, value = lower_next(s, TupleValue((kept.box, old)), node)
+    both, value = evaluate_next(s, TupleValue((kept.box, old)), node)
     container, old = spread(s, both)
     with s.kept(container) as kept:  # an item that may be an array, or a number, leaves it in doubt
         new = augment(s, operation, old, value)
@@ -301,7 +303,7 @@ def augment(
     return None
 
 
-def _in_place(operation: Any) -> Special:
+def _in_place(operation: Any) -> Meaning:
     """What ``operator.iadd(a, b)`` means: ``a += b``, and it returns `a`."""
 
     def special(
@@ -317,4 +319,4 @@ def _in_place(operation: Any) -> Special:
 
 
 for _operation in BINARY.values():
-    meaning(getattr(operator, f"i{_operation.__name__.strip('_')}"))(_in_place(_operation))
+    means(getattr(operator, f"i{_operation.__name__.strip('_')}"))(_in_place(_operation))

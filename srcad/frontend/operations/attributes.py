@@ -11,7 +11,6 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.branches.choices import by_case
-from srcad.frontend.domain.holder import Holder
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -21,6 +20,7 @@ from srcad.frontend.domain.values import (
     Constant,
     DictValue,
     FunctionValue,
+    Holder,
     ListValue,
     MethodValue,
     RecordValue,
@@ -30,6 +30,7 @@ from srcad.frontend.domain.values import (
     ViewValue,
 )
 from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.fields import class_path, written_attribute
 from srcad.frontend.operations.members import (
@@ -113,7 +114,7 @@ def read_attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
         return by_case(s, box, lambda part: read_attribute(s, part, name))
     found = attribute(s, box, name)
     if isinstance(found, MethodValue) and found.name == "__property__":
-        return s.invoke(s, found.receiver, (), {})
+        return apply(s, found.receiver, (), {})
     return found
 
 

@@ -9,20 +9,21 @@ from collections.abc import Callable
 from typing import Any
 
 from srcad.frontend.branches.choices import asked, choose, negation
-from srcad.frontend.domain import holder
+from srcad.frontend.domain.structure import is_mutable
 from srcad.frontend.domain.values import (
     AbstractValue,
     Choice,
     Conflict,
     Constant,
     DictValue,
+    Holder,
     ListValue,
     TupleValue,
-    is_mutable,
 )
 from srcad.frontend.machine.constants import as_tuple, is_found, is_settled, pinned, truth
-from srcad.frontend.machine.dispatch import lower, lower_next, lowers
+from srcad.frontend.machine.dispatch import evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.order import evaluate_next
 from srcad.frontend.operations import outside_containers
 from srcad.frontend.operations.special_methods import of_objects, special
 from srcad.frontend.store.ownership import refuse_identity
@@ -44,16 +45,16 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }
 
 
-@lowers(ast.Compare)
+@evaluates(ast.Compare)
 def comparison(s: Machine, node: ast.Compare) -> AbstractValue:
     """``a < b < c``: each operand once, the rest only if the first holds."""
-    return _compared(s, lower(s, node.left), node.ops, node.comparators)
+    return _compared(s, evaluate(s, node.left), node.ops, node.comparators)
 
 
 def _compared(
     s: Machine, left: AbstractValue, ops: list[ast.cmpop], others: list[ast.expr]
 ) -> AbstractValue:
-    left, right = lower_next(s, left, others[0])
+    left, right = evaluate_next(s, left, others[0])
     first = compare(s, ops[0], left, right)
     if len(ops) == 1:
         return first
@@ -186,7 +187,7 @@ def _may_be_one_object(left: AbstractValue, right: AbstractValue) -> bool:
 def _membership(
     s: Machine, item: AbstractValue, container: AbstractValue, *, negated: bool
 ) -> AbstractValue:
-    if isinstance(container, holder.Holder):
+    if isinstance(container, Holder):
         return outside_containers.has_item(s, container, item, negated=negated)
     if isinstance(item, Constant) and is_settled(s, item):
         if isinstance(container, DictValue):

@@ -17,6 +17,7 @@ from typing import Any
 from srcad.frontend.domain.frames import Kept
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, Path, RecordValue
 from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.fields import (
     class_path,
@@ -95,7 +96,7 @@ def construct(
         if is_record(cls) and is_generated(init):
             _fill(s, cls, path, kept, args, kwargs)
         elif isinstance(init, types.FunctionType):
-            s.invoke(s, BoundValue(method(s, cls, "__init__", init), (made,)), args, kwargs)
+            apply(s, BoundValue(method(s, cls, "__init__", init), (made,)), args, kwargs)
         elif args or kwargs:
             raises(s, TypeError, f"{label(cls)}() takes no arguments")
         return kept.box
@@ -137,7 +138,7 @@ def _fill(s: Machine, cls: Any, path: Path | None, kept: Kept, args: Args, kwarg
     after = inspect.getattr_static(cls, "__post_init__", None)
     if isinstance(after, types.FunctionType):
         bound = BoundValue(method(s, cls, "__post_init__", after), (kept.box,))
-        s.invoke(s, bound, tuple(only_init), {})
+        apply(s, bound, tuple(only_init), {})
 
 
 def _kind(f: Any) -> str:
@@ -154,7 +155,7 @@ def _default(s: Machine, f: Any, path: Path | None) -> AbstractValue:
     name = "default" if f.default is not dataclasses.MISSING else "default_factory"
     here = None if where is None else (*where, ("attr", name))
     found = value_of_object(s, getattr(f, name), here)
-    return found if name == "default" else s.invoke(s, found, (), {})
+    return found if name == "default" else apply(s, found, (), {})
 
 
 def replace(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:

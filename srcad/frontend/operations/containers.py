@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 
-from srcad.frontend.domain.holder import Holder
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
     DictValue,
+    Holder,
     ListValue,
     RecordValue,
     SliceValue,

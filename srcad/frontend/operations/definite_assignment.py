@@ -11,15 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from srcad.frontend.branches.choices import choose
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Choice,
-    Constant,
-    FunctionValue,
-    Unbound,
-    components,
-    values_of,
-)
+from srcad.frontend.domain.structure import components, values_of
+from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue, Unbound
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import unbound
 from srcad.ir import primitives

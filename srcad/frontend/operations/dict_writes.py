@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.values import AbstractValue, DictValue
 from srcad.frontend.machine.constants import known, spread
-from srcad.frontend.machine.machine import Machine, Unreachable
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.lists import is_made_lazily
 from srcad.frontend.store.object_writes import write
 from srcad.ir import primitives

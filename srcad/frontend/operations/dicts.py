@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from srcad.frontend.domain.values import AbstractValue, Constant, DictValue, TupleValue, view_of
+from srcad.frontend.domain.structure import view_of
+from srcad.frontend.domain.values import AbstractValue, Constant, DictValue, TupleValue
 from srcad.frontend.machine.constants import known, raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import dict_writes

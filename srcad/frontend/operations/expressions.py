@@ -21,12 +21,14 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.machine.constants import is_settled, known, spread, unpacked
-from srcad.frontend.machine.dispatch import bind, lower, lower_each, lowers
+from srcad.frontend.machine.dispatch import evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.order import evaluate_each
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.definite_assignment import require_bound
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.operations.outside_containers import as_data
+from srcad.frontend.store.binding import bind
 from srcad.frontend.store.lookup import lookup
 from srcad.frontend.store.runtime_keys import is_mapping, unless_open
 from srcad.ir.core import Const
@@ -41,13 +43,13 @@ else:
 _ONCE = ("zip", "reversed")  # what is gone through once; an ``enumerate`` is a ``zip``
 
 
-@lowers(ast.Constant)
+@evaluates(ast.Constant)
 def constant(s: Machine, node: ast.Constant) -> AbstractValue:
     """A literal."""
     return Constant(node.value)
 
 
-@lowers(ast.Name)
+@evaluates(ast.Name)
 def name(s: Machine, node: ast.Name) -> AbstractValue:
     """A name; where one path has not bound it, it raises there as the plain call does."""
     box = lookup(s, node.id)
@@ -73,16 +75,16 @@ def _use_up(s: Machine, box: IteratorValue, node: ast.Name) -> None:
             frame.env.update(dict.fromkeys(names, IteratorValue("spent", ())))
 
 
-@lowers(ast.Attribute)
+@evaluates(ast.Attribute)
 def attribute_of(s: Machine, node: ast.Attribute) -> AbstractValue:
     """``value.attr``."""
-    return read_attribute(s, lower(s, node.value), node.attr)
+    return read_attribute(s, evaluate(s, node.value), node.attr)
 
 
-@lowers(ast.NamedExpr)
+@evaluates(ast.NamedExpr)
 def walrus(s: Machine, node: ast.NamedExpr) -> AbstractValue:
     """``(name := value)``."""
-    box = lower(s, node.value)
+    box = evaluate(s, node.value)
     bind(s, node.target.id, box)
     return box
 
@@ -90,7 +92,7 @@ def walrus(s: Machine, node: ast.NamedExpr) -> AbstractValue:
 def starred(s: Machine, nodes: list[ast.expr]) -> tuple[AbstractValue, ...]:
     """The boxes of a display's items, ``*more`` spread."""
     items: list[AbstractValue] = []
-    for node, box in zip(nodes, lower_each(s, nodes), strict=True):
+    for node, box in zip(nodes, evaluate_each(s, nodes), strict=True):
         _check_kept(s, box, node)
         items.extend(spread(s, box, node) if isinstance(node, ast.Starred) else (box,))
     return tuple(items)
@@ -109,23 +111,23 @@ def _check_kept(s: Machine, box: AbstractValue, node: ast.expr) -> None:
         )
 
 
-@lowers(ast.Starred)
+@evaluates(ast.Starred)
 def starred_items(s: Machine, node: ast.Starred) -> AbstractValue:
     """``*items`` of a display or a call: they are asked for where they stand."""
-    return unpacked(s, lower(s, node.value))
+    return unpacked(s, evaluate(s, node.value))
 
 
-@lowers(ast.Tuple)
+@evaluates(ast.Tuple)
 def tuple_display(s: Machine, node: ast.Tuple) -> AbstractValue:
     """``(a, b)``."""
     return TupleValue(starred(s, node.elts))
 
 
-@lowers(ast.List)
+@evaluates(ast.List)
 def list_display(s: Machine, node: ast.List) -> AbstractValue:
     """``[a, b]``; of unknown length if an item ``*more`` is."""
     whole: AbstractValue = ListValue(())
-    for item, box in zip(node.elts, lower_each(s, node.elts), strict=True):
+    for item, box in zip(node.elts, evaluate_each(s, node.elts), strict=True):
         _check_kept(s, box, item)
         items = box if isinstance(item, ast.Starred) else TupleValue((box,))
         if isinstance(items, TupleValue) and isinstance(whole, ListValue):
@@ -138,7 +140,7 @@ def list_display(s: Machine, node: ast.List) -> AbstractValue:
     return whole
 
 
-@lowers(ast.Set)
+@evaluates(ast.Set)
 def set_display(s: Machine, node: ast.Set) -> AbstractValue:
     """``{a, b}`` of things that are known now."""
     items = starred(s, node.elts)
@@ -160,13 +162,13 @@ def refuse_set(s: Machine, node: ast.expr) -> NoReturn:
     )
 
 
-@lowers(ast.Dict)
+@evaluates(ast.Dict)
 def dict_display(s: Machine, node: ast.Dict) -> AbstractValue:
     """``{key: value, **other}``."""
     rows: list[tuple[AbstractValue | None, AbstractValue]] = []
-    for key, value, box in zip(node.keys, node.values, lower_each(s, node.values), strict=True):
+    for key, value, box in zip(node.keys, node.values, evaluate_each(s, node.values), strict=True):
         _check_kept(s, box, value)
-        rows.append((None, as_data(s, box)) if key is None else (lower(s, key), box))
+        rows.append((None, as_data(s, box)) if key is None else (evaluate(s, key), box))
     with s.at(node):
         if any(key is None and is_mapping(box) for key, box in rows):
             return mappings.display(s, rows)
@@ -197,7 +199,7 @@ def _entries(
     return entries
 
 
-@lowers(ast.JoinedStr)
+@evaluates(ast.JoinedStr)
 def formatted(s: Machine, node: ast.JoinedStr) -> AbstractValue:
     """An f-string, as ``str.format``."""
     values: list[AbstractValue] = []
@@ -213,7 +215,7 @@ def _template(s: Machine, node: ast.JoinedStr, values: list[AbstractValue]) -> s
         if isinstance(part, ast.Constant):
             parts.append(str(part.value).replace("{", "{{").replace("}", "}}"))
         elif isinstance(part, ast.FormattedValue):
-            values.append(lower(s, part.value))
+            values.append(evaluate(s, part.value))
             conversion = f"!{chr(part.conversion)}" if part.conversion > 0 else ""
             inner = part.format_spec
             spec = f":{_template(s, inner, values)}" if isinstance(inner, ast.JoinedStr) else ""
@@ -221,7 +223,7 @@ def _template(s: Machine, node: ast.JoinedStr, values: list[AbstractValue]) -> s
     return "".join(parts)
 
 
-@lowers(ast.Lambda)
+@evaluates(ast.Lambda)
 def lambda_(s: Machine, node: ast.Lambda) -> AbstractValue:
     """``lambda args: body``."""
     return function_box(s, node)
@@ -229,8 +231,8 @@ def lambda_(s: Machine, node: ast.Lambda) -> AbstractValue:
 
 def function_box(s: Machine, node: ast.FunctionDef | ast.Lambda) -> FunctionValue:
     """A function defined here; its defaults are evaluated now."""
-    defaults = tuple(lower(s, d) for d in node.args.defaults)
-    kw_defaults = tuple(None if d is None else lower(s, d) for d in node.args.kw_defaults)
+    defaults = tuple(evaluate(s, d) for d in node.args.defaults)
+    kw_defaults = tuple(None if d is None else evaluate(s, d) for d in node.args.kw_defaults)
     borrowed = s.frame.hidden if s.in_comprehension else frozenset[str]()
     made = FunctionValue(node, s.frame, defaults, kw_defaults, borrowed)
     s.frame.functions.append(made)

@@ -12,12 +12,13 @@ import types
 from typing import Any
 
 from srcad import errors
+from srcad.frontend.domain.outside_places import Place
 from srcad.frontend.domain.values import AbstractValue, Constant, Path, RecordValue
 from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.definite_assignment import may_be_unbound, require_bound
 from srcad.frontend.outside import places
-from srcad.frontend.outside.places import Place
 from srcad.frontend.store.lookup import (
     STABLE_MODULES,
     is_data,
@@ -159,7 +160,7 @@ def set_attribute(
     if frozen and parameters is not None and parameters.frozen:
         raises(s, dataclasses.FrozenInstanceError, f"cannot assign to field {name!r}")
     if isinstance(found, property):
-        s.invoke(s, _accessor(s, box, name, "fset", found.fset), (box, value), {})
+        apply(s, _accessor(s, box, name, "fset", found.fset), (box, value), {})
         return
     set_field(s, box, name, value)
 
@@ -175,7 +176,7 @@ def _set_outside(
         if found.fset is None:
             raises(s, AttributeError, "can't set attribute")
         setter = value_of_object(s, found.fset, (*of_class, ("attr", name), ("attr", "fset")))
-        s.invoke(s, setter, (box, value), {})
+        apply(s, setter, (box, value), {})
         return
     own = inspect.getattr_static(cls, "__setattr__")
     parameters = getattr(cls, "__dataclass_params__", None)
@@ -183,7 +184,7 @@ def _set_outside(
         raises(s, dataclasses.FrozenInstanceError, f"cannot assign to field {name!r}")
     if frozen and isinstance(own, types.FunctionType):
         setter = value_of_object(s, own, (*of_class, ("attr", "__setattr__")))
-        s.invoke(s, setter, (box, Constant(name), value), {})
+        apply(s, setter, (box, Constant(name), value), {})
         return
     place = attribute_place(box, name)
     plain = (
@@ -222,7 +223,7 @@ def delete_attribute(s: Machine, box: AbstractValue, name: str) -> None:
     assert isinstance(box, RecordValue)
     found = inspect.getattr_static(box.cls, name, None)
     if isinstance(found, property) and found.fdel is not None:
-        s.invoke(s, _accessor(s, box, name, "fdel", found.fdel), (box,), {})
+        apply(s, _accessor(s, box, name, "fdel", found.fdel), (box,), {})
         return
     entries = dict(zip(box.keys, box.items, strict=True))
     if name not in entries:

@@ -8,8 +8,7 @@ import importlib.util
 
 from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine.constants import raises
-from srcad.frontend.machine.dispatch import lowers_statement
-from srcad.frontend.machine.intrinsics import meaning
+from srcad.frontend.machine.dispatch import executes, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import attribute
 from srcad.frontend.store.lookup import STABLE_MODULES, value_of_object
@@ -18,7 +17,7 @@ Args = tuple[AbstractValue, ...]
 Kwargs = dict[str, AbstractValue]
 
 
-@lowers_statement(ast.Import, ast.ImportFrom)
+@executes(ast.Import, ast.ImportFrom)
 def import_(s: Machine, node: ast.Import | ast.ImportFrom) -> None:
     """``import a.b``, ``from a import b as c``: imported now, as the plain call would."""
     env = s.frame.env
@@ -64,7 +63,7 @@ def _member(s: Machine, name: str, member: str) -> AbstractValue:
     return raises(s, ImportError, f"cannot import name {member!r} from {name!r}")
 
 
-@meaning(__import__)
+@means(__import__)
 def dunder_import(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``__import__(name)``."""
     name = (

@@ -11,7 +11,8 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.branches.choices import by_case, choose
-from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.frames import Unreachable
+from srcad.frontend.domain.layout import shape_of
 from srcad.frontend.domain.predicates import is_asked, is_index
 from srcad.frontend.domain.representation import is_representable, representing_type
 from srcad.frontend.domain.values import (
@@ -19,17 +20,18 @@ from srcad.frontend.domain.values import (
     Choice,
     Constant,
     DictValue,
+    Holder,
     ListValue,
     RecordValue,
     SliceValue,
     TupleValue,
 )
 from srcad.frontend.machine.constants import known, pinned, raises
-from srcad.frontend.machine.dispatch import lower, lower_next, lowers
-from srcad.frontend.machine.machine import Machine, Unreachable
+from srcad.frontend.machine.dispatch import Kwargs, apply, evaluate, evaluates
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.order import evaluate_next
 from srcad.frontend.operations.outside_containers import item
 from srcad.frontend.operations.special_methods import special
-from srcad.frontend.store.layout import shape_of
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.runtime_keys import invoked, key_of
 from srcad.ir import primitives
@@ -41,19 +43,19 @@ from srcad.types.structures import OPAQUE, Opaque
 _FEW_KEYS = 16
 
 
-@lowers(ast.Slice)
+@evaluates(ast.Slice)
 def slice_(s: Machine, node: ast.Slice) -> AbstractValue:
     """``start:stop:step``."""
     parts = [
-        Constant(None) if p is None else lower(s, p) for p in (node.lower, node.upper, node.step)
+        Constant(None) if p is None else evaluate(s, p) for p in (node.lower, node.upper, node.step)
     ]
     return SliceValue(*parts)
 
 
-@lowers(ast.Subscript)
+@evaluates(ast.Subscript)
 def subscript(s: Machine, node: ast.Subscript) -> AbstractValue:
     """``value[index]``."""
-    box, index = lower_next(s, lower(s, node.value), node.slice)
+    box, index = evaluate_next(s, evaluate(s, node.value), node.slice)
     return getitem(s, box, index)
 
 
@@ -118,8 +120,8 @@ def joined(s: Machine, maker: Constant, index: AbstractValue) -> AbstractValue:
         return s.box(s.emit(operator.getitem, maker, index))
     columns = maker.value is np.c_
     arrays = [_as_part(s, part, columns=columns) for part in parts]
-    axis = {"axis": Constant(-1)} if columns else {}
-    return s.invoke(s, Constant(np.concatenate), (ListValue(tuple(arrays)),), axis)
+    axis: Kwargs = {"axis": Constant(-1)} if columns else {}
+    return apply(s, Constant(np.concatenate), (ListValue(tuple(arrays)),), axis)
 
 
 def _is_told(part: AbstractValue) -> bool:
@@ -132,7 +134,7 @@ def _as_part(s: Machine, part: AbstractValue, *, columns: bool) -> AbstractValue
     if isinstance(part, SliceValue):
         array = _range(s, part)
     elif isinstance(part, TupleValue | ListValue):
-        array = s.invoke(s, Constant(np.array), (part,), {})
+        array = apply(s, Constant(np.array), (part,), {})
     else:
         array = part
     shape = shape_of(s.atom(array))
@@ -145,10 +147,10 @@ def _as_part(s: Machine, part: AbstractValue, *, columns: bool) -> AbstractValue
         )
     if not shape:
         row = ListValue((array,))
-        return s.invoke(s, Constant(np.array), (ListValue((row,)) if columns else row,), {})
+        return apply(s, Constant(np.array), (ListValue((row,)) if columns else row,), {})
     if columns and len(shape) == 1:
         column = TupleValue((Constant(-1), Constant(1)))
-        return s.invoke(s, Constant(np.reshape), (array, column), {})
+        return apply(s, Constant(np.reshape), (array, column), {})
     return array
 
 
@@ -159,8 +161,8 @@ def _range(s: Machine, part: SliceValue) -> AbstractValue:
     step = Constant(1) if absent[1] else part.step
     if isinstance(step, Constant) and isinstance(step.value, complex):
         count = Constant(int(abs(step.value)))
-        return s.invoke(s, Constant(np.linspace), (start, part.stop, count), {})
-    return s.invoke(s, Constant(np.arange), (start, part.stop, step), {})
+        return apply(s, Constant(np.linspace), (start, part.stop, count), {})
+    return apply(s, Constant(np.arange), (start, part.stop, step), {})
 
 
 def attribute_item(s: Machine, box: Constant, key: Any) -> AbstractValue:

@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.domain.holder import Holder
 from srcad.frontend.domain.predicates import is_asked
+from srcad.frontend.domain.structure import mutable_parts, rebuilt
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
     DictValue,
+    Holder,
     ListValue,
     RecordValue,
     Structure,
     Super,
-    mutable_parts,
-    rebuilt,
 )
 from srcad.frontend.machine.constants import attribute_name
-from srcad.frontend.machine.intrinsics import meaning, meaning_in
+from srcad.frontend.machine.dispatch import apply, means, means_in
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers
 from srcad.frontend.operations.construction import replace
@@ -51,7 +50,7 @@ _STATE = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what
 
 
 # ------------------------------------------------------------------------------ attributes
-@meaning(setattr)
+@means(setattr)
 def setattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``setattr(box, name, value)``."""
     if not has_attributes(args[0]):
@@ -61,7 +60,7 @@ def setattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return Constant(None)
 
 
-@meaning(object.__setattr__)
+@means(object.__setattr__)
 def set_frozen(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``object.__setattr__(self, name, value)``, as frozen classes do it in ``__post_init__``."""
     if not has_attributes(args[0]):
@@ -72,7 +71,7 @@ def set_frozen(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return Constant(None)
 
 
-@meaning(delattr)
+@means(delattr)
 def delattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``delattr(box, name)``."""
     if not has_attributes(args[0]):
@@ -93,13 +92,13 @@ def _refuse_unknown(s: Machine, box: AbstractValue) -> None:
         )
 
 
-@meaning(object.__init__)
+@means(object.__init__)
 def init_of_object(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``super().__init__()`` at the end of the line."""
     return Constant(None)
 
 
-@meaning(super)
+@means(super)
 def super_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``super()``: the members of the classes behind the one that the method belongs to."""
     frame = s.frame
@@ -116,7 +115,7 @@ def super_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 # ------------------------------------------------------------------------------ copies
-@meaning_in("types", "SimpleNamespace")
+@means_in("types", "SimpleNamespace")
 def namespace(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``types.SimpleNamespace(a=..., b=...)``."""
     cls = types.SimpleNamespace
@@ -124,13 +123,13 @@ def namespace(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return RecordValue(cls, tuple(kwargs), tuple(kwargs.values())) if not args else None
 
 
-@meaning_in("dataclasses", "replace")
+@means_in("dataclasses", "replace")
 def replace_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``dataclasses.replace(record, **changes)``."""
     return replace(s, args, dict(kwargs))
 
 
-@meaning_in("dataclasses", "asdict")
+@means_in("dataclasses", "asdict")
 def asdict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``dataclasses.asdict(record)``."""
     box = args[0]
@@ -141,7 +140,7 @@ def asdict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return DictValue(box.keys, copied.items)
 
 
-@meaning(copy.copy)
+@means(copy.copy)
 def copy_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``copy.copy(x)``."""
     box = args[0]
@@ -157,7 +156,7 @@ def copy_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return _copied_value(s, box)
 
 
-@meaning(copy.deepcopy)
+@means(copy.deepcopy)
 def deepcopy(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``copy.deepcopy(x)``."""
     if is_asked(args[0]):
@@ -227,12 +226,12 @@ def _copied_value(s: Machine, box: AbstractValue) -> AbstractValue:
     if isinstance(box, Value) and isinstance(box.type, ListOf):
         if isinstance(box.type.item, Numeric) and box.type.item.is_scalar:
             return as_copy(s, box)
-        return s.invoke(s, Constant(builtins.copied), (box,), {})
+        return apply(s, Constant(builtins.copied), (box,), {})
     return box
 
 
 # ------------------------------------------------------------------------------ the rest
-@meaning(len)
+@means(len)
 def len_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``len(x)``."""
     if isinstance(args[0], Holder):
@@ -244,9 +243,9 @@ def len_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 _HEAPS = ("heappush", "heappop", "heapify", "heappushpop", "heapreplace")
 
 
-@meaning_in("heapq", *_HEAPS)
-@meaning_in("bisect", "insort", "insort_left", "insort_right")
-@meaning(operator.setitem, operator.delitem, operator.iconcat)
+@means_in("heapq", *_HEAPS)
+@means_in("bisect", "insort", "insort_left", "insort_right")
+@means(operator.setitem, operator.delitem, operator.iconcat)
 def writes(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Functions of the library that write into the list they are given."""
     if next((p for a in args for p in mutable_parts(a)), None) is None:

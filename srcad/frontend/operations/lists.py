@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from srcad.frontend.domain.structure import is_mutable
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
@@ -18,7 +19,6 @@ from srcad.frontend.domain.values import (
     RecordValue,
     SliceValue,
     TupleValue,
-    is_mutable,
 )
 from srcad.frontend.machine.constants import (
     as_list,
@@ -29,6 +29,7 @@ from srcad.frontend.machine.constants import (
     spread,
     static_items,
 )
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.prelude import builtins
@@ -93,7 +94,7 @@ def extend(s: Machine, box: AbstractValue, more: AbstractValue) -> None:
     if box is more:
         more = old
     if not is_list(more):
-        more = s.invoke(s, Constant(list), (more,), {})
+        more = apply(s, Constant(list), (more,), {})
     write(s, old, joined(s, old, more))
 
 
@@ -178,9 +179,9 @@ def set_slice(s: Machine, box: AbstractValue, index: SliceValue, value: Abstract
     everything = IteratorValue("range", (Constant(0), s.emit(len, old), Constant(1)))
     places = s.emit(operator.getitem, everything, index)
     if isinstance(value, ListValue) and not value.items:
-        s.invoke(s, Constant(builtins.remove_at), (old, places), {})
+        apply(s, Constant(builtins.remove_at), (old, places), {})
     else:
-        s.invoke(s, Constant(builtins.put_at), (old, places, value), {})
+        apply(s, Constant(builtins.put_at), (old, places, value), {})
 
 
 def _spliced(s: Machine, old: Value, index: SliceValue, value: AbstractValue) -> Value:
@@ -197,7 +198,7 @@ def _spliced(s: Machine, old: Value, index: SliceValue, value: AbstractValue) ->
     nothing = isinstance(stop, Constant) and stop.value is None
     head = s.emit(operator.getitem, old, SliceValue(none, start, none)) if _begins(start) else None
     tail = None if nothing else s.emit(operator.getitem, old, SliceValue(stop, none, none))
-    middle = value if is_list(value) else s.invoke(s, Constant(list), (value,), {})
+    middle = value if is_list(value) else apply(s, Constant(list), (value,), {})
     if head is None and tail is None:
         return as_copy(s, middle)
     empty = isinstance(middle, ListValue) and not middle.items
@@ -267,7 +268,7 @@ def reverse(s: Machine, box: AbstractValue) -> None:
 
 def sort(s: Machine, box: AbstractValue, **kwargs: AbstractValue) -> None:
     """``items.sort(key=..., reverse=...)``."""
-    new = s.invoke(s, Constant(sorted), (box,), kwargs)
+    new = apply(s, Constant(sorted), (box,), kwargs)
     if isinstance(new, Value) and not isinstance(new.type, ListOf):
         new = s.emit(list, new, type=as_value(s, box, resizes=False).type)
     rename(s, box, new)

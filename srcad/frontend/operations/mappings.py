@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from srcad import errors
 from srcad.frontend.domain.frames import Latest
 from srcad.frontend.domain.values import AbstractValue, Constant, DictValue, ListValue, RecordValue
-from srcad.frontend.machine.intrinsics import Special, meaning
+from srcad.frontend.machine.dispatch import Meaning, apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.construction import construct
@@ -62,11 +62,11 @@ def _filled(
 
 def _update(s: Machine, box: AbstractValue, args: Args, kwargs: Kwargs) -> None:
     """``mapping.update(...)``."""
-    s.invoke(s, read_attribute(s, box, "update"), args, kwargs)
+    apply(s, read_attribute(s, box, "update"), args, kwargs)
 
 
 # ------------------------------------------------------------------------------ collections
-def _where_needed(read: Special) -> Special:
+def _where_needed(read: Meaning) -> Meaning:
     """Read a container of the library where the plain one, at the call, would not do."""
 
     def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
@@ -75,7 +75,7 @@ def _where_needed(read: Special) -> Special:
     return special
 
 
-@meaning(collections.defaultdict)
+@means(collections.defaultdict)
 @_where_needed
 def defaultdict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``defaultdict(factory, ...)``."""
@@ -85,21 +85,21 @@ def defaultdict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return _filled(s, containers.DefaultDict, args[1:], kwargs, default_factory=factory)
 
 
-@meaning(collections.OrderedDict)
+@means(collections.OrderedDict)
 @_where_needed
 def ordered_dict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``OrderedDict(...)``."""
     return _filled(s, containers.OrderedDict, args, kwargs)
 
 
-@meaning(collections.Counter)
+@means(collections.Counter)
 @_where_needed
 def counter(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``Counter(...)``."""
     return _filled(s, containers.Counter, args, kwargs)
 
 
-@meaning(collections.deque)
+@means(collections.deque)
 @_where_needed
 def deque(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``deque(items, maxlen)``."""
@@ -109,7 +109,7 @@ def deque(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     if "iterable" not in given:
         return box
     with s.kept(box) as kept:
-        s.invoke(s, read_attribute(s, box, "extend"), (given["iterable"],), {})
+        apply(s, read_attribute(s, box, "extend"), (given["iterable"],), {})
         return kept.box
 
 
@@ -122,16 +122,16 @@ def _makes(cls: type) -> Callable[..., AbstractValue]:
 
 
 for _cls in (containers.Mapping, containers.Keys, containers.Values, containers.Items):
-    meaning(_cls)(_makes(_cls))
+    means(_cls)(_makes(_cls))
 
 
-@meaning(containers.place_of)
+@means(containers.place_of)
 def place_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Where the value of a key stands; KeyError where there is none."""
     return s.emit(operator.getitem, args[0], s.arg(args[1]), type=INT)
 
 
-@meaning(containers.value_of)
+@means(containers.value_of)
 def value_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``mapping[key]``: what was stored there last, or what stands at the place of the key."""
     mapping, key = args
@@ -144,7 +144,7 @@ def value_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return getitem(s, read_attribute(s, mapping, "entries"), place)
 
 
-@meaning(containers.remember)
+@means(containers.remember)
 def remember(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """Note what was stored last; an array that was made in this block is held nowhere else."""
     mapping, key, place, value = args
@@ -173,21 +173,21 @@ def _made_here(s: Machine, entries: Value, value: Value) -> Value | None:
     return object_ if made and object_ not in origin(s, earlier).everything else None
 
 
-@meaning(containers.drop)
+@means(containers.drop)
 def drop(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """An item is taken out that is certainly there."""
     take_out(s, as_value(s, args[0]), args[1])
     return Constant(None)
 
 
-@meaning(containers.to_keep)
+@means(containers.to_keep)
 def to_keep(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """What goes into a dict: one that is empty may get any key there."""
     (box,) = args
     return opened(s, box) if isinstance(box, DictValue) and not box.keys else box
 
 
-@meaning(containers.copied)
+@means(containers.copied)
 def copied(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """A dict or deque of its own with the same items."""
     (box,) = args
@@ -197,13 +197,13 @@ def copied(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return RecordValue(box.cls, box.keys, tuple(parts))
 
 
-@meaning(primitives.build_places)
+@means(primitives.build_places)
 def build_places(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """No keys."""
     return s.emit(primitives.build_places)
 
 
-@meaning(primitives.keys_of)
+@means(primitives.keys_of)
 def keys_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """The keys, in their order: where they carry a derivative, it would be lost."""
     if s.is_active(args[0]):
@@ -216,7 +216,7 @@ def keys_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return s.emit(primitives.keys_of, args[0])
 
 
-@meaning(primitives.in_order)
+@means(primitives.in_order)
 def in_order(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """The places, in the order of the keys."""
     return s.emit(primitives.in_order, args[0])

@@ -26,12 +26,14 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.machine.constants import known, spread, truth
-from srcad.frontend.machine.dispatch import Deferred, bind, lower
+from srcad.frontend.machine.deferred import Deferred
+from srcad.frontend.machine.dispatch import apply, evaluate
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import attribute
 from srcad.frontend.operations.comparisons import compare
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.sequences import length
+from srcad.frontend.store.binding import bind
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label
 from srcad.startup.records import dataclass, field
@@ -52,7 +54,7 @@ class Reading:
 
 def as_conditional(s: Machine, node: ast.Match) -> ast.If:
     """The conditionals that a ``match`` is; the subject is read here, once."""
-    subject = lower(s, node.subject)
+    subject = evaluate(s, node.subject)
     if isinstance(subject, Value):
         subject = s.box(subject)
     chain: list[ast.stmt] = []
@@ -75,7 +77,7 @@ def _conditional(case: ast.match_case, subject: AbstractValue, orelse: list[ast.
     def guard(s: Machine) -> AbstractValue:
         bind_captures(s)
         assert case.guard is not None
-        return lower(s, case.guard)
+        return evaluate(s, case.guard)
 
     def bind_captures(s: Machine) -> AbstractValue:
         for name, part in found.captures.items():
@@ -110,7 +112,7 @@ def take(s: Machine, found: Reading, pattern: ast.pattern, part: Part) -> None:
     """Take one pattern apart; `part` reads what it is matched against."""
     match pattern:
         case ast.MatchValue(value=value):
-            found.questions.append(lambda: compare(s, ast.Eq(), part(), lower(s, value)))
+            found.questions.append(lambda: compare(s, ast.Eq(), part(), evaluate(s, value)))
         case ast.MatchSingleton(value=constant):
             found.questions.append(lambda: compare(s, ast.Is(), part(), Constant(constant)))
         case ast.MatchAs(pattern=inner, name=name):
@@ -202,16 +204,16 @@ def _mapping(s: Machine, found: Reading, pattern: ast.MatchMapping, part: Part) 
     found.questions.append(lambda: _is_a(s, part(), _is_mapping))
     for key, inner in zip(pattern.keys, pattern.patterns, strict=True):
         found.questions.append(
-            lambda key=key: compare(s, ast.In(), lower(s, key), part())  # type: ignore[misc]
+            lambda key=key: compare(s, ast.In(), evaluate(s, key), part())  # type: ignore[misc]
         )
-        take(s, found, inner, lambda key=key: getitem(s, part(), lower(s, key)))  # type: ignore[misc]
+        take(s, found, inner, lambda key=key: getitem(s, part(), evaluate(s, key)))  # type: ignore[misc]
     if pattern.rest is not None:
         found.captures[pattern.rest] = lambda: _remaining(s, pattern, part())
 
 
 def _remaining(s: Machine, pattern: ast.MatchMapping, box: AbstractValue) -> AbstractValue:
     """The entries of a mapping that the pattern does not name."""
-    named = [known(s, lower(s, key), "a key", key) for key in pattern.keys]
+    named = [known(s, evaluate(s, key), "a key", key) for key in pattern.keys]
     if isinstance(box, DictValue):
         pairs = [p for p in zip(box.keys, box.items, strict=True) if p[0] not in named]
         return DictValue(tuple(k for k, _ in pairs), tuple(b for _, b in pairs))
@@ -226,8 +228,8 @@ def _remaining(s: Machine, pattern: ast.MatchMapping, box: AbstractValue) -> Abs
 
 def _instance(s: Machine, found: Reading, pattern: ast.MatchClass, part: Part) -> None:
     """``Class(a, b, name=c)``."""
-    cls = known(s, lower(s, pattern.cls), "a class", pattern.cls)
-    found.questions.append(lambda: s.invoke(s, Constant(isinstance), (part(), Constant(cls)), {}))
+    cls = known(s, evaluate(s, pattern.cls), "a class", pattern.cls)
+    found.questions.append(lambda: apply(s, Constant(isinstance), (part(), Constant(cls)), {}))
     positional = list(pattern.patterns)
     if positional and cls in WHOLE:
         take(s, found, positional.pop(0), part)
@@ -243,7 +245,7 @@ def _instance(s: Machine, found: Reading, pattern: ast.MatchClass, part: Part) -
     for name, inner in zip(names, [*positional, *pattern.kwd_patterns], strict=True):
         read = _attribute(s, name, part)
         found.questions.append(
-            lambda name=name: s.invoke(s, Constant(hasattr), (part(), Constant(name)), {})  # type: ignore[misc]
+            lambda name=name: apply(s, Constant(hasattr), (part(), Constant(name)), {})  # type: ignore[misc]
         )
         take(s, found, inner, read)
 

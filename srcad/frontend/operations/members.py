@@ -17,6 +17,7 @@ from srcad.frontend.domain.values import (
     Super,
 )
 from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.fields import class_path, set_field
 from srcad.frontend.store.lookup import value_of_object
@@ -73,7 +74,7 @@ def member(s: Machine, box: AbstractValue, found: Any, path: Path | None) -> Abs
 def _computed_once(s: Machine, box: AbstractValue, found: Any, path: Path | None) -> AbstractValue:
     here = None if path is None else (*path, ("attr", "func"))
     with s.kept(box) as kept:
-        value = s.invoke(s, value_of_object(s, found.func, here), (box,), {})
+        value = apply(s, value_of_object(s, found.func, here), (box,), {})
     set_field(s, kept.box, found.attrname, value)
     return value
 

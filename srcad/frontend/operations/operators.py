@@ -24,8 +24,9 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.machine.constants import as_tuple, raises, truth
-from srcad.frontend.machine.dispatch import lower, lower_next, lowers
+from srcad.frontend.machine.dispatch import apply, evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.order import evaluate_next
 from srcad.frontend.operations.lists import is_list, joined
 from srcad.frontend.operations.special_methods import of_objects, special
 from srcad.frontend.prelude import builtins
@@ -62,15 +63,15 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 }
 
 
-@lowers(ast.BinOp)
+@evaluates(ast.BinOp)
 def binary(s: Machine, node: ast.BinOp) -> AbstractValue:
     """``left op right``; a long chain is read from its left end without recursion."""
     chain: list[ast.BinOp] = [node]
     while isinstance(chain[-1].left, ast.BinOp):
         chain.append(chain[-1].left)
-    box = lower(s, chain[-1].left)
+    box = evaluate(s, chain[-1].left)
     for part in reversed(chain):
-        box, right = lower_next(s, box, part.right)
+        box, right = evaluate_next(s, box, part.right)
         with s.at(part):
             box = operate(s, BINARY[type(part.op)], box, right)
     return box
@@ -180,7 +181,7 @@ def _repeated(s: Machine, left: AbstractValue, right: AbstractValue) -> Abstract
         return None
     holder = s.atom(items)
     if s.is_active(items):
-        result = s.invoke(s, Constant(builtins.multiplied), (items, count), {})
+        result = apply(s, Constant(builtins.multiplied), (items, count), {})
     else:
         result = s.emit(operator.mul, holder, count)
     if isinstance(result, Value):
@@ -189,10 +190,10 @@ def _repeated(s: Machine, left: AbstractValue, right: AbstractValue) -> Abstract
     return result
 
 
-@lowers(ast.UnaryOp)
+@evaluates(ast.UnaryOp)
 def unary(s: Machine, node: ast.UnaryOp) -> AbstractValue:
     """``-x``, ``+x``, ``~x``, ``not x``."""
-    return _unary(s, node.op, lower(s, node.operand))
+    return _unary(s, node.op, evaluate(s, node.operand))
 
 
 def _unary(s: Machine, op: ast.unaryop, operand: AbstractValue) -> AbstractValue:

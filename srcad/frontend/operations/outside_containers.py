@@ -12,21 +12,22 @@ import operator
 from typing import Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.outside_places import Place
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
     DictValue,
+    Holder,
     ListValue,
     MethodValue,
     TupleValue,
 )
 from srcad.frontend.machine.constants import known, raises
+from srcad.frontend.machine.dispatch import apply, reifies
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.definite_assignment import may_be_unbound, require_bound
 from srcad.frontend.outside import places
-from srcad.frontend.outside.places import Place
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.origins import inner_values, origin
 from srcad.ir import primitives
@@ -159,6 +160,7 @@ def length(s: Machine, box: Holder) -> AbstractValue:
     return s.emit(len, handle, effect=True, type=INT)
 
 
+@reifies(Holder)
 def snapshot(s: Machine, box: Holder) -> Value:
     """The items as they are now, of which none carries a derivative."""
     if _written(s, box):
@@ -207,7 +209,7 @@ def as_data(s: Machine, box: AbstractValue) -> AbstractValue:
 
 def _view(name: str) -> Any:
     def method(s: Machine, box: Holder) -> AbstractValue:
-        return s.invoke(s, MethodValue(entries(s, box), name), (), {})
+        return apply(s, MethodValue(entries(s, box), name), (), {})
 
     return method
 

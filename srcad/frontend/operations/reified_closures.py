@@ -11,10 +11,9 @@ import ast
 from typing import Any
 
 from srcad import errors
-from srcad.frontend.domain.holder import Holder
-from srcad.frontend.domain.values import AbstractValue, FunctionValue, Unbound
-from srcad.frontend.machine.machine import Frame, Machine
-from srcad.frontend.operations.outside_containers import snapshot
+from srcad.frontend.domain.values import AbstractValue, Frame, FunctionValue, Unbound
+from srcad.frontend.machine.dispatch import reifies
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import bound_names, read_counts
 from srcad.frontend.store.cells import around
 from srcad.frontend.store.lookup import lookup
@@ -23,11 +22,7 @@ from srcad.ir.core import Const, Value
 from srcad.types.structures import Opaque
 
 
-def held_value(s: Machine, box: Any) -> Value:
-    """A local function, or what a dict or list outside holds now, as a value."""
-    return snapshot(s, box) if isinstance(box, Holder) else runtime_function(s, box)
-
-
+@reifies(FunctionValue)
 def runtime_function(s: Machine, box: FunctionValue) -> Value:
     """The value of a local function that nothing differentiates."""
     outer = around(s, box)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from srcad import errors
+from srcad.frontend.domain.memory import Element, Origin
 from srcad.frontend.domain.predicates import described_value, is_of_users
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -24,8 +25,8 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.indexing import getitem
-from srcad.frontend.store.aliases import Element, holds_objects
-from srcad.frontend.store.origins import Origin, origin
+from srcad.frontend.store.aliases import holds_objects
+from srcad.frontend.store.origins import origin
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import has_storage

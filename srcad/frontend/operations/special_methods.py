@@ -11,6 +11,7 @@ from typing import Any
 from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, RecordValue
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.construction import is_readable
 from srcad.frontend.operations.fields import (
@@ -45,7 +46,7 @@ def special(
     if not isinstance(found, types.FunctionType) or is_generated(found):
         return None
     own = BoundValue(method(s, box.cls, name, found, class_path(s, box)), (box,))
-    return _unless_declined(s.invoke(s, own, args, {}))
+    return _unless_declined(apply(s, own, args, {}))
 
 
 def _special_of_surroundings(
@@ -57,7 +58,7 @@ def _special_of_surroundings(
     path = None if box.path is None else (*box.path, ("attr", name), ("attr", "__func__"))
     if path is not None:
         s.guard(path, "code", found)
-    return _unless_declined(s.invoke(s, Constant(found, path), (box, *args), {}))
+    return _unless_declined(apply(s, Constant(found, path), (box, *args), {}))
 
 
 def _method_of(box: Constant, name: str) -> types.FunctionType | None:

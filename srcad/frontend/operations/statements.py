@@ -9,18 +9,17 @@ from srcad import errors
 from srcad.frontend.branches.case_chains import halves, in_a_row
 from srcad.frontend.branches.choices import choose
 from srcad.frontend.branches.conditional import Reader, Statements, guarded, lower_if
+from srcad.frontend.domain.frames import (
+    RETURN_NAME,
+    Unreachable,
+)
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant
 from srcad.frontend.machine.constants import spread, truth
-from srcad.frontend.machine.dispatch import (
-    Deferred,
-    DeferredSteps,
-    lower,
-    lower_next,
-    lower_statement,
-    lowers_statement,
-    refuse_form,
-)
-from srcad.frontend.machine.machine import RETURN_NAME, Machine, Unreachable
+from srcad.frontend.machine.deferred import Deferred, DeferredSteps
+from srcad.frontend.machine.dispatch import apply, evaluate, execute, executes
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.order import evaluate_next
+from srcad.frontend.machine.unsupported import refuse_form
 from srcad.frontend.operations.assignment import assign, refuse_write
 from srcad.frontend.operations.containers import delete_item, is_container
 from srcad.frontend.operations.expressions import function_box
@@ -74,7 +73,7 @@ def _takes_rest(s: Machine, node: ast.stmt, rest: Statements) -> bool:
         steps = in_steps(s, node)
         if steps is None:
             with s.at(node):
-                try_regions.attempted(s, lambda: lower_statement(s, node))
+                try_regions.attempted(s, lambda: execute(s, node))
             return False
         if steps[0] is not node:
             lower_statements(s, [*steps, *rest])
@@ -87,7 +86,7 @@ def _takes_rest(s: Machine, node: ast.stmt, rest: Statements) -> bool:
             return True
     if isinstance(node, ast.If):
         return lower_if(s, node, rest, lower_statements)
-    lower_statement(s, node)
+    execute(s, node)
     return False
 
 
@@ -148,7 +147,7 @@ def held(node: ast.expr, name: str) -> ast.stmt:
     """A statement that reads an expression and keeps its box."""
 
     def read(s: Machine) -> AbstractValue:
-        s.frame.env[name] = lower(s, node)
+        s.frame.env[name] = evaluate(s, node)
         return Constant(None)
 
     return ast.copy_location(ast.Expr(ast.copy_location(Deferred(read), node)), node)
@@ -164,71 +163,71 @@ def set_return(s: Machine, box: AbstractValue) -> None:
     s.frame.env[RETURN_NAME] = box
 
 
-@lowers_statement(ast.Pass)
+@executes(ast.Pass)
 def pass_(s: Machine, node: ast.Pass) -> None:
     """``pass``."""
 
 
-@lowers_statement(ast.Expr)
+@executes(ast.Expr)
 def expression(s: Machine, node: ast.Expr) -> None:
     """An expression for its effect; a docstring does nothing."""
     if not isinstance(node.value, ast.Constant):
-        lower(s, node.value)
+        evaluate(s, node.value)
 
 
-@lowers_statement(ast.Return)
+@executes(ast.Return)
 def return_(s: Machine, node: ast.Return) -> None:
     """``return value``."""
-    set_return(s, Constant(None) if node.value is None else returning(s, lower(s, node.value)))
+    set_return(s, Constant(None) if node.value is None else returning(s, evaluate(s, node.value)))
     s.frame.ends(RETURN)
 
 
-@lowers_statement(ast.Break)
+@executes(ast.Break)
 def break_(s: Machine, node: ast.Break) -> None:
     """``break``."""
     s.frame.ends(BREAK)
 
 
-@lowers_statement(ast.Continue)
+@executes(ast.Continue)
 def continue_(s: Machine, node: ast.Continue) -> None:
     """``continue``."""
     s.frame.ends(CONTINUE)
 
 
-@lowers_statement(ast.FunctionDef)
+@executes(ast.FunctionDef)
 def function_definition(s: Machine, node: ast.FunctionDef) -> None:
     """A nested ``def``; its decorators are called with it, the last one first."""
-    decorators = [lower(s, d) for d in node.decorator_list]
+    decorators = [evaluate(s, d) for d in node.decorator_list]
     box: AbstractValue = function_box(s, node)
     for decorator, place in zip(reversed(decorators), reversed(node.decorator_list), strict=True):
         with s.at(place):
-            box = s.invoke(s, decorator, (box,), {})
+            box = apply(s, decorator, (box,), {})
     s.frame.env[node.name] = box
 
 
-@lowers_statement(ast.Delete)
+@executes(ast.Delete)
 def delete(s: Machine, node: ast.Delete) -> None:
     """``del name``, ``del container[index]``."""
     for target in node.targets:
         if isinstance(target, ast.Subscript):
-            container, index = lower_next(s, lower(s, target.value), target.slice)
+            container, index = evaluate_next(s, evaluate(s, target.value), target.slice)
             if is_container(container):
                 delete_item(s, container, index)
                 continue
         if isinstance(target, ast.Attribute):
-            owner = lower(s, target.value)
+            owner = evaluate(s, target.value)
             if has_attributes(owner):
                 delete_attribute(s, owner, target.attr)
                 continue
         if not isinstance(target, ast.Name):
             refuse_write(s, target, "delete an item or attribute")
         assert isinstance(target, ast.Name)
-        lower(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
+        evaluate(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
         s.frame.env[target.id] = UNBOUND
         s.note_binding(target.id)
 
 
-@lowers_statement(ast.Global, ast.Nonlocal)
+@executes(ast.Global, ast.Nonlocal)
 def outside_names(s: Machine, node: ast.Global | ast.Nonlocal) -> None:
     """``global`` and ``nonlocal``: names outside are bound by assignments only."""
     tree = s.frame.node
@@ -243,31 +242,31 @@ def outside_names(s: Machine, node: ast.Global | ast.Nonlocal) -> None:
         )
 
 
-@lowers_statement(ast.Raise)
+@executes(ast.Raise)
 def raise_(s: Machine, node: ast.Raise) -> None:
     """``raise error from cause``."""
     if node.exc is None and not s.frame.errors:
         refuse_form(s, node)
-    error = lower(s, node.exc) if node.exc is not None else s.frame.errors[-1]
+    error = evaluate(s, node.exc) if node.exc is not None else s.frame.errors[-1]
     if isinstance(error, Constant) and isinstance(error.value, type):
         error = s.emit(error.value, effect=True, type=Opaque(error.value))
-    parts = [error] if node.cause is None else [error, lower(s, node.cause)]
+    parts = [error] if node.cause is None else [error, evaluate(s, node.cause)]
     s.emit(primitives.raise_, *parts, effect=True)
     raise Unreachable
 
 
-@lowers_statement(ast.Assert)
+@executes(ast.Assert)
 def assert_(s: Machine, node: ast.Assert) -> None:
     """``assert test, message``; the code of the user's has none where Python was told so (-O)."""
     if not __debug__:
         return
-    test = lower(s, node.test)
+    test = evaluate(s, node.test)
     known_truth = truth(s, test)
     if known_truth is True:
         return
 
     def fails() -> AbstractValue:
-        parts = () if node.msg is None else (lower(s, node.msg),)
+        parts = () if node.msg is None else (evaluate(s, node.msg),)
         error = s.emit(AssertionError, *parts, effect=True, type=Opaque(AssertionError))
         s.emit(primitives.raise_, error, effect=True)
         raise Unreachable

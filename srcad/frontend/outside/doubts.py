@@ -14,42 +14,30 @@ from srcad import errors
 from srcad.frontend.domain.values import Path
 from srcad.frontend.source.effects import Effects
 from srcad.frontend.source.written_names import ANYTHING, ITEMS
-from srcad.startup.records import dataclass
 from srcad.types.sources import Unreadable, read
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
+from srcad.frontend.domain.outside_places import Doubt
 
 
 class Again(Exception):  # noqa: N818 - control flow of the reader, not an error
     """More is known now of what the function writes: read it once more."""
 
 
-@dataclass(frozen=True, eq=False)
-class Doubt:
-    """A call that was left as it stands: what it may change, and how to refuse that.
-
-    `unread` is what could have been read instead.
-    """
-
-    effects: Effects
-    error: errors.SrcadError
-    in_loop: bool
-    unread: Any = None
-
-    def settle(self, s: Machine) -> NoReturn:
-        """What was left is read instead, or refused."""
-        if self.unread is None or self.unread in s.outside.unread:
-            raise self.error
-        s.outside.unread.add(self.unread)
-        raise Again
+def settle(s: Machine, one: Doubt) -> NoReturn:
+    """Read what was left by a call that is in doubt, or refuse it."""
+    if one.unread is None or one.unread in s.outside.unread:
+        raise one.error
+    s.outside.unread.add(one.unread)
+    raise Again
 
 
 def doubt(s: Machine, effects: Effects, name: str, unread: Any = None) -> None:
     """Note what a call may change that is not read: what it may have changed is read no more."""
     found = Doubt(effects, _error_of(s, name), s.builder is not s.inactive.outermost, unread)
     if any(_may_change(s, found, path) for path in _paths_written(s)):
-        found.settle(s)
+        settle(s, found)
     s.outside.doubts.append(found)
 
 
@@ -61,7 +49,7 @@ def note_read(s: Machine, path: Path, value: Any) -> None:
         s.outside.inner.add(path)
     for one in s.outside.doubts:
         if _may_change(s, one, path):
-            one.settle(s)
+            settle(s, one)
 
 
 def refuse_doubts(s: Machine) -> None:
@@ -69,7 +57,7 @@ def refuse_doubts(s: Machine) -> None:
     for one in s.outside.doubts:
         paths = [*s.outside.inner, *_paths_written(s)] if one.in_loop else []
         if any(_may_change(s, one, path) for path in paths):
-            one.settle(s)
+            settle(s, one)
 
 
 def _paths_written(s: Machine) -> list[Path]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from srcad.frontend.domain.holder import Holder
 from srcad.frontend.domain.values import (
     AbstractValue,
     DictValue,
+    Holder,
     ListValue,
     RecordValue,
     Structure,

@@ -13,87 +13,31 @@ the function is read once more (`Again`), with what the place holds first known 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.domain.frames import Env, Frame
-from srcad.frontend.domain.values import (
-    UNBOUND,
-    AbstractValue,
-    Constant,
-    Path,
-    Stale,
-    Unbound,
-    is_mutable,
-    values_of,
-)
-from srcad.frontend.outside.doubts import Again, Doubt
+from srcad.frontend.domain.structure import is_mutable, values_of
+from srcad.frontend.domain.values import UNBOUND, AbstractValue, Env, Frame, Path, Stale, Unbound
+from srcad.frontend.outside.doubts import Again
 from srcad.frontend.outside.objects import mirror, real
 from srcad.ir.core import Atom, Const, Value
 from srcad.ir.memory import has_storage
-from srcad.startup.records import dataclass, field, is_record, record_fields
+from srcad.startup.records import is_record, record_fields
 from srcad.types.sources import Unreadable, read, spelled
 from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
+from srcad.frontend.domain.outside_places import Place
 
 PLACE = "%at "
+
+
 _TOKEN = "%outside"
+
+
 NOTHING = Const(None).type
-Key = tuple[int, str, Hashable]
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """The attribute `name` of an object, a global or a cell of that name.
-
-    `owner` is what tells it from others of that name; `by` is the object through which it is
-    written, reached at the call by `holder`; `content` leads to what it holds first.
-    """
-
-    owner: Any
-    kind: str
-    name: str
-    holder: Path
-    content: Path
-    by: Any
-
-    @property
-    def key(self) -> Key:
-        """What tells it from other places."""
-        return id(self.owner), self.kind, self.name
-
-
-@dataclass(eq=False)
-class Outside:
-    """The places that a function reads and writes.
-
-    `holders` are the dicts, lists and data classes, by identity, that are not taken apart; `first`
-    are the places whose first content is read when the call starts; `unread` are the managers that
-    must be read: all of these outlive a reading.
-    `seen` are all that were read or written, by the paths that lead there; `written` are the names
-    of those written, `arrays` the names of those that were given an array; `given` are arrays that
-    were handed out for good.  `doubts` are the calls that may have changed something; `inner` are
-    the paths that were read in loops and branches.
-    """
-
-    holders: dict[int, Any] = field(default_factory=dict)
-    first: dict[Key, Place] = field(default_factory=dict)
-    seen: dict[Key, dict[Path, Place]] = field(default_factory=dict)
-    written: dict[Key, str] = field(default_factory=dict)
-    arrays: set[str] = field(default_factory=set)
-    given: set[Value] = field(default_factory=set)
-    unread: set[Any] = field(default_factory=set)
-    doubts: list[Doubt] = field(default_factory=list)
-    inner: set[Path] = field(default_factory=set)
-    count: int = 0
-    token: Constant = field(default_factory=lambda: Constant(None))
-
-    def next(self) -> Outside:
-        """For a further reading."""
-        return Outside(self.holders, self.first, unread=self.unread)
 
 
 def surroundings(s: Machine) -> Frame:

@@ -12,57 +12,20 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from srcad.frontend.domain.values import AbstractValue, Constant, Path, Structure, mutable_parts
+from srcad.frontend.domain.memory import Element
+from srcad.frontend.domain.structure import mutable_parts
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Constant,
+    Structure,
+)
 from srcad.ir import primitives
-from srcad.ir.core import Arg, Atom, Const, Location, Value
+from srcad.ir.core import Arg, Atom, Const, Value
 from srcad.ir.memory import is_one_of
-from srcad.startup.records import dataclass, field
 from srcad.types.structures import ListOf, TupleOf, Type
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
-
-
-@dataclass(frozen=True, eq=False)
-class Element:
-    """An object that a list holds at an index (None: it is not known where).
-
-    `where` is the place where it went into the list, or was read from it; `inner` says that it is
-    a part of an object that the list holds.
-    """
-
-    container: Value | None
-    index: AbstractValue | None
-    where: Location | None
-    inner: bool = False
-
-
-@dataclass(eq=False)
-class Objects:
-    """What is known of the objects of one function.
-
-    `families` joins lists that may hold the same objects, `newer` leads from a list to its next
-    version, `repeated` are lists that may hold one object twice (or share it with another list),
-    `resized` those that were made longer or shorter, `wanted` those of which an item was to be
-    written whose place was not known, `arguments` the caller's objects that are written into;
-    `classes` tells how the classes of objects that were made are reached.
-    """
-
-    elements: dict[AbstractValue, Element] = field(default_factory=dict)
-    families: dict[Value, Value] = field(default_factory=dict)
-    newer: dict[Value, Value] = field(default_factory=dict)
-    repeated: list[Value] = field(default_factory=list)
-    resized: list[AbstractValue] = field(default_factory=list)
-    wanted: list[AbstractValue] = field(default_factory=list)
-    arguments: dict[Value, Location | None] = field(default_factory=dict)
-    classes: dict[type, Path | None] = field(default_factory=dict)
-
-    def copy(self) -> Objects:
-        """What is known now, to go back to."""
-        return Objects(
-            dict(self.elements), dict(self.families), dict(self.newer), list(self.repeated),
-            list(self.resized), list(self.wanted), dict(self.arguments), dict(self.classes),
-        )  # fmt: skip
 
 
 def holds_objects(type_: Type) -> bool:

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from srcad import errors, runtime
 from srcad.frontend.domain.access_paths import Step, are_disjoint
+from srcad.frontend.domain.structure import (
+    Done,
+    components,
+    mapped,
+)
 from srcad.frontend.domain.values import (
     AbstractValue,
-    Done,
     FunctionValue,
     GeneratorValue,
     Stale,
-    components,
-    mapped,
 )
 from srcad.frontend.outside import places
 from srcad.frontend.store.either import chosen_again
@@ -27,8 +29,16 @@ from srcad.ir.core import Value
 from srcad.startup.records import replace
 
 if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Frame, Machine
-from srcad.frontend.store.origins import Origin, bases, inner_values, is_doubtful, origin, realised
+    from srcad.frontend.domain.values import Frame
+    from srcad.frontend.machine.machine import Machine
+from srcad.frontend.domain.memory import Origin
+from srcad.frontend.store.origins import (
+    bases,
+    inner_values,
+    is_doubtful,
+    origin,
+    realised,
+)
 
 
 def overwritten(s: Machine, old: Value, new: Value) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import linecache
-import os
 import sys
 import types
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from srcad.ir.core import Location
@@ -15,29 +13,7 @@ from srcad.rules.stubs import written
 from srcad.startup.identifiers import label
 
 if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Frame, Machine
-
-_INSTALLED = ("site-packages", "dist-packages")
-
-
-def is_installed(file: str) -> bool:
-    """Whether a file belongs to the standard library or to an installed package."""
-    here = file.startswith(os.path.dirname(os.__file__))
-    return here or any(name in file for name in _INSTALLED)
-
-
-def own_frame(frames: Sequence[Frame]) -> tuple[Frame | None, Location | None]:
-    """The innermost function that is no library's, and the call in it that led into a library.
-
-    None twice where no function is the user's, or where the innermost one is.
-    """
-    read = [frame for frame in frames if not frame.trusted]
-    if not read or not is_installed(read[-1].file):
-        return None, None
-    for k in range(len(read) - 1, 0, -1):
-        if not is_installed(read[k - 1].file):
-            return read[k - 1], read[k].site
-    return None, None
+    from srcad.frontend.machine.machine import Machine
 
 
 def called_name(s: Machine, function: Any) -> str:

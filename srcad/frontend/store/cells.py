@@ -12,23 +12,21 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from srcad.frontend.domain.holder import Holder
+from srcad.frontend.domain.structure import Done, components, is_mutable, mapped, same_structure
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
     Choice,
     Code,
     Constant,
-    Done,
+    Env,
+    Frame,
     FunctionValue,
+    Holder,
     MethodValue,
-    components,
-    is_mutable,
-    mapped,
-    same_structure,
 )
 from srcad.frontend.machine.constants import same_constant
-from srcad.frontend.machine.machine import Env, Frame, Machine
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import read_counts
 from srcad.startup.records import replace
 

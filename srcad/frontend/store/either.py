@@ -12,24 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from srcad.frontend.domain.values import AbstractValue
 from srcad.ir.core import UNDEF, Atom, Block, Const, If, Value
-from srcad.startup.records import dataclass
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
+from srcad.frontend.domain.memory import Either
 
 Resolve = Callable[[Value], Value | None]
-
-
-@dataclass(frozen=True, eq=False)
-class Either:
-    """What a value was on the path where the test held (`left`), and on the other one.
-
-    The two stand for their memory and types only: they may be out of sight.
-    """
-
-    test: Atom
-    left: Atom
-    right: Atom
 
 
 def chosen_again(s: Machine, either: Either, value: Value, resolve: Resolve) -> Value | None:

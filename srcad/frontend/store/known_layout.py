@@ -6,7 +6,13 @@ import operator
 from typing import TYPE_CHECKING
 
 from srcad.frontend.domain.access_paths import Step, is_number_index
-from srcad.frontend.store.layout import Layout, in_order, kept, lies_close, seen_through, shape_of
+from srcad.frontend.domain.layout import (
+    Layout,
+    in_order,
+    kept,
+    seen_through,
+    shape_of,
+)
 from srcad.frontend.store.origins import is_array, origin
 from srcad.ir.core import Arg, Const, Value, values_in
 from srcad.ir.disjoint import parts_of
@@ -49,7 +55,7 @@ def _layout_from(s: Machine, value: Value, sources: tuple[Value, ...]) -> Layout
     shape = shape_of(value)
     if value in s.layouts or shape is None:
         return s.layouts.get(value)
-    if value in s.compact or (not sources and lies_close(s, value)):
+    if value in s.compact or (not sources and s.lies_close(value)):
         return in_order(shape)
     found = [s.layouts[source] for source in sources]
     if value not in s.laid_as:

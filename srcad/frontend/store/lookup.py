@@ -12,13 +12,22 @@ from typing import Any, NoReturn
 import numpy as np
 
 from srcad import errors
-from srcad.frontend.domain.holder import Holder
-from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant, Path, Stale, Unbound
+from srcad.frontend.domain.frames import Unreachable
+from srcad.frontend.domain.outside_places import Place
+from srcad.frontend.domain.values import (
+    UNBOUND,
+    AbstractValue,
+    Constant,
+    Frame,
+    Holder,
+    Path,
+    Stale,
+    Unbound,
+)
 from srcad.frontend.machine.constants import raises
-from srcad.frontend.machine.machine import Frame, Machine, Unreachable
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside import places
 from srcad.frontend.outside.doubts import note_read
-from srcad.frontend.outside.places import Place
 from srcad.frontend.store.stale import refuse_stale
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value

@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srcad.frontend.domain.access_paths import Step
+from srcad.frontend.domain.layout import (
+    in_order,
+    is_line,
+    is_view,
+    shape_of,
+)
+from srcad.frontend.domain.memory import Either, Origin
 from srcad.frontend.domain.values import Constant
-from srcad.frontend.store.either import Either
-from srcad.frontend.store.layout import in_order, is_line, is_view, shape_of
-from srcad.frontend.store.origins import BUILDERS, LIST_STORES, READ_ONLY, Origin, is_array, origin
+from srcad.frontend.store.origins import (
+    BUILDERS,
+    LIST_STORES,
+    READ_ONLY,
+    is_array,
+    origin,
+)
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value, values_in
 from srcad.ir.library_operations import is_elementwise

@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from srcad.errors import MissingRuleError, UnsupportedSyntaxError
-from srcad.frontend.domain.values import AbstractValue, Constant, values_of
+from srcad.frontend.domain.structure import values_of
+from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.call_sites import called_name, method_of_object
 from srcad.rules.stubs import stub, written

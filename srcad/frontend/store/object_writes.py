@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from srcad import errors
+from srcad.frontend.domain.structure import (
+    components,
+    is_mutable,
+    mapped,
+)
 from srcad.frontend.domain.values import (
     AbstractValue,
     FunctionValue,
     GeneratorValue,
     IteratorValue,
     Stale,
-    components,
-    is_mutable,
-    mapped,
 )
 from srcad.frontend.outside import places
 from srcad.frontend.outside.places import is_argument
@@ -23,8 +25,16 @@ from srcad.ir import primitives
 from srcad.ir.core import Value
 
 if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Frame, Machine
-from srcad.frontend.store.aliases import Element, element_of, family, indices_differ, placed, unite
+    from srcad.frontend.domain.values import Frame
+    from srcad.frontend.machine.machine import Machine
+from srcad.frontend.domain.memory import Element
+from srcad.frontend.store.aliases import (
+    element_of,
+    family,
+    indices_differ,
+    placed,
+    unite,
+)
 
 
 def of_family(s: Machine, value: Value, box: AbstractValue) -> bool:

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from srcad.frontend.domain.access_paths import Step
-from srcad.frontend.domain.values import AbstractValue, components
+from srcad.frontend.domain.memory import NOWHERE, Origin
+from srcad.frontend.domain.structure import components
+from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.store.ownership import is_captured, is_unowned, with_beginnings
 from srcad.ir import primitives
 from srcad.ir.core import Atom, Value
 from srcad.ir.memory import has_storage
-from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric
 
 if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Env, Machine
+    from srcad.frontend.domain.values import Env
+    from srcad.frontend.machine.machine import Machine
 
 
 LIST_STORES = frozenset(
@@ -36,31 +38,6 @@ BUILDERS = frozenset(
 
 
 READ_ONLY = frozenset({np.diagonal, np.broadcast_to, np.diag})
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The arrays that a value may share memory with, and how it is reached from the only one.
-
-    A list or tuple is an object too; `holds` are the arrays that it may hold.
-    """
-
-    objects: frozenset[Value]
-    steps: tuple[Step, ...] | None = ()
-    holds: frozenset[Value] = frozenset()
-
-    @property
-    def everything(self) -> frozenset[Value]:
-        """The arrays that a write through the value, or through an item of it, may reach."""
-        return self.objects | self.holds
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether it is known which memory the value shows."""
-        return self.steps is not None and len(self.objects) == 1
-
-
-NOWHERE = Origin(frozenset())
 
 
 def origin(s: Machine, value: Value) -> Origin:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from srcad import errors
+from srcad.frontend.domain.frames import NotConstant
 from srcad.frontend.domain.values import (
     AbstractValue,
     BoundValue,
@@ -22,7 +23,8 @@ from srcad.frontend.domain.values import (
     Structure,
 )
 from srcad.frontend.machine.constants import known
-from srcad.frontend.machine.machine import Machine, NotConstant
+from srcad.frontend.machine.dispatch import apply
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.prelude import containers
 from srcad.frontend.store.object_writes import write
@@ -70,7 +72,7 @@ def tested(s: Machine, box: AbstractValue) -> AbstractValue:
     if not isinstance(box, RecordValue) or not is_of_library(box):
         return box
     method: Any = box.cls.__len__  # type: ignore[attr-defined]
-    return s.invoke(s, BoundValue(Constant(method), (box,)), (), {})
+    return apply(s, BoundValue(Constant(method), (box,)), (), {})
 
 
 # ------------------------------------------------------------------------------ opening
@@ -140,4 +142,4 @@ def invoked(
 ) -> AbstractValue:
     """A method of a dict, as one of whose keys only the call knows."""
     method = getattr(containers.Mapping, name)
-    return s.invoke(s, BoundValue(Constant(method), (opened(s, box),)), args, kwargs)
+    return apply(s, BoundValue(Constant(method), (opened(s, box),)), args, kwargs)

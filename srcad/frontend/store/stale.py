@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 from srcad import errors
 from srcad.frontend.domain.predicates import described_value
 from srcad.frontend.domain.representation import is_representable
+from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import (
     AbstractValue,
     Choice,
@@ -15,7 +16,6 @@ from srcad.frontend.domain.values import (
     MethodValue,
     Stale,
     TupleValue,
-    components,
 )
 from srcad.ir.core import Value
 

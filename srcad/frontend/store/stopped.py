@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from srcad.frontend.domain.values import AbstractValue, DictValue, Structure, TupleValue, rebuilt
+from srcad.frontend.domain.memory import Origin
+from srcad.frontend.domain.structure import rebuilt
+from srcad.frontend.domain.values import AbstractValue, DictValue, Structure, TupleValue
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.store.origins import Origin, origin
+from srcad.frontend.store.origins import origin
 from srcad.ir import primitives
 from srcad.ir.core import Value
 

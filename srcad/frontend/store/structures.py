@@ -6,6 +6,7 @@ import collections
 from typing import TYPE_CHECKING
 
 from srcad import errors
+from srcad.frontend.domain.structure import mapped
 from srcad.frontend.domain.values import (
     AbstractValue,
     DictValue,
@@ -16,7 +17,6 @@ from srcad.frontend.domain.values import (
     SliceValue,
     Structure,
     TupleValue,
-    mapped,
 )
 from srcad.frontend.prelude import containers
 from srcad.frontend.prelude.deques import Deque

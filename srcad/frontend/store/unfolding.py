@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from srcad.frontend.domain.guards import found_at
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
@@ -31,7 +30,7 @@ def unfolded(s: Machine, value: Value, type_: TupleOf) -> AbstractValue:
     keys: tuple[Any, ...] = type_.keys if type_.keys is not None else tuple(range(len(type_.items)))
     reading = primitives.field if fields else primitives.item
     parts = tuple(
-        Constant(t.value, _path_of_part(s, value, fields, key) or found_at(s, t))
+        Constant(t.value, _path_of_part(s, value, fields, key) or s.found_at(t))
         if isinstance(t, Fixed)
         else _part(s, value, reading, key, t)
         for key, t in zip(keys, type_.items, strict=True)

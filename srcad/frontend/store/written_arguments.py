@@ -11,10 +11,11 @@ import numpy as np
 from srcad import errors
 from srcad.arguments.aliasing import Memory, backward_axes, memory_of, places
 from srcad.frontend.domain.access_paths import Step
+from srcad.frontend.domain.memory import Origin
 from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.store.origins import Origin, inner_values, note_laid_out, origin
+from srcad.frontend.store.origins import inner_values, note_laid_out, origin
 from srcad.frontend.store.ownership import with_beginnings
 from srcad.ir import primitives
 from srcad.ir.core import Const, Display, Value

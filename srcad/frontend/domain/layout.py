@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from srcad.ir.disjoint import parts_of
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric, Shape
 from srcad.types.sizes import Extent, constant_extent, is_one, resolved, settled
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 
 _ELLIPSIS = Const(Ellipsis)
 _MOVES = frozenset(
@@ -273,15 +270,3 @@ def _is_longer(a: Stride | None, b: Stride | None) -> bool:
             return False
         left.remove(length)
     return abs(a.factor) >= abs(b.factor)
-
-
-def lies_close(s: Machine, value: Value) -> bool:
-    """Whether an argument lies in C order without gaps, which then is taken for granted."""
-    path = s.paths.get(value)
-    if path is None or len(path) > 1 or path[0][0] != "param":
-        return False
-    given = s.arguments.get(path[0][1])
-    close = type(given) is np.ndarray and given.flags.c_contiguous
-    if close:
-        s.guard(path, "contiguous", True)
-    return close

@@ -1,0 +1,87 @@
+"""What is known of whose memory a value is, and of which lists hold an object."""
+
+from __future__ import annotations
+
+from srcad.frontend.domain.access_paths import Step
+from srcad.frontend.domain.values import AbstractValue, Path
+from srcad.ir.core import Atom, Location, Value
+from srcad.startup.records import dataclass, field
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The arrays that a value may share memory with, and how it is reached from the only one.
+
+    A list or tuple is an object too; `holds` are the arrays that it may hold.
+    """
+
+    objects: frozenset[Value]
+    steps: tuple[Step, ...] | None = ()
+    holds: frozenset[Value] = frozenset()
+
+    @property
+    def everything(self) -> frozenset[Value]:
+        """The arrays that a write through the value, or through an item of it, may reach."""
+        return self.objects | self.holds
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is known which memory the value shows."""
+        return self.steps is not None and len(self.objects) == 1
+
+
+NOWHERE = Origin(frozenset())
+
+
+@dataclass(frozen=True, eq=False)
+class Either:
+    """What a value was on the path where the test held (`left`), and on the other one.
+
+    The two stand for their memory and types only: they may be out of sight.
+    """
+
+    test: Atom
+    left: Atom
+    right: Atom
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """An object that a list holds at an index (None: it is not known where).
+
+    `where` is the place where it went into the list, or was read from it; `inner` says that it is
+    a part of an object that the list holds.
+    """
+
+    container: Value | None
+    index: AbstractValue | None
+    where: Location | None
+    inner: bool = False
+
+
+@dataclass(eq=False)
+class Objects:
+    """What is known of the objects of one function.
+
+    `families` joins lists that may hold the same objects, `newer` leads from a list to its next
+    version, `repeated` are lists that may hold one object twice (or share it with another list),
+    `resized` those that were made longer or shorter, `wanted` those of which an item was to be
+    written whose place was not known, `arguments` the caller's objects that are written into;
+    `classes` tells how the classes of objects that were made are reached.
+    """
+
+    elements: dict[AbstractValue, Element] = field(default_factory=dict)
+    families: dict[Value, Value] = field(default_factory=dict)
+    newer: dict[Value, Value] = field(default_factory=dict)
+    repeated: list[Value] = field(default_factory=list)
+    resized: list[AbstractValue] = field(default_factory=list)
+    wanted: list[AbstractValue] = field(default_factory=list)
+    arguments: dict[Value, Location | None] = field(default_factory=dict)
+    classes: dict[type, Path | None] = field(default_factory=dict)
+
+    def copy(self) -> Objects:
+        """What is known now, to go back to."""
+        return Objects(
+            dict(self.elements), dict(self.families), dict(self.newer), list(self.repeated),
+            list(self.resized), list(self.wanted), dict(self.arguments), dict(self.classes),
+        )  # fmt: skip

@@ -1,0 +1,79 @@
+"""Places outside a function, and calls that may have changed what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from srcad import errors
+from srcad.frontend.domain.values import Constant, Path
+from srcad.frontend.source.effects import Effects
+from srcad.ir.core import Value
+from srcad.startup.records import dataclass, field
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """A call that was left as it stands: what it may change, and how to refuse that.
+
+    `unread` is what could have been read instead.
+    """
+
+    effects: Effects
+    error: errors.SrcadError
+    in_loop: bool
+    unread: Any = None
+
+
+Key = tuple[int, str, Hashable]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The attribute `name` of an object, a global or a cell of that name.
+
+    `owner` is what tells it from others of that name; `by` is the object through which it is
+    written, reached at the call by `holder`; `content` leads to what it holds first.
+    """
+
+    owner: Any
+    kind: str
+    name: str
+    holder: Path
+    content: Path
+    by: Any
+
+    @property
+    def key(self) -> Key:
+        """What tells it from other places."""
+        return id(self.owner), self.kind, self.name
+
+
+@dataclass(eq=False)
+class Outside:
+    """The places that a function reads and writes.
+
+    `holders` are the dicts, lists and data classes, by identity, that are not taken apart; `first`
+    are the places whose first content is read when the call starts; `unread` are the managers that
+    must be read: all of these outlive a reading.
+    `seen` are all that were read or written, by the paths that lead there; `written` are the names
+    of those written, `arrays` the names of those that were given an array; `given` are arrays that
+    were handed out for good.  `doubts` are the calls that may have changed something; `inner` are
+    the paths that were read in loops and branches.
+    """
+
+    holders: dict[int, Any] = field(default_factory=dict)
+    first: dict[Key, Place] = field(default_factory=dict)
+    seen: dict[Key, dict[Path, Place]] = field(default_factory=dict)
+    written: dict[Key, str] = field(default_factory=dict)
+    arrays: set[str] = field(default_factory=set)
+    given: set[Value] = field(default_factory=set)
+    unread: set[Any] = field(default_factory=set)
+    doubts: list[Doubt] = field(default_factory=list)
+    inner: set[Path] = field(default_factory=set)
+    count: int = 0
+    token: Constant = field(default_factory=lambda: Constant(None))
+
+    def next(self) -> Outside:
+        """For a further reading."""
+        return Outside(self.holders, self.first, unread=self.unread)

@@ -1,0 +1,105 @@
+"""The machine that reads a program: how it appends calls and makes values of abstract values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Choice,
+    Conflict,
+    Constant,
+    DictValue,
+    FunctionValue,
+    GeneratorValue,
+    Holder,
+    IteratorValue,
+    ListValue,
+    MethodValue,
+    RecordValue,
+    Stale,
+    Super,
+    Taken,
+    TupleValue,
+    Unbound,
+)
+from srcad.frontend.machine.dispatch import reify
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store.aliases import note_element
+from srcad.frontend.store.foreign_operands import check_operands, is_of_unknown
+from srcad.frontend.store.memory_effects import note
+from srcad.frontend.store.stale import refuse_stale, refuse_to_hold
+from srcad.frontend.store.structures import as_plain, built, is_ours
+from srcad.frontend.store.unfolding import unfolded
+from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Value
+from srcad.types.numeric import Numeric
+from srcad.types.structures import OPAQUE, Fixed, TupleOf, Type
+
+_WITHOUT_VALUE = Conflict | Choice | MethodValue | BoundValue | GeneratorValue | Super | Taken
+
+
+class Interpreter(Machine):
+    """A `Machine` that knows memory: every call that it appends is noted in the store."""
+
+    def emit(
+        self,
+        target: Any,
+        *args: AbstractValue | Arg,
+        kwargs: Mapping[str, AbstractValue | Arg] | None = None,
+        effect: bool = False,
+        type: Type | None = None,
+        hint: str | None = None,
+    ) -> Value:
+        """Append a call and keep track of activity and of views."""
+        if self.dicts.opened and not is_ours(target):
+            args = tuple(a if isinstance(a, Const | Display) else as_plain(self, a) for a in args)
+        arguments = tuple(self.arg(a) for a in args)
+        keywords = tuple((k, self.arg(a)) for k, a in (kwargs or {}).items())
+        unknown = effect or is_of_unknown(self, target, arguments)
+        type = OPAQUE if unknown and type is None else type  # asking for its type must not run it
+        result = self.builder.call(
+            target, *arguments, kwargs=keywords, effect=effect, type=type, hint=hint
+        )
+        note(self, target, arguments, keywords, result)
+        note_element(self, target, arguments, result)
+        if self.carries(target, self.builder.ops[-1].operands, result):
+            self.active.add(result)
+            check_operands(self, target, arguments, result)
+        return result
+
+    def atom(self, box: AbstractValue | Atom) -> Atom:
+        """The box as one value or constant (a structure is built)."""
+        if isinstance(box, FunctionValue | Holder):
+            return reify(self, box)
+        if isinstance(box, Stale):
+            refuse_stale(self, box)
+        if isinstance(box, _WITHOUT_VALUE) or (
+            isinstance(box, IteratorValue) and box.kind != "range"
+        ):
+            refuse_to_hold(self, box)
+        match box:
+            case Value() | Const():
+                return box
+            case Constant():
+                return self.constant(box)
+            case TupleValue() | ListValue() | DictValue() | RecordValue():
+                return box.source if box.source is not None else built(self, box)
+            case Unbound():
+                return UNDEF
+            case _:
+                return built(self, box)
+
+    def box(self, value: Value | Const) -> AbstractValue:
+        """The box of a value: what its type already tells is unfolded."""
+        if isinstance(value, Const):
+            return Constant(value.value, spelling=value.spelling)
+        type_ = value.type
+        if isinstance(type_, Fixed):
+            return Constant(type_.value, self.paths.get(value) or self.found_at(type_), atom=value)
+        if isinstance(type_, Numeric) and type_.value is not None and type_.is_python:
+            return value if type_.value.terms else Constant(type_.value.constant)
+        if isinstance(type_, TupleOf):
+            return unfolded(self, value, type_)
+        return value
