@@ -17,7 +17,7 @@ from srcad.startup.records import dataclass
 
 @dataclass(eq=False)
 class Branch:
-    """One arm after it was read: its ops, its names, how it ended."""
+    """One branch after it was read: its ops, its names, how it ended."""
 
     builder: Builder
     envs: list[Env]
@@ -26,7 +26,7 @@ class Branch:
 
     @property
     def is_left(self) -> bool:
-        """Whether what follows the meeting is certainly not reached from here."""
+        """Whether what follows the join is certainly not reached from here."""
         return isinstance(self.exit, int) and self.exit != NONE
 
 
@@ -50,7 +50,7 @@ def read_branch(s: Machine, build: Callable[[], None], builder: Builder | None =
 
 
 def continued(s: Machine, branch: Branch, build: Callable[[], None]) -> Branch:
-    """Read further statements at the end of an arm."""
+    """Read further statements at the end of a branch."""
     before = s.snapshot()
     s.restore(branch.envs)
     result = read_branch(s, build, branch.builder)
@@ -61,7 +61,7 @@ def continued(s: Machine, branch: Branch, build: Callable[[], None]) -> Branch:
 def read_branch_value(
     s: Machine, build: Callable[[], AbstractValue]
 ) -> tuple[Branch, AbstractValue]:
-    """Read an arm of an expression into a block of its own."""
+    """Read a branch of an expression into a block of its own."""
     before = s.snapshot()
     frame = s.frame
     exit_, tags = frame.exit, frame.tags

@@ -1,6 +1,6 @@
-"""Long dispatches, taken apart so that their arms are not nested deeply.
+"""Long dispatches, taken apart so that their branches are not nested deeply.
 
-An ``elif`` stands in the arm of the ``if`` before it, and so do the statements behind an ``if``
+An ``elif`` stands in the branch of the ``if`` before it, and so do the statements behind an ``if``
 that leaves.  Of a hundred clauses that makes a hundred levels.  A long one is halved instead, as a
 person would put half of it into a function: the second half is read where nothing of the first
 applied.  All of this is done to the syntax tree; what it means stays the same.
@@ -16,7 +16,7 @@ from srcad.frontend.machine.deferred import Deferred
 from srcad.frontend.machine.machine import Machine
 
 Statements = list[ast.stmt]
-_LONG = 20  # clauses that stand in one another's arms
+_LONG = 20  # clauses that stand in one another's branches
 _LONGEST = 120  # clauses that do nothing but return: what is written of them is not nested
 _LEAVING = (ast.Return, ast.Break, ast.Continue)
 _NUMBERS = count()

@@ -42,7 +42,7 @@ Call = Callable[[Args, Kwargs], AbstractValue]
 def choose(
     s: Machine, test: Atom, then: Callable[[], AbstractValue], orelse: Callable[[], AbstractValue]
 ) -> AbstractValue:
-    """``then() if test else orelse()``, each read in an arm of its own."""
+    """``then() if test else orelse()``, each read in a branch of its own."""
     with assuming(s, test, holds=True):
         left, a = read_branch_value(s, then)
     with assuming(s, test, holds=False):
@@ -58,7 +58,7 @@ def choose(
 
 @contextmanager
 def assuming(s: Machine, test: Atom, *, holds: bool) -> Iterator[None]:
-    """Read an arm of a conditional: there its test holds, or does not."""
+    """Read a branch of a conditional: there its test holds, or does not."""
     before = s.assumed
     while isinstance(test, Value):
         s.assumed = {**s.assumed, test: holds}

@@ -1,9 +1,9 @@
-"""Conditionals and early exits: arms are read apart and meet; what follows an exit is guarded.
+"""Conditionals and early exits: branches are read apart and meet; what follows an exit is guarded.
 
 A statement list ends with an *exit tag* (`Frame.exit`): 0 falls through, 1 continue, 2 break,
-3 return; `DEAD` raises.  If one arm of an ``if`` surely leaves and the other falls through, the
-statements that follow are read inside the other arm; if an arm only may leave, they are read under
-``if tag == 0``.
+3 return; `DEAD` raises.  If one branch of an ``if`` surely leaves and the other falls through, the
+statements that follow are read inside the other branch; if a branch only may leave, they are read
+under ``if tag == 0``.
 """
 
 from __future__ import annotations

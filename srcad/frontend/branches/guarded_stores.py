@@ -37,7 +37,7 @@ def in_each(s: Machine, array: Value, write: Callable[[Value], AbstractValue]) -
     """Do something with what a value is on either path; what it makes, where the paths meet."""
     either = s.either[array]
 
-    def arm(side: str) -> Callable[[], None]:
+    def branch(side: str) -> Callable[[], None]:
         def build() -> None:
             if getattr(either, side) == UNDEF:  # nobody reads it there
                 s.frame.env[_NAME] = array
@@ -47,7 +47,7 @@ def in_each(s: Machine, array: Value, write: Callable[[Value], AbstractValue]) -
 
         return build
 
-    left, right = (read_branch(s, arm(side)) for side in ("left", "right"))
+    left, right = (read_branch(s, branch(side)) for side in ("left", "right"))
     join_branches(s, either.test, left, right)
     if s.frame.exit == DEAD:
         raise Unreachable

@@ -63,7 +63,7 @@ from srcad.types.structures import Type
 
 @dataclass(eq=False)
 class Join:
-    """The pairs of atoms that the two arms yield, and the values in which they meet.
+    """The pairs of atoms that the two branches yield, and the values in which they meet.
 
     `outside` says that names of a function around are joined: they go on where this one returns.
     """
@@ -88,7 +88,7 @@ class Join:
         self.after = Builder(where=self.s.builder.where, half=self.s.builder.half)
 
     def box(self, a: AbstractValue, b: AbstractValue, hint: str | None) -> AbstractValue:
-        """What a name is after the meeting."""
+        """What a name is after the join."""
         key = (id(a), id(b))
         if key not in self.known:
             self.known[key] = self._box(a, b, hint)
@@ -137,9 +137,9 @@ class Join:
         return Choice(test, left, right)
 
     def _carried_out(self, box: AbstractValue, *, left: bool) -> AbstractValue | None:
-        """What an arm leaves, as it can be seen where the paths meet; None if it cannot.
+        """What a branch leaves, as it can be seen where the paths meet; None if it cannot.
 
-        What has no value of its own, but holds values that were made in the arm, holds the
+        What has no value of its own, but holds values that were made in the branch, holds the
         results of the conditional instead.
         """
         s, branch, other = self.s, self.left, self.right
@@ -194,7 +194,7 @@ class Join:
             s.builder = before
 
     def _may_be_missing(self, *values: Value) -> bool:
-        """Whether some path reaches the meeting without a value: it leaves, or never bound it."""
+        """Whether some path reaches the join without a value: it leaves, or never bound it."""
         s = self.s
         return any(v in s.partial or v in s.unsure for v in values)
 
@@ -223,7 +223,7 @@ class Join:
         return output
 
     def _inside(self, branch: Branch, box: AbstractValue) -> Atom:
-        """Build a structure inside the arm that yields it."""
+        """Build a structure inside the branch that yields it."""
         before, self.s.builder = self.s.builder, branch.builder
         try:
             return self.s.atom(box)
@@ -266,9 +266,9 @@ class Join:
             s.either[output] = Either(self.test, *sides)
 
     def _sighted(self, atom: Atom, *, left: bool) -> Atom:
-        """An atom of an arm, or what stands for it outside.
+        """An atom of a branch, or what stands for it outside.
 
-        That is another value if the atom is ambiguous by itself, or seen by an index of the arm.
+        That is another value if the atom is ambiguous by itself, or seen by an index of the branch.
         """
         s = self.s
         if not isinstance(atom, Value):
@@ -283,7 +283,7 @@ class Join:
         return found
 
     def _seen_outside(self, found: Origin, *, left: bool) -> Origin:
-        """Whose memory a value of an arm is, by steps whose indices can be seen outside of it."""
+        """Whose memory a value of a branch is, by steps whose indices can be seen outside of it."""
         ops = (self.left if left else self.right).builder.ops
         made = {result for op in ops for result in op.results} if found.steps else set()
         args = [arg for step in found.steps or () for arg in step.args]
@@ -298,7 +298,7 @@ class Join:
         return replace(found, steps=steps)
 
     def _keep(self, inner: Value, outer: Value, *, left: bool) -> None:
-        """Note the tests inside an arm that tell what a value is, where they can be seen."""
+        """Note the tests inside a branch that tell what a value is, where they can be seen."""
         either = self.s.either.get(inner)
         if either is not None:
             test = either.test
@@ -338,7 +338,7 @@ class Join:
 
 
 def type_of_atom(atom: Atom) -> Type:
-    """The type of what an arm yields; an int constant stays just an int where paths meet."""
+    """The type of what a branch yields; an int constant stays just an int where paths meet."""
     return atom_type(atom)
 
 

@@ -17,7 +17,7 @@ from srcad.startup.records import dataclass
 
 @dataclass(eq=False)
 class Failure:
-    """What sends a path to the other arm of an attempt: the classes, the exception itself."""
+    """What sends a path to the other branch of a try region: the classes, the exception itself."""
 
     catches: tuple[type[BaseException], ...]
     error: Value
@@ -26,7 +26,7 @@ class Failure:
 def join_branches(
     s: Machine, test: Atom, left: Branch, right: Branch, failure: Failure | None = None
 ) -> None:
-    """Append the conditional that joins two arms, and bind every name to what it is afterwards."""
+    """Append the conditional that joins two branches, and bind every name to what it is now."""
     joined = Join(s, test, left, right)
     if failure is not None:
         joined.test = joined.atom(Const(True), Const(False), "done")

@@ -1,4 +1,4 @@
-"""Conditional expressions and short circuits: the arms are read apart."""
+"""Conditional expressions and short circuits: the branches are read apart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from srcad.frontend.machine.constants import truth
 from srcad.frontend.machine.dispatch import evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
 
-_LONG = 12  # operands that stand in one another's arms
+_LONG = 12  # operands that stand in one another's branches
 
 
 @evaluates(ast.IfExp)
@@ -26,12 +26,12 @@ def conditional(s: Machine, node: ast.IfExp) -> AbstractValue:
 
 @evaluates(ast.BoolOp)
 def boolean(s: Machine, node: ast.BoolOp) -> AbstractValue:
-    """``a and b``, ``a or b``: the second operand is read in an arm."""
+    """``a and b``, ``a or b``: the second operand is read in a branch."""
     return _short_circuit(s, isinstance(node.op, ast.And), node.values)
 
 
 def _short_circuit(s: Machine, is_and: bool, values: list[ast.expr]) -> AbstractValue:
-    """A long one is ``(a and b) and (c and d)``: so its arms are not nested deeply."""
+    """A long one is ``(a and b) and (c and d)``: so its branches are not nested deeply."""
     if len(values) == 1:
         return evaluate(s, values[0])
     middle = len(values) // 2 if len(values) > _LONG else 1

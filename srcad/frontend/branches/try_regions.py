@@ -1,7 +1,7 @@
-"""What may fail: code is read into an attempt, and a failure is one more way to leave.
+"""What may fail: code is read into a try region, and a failure is one more way to leave.
 
 Names that a ``try`` body binds before it fails keep their values.  Where nobody could tell, the
-whole body is one attempt; otherwise every statement is one of its own, and a failure that a clause
+whole body is one region; otherwise every statement is one of its own, and a failure that a clause
 catches leaves it with a tag of its own (`RAISED` and more, by the depth of the ``try``), as
 ``break`` and ``return`` leave with theirs.
 """
@@ -43,8 +43,8 @@ ERROR = "%error"
 STEP = "%step"  # what one step of a statement leaves to the next
 
 
-# ------------------------------------------------------------------------------ attempts
-def read_attempt(s: Machine, build: Callable[[], None]) -> Branch:
+# ------------------------------------------------------------------------------ regions
+def read_region(s: Machine, build: Callable[[], None]) -> Branch:
     """Read what may fail, as one: its own failures need no other treatment inside."""
     frame = s.frame
     handlers, frame.handlers = frame.handlers, ()
@@ -56,10 +56,10 @@ def read_attempt(s: Machine, build: Callable[[], None]) -> Branch:
         frame.attempts -= 1
 
 
-def settle_attempt(
+def settle_region(
     s: Machine, branch: Branch, catches: Classes, handle: Callable[[AbstractValue], None]
 ) -> None:
-    """Join what was attempted with what happens if it fails."""
+    """Join what was tried with what happens if it fails."""
     frame = s.frame
     if not any(may_raise(op, catches) for op in branch.builder.ops):
         s.builder.ops += branch.builder.ops
@@ -82,11 +82,11 @@ def _raises_active(s: Machine, ops: list[Op]) -> bool:
     return any(v in s.active for o in raised for v in o.operands)
 
 
-def attempted(s: Machine, build: Callable[[], None]) -> None:
+def in_region(s: Machine, build: Callable[[], None]) -> None:
     """Read a statement under the clauses around it: a failure leaves to the innermost."""
     catches = tuple(dict.fromkeys(c for classes in s.frame.handlers for c in classes))
     before, count, bound = s.snapshot(), len(s.writes), len(s.bindings)
-    branch = read_attempt(s, build)
+    branch = read_region(s, build)
     _refuse_half_done(s, before, s.writes[count:], branch, catches)
     doubtful = [
         name
@@ -101,7 +101,7 @@ def attempted(s: Machine, build: Callable[[], None]) -> None:
             s.frame.env[name] = Stale(old, s.builder.where, name)
         leave(s, error)
 
-    settle_attempt(s, branch, catches, handle)
+    settle_region(s, branch, catches, handle)
 
 
 def _forget_steps(frame: Frame) -> None:
@@ -112,7 +112,7 @@ def _forget_steps(frame: Frame) -> None:
 def _may_fail_after(
     s: Machine, branch: Branch, builder: Builder, position: int, catches: Classes
 ) -> bool:
-    """Whether what follows a place in an attempt may fail; inside a loop, anything does."""
+    """Whether what follows a place in a try region may fail; inside a loop, anything does."""
     rest = branch.builder.ops[position:] if builder is branch.builder else branch.builder.ops
     unsure = (op for op in rest if op.half != "repeated" and id(op) not in s.sure)
     return any(may_raise(op, catches) for op in unsure)
@@ -175,10 +175,10 @@ def leave(s: Machine, error: AbstractValue) -> None:
     frame.ends(tag)
 
 
-def in_attempts(
+def in_regions(
     s: Machine, catches: Classes, read: Callable[[], None]
 ) -> tuple[int, Callable[[], AbstractValue]]:
-    """Read statements as attempts of their own; the tag of a failure, and the exception."""
+    """Read statements as regions of their own; the tag of a failure, and the exception."""
     frame = s.frame
     frame.handlers = (*frame.handlers, catches)
     tag = RAISED + len(frame.handlers) - 1
@@ -236,7 +236,7 @@ def is_one(
 
 
 def refuse_in_steps(s: Machine, node: ast.AST) -> None:
-    """Refuse what cannot be attempted step by step."""
+    """Refuse what cannot be tried step by step."""
     s.refuse(
         errors.UnsupportedSyntaxError,
         "cannot read this inside a 'try' whose state is seen after a failure",
@@ -247,7 +247,7 @@ def refuse_in_steps(s: Machine, node: ast.AST) -> None:
 
 
 def flag(s: Machine, name: str) -> AbstractValue:
-    """A hidden flag that arms have set differently, and its end."""
+    """A hidden flag that branches have set differently, and its end."""
     box = s.frame.env.pop(name, Constant(False))
     if isinstance(box, Value):
         box.type = BOOL

@@ -24,7 +24,7 @@ from srcad.frontend.source.syntax import bound_in
 
 
 @contextmanager
-def in_step(s: Machine, node: ast.For, iterable: AbstractValue) -> Iterator[None]:
+def checked_interleaving(s: Machine, node: ast.For, iterable: AbstractValue) -> Iterator[None]:
     """Read a loop over an iterable; refuse it if it changes what a list was made of before it."""
     parts = iterable.parts if isinstance(iterable, IteratorValue) and iterable.kind == "zip" else ()
     lazy = [part for part in parts if is_lazy(part)]

@@ -10,7 +10,7 @@ from srcad import errors
 from srcad.frontend.branches.conditional import after_break, choice, either, on_tag, outward_tags
 from srcad.frontend.branches.try_regions import refuse_in_steps
 from srcad.frontend.control.fixpoint import LoopReader
-from srcad.frontend.control.interleaving import in_step
+from srcad.frontend.control.interleaving import checked_interleaving
 from srcad.frontend.control.iteration import iterated
 from srcad.frontend.control.loop_end import finish
 from srcad.frontend.control.unrolling import (
@@ -62,7 +62,7 @@ def _loop_over(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
         iterable = s.box(iterable)
     generator = one_shot(s, iterable)
     if generator is not None:
-        with in_step(s, node, iterable):
+        with checked_interleaving(s, node, iterable):
             generated_for(s, node, generator)
         return
     items = unrolled_items(s, iterable)

@@ -13,13 +13,13 @@ from srcad.frontend.branches.conditional import Statements, lower_if
 from srcad.frontend.branches.try_regions import (
     ERROR,
     flag,
-    in_attempts,
+    in_regions,
     is_one,
     leave,
     may_pass_on,
     on_exit,
-    read_attempt,
-    settle_attempt,
+    read_region,
+    settle_region,
 )
 from srcad.frontend.domain.values import AbstractValue, Constant, Frame
 from srcad.frontend.machine.constants import known
@@ -74,18 +74,18 @@ def _with_clauses(s: Machine, node: ast.Try) -> None:
     earlier = learned(s, node, "attempts")
     if not earlier:
         before = s.snapshot()
-        path = read_attempt(s, body)
-        for env in (before[-1], path.envs[-1]):
+        branch = read_region(s, body)
+        for env in (before[-1], branch.envs[-1]):
             done = env.pop(DONE, None)
-        if is_one(s, node.body, before, path, _readers(s, node)):
-            path.envs[-1][DONE] = done or Constant(True)
+        if is_one(s, node.body, before, branch, _readers(s, node)):
+            branch.envs[-1][DONE] = done or Constant(True)
             outward = (c for classes in s.frame.handlers for c in classes)
-            settle_attempt(s, path, tuple(dict.fromkeys((*catches, *outward))), handle)
+            settle_region(s, branch, tuple(dict.fromkeys((*catches, *outward))), handle)
             _completed(s, node)
             return
         s.restore(before)
         earlier["several"] = True
-    tag, error = in_attempts(s, catches, lambda: lower_statements(s, node.body))
+    tag, error = in_regions(s, catches, lambda: lower_statements(s, node.body))
     if node.orelse:
         on_exit(s, NONE, lambda: lower_statements(s, node.orelse))
     surely = not s.frame.handlers and not may_pass_on(node.body)
@@ -189,16 +189,16 @@ def protected(
         on_exit(s, NONE, lambda: leave(s, error))
 
     with _kept_names(s.frame, readers):
-        path = read_attempt(s, body)
-        one = is_one(s, nodes, before, path, None if s.frame.handlers else readers)
+        branch = read_region(s, body)
+        one = is_one(s, nodes, before, branch, None if s.frame.handlers else readers)
         if one:
             hands_on = bool(s.frame.handlers)
-            settle_attempt(
-                s, path, everything, (lambda error: leave(s, error)) if hands_on else handle
+            settle_region(
+                s, branch, everything, (lambda error: leave(s, error)) if hands_on else handle
             )
         else:
             s.restore(before)
-            tag, raised = in_attempts(s, everything, body)
+            tag, raised = in_regions(s, everything, body)
     if one and s.frame.handlers:
         tag = RAISED + len(s.frame.handlers) - 1
         _end(s, tag, s.frame.env.get(f"{ERROR}{tag}", Constant(None)), finish, told=told)

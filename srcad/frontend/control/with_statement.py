@@ -17,7 +17,7 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.branches.choices import choose
 from srcad.frontend.branches.conditional import Statements
-from srcad.frontend.branches.try_regions import attempted, on_exit, refuse_in_steps
+from srcad.frontend.branches.try_regions import in_region, on_exit, refuse_in_steps
 from srcad.frontend.control.try_statement import protected
 from srcad.frontend.domain.values import AbstractValue, Constant, GeneratorValue, RecordValue
 from srcad.frontend.functions.generators import manage
@@ -170,7 +170,7 @@ def _given_to(
 def _entered_then(s: Machine, enter: Callable[[], None], run: Callable[[], None]) -> None:
     """Enter, then run, unless a clause around it has caught a failure of the former."""
     if s.frame.handlers:
-        attempted(s, enter)
+        in_region(s, enter)
         on_exit(s, NONE, run)
         return
     enter()

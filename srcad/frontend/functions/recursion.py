@@ -38,7 +38,8 @@ from srcad.ir.primitives import item
 from srcad.startup.records import replace
 from srcad.types.structures import OPAQUE, TupleOf
 
-MOST_READINGS = 8
+MOST_VARIANTS = 8
+MOST_ITERATIONS = 8
 
 
 MOST_RUNNING = 3  # readings within each other, each for other surroundings
@@ -70,7 +71,7 @@ def call_routine(s: Machine, callee: Any, bound: dict[str, AbstractValue]) -> Ab
     for variant in here:
         if variant.fits(s, bound):
             return _call(s, variant, bound)
-    if len(variants) >= MOST_READINGS or sum(v.running for v in variants) >= MOST_RUNNING:
+    if len(variants) >= MOST_VARIANTS or sum(v.running for v in variants) >= MOST_RUNNING:
         refuse_unsettled(s, callee)
     for variant in variants:
         _refuse_written(s, callee, variant, around)
@@ -112,7 +113,7 @@ def _settle(s: Machine, callee: Any, variant: Variant) -> None:
     it has to be read again.
     """
     written = s.outside.count
-    for _ in range(MOST_READINGS):
+    for _ in range(MOST_ITERATIONS):
         variant.changed = False
         earlier = {key: list(known) for key, known in s.routines.items()}
         before, count = s.snapshot(), len(s.written_objects)

@@ -73,7 +73,7 @@ def _takes_rest(s: Machine, node: ast.stmt, rest: Statements) -> bool:
         steps = in_steps(s, node)
         if steps is None:
             with s.at(node):
-                try_regions.attempted(s, lambda: execute(s, node))
+                try_regions.in_region(s, lambda: execute(s, node))
             return False
         if steps[0] is not node:
             lower_statements(s, [*steps, *rest])
@@ -91,7 +91,7 @@ def _takes_rest(s: Machine, node: ast.stmt, rest: Statements) -> bool:
 
 
 def in_steps(s: Machine, node: ast.stmt) -> Statements | None:
-    """A compound statement whose parts are attempted one by one; None for a simple one."""
+    """A compound statement whose parts are try regions one by one; None for a simple one."""
     if isinstance(node, ast.If) and not isinstance(node.test, Deferred):
         name = f"{try_regions.STEP} {id(node)}"
         first = held(node.test, name)
