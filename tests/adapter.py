@@ -64,6 +64,11 @@ def evaluated_as_compiled(gradient: Gradient, *args: Any) -> Any:
     return evaluate(checked(entry.product.lowered), *arguments, *captured)
 
 
+def with_value(f: Callable[..., Any], *args: Any) -> Gradient:
+    """The value and the gradients by all arguments of such a call, in one piece of code."""
+    return Gradient(f, Request("value_and_grad", None, single=False, arity=len(args)))
+
+
 def split_form(f: Callable[..., Any], *args: Any) -> Gradient:
     """What `srcad.pullback` calls for these arguments."""
     return Gradient(f, Request("pullback", None, single=False, arity=len(args)))

@@ -33,6 +33,11 @@ class House:
         """The syntax tree of each module."""
         return {name: ast.parse(text) for name, text in self.texts.items()}
 
+    @functools.cached_property
+    def nodes(self) -> dict[str, list[ast.AST]]:
+        """All nodes of each tree."""
+        return {name: list(ast.walk(tree)) for name, tree in self.trees.items()}
+
     @staticmethod
     def read(folder: Path) -> House:
         """The package in a folder."""
@@ -76,16 +81,16 @@ def imports(house: House) -> Graph:
     return {
         name: {
             other
-            for other in imported(tree, house.texts)
+            for other in imported(nodes, house.texts)
             if other != name and not name.startswith(f"{other}.")
         }
-        for name, tree in house.trees.items()
+        for name, nodes in house.nodes.items()
     }
 
 
-def imported(tree: ast.Module, modules: Mapping[str, str]) -> Iterator[str]:
+def imported(nodes: Iterable[ast.AST], modules: Mapping[str, str]) -> Iterator[str]:
     """What one module imports of some modules."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Import():
                 found = [alias.name for alias in node.names]
@@ -97,6 +102,21 @@ def imported(tree: ast.Module, modules: Mapping[str, str]) -> Iterator[str]:
             case _:
                 continue
         yield from (name for name in found if name in modules)
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements, handlers and cases right inside a node; expressions have none."""
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        inside = getattr(node, field, None)
+        if isinstance(inside, list):  # the body of a lambda is an expression
+            yield from inside
+
+
+def all_statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below a node."""
+    for inside in statements(node):
+        yield inside
+        yield from all_statements(inside)
 
 
 def circles(graph: Graph) -> list[set[str]]:
@@ -158,8 +178,8 @@ def users_of_primitives(house: House, module: str = PRIMITIVES) -> dict[str, set
     short = module.rpartition(".")[2]
     defined = house.trees[module].body
     users: dict[str, set[str]] = {n.name: set() for n in defined if isinstance(n, ast.FunctionDef)}
-    for name, tree in house.trees.items():
-        for node in ast.walk(tree):
+    for name, nodes in house.nodes.items():
+        for node in nodes:
             match node:
                 case ast.Attribute(value=ast.Name(id=found), attr=primitive) if found == short:
                     named = [primitive]

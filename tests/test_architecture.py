@@ -12,6 +12,7 @@ import pytest
 
 from srcad.frontend import handlers
 from srcad.frontend.machine import dispatch
+from tests.house import all_statements, statements
 
 ROOT = Path(__file__).resolve().parent.parent
 HOUSE = ROOT / "srcad"
@@ -80,7 +81,7 @@ def all_imports(name: str) -> tuple[tuple[bool, str, int], ...]:
                 full = f"{node.module}.{alias.name}"
                 found.append((inner, full if full in MODULES else str(node.module), node.lineno))
         inner = inner or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        pending.extend((child, inner) for child in ast.iter_child_nodes(node))
+        pending.extend((child, inner) for child in statements(node))
     return tuple(found)
 
 
@@ -103,7 +104,7 @@ def test_a_function_has_at_most_60_lines():
     sizes = {
         f"{name}.{f.name}": f.end_lineno - f.lineno + 1
         for name in MODULES
-        for f in ast.walk(TREES[name])
+        for f in all_statements(TREES[name])
         if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef)
     }
 
@@ -165,7 +166,7 @@ def test_astor_is_imported_in_one_place():
     users = [
         name
         for name, tree in TREES.items()
-        for node in ast.walk(tree)
+        for node in all_statements(tree)
         if (
             isinstance(node, ast.Import)
             and any(a.name.split(".")[0] == "astor" for a in node.names)

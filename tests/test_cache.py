@@ -297,7 +297,7 @@ def test_closures_over_fresh_lambdas_share_one_compilation():
     assert compilations(g) == 1
 
 
-def test_ten_thousand_closures_do_not_leak():
+def test_thousands_of_closures_do_not_leak():
     def make(k):
         inner = lambda x: k * x
         return lambda x: inner(x) * x
@@ -306,18 +306,18 @@ def test_ten_thousand_closures_do_not_leak():
         for k in range(count):
             srcad.grad(make(float(k)))(1.0)
 
-    use(1000)
+    use(200)
     gc.collect()
     entries = len(linecache.cache)
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
 
-    use(9000)
+    use(2000)
     gc.collect()
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
 
-    assert grown < 1_000_000
+    assert grown < 200_000
     assert len(linecache.cache) <= entries + 1
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import srcad
+from tests.marks import named_some
 
 STATEMENTS = {
     # Once quadratic: at every product all that its factors were made of was walked through.
@@ -60,7 +61,7 @@ def effort(text: str, folder: Path, name: str) -> int:
     return calls
 
 
-@pytest.mark.parametrize("kind", [*STATEMENTS, "writes"])
+@pytest.mark.parametrize("kind", named_some([*STATEMENTS, "writes"], ["elementwise", "writes"]))
 def test_effort_is_linear(kind: str, tmp_path: Path) -> None:
     def text(count: int) -> str:
         return writes(count) if kind == "writes" else straight(STATEMENTS[kind], count)

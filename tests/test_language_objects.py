@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from srcad import errors, grad, gradient, rules, testing, value_and_grad
+from tests.language import assert_program
 from tests.numeric import assert_gradient
 
 V = np.array([0.3, -0.7, 1.1, 0.5])
@@ -269,8 +270,7 @@ OF_TWO: list[Callable[..., Any]] = [
 
 @pytest.mark.parametrize("f", OF_TWO, ids=lambda f: f.__name__)
 def test_of_two_numbers(f: Callable[..., Any]) -> None:
-    assert value_and_grad(f)(0.7, 0.1)[0] == f(0.7, 0.1)
-    assert_gradient(gradient, f, 0.7, 0.1)
+    assert_program(f, 0.7, 0.1)
 
 
 def plain_class(x):
@@ -495,8 +495,7 @@ def test_operators_of_objects_are_what_python_makes_of_them(f: Callable[..., Any
     ids=lambda f: f.__name__,
 )
 def test_of_a_vector(f: Callable[..., Any]) -> None:
-    assert value_and_grad(f)(V)[0] == f(V)
-    assert_gradient(gradient, f, V)
+    assert_program(f, V)
 
 
 # ------------------------------------------------------------------------- arguments and classes

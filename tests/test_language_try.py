@@ -15,6 +15,7 @@ import pytest
 import srcad
 from srcad import errors, grad, gradient, pullback, testing, value_and_grad
 from tests.language import assert_program, named
+from tests.marks import some
 from tests.numeric import assert_gradient
 
 V = np.array([0.3, -0.7, 1.1, 0.5])
@@ -574,10 +575,10 @@ def outcome(call: Callable[[float], Any], x: float) -> tuple[Any, list[Any]]:
     return found, list(LOG)
 
 
-@pytest.mark.parametrize("first", range(0, 20, 20))
+@pytest.mark.parametrize("first", some(range(0, 24, 2), 1))
 def test_random_programs_with_exceptions(first: int, tmp_path: Any) -> None:
     refused = 0
-    for seed in range(first, first + 20):
+    for seed in range(first, first + 2):
         text = PRELUDE + Writer(seed).text()
         path = tmp_path / f"failing_{seed}.py"
         path.write_text(text)

@@ -9,13 +9,18 @@ import srcad
 from benchmarks.npbench import KERNELS, check, floating, oracle, stencils
 from benchmarks.npbench.registry import weighted
 from tests import npbench_references
+from tests.marks import some
 
 try:
     from benchmarks.npbench import peers
 except ImportError:
     peers = None
 
+LONG = ("channel_flow", "lenet", "cavity_flow", "nbody", "vadv", "resnet_basicblock")
 each_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+each_kernel_but_long_ones = pytest.mark.parametrize(
+    "kernel", some(KERNELS.values(), lambda _, kernel: kernel.name not in LONG), ids=KERNELS
+)
 
 
 def inputs_of(kernel, seed=check.SEED):
@@ -38,7 +43,7 @@ def test_a_kernel_computes_what_its_reference_does(kernel):
     assert kernel.function(*oracle.copied(inputs)) == pytest.approx(expected, rel=1e-11, abs=1e-11)
 
 
-@each_kernel
+@each_kernel_but_long_ones
 def test_a_kernel_depends_on_every_size_and_seed(kernel):
     values = {
         float(kernel.function(*kernel.inputs(size, np.random.default_rng(seed))))
@@ -60,7 +65,7 @@ def test_a_peer_computes_what_its_kernel_does(name):
 
 
 # ----------------------------------------------------------------------------- the oracle
-@each_kernel
+@each_kernel_but_long_ones
 def test_complex_steps_agree_with_differences(kernel):
     """Where complex steps cannot be taken, differences with another step take their place."""
     inputs = inputs_of(kernel)
@@ -125,7 +130,7 @@ def test_the_table_has_a_row_per_kernel(capsys):
 
 
 # -------------------------------------------------------------------------- the gradients
-@each_kernel
+@each_kernel_but_long_ones
 def test_the_gradient_is_right(kernel):
     assert str(check.finding(kernel, "test")) == "right"
 

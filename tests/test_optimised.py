@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import srcad
+from tests.marks import some
 
 PROGRAMS = '''
 """Programs with assertions."""
@@ -85,7 +86,7 @@ for f in (plain, with_an_effect, by_a_helper, caught, in_a_loop, in_a_local_func
 '''
 
 
-@pytest.mark.parametrize("option", ["-O", "-OO"])
+@pytest.mark.parametrize("option", some(["-OO", "-O"], 1))
 def test_assertions_are_skipped(option, tmp_path):
     path = tmp_path / "programs.py"
     path.write_text(PROGRAMS)

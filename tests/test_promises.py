@@ -546,10 +546,10 @@ def test_closures_made_in_a_loop_share_one_compilation() -> None:
         inner = lambda t: t * k
         return lambda x: inner(x) + k
 
-    gradients = [grad(make(float(k))) for k in range(10_000)]
+    gradients = [grad(make(float(k))) for k in range(300)]
     results = [g(1.0) for g in gradients]
 
-    assert results == [float(k) for k in range(10_000)]
+    assert results == [float(k) for k in range(300)]
     assert _compilations(gradients[0]) == 1
 
 
@@ -562,7 +562,7 @@ def test_memory_and_linecache_stay_bounded() -> None:
         for k in range(count):
             grad(make(float(k)))(1.0)
 
-    run(1000)
+    run(200)
     entries = len(linecache.cache)
     gc.collect()
     tracemalloc.start()
@@ -570,13 +570,13 @@ def test_memory_and_linecache_stay_bounded() -> None:
         run(100)
         gc.collect()
         before = tracemalloc.get_traced_memory()[0]
-        run(3000)
+        run(1000)
         gc.collect()
         after = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
 
-    assert after - before < 300_000
+    assert after - before < 100_000
     assert len(linecache.cache) - entries < 20
 
 
@@ -675,7 +675,7 @@ def loss(p, x, seen):
 
 def test_the_text_is_the_same_for_every_hash_seed_and_folder(tmp_path: Path) -> None:
     texts = set()
-    for k in range(3):
+    for k in range(2):
         folder = tmp_path / f"folder{k}"
         folder.mkdir()
         (folder / "deterministic.py").write_text(LOSS)

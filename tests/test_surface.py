@@ -400,7 +400,12 @@ assert (gc.get_freeze_count() > 0) == (frozen > 0)
 
 
 @pytest.mark.parametrize(
-    ("before", "enabled"), [("", True), ("gc.disable()", False), ("gc.freeze()", True)]
+    ("before", "enabled"),
+    [
+        pytest.param("", True, marks=pytest.mark.random),
+        ("gc.disable()", False),
+        ("gc.freeze()", True),
+    ],
 )
 def test_loading_the_compiler_leaves_the_collector_as_it_was(before, enabled, tmp_path):
     program = tmp_path / "program.py"

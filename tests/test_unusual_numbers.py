@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import srcad
+from tests.marks import named_some
 from tests.numeric import assert_close, difference
 
 X = np.array([0.3, -0.2, 0.5, 0.1])
@@ -47,7 +48,11 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(
-    "f", [chosen, chosen_the_other_way, chosen_in_a_loop, chosen_twice, chosen_by_a_flag]
+    "f",
+    named_some(
+        [chosen, chosen_the_other_way, chosen_in_a_loop, chosen_twice, chosen_by_a_flag],
+        ["chosen", "chosen_by_a_flag"],
+    ),
 )
 @pytest.mark.parametrize("wrt", [0, 1])
 def test_where_chooses_between_numbers_of_two_precisions(f, wrt):

@@ -38,7 +38,8 @@ def collected_from(*folders: Path) -> list[pytest.Function]:
     """All test functions below some folders or files; nothing is run or printed."""
     collector = _Collector()
     ignored = [f"--ignore={TESTS / name}" for name in OWN]
-    options = ["--collect-only", "--assert=plain", "-p", "no:terminal", "-p", "no:cacheprovider"]
+    options = ["--collect-only", "--assert=plain", "-p", "no:terminal", "-p", "no:cacheprovider",
+               "-m", ""]  # fmt: skip
     status = pytest.main([*options, *ignored, *map(str, folders)], plugins=[collector])
     if status != pytest.ExitCode.OK:
         raise RuntimeError(f"the tests cannot be collected: {status!r}")

@@ -10,11 +10,12 @@ import pytest
 from tests.generator.checker import check
 from tests.generator.program import program
 from tests.generator.written import WRITTEN, all_features
+from tests.marks import some
 
-CHUNK = 10
+CHUNK = 5
 
 
-@pytest.mark.parametrize("first", range(0, 10, CHUNK))
+@pytest.mark.parametrize("first", some(range(0, 20, CHUNK), 1))
 def test_programs_run_and_differences_agree_with_complex_steps(first: int, tmp_path: Path) -> None:
     seeds = range(first, first + CHUNK)
     outcomes = {s: check(program(s, "all"), tmp_path, alone=True) for s in seeds}
@@ -23,7 +24,7 @@ def test_programs_run_and_differences_agree_with_complex_steps(first: int, tmp_p
     assert not wrong
 
 
-@pytest.mark.parametrize("first", range(1000, 1010, CHUNK))
+@pytest.mark.parametrize("first", some(range(1000, 1020, CHUNK), 1))
 def test_gradients_are_right_or_refused(first: int, tmp_path: Path) -> None:
     outcomes = {s: check(program(s, "all"), tmp_path) for s in range(first, first + CHUNK)}
 
@@ -34,6 +35,7 @@ def test_gradients_are_right_or_refused(first: int, tmp_path: Path) -> None:
 _BAD = ("failed", "crashed")
 
 
+@pytest.mark.random
 def test_each_feature_is_in_at_least_one_program_of_twenty() -> None:
     seen = Counter(name for seed in range(100) for name in all_features(program(seed, "all")))
 

@@ -10,11 +10,12 @@ import pytest
 from tests.generator.checker import check
 from tests.generator.features import REQUIRED, features
 from tests.generator.program import program
+from tests.marks import some
 
-COUNT, CHUNK = 10, 5
+COUNT, CHUNK = 20, 5
 
 
-@pytest.mark.parametrize("first", range(0, COUNT, CHUNK))
+@pytest.mark.parametrize("first", some(range(0, COUNT, CHUNK), 1))
 def test_random_programs_agree_three_ways_and_with_differences(first: int, tmp_path: Path) -> None:
     outcomes = {s: check(program(s), tmp_path) for s in range(first, first + CHUNK)}
 
@@ -28,6 +29,7 @@ def test_random_programs_agree_three_ways_and_with_differences(first: int, tmp_p
     assert refused <= 1
 
 
+@pytest.mark.random
 def test_each_feature_is_in_at_least_one_program_of_twenty() -> None:
     seen = Counter(name for seed in range(100) for name in features(program(seed)))
 
