@@ -22,8 +22,9 @@ FILES = sorted(HOUSE.rglob("*.py"))
 FLOORS = [
     {"startup", "errors"},
     {"types"},
-    {"ir", "runtime"},
+    {"runtime"},
     {"rules"},
+    {"ir"},
     {"arguments"},
     {"frontend"},
     {"analysis"},
@@ -127,6 +128,18 @@ def test_a_module_imports_nothing_from_above():
     ]
 
     assert not upward
+
+
+def test_the_table_of_rules_knows_no_compiler():
+    known = {"rules", "errors", "runtime", "startup"}
+
+    assert not [
+        f"{name}:{line} imports {other}"
+        for name in MODULES
+        if room(name) == "rules"
+        for other, line in imports(name)
+        if room(other) not in known
+    ]
 
 
 def test_no_import_hides_in_a_function():

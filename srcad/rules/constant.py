@@ -8,7 +8,6 @@ import operator
 
 import numpy as np
 
-from srcad.ir import primitives
 from srcad.rules.declare import linear, nondifferentiable
 from srcad.runtime import ascending, sign, unbroadcast, zeros_like
 
@@ -34,9 +33,7 @@ nondifferentiable(math.isclose, math.gcd, math.lcm, math.comb, math.perm, math.f
 nondifferentiable(math.isqrt)
 
 # ------------------------------------------------------------------------ counts and positions
-nondifferentiable(
-    len, range, enumerate, np.shape, np.ndim, np.size, primitives.shape, primitives.stop
-)
+nondifferentiable(len, range, enumerate, np.shape, np.ndim, np.size)
 nondifferentiable(np.argmax, np.argmin, np.argsort, np.argpartition, np.nanargmax, np.nanargmin)
 nondifferentiable(np.argwhere, np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted)
 nondifferentiable(np.digitize, np.lexsort, np.unravel_index, np.ravel_multi_index)

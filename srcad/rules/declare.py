@@ -37,7 +37,7 @@ import numpy as np
 
 from srcad.errors import RuleError
 from srcad.rules.formulas import Place, check_arity
-from srcad.rules.registry import ROOM, add, lookup, qualified_name
+from srcad.rules.registry import HOUSE, add, lookup, qualified_name
 from srcad.rules.row import Kind, Kinks, Rule, Samples
 from srcad.rules.twins import declare_twin, formula_of_twin
 from srcad.startup.records import replace
@@ -183,7 +183,7 @@ def nondifferentiable(*targets: Any, override: bool = False) -> Any:
     """
     frame = sys._getframe(1)
     file, line = frame.f_code.co_filename, frame.f_lineno
-    shipped = str(frame.f_globals.get("__name__")).startswith(ROOM)
+    shipped = str(frame.f_globals.get("__name__")).startswith(f"{HOUSE}.")
     for target in targets:
         if not isinstance(target, type):
             _refuse_target(target)
@@ -263,7 +263,7 @@ def _row(
         required=required,
         active=chosen,
         wants_result=kind == "adjoint" or "y" in keyword_only,
-        shipped=str(function.__module__).startswith(ROOM),
+        shipped=str(function.__module__).startswith(f"{HOUSE}."),
         file=code.co_filename,
         line=code.co_firstlineno,
         **traits,

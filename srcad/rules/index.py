@@ -12,8 +12,8 @@ NAMES = {
     ),
     "casting": (
         "array asanyarray asarray ascontiguousarray asfortranarray astype bool copy float float16 "
-        "float32 float64 int int16 int32 int64 int8 item longdouble srcad.fitting srcad.identity "
-        "srcad.like srcad.rounded srcad.taken_in uint16 uint32 uint64 uint8"
+        "float32 float64 int int16 int32 int64 int8 item longdouble srcad.fitting srcad.like "
+        "srcad.rounded srcad.taken_in uint16 uint32 uint64 uint8"
     ),
     "constant": (
         "all allclose and_ any arange argmax argmin argpartition argsort argwhere around "
@@ -29,9 +29,8 @@ NAMES = {
         "min_scalar_type nanargmax nanargmin ndim ndindex ne nonzero not_ not_equal ones "
         "ones_like or_ perm print promote_types range ravel_multi_index repr result_type "
         "right_shift rint round rshift searchsorted shape shares_memory sign signbit size spacing "
-        "srcad.ascending srcad.shape srcad.sign srcad.stop srcad.zeros_like str tri tril_indices "
-        "tril_indices_from triu_indices triu_indices_from trunc truth type unravel_index xor "
-        "zeros zeros_like"
+        "srcad.ascending srcad.sign srcad.zeros_like str tri tril_indices tril_indices_from "
+        "triu_indices triu_indices_from trunc truth type unravel_index xor zeros zeros_like"
     ),
     "einsum": "einsum",
     "elementwise": (

@@ -9,9 +9,9 @@ import operator
 
 import numpy as np
 
-from srcad.ir.primitives import add_at, add_at_repeated, updated
 from srcad.rules.declare import linear, nondifferentiable
 from srcad.rules.registry import static
+from srcad.rules.writes import add_at, add_at_repeated, updated
 from srcad.runtime import stays, unbroadcast
 
 

@@ -156,7 +156,7 @@ def index() -> str:
     for found in pkgutil.walk_packages([str(room)], f"{ROOM}."):
         importlib.import_module(found.name)
     for row in rows():
-        if row.shipped:
+        if row.shipped and room in Path(row.file).parents:
             file = ".".join(Path(row.file).relative_to(room).with_suffix("").parts)
             names[file].add(index_name(row.target))
     lines = [_INDEX]

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from srcad.ir.primitives import add_at_repeated
 from srcad.rules.declare import adjoint, linear
 from srcad.rules.row import NoPartial
 from srcad.rules.shape import flattened, unflattened
+from srcad.rules.writes import add_at_repeated
 from srcad.runtime import unbroadcast
 
 PERIOD = NoPartial("np.interp with period= has no rule")

@@ -25,6 +25,7 @@ Helper = TypeVar("Helper", bound=Callable[..., Any])
 __all__ = ["NO_PARTIAL", "NoPartial", "Rule"]
 
 ROOM = __name__.rpartition(".")[0]
+HOUSE = __name__.partition(".")[0]
 _table: dict[Any, Rule] = {}
 _static: set[Callable[..., Any]] = set()
 _lock = lock(4)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from srcad.ir.primitives import add_at_repeated
 from srcad.rules.declare import linear
 from srcad.rules.registry import is_known, static
 from srcad.rules.row import NoPartial
+from srcad.rules.writes import add_at_repeated
 from srcad.runtime import unbroadcast
 
 MEMORY_ORDER = NoPartial("its result depends on the memory layout; write order='C' or order='F'")

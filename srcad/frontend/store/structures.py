@@ -91,6 +91,4 @@ def as_plain(s: Machine, box: AbstractValue) -> AbstractValue:
 
 def is_ours(target: object) -> bool:
     """Whether an operation is one of the IR's own, and puts into a list what it is given."""
-    return getattr(target, "__module__", None) == primitives.__name__ and (
-        target is not primitives.apply
-    )
+    return primitives.is_primitive(target) and target is not primitives.apply

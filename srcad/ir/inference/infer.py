@@ -110,7 +110,7 @@ def may_run(target: Any) -> bool:
         or "random" in type(getattr(target, "__self__", 0)).__module__
     ):
         return False
-    return module.partition(".")[0] in _PURE_MODULES or module == primitives.__name__
+    return module.partition(".")[0] in _PURE_MODULES or primitives.is_primitive(target)
 
 
 def _hashable(target: object) -> bool:
