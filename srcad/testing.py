@@ -17,7 +17,7 @@ from srcad.arguments.signature import parts_of
 from srcad.arguments.wrt import POSITIONAL
 from srcad.calling.gradient import plain
 from srcad.errors import OptionError
-from srcad.ir.primitives import build_dict, build_record
+from srcad.ir.primitives import rebuilt
 from srcad.startup.identifiers import member, shown
 from srcad.startup.records import dataclass
 
@@ -240,7 +240,7 @@ def _replaced(value: Any, steps: Steps, leaf: Any) -> Any:
     names = range(len(items)) if keys is None else keys
     pairs = zip(names, items, strict=True)
     new = tuple(_replaced(v, tuple(rest), leaf) if k == key else v for k, v in pairs)
-    return _rebuilt(keys, new, cls)
+    return rebuilt(cls, keys, new)
 
 
 def _own(args: Sequence[Any]) -> list[Any]:
@@ -261,15 +261,9 @@ def _copied(value: Any, copies: dict[int, Any]) -> Any:
         parts = parts_of(value)
         if parts is not None:
             keys, items, cls, _ = parts
-            found = _rebuilt(keys, tuple(_copied(item, copies) for item in items), cls)
+            found = rebuilt(cls, keys, tuple(_copied(item, copies) for item in items))
     copies[id(value)] = found
     return found
-
-
-def _rebuilt(keys: Any, items: tuple[Any, ...], cls: Any) -> Any:
-    if keys is None:
-        return items
-    return build_dict(keys, *items) if cls is dict else build_record(cls, keys, *items)
 
 
 # --------------------------------------------------------------------------------- comparison

@@ -11,10 +11,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
 from srcad.ir import primitives
 from srcad.ir.core import Const
+from srcad.types.structures import TupleOf
 
 Given = TypeVar("Given")  # what the builder takes as an operand
 Made = TypeVar("Made")  # what it returns for a result
@@ -47,6 +49,24 @@ class Constructors(Generic[Given, Made]):
     def build_record(self, cls: type, keys: tuple[str, ...], *items: Given, **how: Any) -> Made:
         """An object of a class with these fields, or a list whose items have types of their own."""
         return self._construct(primitives.build_record, Const(cls), Const(keys), *items, **how)
+
+    def part(self, container: Given, type_: TupleOf, k: int, **how: Any) -> Made:
+        """Part `k` of a structure of a type."""
+        if type_.keys is None:
+            return self.item(container, k, **how)
+        read = self.item if type_.cls is dict else self.field
+        return read(container, type_.keys[k], **how)
+
+    def build_like(self, type_: TupleOf, parts: Iterable[Given], **how: Any) -> Made:
+        """A structure of the sort of a type, of other parts."""
+        if type_.cls is list:
+            return self.build_record(list, (), *parts, **how)
+        if type_.keys is None:
+            return self.build_tuple(*parts, **how)
+        keys = tuple(type_.keys)
+        if type_.cls is dict:
+            return self.build_dict(keys, *parts, **how)
+        return self.build_record(type_.cls, keys, *parts, **how)
 
     # --------------------------------------------------------------------------------- lists
     def build_list(self, *items: Given, **how: Any) -> Made:

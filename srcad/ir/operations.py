@@ -19,6 +19,7 @@ Classes = tuple[type[BaseException], ...]
 ANYTHING: Classes = (BaseException,)
 NOTHING: Classes = ()
 EVERY = slice(None)
+RAISES = "raise a from b"
 Meaning = TypeVar("Meaning", bound=Callable[..., Any])
 
 
@@ -165,6 +166,11 @@ def operation_of(target: Any) -> Operation | None:
         return None
 
 
+def every(question: Callable[[Any], bool]) -> tuple[Any, ...]:
+    """What a question about an operation is answered with yes for."""
+    return tuple(target for target in _rows if question(target))
+
+
 def memory_of(target: Any) -> Memory:
     """What a call of something does with memory, as far as its row says."""
     try:
@@ -248,6 +254,18 @@ def is_shape(target: Any) -> bool:
     """Whether the result is a tuple of the lengths of the first operand."""
     row = operation_of(target)
     return row is not None and row.asks_of == 0 and row.asks_for == "shape"
+
+
+def joins_keys(target: Any) -> bool:
+    """Whether the result is a dict of given keys, and of values that stand in another operand."""
+    memory = memory_of(target)
+    return isinstance(memory, Gathers) and memory.operand == 1
+
+
+def never_returns(target: Any) -> bool:
+    """Whether a call does nothing but raise."""
+    row = operation_of(target)
+    return row is not None and row.stored == RAISES
 
 
 def answers(target: Any) -> bool:

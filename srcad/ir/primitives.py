@@ -17,6 +17,7 @@ from srcad.ir.operations import (
     ANYTHING,
     EVERY,
     NOTHING,
+    RAISES,
     Builds,
     Classes,
     Gathers,
@@ -106,6 +107,13 @@ def build_record(cls: type, keys: tuple[str, ...], *items: Any) -> Any:
     for key, value in zip(keys, items, strict=True):
         object.__setattr__(result, key, value)
     return result
+
+
+def rebuilt(cls: Any, keys: tuple[Any, ...] | None, items: tuple[Any, ...]) -> Any:
+    """A tuple, dict or record of these parts."""
+    if keys is None:
+        return items
+    return build_dict(keys, *items) if cls is dict else build_record(cls, keys, *items)
 
 
 # ------------------------------------------------------------------------------------- lists
@@ -294,7 +302,7 @@ def apply(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-@Operation(result=types_of.unknown, owed=True, pure=False, flows=(), stored="raise a from b")
+@Operation(result=types_of.unknown, owed=True, pure=False, flows=(), stored=RAISES)
 def raise_(error: Any, cause: Any = None) -> None:
     """``raise error`` (``from cause``)."""
     if cause is not None:

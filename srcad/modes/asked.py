@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Function
 from srcad.ir.inference.builder import Builder
 from srcad.modes.inert import refuse_inert
@@ -62,7 +61,7 @@ def _answer(function: Function, problem: Problem, *, gives_value: bool) -> Funct
     builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
     gradients = [found[k] for k in problem.order]
     single = problem.request.single
-    answer = gradients[0] if single else builder.call(primitives.build_tuple, *gradients)
+    answer = gradients[0] if single else builder.build_tuple(*gradients)
     results: tuple[Atom, ...] = (answer,)
     if gives_value:
         results = (y, answer)

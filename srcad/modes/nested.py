@@ -26,7 +26,6 @@ from srcad.frontend.machine.dispatch import apply, means_object
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.stopped import constant_of
-from srcad.ir import primitives
 from srcad.ir.core import Atom, Call, Function, Op, Value, free_values
 from srcad.modes.nested_wrt import Key, name_of_box, sought
 from srcad.modes.registry import MODES
@@ -198,8 +197,8 @@ class _Inner:
             y = s.atom(self.y)
             self.kept = self._escaping(builder.ops)
             if self.kept:
-                kept = builder.call(primitives.build_tuple, *self.kept)
-                y = builder.call(primitives.build_tuple, y, kept)
+                kept = builder.build_tuple(*self.kept)
+                y = builder.build_tuple(y, kept)
         self.request = replace(request, has_aux=bool(self.kept))
         block = builder.finish(y)
         self.function = Function(name_of_box(function), tuple(self.params), block, s.builder.where)

@@ -9,9 +9,9 @@ import numpy as np
 
 from srcad import runtime
 from srcad.errors import NonScalarOutputError, UnsupportedTypeError, no_result, one_number
-from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Call, Const, Function, Value, walk
 from srcad.ir.inference.builder import Builder, atom_type
+from srcad.ir.operations import built_parts, is_structure
 from srcad.startup.identifiers import is_name
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
@@ -115,13 +115,13 @@ def _pair(function: Function, builder: Builder) -> tuple[Atom, Atom]:
             help="return the number and the rest:  return y, aux",
         )
     made = next((op for op in function.block.ops if result in op.results), None)
-    if isinstance(made, Call) and made.target is primitives.build_tuple:
-        y, aux = made.args
+    if isinstance(made, Call) and is_structure(made.target):
+        y, aux = built_parts(made)
         assert isinstance(y, Value | Const)
         assert isinstance(aux, Value | Const)
         return y, aux
-    y = builder.call(primitives.item, result, Const(0))
-    return y, builder.call(primitives.item, result, Const(1))
+    y = builder.item(result, 0)
+    return y, builder.item(result, 1)
 
 
 def summed_output(function: Function) -> Function:
@@ -135,9 +135,8 @@ def summed_output(function: Function) -> Function:
 def _total(function: Function, builder: Builder, y: Atom) -> Atom:
     type_ = atom_type(y)
     if isinstance(type_, TupleOf):
-        read = primitives.item if type_.keys is None or type_.cls is dict else primitives.field
-        keys = type_.keys if type_.keys is not None else tuple(range(len(type_.items)))
-        parts = [_total(function, builder, builder.call(read, y, Const(key))) for key in keys]
+        count = len(type_.items)
+        parts = [_total(function, builder, builder.part(y, type_, k)) for k in range(count)]
         total: Atom = parts[0] if parts else Const(0.0)
         for part in parts[1:]:
             total = builder.call(operator.add, total, part)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from srcad import runtime
+from srcad.analysis.activity import position
 from srcad.arguments.request import Request
 from srcad.arguments.wrt import Place
 from srcad.frontend.lower import lower_inline
-from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Value, walk
 from srcad.ir.inference.builder import Builder
+from srcad.ir.operations import built_parts, is_builder, is_stop, is_structure
 from srcad.modes.results import scalar_output, with_results
 from srcad.transforms.vjp import vjp
 from srcad.types.numeric import Numeric
@@ -30,10 +30,9 @@ def is_inert(gradient: Atom, block: Block) -> bool:
     if isinstance(gradient, Const):
         return gradient.value is None
     made = next((op for op in block.ops if gradient in op.results), None)
-    if not isinstance(made, Call) or made.target not in _BUILDERS:
+    if not isinstance(made, Call) or not is_builder(made.target):
         return False
-    parts = made.args[_BUILDERS[made.target] :]
-    return all(not hasattr(p, "items") and is_inert(p, block) for p in parts)
+    return all(not hasattr(p, "items") and is_inert(p, block) for p in built_parts(made))
 
 
 def with_layouts(made: Function, places: Sequence[Place], odd: Collection[Place]) -> Function:
@@ -47,7 +46,7 @@ def with_layouts(made: Function, places: Sequence[Place], odd: Collection[Place]
         if place in odd and isinstance(gradient, Value):
             x: Atom = made.params[place.parameter]
             if place.item is not None:
-                x = builder.call(primitives.item, x, Const(place.item))
+                x = builder.item(x, place.item)
             gradients[k] = builder.call(runtime.laid_out, gradient, x,
                                         type=gradient.type, hint=gradient.hint)  # fmt: skip
     block = Block((), tuple(builder.ops), (y, *gradients))
@@ -60,23 +59,15 @@ def with_zeros_for_stopped(made: Function, lowered: Function, wrt: Sequence[int]
     stopped = {
         v
         for op in walk(lowered.block)
-        if isinstance(op, Call) and op.target is primitives.stop
+        if isinstance(op, Call) and is_stop(op.target)
         for v in op.operands
     }
-    for k, position in enumerate(wrt):
-        type_ = lowered.params[position].type
+    for k, place in enumerate(wrt):
+        type_ = lowered.params[place].type
         number = isinstance(type_, Numeric) and type_.is_scalar and type_.kind in "iu"
-        if number and is_inert(gradients[k], made.block) and lowered.params[position] in stopped:
+        if number and is_inert(gradients[k], made.block) and lowered.params[place] in stopped:
             gradients[k] = Const(0.0)
     return with_results(made, (y, *gradients))
-
-
-_BUILDERS: dict[Any, int] = {
-    primitives.build_tuple: 0,
-    primitives.build_dict: 1,
-    primitives.build_record: 2,
-    primitives.build_list: 0,
-}
 
 
 def with_parts(function: Function, places: Sequence[Place], wrt: Sequence[int]) -> Function:
@@ -95,7 +86,7 @@ def _at(builder: Builder, gradient: Atom, item: int | str | None) -> Atom:
     if part is None:
         return Const(None)
     if part is gradient and item is not None:
-        return builder.call(primitives.item, gradient, Const(item))
+        return builder.item(gradient, item)
     return part
 
 
@@ -104,13 +95,11 @@ def part_of(ops: Sequence[Op], gradient: Atom, item: int | str | None) -> Atom |
     if item is None or gradient == Const(None):
         return gradient if item is None else None
     made = next((op for op in ops if gradient in op.results), None)
-    if not isinstance(made, Call):
+    if not isinstance(made, Call) or not is_structure(made.target):
         return gradient
-    if made.target is primitives.build_tuple:
-        part = made.args[item]  # type: ignore[index]
-    elif made.target is primitives.build_dict:
-        part = made.args[1 + made.args[0].value.index(item)]  # type: ignore[union-attr]
-    else:
+    k = position(made.result.type, item)
+    if k is None:
         return gradient
+    part = built_parts(made)[k]
     assert not hasattr(part, "kind")
     return part

@@ -10,7 +10,7 @@ import numpy as np
 from srcad.arguments.signature import parts_of
 from srcad.backends.interface.tracebacks import add_note
 from srcad.errors import SeedError
-from srcad.ir.primitives import build_dict, build_record
+from srcad.ir.primitives import rebuilt
 from srcad.modes.calm import is_calm
 
 Run = Callable[..., Any]
@@ -139,18 +139,12 @@ def seed_like(y_bar: Any, mold: Any, name: str) -> Any:
         return [seed_like(g, m, name) for g, m in zip(given, mold, strict=True)]
     keys, cls, molds = mold
     if one_number:
-        return _rebuilt(cls, keys, tuple(seed_like(y_bar, m, name) for m in molds))
+        return rebuilt(cls, keys, tuple(seed_like(y_bar, m, name) for m in molds))
     parts = parts_of(y_bar)
     if parts is None or parts[2] is not cls or parts[0] != keys or len(parts[1]) != len(molds):
         raise _other_structure(name, f"a {cls.__name__} of {len(molds)}")
     seeds = tuple(seed_like(g, m, name) for g, m in zip(parts[1], molds, strict=True))
-    return _rebuilt(cls, keys, seeds)
-
-
-def _rebuilt(cls: type, keys: tuple[Any, ...] | None, items: tuple[Any, ...]) -> Any:
-    if keys is None:
-        return items
-    return build_dict(keys, *items) if cls is dict else build_record(cls, keys, *items)
+    return rebuilt(cls, keys, seeds)
 
 
 def _other_structure(name: str, expected: str) -> SeedError:

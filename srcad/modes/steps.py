@@ -21,7 +21,6 @@ from srcad.analysis.activity import activity, candidates
 from srcad.analysis.arguments import differentiable_arguments, has_float, is_of_integers, rule_of
 from srcad.arguments.request import Parameter, code_of
 from srcad.errors import NoDerivativeWarning
-from srcad.ir import primitives
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -42,6 +41,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.inference.builder import atom_type
+from srcad.ir.operations import built_parts, is_builder, is_stop, never_returns
 from srcad.ir.text import target_name
 from srcad.transforms.vjp import wanted_part
 
@@ -55,7 +55,7 @@ _COMPARISONS = (
     operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, np.less,
     np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal,
 )  # fmt: skip
-_ENDS = (primitives.stop, primitives.raise_, runtime.real_scalar, runtime.separate)
+_ENDS = (runtime.real_scalar, runtime.separate)
 _told: weakref.WeakKeyDictionary[CodeType, set[str]] = weakref.WeakKeyDictionary()
 
 
@@ -91,7 +91,7 @@ def _is_zero(gradient: Atom, block: Block) -> bool:
     maker = next((op for op in block.ops if gradient in op.results), None)
     if not isinstance(maker, Call):
         return False
-    if maker.target in (primitives.build_tuple, primitives.build_list):
+    if is_builder(maker.target) and built_parts(maker) == maker.args:
         return all(isinstance(a, Value | Const) and _is_zero(a, block) for a in maker.args)
     if target_name(maker.target) == "zeros_like":
         return True
@@ -177,6 +177,8 @@ def _any_of(atoms: Iterable[Any], reached: set[Value]) -> bool:
 
 def _is_question(op: Call) -> bool:
     """Whether a call asks for a shape or a kind only, or ends a derivative on purpose."""
+    if is_stop(op.target) or never_returns(op.target):
+        return True
     return op.target in _ENDS or target_name(op.target) in _ASKS
 
 

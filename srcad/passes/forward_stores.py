@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 from srcad.analysis.sharing import makes_fresh
+from srcad.analysis.uses import uses_of
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -35,7 +36,6 @@ from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import has_storage
 from srcad.ir.operations import adds_at_places, sets_places
-from srcad.passes.rewriting import uses_of
 from srcad.passes.substitute import substituted, substituted_atom, substituted_op
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric

@@ -16,7 +16,6 @@ from srcad.ir.core import (
     Arg,
     Atom,
     Block,
-    Call,
     Const,
     For,
     Function,
@@ -29,8 +28,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.inference.builder import atom_type
-from srcad.ir.primitives import build_tuple, item
+from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.substitute import substituted_atom
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.structures import ListOf, TupleOf, Type
@@ -243,12 +241,13 @@ def _with_tuple(body: Block, atoms: list[Atom], made: Value, op: Op) -> tuple[Bl
     """Build the tuple as soon as all its parts are there."""
     places = [k + 1 for k, one in enumerate(body.ops) if not set(one.results).isdisjoint(atoms)]
     place = max(places, default=0)
-    call = Call(target=build_tuple, args=tuple(atoms), result=made, where=op.where, half=op.half)
-    return replace(body, ops=(*body.ops[:place], call, *body.ops[place:])), made
+    builder = Builder(where=op.where, half=op.half)
+    builder.build_tuple(*atoms, result=made)
+    return replace(body, ops=(*body.ops[:place], *builder.ops, *body.ops[place:])), made
 
 
 def _reads(parts: list[Value], whole: Value, op: Op) -> list[Op]:
-    return [
-        Call(target=item, args=(whole, Const(k)), result=part, where=op.where, half=op.half)
-        for k, part in enumerate(parts)
-    ]
+    builder = Builder(where=op.where, half=op.half)
+    for k, part in enumerate(parts):
+        builder.item(whole, k, result=part)
+    return builder.ops

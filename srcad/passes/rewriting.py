@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from srcad.analysis.uses import uses_of
+from srcad.ir.constructors import Constructors
 from srcad.ir.core import (
     UNDEF,
     Arg,
@@ -61,7 +63,7 @@ def rewrites(*targets: Any) -> Callable[[Rewrite], Rewrite]:
 
 
 @dataclass(eq=False)
-class Rewriter:
+class Rewriter(Constructors[Arg, Atom]):
     """The state of the walk.
 
     `merged` replaces values everywhere; `alike` replaces values of the primal in the reverse half
@@ -102,6 +104,11 @@ class Rewriter:
                     return made
         return None
 
+    def made_by(self, arg: Arg, question: Callable[[Any], bool]) -> Call | None:
+        """The call that makes an argument, if it is of an operation of some sort."""
+        made = self.definitions.get(arg) if isinstance(arg, Value) else None
+        return made if made is not None and question(made.target) else None
+
     def make(self, target: Any, *args: Arg, **kwargs: Arg) -> Atom:
         """A new call in the place of the current one, simplified in turn."""
         assert self.current is not None
@@ -109,6 +116,9 @@ class Rewriter:
         call = replace(self.current, target=target, args=args, kwargs=tuple(kwargs.items()),
                        result=Value(found), in_place=False)  # fmt: skip
         return self._simplest(call)
+
+    def _construct(self, target: Any, *args: Any, **how: Any) -> Atom:
+        return self.make(target, *args, **how)
 
     def made_before(self, target: Any, *args: Arg) -> Value | None:
         """The result of an equal call that is in scope here, to be read once more."""
@@ -361,22 +371,6 @@ class Rewriter:
             for param, init, result in zip(op.carried, inits, body.results[1:], strict=False):
                 handed_on = (result is param or result == init) and init != UNDEF
                 self.unfinished |= handed_on and param not in self.merged
-
-
-def uses_of(block: Block) -> dict[Value, int]:
-    """How often each value is read."""
-    uses: dict[Value, int] = {}
-    pending = [block]
-    while pending:
-        one = pending.pop()
-        for atom in one.results:
-            if isinstance(atom, Value):
-                uses[atom] = uses.get(atom, 0) + 1
-        for op in one.ops:
-            for value in op.operands:
-                uses[value] = uses.get(value, 0) + 1
-            pending += op.blocks
-    return uses
 
 
 def _with(whole: _Whole, **parts: Any) -> _Whole:

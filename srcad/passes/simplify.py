@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from srcad.ir.core import Function
-from srcad.passes import algebra, shapes, slices
+from srcad.passes import algebra, shapes, slices, structures
 from srcad.passes.dce import dce
 from srcad.passes.rewriting import Rewriter
 from srcad.passes.shape_reads import shape_reads
 
-ROOMS = (algebra, shapes, slices)  # importing them registers their rewrites
+ROOMS = (algebra, shapes, structures, slices)  # importing them registers their rewrites
 _MOST = 4
 
 

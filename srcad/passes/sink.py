@@ -11,6 +11,7 @@ import operator
 from collections.abc import Sequence
 
 from srcad.analysis.sharing import makes_fresh
+from srcad.analysis.uses import uses_of
 from srcad.ir.core import (
     Block,
     Call,
@@ -27,7 +28,6 @@ from srcad.ir.core import (
 from srcad.ir.memory import has_storage
 from srcad.ir.operations import adds_at_places, is_store
 from srcad.passes.purity import is_noticeable
-from srcad.passes.rewriting import uses_of
 from srcad.startup.records import replace
 
 Use = tuple[int, Block | None]  # which op of a block reads a value, and in which arm

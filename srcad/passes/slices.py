@@ -7,9 +7,9 @@ import operator
 import numpy as np
 
 from srcad import runtime
-from srcad.ir import primitives
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.inference.lengths import span
+from srcad.ir.operations import adds_at_places, every
 from srcad.passes.rewriting import Rewriter, rewrites
 from srcad.passes.shapes import known_shape, same_kind
 from srcad.types.sizes import Extent, constant_extent
@@ -19,7 +19,7 @@ _WHOLE = Display("slice", (Const(None),) * 3)
 Piece = tuple[int, Extent, Extent, Value]
 
 
-@rewrites(primitives.add_at)
+@rewrites(*every(adds_at_places))
 def slices_that_fill_zeros(r: Rewriter, op: Call) -> Arg | None:
     """``x_bar[:n] += a`` and ``x_bar[n:] += b`` of zeros is ``concatenate((a, b))``."""
     pieces = _pieces(r, op)
@@ -94,7 +94,7 @@ def _pieces(r: Rewriter, op: Call) -> list[Piece] | None:
         first = op.args[0]
         if r.call_of(first, np.zeros_like, runtime.zeros_like) is not None:
             return pieces if len(pieces) > 1 else None
-        inner = r.call_of(first, primitives.add_at)
+        inner = r.made_by(first, adds_at_places)
         if inner is None or not r.used_once(first):
             return None
         op = inner

@@ -10,7 +10,6 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.arguments import arguments, differentiable_arguments, rule_of
 from srcad.errors import MissingRuleError, SrcadError, UnsupportedSyntaxError, UnsupportedTypeError
-from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Routine, Value
 from srcad.ir.inference.builder import atom_type
@@ -301,10 +300,11 @@ def contribute_structure(scope: Scope, arg: Arg, entry: Any) -> None:
     if not isinstance(arg, Display):
         scope.contribute(arg, (), atom)
         return
-    target = primitives.item if isinstance(atom_type(atom), TupleOf) else operator.getitem
+    whole = isinstance(atom_type(atom), TupleOf)
     for k, one in enumerate(arg.items):
         if scope.sweep.facts.of(one) is not False:
-            contribute_structure(scope, one, scope.call(target, atom, Const(k)))
+            part = scope.item(atom, k) if whole else scope.call(operator.getitem, atom, Const(k))
+            contribute_structure(scope, one, part)
 
 
 def _contribute_sequence(scope: Scope, arg: Arg, entry: tuple[Any, ...] | list[Any]) -> None:
@@ -313,7 +313,7 @@ def _contribute_sequence(scope: Scope, arg: Arg, entry: tuple[Any, ...] | list[A
         for one, part in zip(arg.items, entry, strict=True):
             contribute_structure(scope, one, part)
     elif isinstance(arg, Value) and isinstance(arg.type, ListOf):
-        scope.contribute(arg, (), scope.call(primitives.build_list, *entry))
+        scope.contribute(arg, (), scope.build_list(*entry))
     elif isinstance(arg, Value):
         for k, part in enumerate(entry):
             if part is not None:

@@ -11,14 +11,13 @@ the block's edge: a loop carries an accumulator for it, an arm of a conditional 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
 
 from srcad import runtime
 from srcad.analysis.activity import Activity, candidates, part
-from srcad.ir import primitives
+from srcad.ir.constructors import Constructors
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Location, Value
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.startup.records import dataclass, field
@@ -39,7 +38,7 @@ from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
 
 @dataclass(eq=False)
-class Scope:
+class Scope(Constructors[Arg, Value]):
     """The cotangents known while the ops of one block are reversed.
 
     `outer` holds the slots of values from outside that were contributed to: for a loop with the
@@ -70,7 +69,7 @@ class Scope:
                 self.contribute(arg.items[path[0]], path[1:], bar)
             else:
                 for k, one in enumerate(arg.items):
-                    self.contribute(one, (), self.call(primitives.item, bar, Const(k)))
+                    self.contribute(one, (), self.item(bar, k))
             return
         if not isinstance(arg, Value) or not self.is_active((arg, path)):
             return
@@ -195,6 +194,9 @@ class Scope:
         """Append a call to the reverse half."""
         return self.builder.call(target, *args, kwargs=kwargs.items())
 
+    def _construct(self, target: Any, *args: Any, **how: Any) -> Value:
+        return self.builder.call(target, *args, **how)
+
     def at(self, value: Value, path: Path) -> Value:
         """The part of a value at a path."""
         type_ = value.type
@@ -205,10 +207,9 @@ class Scope:
 
     def child(self, type_: Type, container: Atom, k: int) -> Value:
         """Part `k` of a container of a type."""
-        keys = type_.keys if isinstance(type_, TupleOf) else None
-        key = k if keys is None else keys[k]
-        record = keys is not None and isinstance(type_, TupleOf) and type_.cls is not dict
-        return self.call(primitives.field if record else primitives.item, container, Const(key))
+        if isinstance(type_, TupleOf):
+            return self.part(container, type_, k)
+        return self.item(container, k)
 
     def sum(self, slot: Slot, a: Atom, b: Atom) -> Atom:
         """The sum of two cotangents of a slot."""
@@ -236,7 +237,7 @@ class Scope:
                 self.plus(t, part(activity, k), self.child(type_, a, k), self.child(type_, b, k))
                 for k, t in enumerate(type_.items)
             ]
-            return self.build(type_, parts)
+            return self.build_like(type_, parts)
         rows = isinstance(atom_type(a), Numeric) and isinstance(atom_type(b), Numeric)
         if isinstance(type_, ListOf) and not rows:
             return self.each((a, b), type_.item, activity)
@@ -250,18 +251,6 @@ class Scope:
         result = body.plus(item, activity, left, right)
         block = inside.finish(Const(0), result, params=(left, right))
         return self.builder.for_(lists, (), block)[2]
-
-    def build(self, type_: TupleOf, parts: Iterable[Atom]) -> Value:
-        """A structure of cotangents like a structure of values."""
-        parts = tuple(parts)
-        if type_.cls is list:
-            return self.call(primitives.build_record, Const(list), Const(()), *parts)
-        if type_.keys is None:
-            return self.call(primitives.build_tuple, *parts)
-        keys = Const(tuple(type_.keys))
-        if type_.cls is dict:
-            return self.call(primitives.build_dict, keys, *parts)
-        return self.call(primitives.build_record, Const(type_.cls), keys, *parts)
 
     def pack(self, value: Value, bars: dict[Path, Atom], active: Activity | None = None) -> Atom:
         """One atom that holds all cotangents of a value, with zeros where there is none.
@@ -284,7 +273,7 @@ class Scope:
                 self._packed(value, (*path, k), part(tree, k), bars)
                 for k in range(len(type_.items))
             ]
-            made = self.build(type_, parts)
+            made = self.build_like(type_, parts)
             active = (atom for k, atom in enumerate(parts) if part(tree, k) is not False)
             if any(map(self.is_lazy, active)):
                 self.sweep.lazy.add(made)
@@ -322,7 +311,7 @@ class Scope:
                 assert isinstance(value, Value)
                 parts = [self.zeros_of(t, part(activity, k), self.at(value, (k,)))
                          for k, t in enumerate(items)]  # fmt: skip
-                return self.build(type_, parts)
+                return self.build_like(type_, parts)
             case ListOf(item):
                 return self._zeros_of_list(item, activity, value)
         return self.builder.call(runtime.zeros_like, value, type=cotangent_type(type_))

@@ -46,7 +46,7 @@ def _gradient(scope: Scope, slot: Slot, varied: Activity, tree: Activity, leaves
             _gradient(scope, (param, (*path, k)), part(varied, k), part(tree, k), leaves)
             for k in range(len(type_.items))
         ]
-        return scope.build(type_, parts)
+        return scope.build_like(type_, parts)
     if varied is False or (tree is False and not has_float(type_)):
         return Const(None)
     bar = leaves.get(slot)
@@ -104,7 +104,7 @@ def _item(scope: Scope, type_: Type, tree: Activity, value: Value, bar: Value | 
                   None if bar is None else scope.child(type_, bar, k))
             for k, t in enumerate(type_.items)
         ]  # fmt: skip
-        return scope.build(type_, parts)
+        return scope.build_like(type_, parts)
     if isinstance(type_, ListOf):
         return _list_gradient(scope, type_, tree, value, bar)
     return _leaf(scope, type_, tree, value, bar, None)

@@ -13,23 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from srcad.ir import primitives
 from srcad.ir.core import Atom, Call, Display, Op, Value, values_in
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.memory import is_one_of
+from srcad.ir.operations import answers, costs_nothing
 from srcad.passes.substitute import substituted_call
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
 
-# Reading these again costs nothing worth a place in a list.
-_READS = frozenset({operator.getitem, primitives.item, primitives.field, primitives.shape, len,
-                    np.shape, np.size, np.ndim, primitives.identity})  # fmt: skip
+# Taking these again costs nothing worth a place in a list.
 _VIEWS = frozenset({np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.broadcast_to,
                     np.reshape, np.squeeze, np.ravel})  # fmt: skip
 _CHEAP = frozenset({operator.add, operator.sub, operator.mul, operator.neg, operator.pos,
                     operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
-                    operator.truediv, operator.floordiv, operator.mod, operator.not_,
-                    primitives.not_})  # fmt: skip
+                    operator.truediv, operator.floordiv, operator.mod, operator.not_})  # fmt: skip
 _LIGHT = frozenset({operator.add, operator.sub, operator.mul, operator.neg})
 _BUDGET = 3
 
@@ -125,7 +122,7 @@ class Plan:
         call = self.local.get(value)
         if call is None or not is_cheap(call):
             return None
-        cost += 0 if call.target in _READS or _is_int(value) else 1
+        cost += 0 if costs_nothing(call.target) or _is_int(value) else 1
         if cost > _BUDGET or self._is_entry_of_version(value, call):
             return None
         for operand in call.operands:
@@ -136,7 +133,7 @@ class Plan:
                 if _is_number(operand):
                     found.add(operand)
                     continue
-                if call.target in _READS and _is_view(value, operand):
+                if costs_nothing(call.target) and _is_view(value, operand):
                     found.add(operand)
                     continue
                 return None
@@ -188,9 +185,9 @@ def is_cheap(call: Call) -> bool:
         return False
     if call.target is operator.getitem:
         return not _is_fancy(call)
-    if call.target in _READS or call.target in _VIEWS:
+    if costs_nothing(call.target) or call.target in _VIEWS:
         return True
-    return call.target in _CHEAP and _is_python(call.result.type)
+    return (call.target in _CHEAP or answers(call.target)) and _is_python(call.result.type)
 
 
 def is_light(call: Call) -> bool:

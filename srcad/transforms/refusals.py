@@ -14,7 +14,7 @@ from srcad.errors import MissingRuleError, NotDifferentiableError, SrcadError, U
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, If, Op, Value
 from srcad.ir.inference.builder import Builder
-from srcad.ir.primitives import as_dict
+from srcad.ir.operations import joins_keys
 from srcad.ir.text import target_name
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import NoPartial, Rule
@@ -195,7 +195,7 @@ def _settled(scope: Scope, call: Call, block: Block) -> Block:
 
 def missing_rule(scope: Scope, op: Call) -> SrcadError:
     """The error for an active call to a function that has neither a rule nor a source."""
-    if op.target is as_dict:
+    if joins_keys(op.target):
         where = op.where or scope.sweep.primal.where
         return UnsupportedTypeError(
             "cannot differentiate through a dict whose keys only the call knows"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Call, If, Loop, Op, Value, carried_outputs
 from srcad.passes.substitute import substituted_call
 from srcad.startup.records import replace
@@ -33,9 +32,7 @@ def put_back(scope: Scope, op: Op) -> None:
     before = op.args[0]
     if makes_version(op) and isinstance(now, Value) and isinstance(before, Value):
         old = mirrors.old[op.result]
-        scope.mirror[before] = scope.builder.call(
-            primitives.updated, now, op.args[1], old, hint=before.hint
-        )
+        scope.mirror[before] = scope.updated(now, op.args[1], old, hint=before.hint)
 
 
 def reread(scope: Scope, start: int) -> None:

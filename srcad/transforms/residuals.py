@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
 
 from srcad.analysis.trips import equally_long, may_exit
-from srcad.ir import primitives
 from srcad.ir.core import (
     UNDEF,
     Arg,
@@ -32,7 +30,7 @@ from srcad.ir.core import (
     carried_outputs,
     free_values,
 )
-from srcad.ir.inference.builder import outer_type
+from srcad.ir.inference.builder import Builder, outer_type
 from srcad.passes.dce import cheapest_sequence
 from srcad.passes.substitute import substituted_block
 from srcad.startup.records import replace
@@ -242,13 +240,14 @@ def _turned(counted: Display, extra: list[Op], loop: Loop) -> Display:
     """A range from its last item to its first."""
     start, stop, step = counted.items
     assert isinstance(step, Const)
+    builder = Builder(extra, loop.where, "reverse")
     ends: list[Arg] = []
     for bound in (stop, start):
         if isinstance(bound, Const):
             ends.append(Const(bound.value - step.value))
         else:
             assert isinstance(bound, Value)
-            ends.append(_append(extra, loop, operator.sub, (bound, step), bound))
+            ends.append(builder.call(operator.sub, bound, step, type=bound.type))
     return Display("range", (*ends, Const(-step.value)))
 
 
@@ -280,29 +279,19 @@ def _limited(loop: Loop, seqs: list[Arg], extra: list[Op]) -> list[Arg]:
 
 
 def _cut(seq: Arg, trips: Value, extra: list[Op], loop: Loop) -> Arg:
+    builder = Builder(extra, loop.where, "reverse")
     if isinstance(seq, Display) and seq.kind == "range":
         start, _, step = seq.items
         if start == Const(0) and step == Const(1):
             return Display("range", (start, trips, step))
         length: Arg = trips
         if step != Const(1):
-            length = _append(extra, loop, operator.mul, (trips, step), trips)
-        stop = _append(extra, loop, operator.add, (start, length), trips)
+            length = builder.call(operator.mul, trips, step, type=trips.type)
+        stop = builder.call(operator.add, start, length, type=trips.type)
         return Display("range", (start, stop, step))
     first = Display("slice", (_NONE, trips, _NONE))
     if isinstance(seq, Display):
-        made = _append(extra, loop, primitives.build_tuple, seq.items, None)
-        return _append(extra, loop, operator.getitem, (made, first), None)
+        made = builder.build_tuple(*seq.items, type=TupleOf(()))
+        return builder.call(operator.getitem, made, first, type=TupleOf(()))
     type_ = outer_type(seq.type) if isinstance(seq, Value) else None
-    result = Value(type_ or TupleOf(()))
-    extra.append(Call(target=operator.getitem, args=(seq, first), result=result,
-                      where=loop.where, half="reverse"))  # fmt: skip
-    return result
-
-
-def _append(
-    extra: list[Op], loop: Loop, target: Any, args: tuple[Arg, ...], like: Value | None
-) -> Value:
-    result = Value(like.type if like is not None else TupleOf(()))
-    extra.append(Call(target=target, args=args, result=result, where=loop.where, half="reverse"))
-    return result
+    return builder.call(operator.getitem, seq, first, type=type_ or TupleOf(()))

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from srcad.analysis.activity import Activity, activity, both, candidates
 from srcad.analysis.binding import possibly_undefined
-from srcad.ir import primitives
-from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Routine, Value
+from srcad.ir.core import Atom, Block, Call, Function, Op, Routine, Value
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.substitute import substituted_block, with_blocks
 from srcad.startup.records import dataclass, replace
@@ -53,7 +52,7 @@ def undo_routine_call(scope: Scope, op: Call, bars: dict[Path, Atom]) -> None:
     seeds = [scope.packed(op.result, (k,), bars) for k in range(len(op.result.type.items))]
     back = scope.builder.call(pair.adjoint, saved, *seeds, type=TupleOf(pair.bars))
     for k, position in enumerate(pair.active):
-        bar = scope.builder.call(primitives.item, back, Const(k), type=pair.bars[k])
+        bar = scope.item(back, k, type=pair.bars[k])
         scope.contribute(op.args[position], (), bar)
 
 
@@ -146,7 +145,7 @@ def _install(pair: Pair, parts: Halves, count: int) -> None:
     results = parts.primal.block.results
     saved_type = TupleOf(tuple(atom_type(atom) for atom in results[count:]))
     builder = Builder(ops=list(parts.primal.block.ops), where=parts.primal.where)
-    packed = builder.call(primitives.build_tuple, *results[count:], hint="saved")
+    packed = builder.build_tuple(*results[count:], hint="saved")
     pair.primal.function = replace(
         parts.primal, name=pair.primal.name, block=builder.finish(*results[:count], packed)
     )
@@ -154,7 +153,7 @@ def _install(pair: Pair, parts: Halves, count: int) -> None:
     unpack = Builder(where=parts.adjoint.where, half="reverse")
     mapping: dict[Value, Atom] = {}
     for k, value in enumerate(parts.saved):
-        part = unpack.call(primitives.item, given, Const(k), hint=value.hint, type=value.type)
+        part = unpack.item(given, k, hint=value.hint, type=value.type)
         mapping[value] = part
     body = substituted_block(parts.adjoint.block, mapping)
     seeds = parts.adjoint.params[len(parts.saved) :]
@@ -180,8 +179,8 @@ def _recalled(block: Block, sweep: Sweep) -> Block:
             primal, full, saved = sweep.calls[op.result]
             ops.append(replace(op, target=primal, result=full))
             assert isinstance(full.type, TupleOf)
-            place = Const(len(full.type.items) - 1)
-            ops.append(replace(op, target=primitives.item, args=(full, place), result=saved))
+            last = len(full.type.items) - 1
+            Builder(ops, op.where, op.half).item(full, last, result=saved)
         else:
             ops.append(op)
     return replace(block, ops=tuple(ops))

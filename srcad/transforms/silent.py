@@ -9,9 +9,9 @@ import operator
 from collections.abc import Callable
 
 from srcad import runtime
-from srcad.ir import primitives
 from srcad.ir.core import Block, Call, For, Function, If, Location, Op, Routine, Value, While, walk
 from srcad.ir.memory import is_one_of
+from srcad.ir.operations import never_returns
 from srcad.rules.registry import lookup
 from srcad.startup.records import replace
 from srcad.types.structures import Opaque
@@ -21,7 +21,7 @@ _Change = Callable[[Op, Location | None], Op]
 _NOWHERE = Location("", 0)  # of a call of a function that has a rule and no text
 _SILENCE = (("all", "ignore"),)
 _SOFT = ("ignore", "warn")
-_OURS = frozenset({runtime.real_scalar, runtime.separate, primitives.raise_})
+_OURS = frozenset({runtime.real_scalar, runtime.separate})
 _STRUCTURAL = frozenset({operator.getitem, operator.is_, operator.is_not, operator.not_, len})
 
 
@@ -94,7 +94,7 @@ def is_repeatable(function: Function) -> bool:
                 if op.target not in seen and op.target.function is not None:
                     pending.append(op.target.function)
                 seen.add(op.target)
-            elif op.effect and not is_one_of(op.target, _OURS):
+            elif op.effect and not is_one_of(op.target, _OURS) and not never_returns(op.target):
                 return False
     return True
 

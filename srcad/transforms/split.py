@@ -11,7 +11,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from srcad.analysis.binding import possibly_undefined
-from srcad.ir import primitives
 from srcad.ir.core import (
     UNDEF,
     Atom,
@@ -25,6 +24,8 @@ from srcad.ir.core import (
     free_values,
     walk,
 )
+from srcad.ir.inference.builder import Builder
+from srcad.ir.operations import is_shape
 from srcad.passes.dce import dce
 from srcad.passes.substitute import substituted_block
 from srcad.startup.records import dataclass, replace
@@ -153,7 +154,7 @@ def shape_reader_of(op: Op) -> Value | None:
     type_ = value.type
     if not isinstance(type_, Numeric) or type_.form != "array" or type_.shape is None:
         return None
-    if op.target in (primitives.shape, np.size):
+    if is_shape(op.target) or op.target is np.size:
         return value if len(op.args) == 1 else None
     floats = type_.dtype is not None and type_.kind in "fc"
     return value if op.target is np.zeros_like and floats and not op.kwargs else None
@@ -167,11 +168,11 @@ def _save_shape(
     assert type_.shape is not None
     shape = Value(TupleOf(tuple(int_type(e) for e in type_.shape)), _hint(value, "shape"))
     first = readers[0]
-    before.append(Call(target=primitives.shape, args=(value,), result=shape, where=first.where))
+    Builder(before, first.where).shape(value, result=shape)
     sizes: list[Value] = []
     for op in readers:
         result = Value(op.result.type, op.result.hint)
-        if op.target is primitives.shape:
+        if is_shape(op.target):
             mapping[op.result] = shape
         elif op.target is np.size:
             if not sizes:

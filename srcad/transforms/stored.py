@@ -7,7 +7,6 @@ import operator
 import numpy as np
 
 from srcad import runtime
-from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value, values_in
 from srcad.ir.disjoint import may_repeat
@@ -33,7 +32,7 @@ def undo_updated(scope: Scope, op: Call, bars: Bars) -> None:
             read = scope.call(operator.mul, read, scope.call(runtime.stays, bar, index))
         scope.contribute(value, (), narrowed(scope, read, value))
     if not whole:
-        scope.contribute(array, (), scope.call(primitives.updated, bar, index, Const(0.0)))
+        scope.contribute(array, (), scope.updated(bar, index, Const(0.0)))
 
 
 def undo_add_at(scope: Scope, op: Call, bars: Bars) -> None:

@@ -15,6 +15,7 @@ from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
 from srcad.ir.disjoint import may_repeat
 from srcad.ir.inference.builder import Builder, atom_type
+from srcad.ir.operations import built_parts
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.stored import Bars, narrowed, undo_add_at, undo_updated
 from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type
@@ -26,9 +27,9 @@ Undo = Callable[[Scope, Call, Bars], None]
 
 # ------------------------------------------------------------------------------- structures
 def _undo_build(scope: Scope, op: Call, bars: Bars) -> None:
-    skipped = {primitives.build_tuple: 0, primitives.build_dict: 1}.get(op.target, 2)
+    parts = built_parts(op)
     for path, bar in bars.items():
-        scope.contribute(op.args[skipped + path[0]], path[1:], bar)
+        scope.contribute(parts[path[0]], path[1:], bar)
 
 
 def _undo_item(scope: Scope, op: Call, bars: Bars) -> None:
@@ -83,7 +84,7 @@ def _place_of_insertion(scope: Scope, index: Arg, bars: Atom) -> Atom:
 def _taken_out(scope: Scope, bars: Atom, place: Atom) -> Value:
     """The cotangents without the one at a place."""
     if not isinstance(bars.type, Numeric):
-        return scope.call(primitives.without, bars, place)
+        return scope.without(bars, place)
     if place == Const(-1):
         rest = Display("slice", (Const(None), place, Const(None)))
         return scope.call(operator.getitem, bars, rest)
@@ -101,14 +102,14 @@ def _undo_without(scope: Scope, op: Call, bars: Bars) -> None:
     if isinstance(bar.type, Numeric):
         bar = as_list(scope, bar, type_.item)
     if index == Const(-1):
-        scope.contribute(items, (), scope.call(primitives.append, bar, zero))
+        scope.contribute(items, (), scope.append(bar, zero))
         return
     place = index
     if not (isinstance(index, Const) and index.value >= 0):
         length = scope.call(operator.add, scope.call(len, bar), Const(1))
         every = Display("range", (Const(0), length, Const(1)))
         place = scope.call(operator.getitem, every, index)
-    scope.contribute(items, (), scope.call(primitives.inserted, bar, place, zero))
+    scope.contribute(items, (), scope.inserted(bar, place, zero))
 
 
 def as_list(scope: Scope, rows: Atom, item: Type) -> Atom:
@@ -138,8 +139,8 @@ def _undo_replaced(scope: Scope, op: Call, bars: Bars) -> None:
         if isinstance(items.type, ListOf):
             old = scope.call(operator.getitem, items, index)
             zero = scope.zeros_of(items.type.item, scope.sweep.facts.active(items), old)
-        target = primitives.updated if rows else primitives.replaced
-        scope.contribute(items, (), scope.call(target, bars[()], index, zero))
+        store = scope.updated if rows else scope.replaced
+        scope.contribute(items, (), store(bars[()], index, zero))
 
 
 def add_to_item(scope: Scope, items: Value, index: Arg, bar: Atom) -> None:
@@ -151,11 +152,11 @@ def add_to_item(scope: Scope, items: Value, index: Arg, bar: Atom) -> None:
     tree = scope.sweep.facts.active(items)
     total = _buffer(scope, items)
     if isinstance(total.type, Numeric):
-        scope.replace(slot, scope.call(primitives.add_at, total, index, bar))
+        scope.replace(slot, scope.add_at(total, index, bar))
         return
     old = scope.call(operator.getitem, total, index)
     new = scope.plus(items.type.item, tree, old, bar)
-    result = scope.builder.call(primitives.replaced, total, index, new, hint=_bar_name(items))
+    result = scope.replaced(total, index, new, hint=_bar_name(items))
     scope.replace(slot, result)
 
 
@@ -174,7 +175,7 @@ def _add_to_slice(scope: Scope, items: Value, index: Arg, bars: Atom) -> None:
     tree = scope.sweep.facts.active(items)
     init = _buffer(scope, items)
     if isinstance(init.type, Numeric):
-        scope.replace((items, ()), scope.call(primitives.add_at, init, index, bars))
+        scope.replace((items, ()), scope.add_at(init, index, bars))
         return
     length = scope.call(len, items)
     every = Display("range", (Const(0), length, Const(1)))
@@ -185,7 +186,7 @@ def _add_to_slice(scope: Scope, items: Value, index: Arg, bars: Atom) -> None:
     bar = Value(item_type(atom_type(bars), items.type.item, tree))
     total = Value(cotangent_type(items.type, tree))
     old = inner.call(operator.getitem, total, place)
-    new = inner.call(primitives.replaced, total, place, inner.plus(items.type.item, tree, old, bar))
+    new = inner.replaced(total, place, inner.plus(items.type.item, tree, old, bar))
     body = inside.finish(Const(0), new, params=(place, bar, total))
     scope.replace((items, ()), scope.builder.for_((indices, bars), (init,), body)[2])
 
@@ -223,9 +224,9 @@ def add_at(scope: Scope, array: Value, index: Arg, bar: Atom) -> None:
     if back is not None:
         scope.contribute(array, (), scope.call(operator.getitem, bar, back))
         return
-    target = primitives.add_at_repeated if may_repeat(index) else primitives.add_at
+    repeated = may_repeat(index)
     total = _buffer(scope, array)
-    result = scope.builder.call(target, total, index, bar, hint=_bar_name(array))
+    result = scope.add_at(total, index, bar, repeated=repeated, hint=_bar_name(array))
     scope.replace((array, ()), result)
 
 
@@ -288,7 +289,7 @@ def _contribute_if(
 # ------------------------------------------------------------------------------- helpers
 def _undo_unbroadcast(scope: Scope, op: Call, bars: Bars) -> None:
     wide = op.args[0]
-    shape = scope.call(primitives.shape, wide)
+    shape = scope.shape(wide)
     scope.contribute(wide, (), scope.call(np.broadcast_to, bars[()], shape))
 
 
