@@ -126,7 +126,7 @@ def _part_may_fail(index: Arg) -> bool:
     return not (isinstance(index, Const) and (index.value is None or index.value is Ellipsis))
 
 
-_rows(Operation(memory=PartOf(), owed=_index_may_fail, flows=(0,), called="part"),
+_rows(Operation(memory=PartOf(), owed=_index_may_fail, flows=(0,), written="a[b]", called="part"),
       operator.getitem)  # fmt: skip
 
 

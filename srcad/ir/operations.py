@@ -20,6 +20,7 @@ ANYTHING: Classes = (BaseException,)
 NOTHING: Classes = ()
 EVERY = slice(None)
 RAISES = "raise a from b"
+ALL_BUT_LAST = "a[:-1]"
 Meaning = TypeVar("Meaning", bound=Callable[..., Any])
 
 
@@ -56,6 +57,7 @@ class NewVersion(Memory):
 
     of: Literal["array", "list"]
     adds: Literal["item", "items", "nothing"] = "nothing"
+    at_end: bool = False
     buffered: bool = False
     sums: bool = False
 
@@ -64,10 +66,10 @@ class NewVersion(Memory):
 class PartOf(Memory):
     """The result is, or shows, something that lies in the first operand.
 
-    A part of a `structure` stands at a position, key or name that is known now.
+    It stands at an index, or at a key or name that is known now; a position in a tuple is a key.
     """
 
-    structure: bool = False
+    at: Literal["index", "key", "name"] = "index"
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +215,13 @@ def is_structure(target: Any) -> bool:
 def is_known_part(target: Any) -> bool:
     """Whether the result is a part of a structure at a position, key or name that is known."""
     memory = memory_of(target)
-    return isinstance(memory, PartOf) and memory.structure
+    return isinstance(memory, PartOf) and memory.at != "index"
+
+
+def is_item(target: Any) -> bool:
+    """Whether the result is a part of a tuple or dict at a position or key that is known."""
+    memory = memory_of(target)
+    return isinstance(memory, PartOf) and memory.at == "key"
 
 
 def is_part(target: Any) -> bool:
@@ -298,6 +306,12 @@ def is_stop(target: Any) -> bool:
     """Whether the result is the first operand, but no derivative flows through it."""
     row = operation_of(target)
     return row is not None and isinstance(row.memory, SameAs) and row.flows == ()
+
+
+def appends(target: Any) -> bool:
+    """Whether the result is a list with one more item at its end."""
+    memory = memory_of(target)
+    return isinstance(memory, NewVersion) and memory.adds == "item" and memory.at_end
 
 
 def stays_apart(target: Any) -> bool:

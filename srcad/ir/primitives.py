@@ -14,6 +14,7 @@ import numpy as np
 from srcad.ir import result_types as types_of
 from srcad.ir.core import Call
 from srcad.ir.operations import (
+    ALL_BUT_LAST,
     ANYTHING,
     EVERY,
     NOTHING,
@@ -38,7 +39,7 @@ def _unless_it_is_there(op: Call) -> Classes:
 
 
 @Operation(
-    memory=PartOf(structure=True),
+    memory=PartOf(at="key"),
     result=types_of.item,
     raises=_unless_it_is_there,
     flows=(0,),
@@ -50,7 +51,7 @@ def item(container: Any, key: Any) -> Any:
 
 
 @Operation(
-    memory=PartOf(structure=True),
+    memory=PartOf(at="name"),
     result=types_of.item,
     raises=_unless_it_is_there,
     flows=(0,),
@@ -92,7 +93,7 @@ def build_dict(keys: tuple[Any, ...], *items: Any) -> dict[Any, Any]:
     result=types_of.record_of,
     raises=NOTHING,
     flows=slice(2, None),
-    written="a(*b)",
+    written="[*c]",
 )
 def build_record(cls: type, keys: tuple[str, ...], *items: Any) -> Any:
     """A named tuple or dataclass, built without running any code of its class.
@@ -131,7 +132,7 @@ def build_list(*items: Any) -> list[Any]:
 
 
 @Operation(
-    memory=NewVersion(of="list", adds="item"),
+    memory=NewVersion(of="list", adds="item", at_end=True),
     result=types_of.with_item,
     raises=NOTHING,
     flows=EVERY,
@@ -145,7 +146,7 @@ def append(items: list[Any], value: Any) -> list[Any]:
 
 
 @Operation(
-    memory=NewVersion(of="list", adds="items"),
+    memory=NewVersion(of="list", adds="items", at_end=True),
     result=types_of.of_lists,
     flows=EVERY,
     written="a + b",
@@ -173,7 +174,7 @@ def inserted(items: list[Any], index: Any, value: Any) -> list[Any]:
     memory=NewVersion(of="list"),
     result=types_of.like_first,
     flows=(0,),
-    written="a[:-1]",
+    written=ALL_BUT_LAST,
     stored="del a[b]",
 )
 def without(items: Any, index: Any) -> Any:

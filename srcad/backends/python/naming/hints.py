@@ -6,52 +6,14 @@ import operator
 
 from srcad.backends.python.plan.expressions import Nesting
 from srcad.ir.core import Call, Value
-from srcad.ir.primitives import (
-    append,
-    build_dict,
-    build_list,
-    build_places,
-    build_tuple,
-    field,
-    in_order,
-    item,
-    keys_of,
-    shape,
-)
+from srcad.ir.operations import is_known_part, operation_of
 from srcad.startup.identifiers import is_name
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf
 
-_BY_TARGET: dict[object, str] = {
-    operator.add: "total",
-    operator.sub: "difference",
-    operator.mul: "product",
-    operator.matmul: "product",
-    operator.truediv: "ratio",
-    operator.floordiv: "quotient",
-    operator.mod: "remainder",
-    operator.pow: "power",
-    operator.neg: "negative",
-    operator.getitem: "part",
-    operator.not_: "test",
-    shape: "shape",
-    len: "n",
-    range: "trips",
-    build_list: "items",
-    build_tuple: "parts",
-    build_dict: "parts",
-    append: "items",
-    build_places: "places",
-    in_order: "places",
-    keys_of: "keys",
-}
 _ARITHMETIC = frozenset(
     {operator.add, operator.sub, operator.mul, operator.matmul, operator.truediv, operator.pow,
      operator.neg, operator.getitem}
-)  # fmt: skip
-_TESTS = frozenset(
-    {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
-     operator.is_, operator.is_not, operator.contains}
 )  # fmt: skip
 
 
@@ -61,19 +23,15 @@ def derived_name(op: Call, nesting: Nesting) -> str:
     ``params["W"]`` is ``W``, ``p.scale`` is ``scale``, ``np.exp(z)`` is ``exp_z``; an intermediate
     cotangent is ``g``.
     """
-    if op.target is item or op.target is field:
+    if is_known_part(op.target):
         key = getattr(op.args[1], "value", None)
         return key if type(key) is str else "n" if _is_length(op) else "part"
     if op.target is operator.getitem and _is_length(op):
         return "n"
-    try:
-        known = _BY_TARGET.get(op.target)
-    except TypeError:
-        return "value"
+    row = operation_of(op.target)
+    known = row.called if row is not None else None
     if known is not None and (op.half == "primal" or op.target not in _ARITHMETIC):
         return known
-    if op.target in _TESTS:
-        return "test"
     if op.half != "primal" and not isinstance(op.result.type, ListOf | TupleOf):
         return "g"
     name = getattr(op.target, "__name__", None)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from srcad.backends.python.plan.statements import Branch, Copy, Do, Statement, head_atoms
 from srcad.ir.core import Atom, Call, Const, Value
-from srcad.ir.primitives import add_at, add_at_repeated, inserted, replaced, updated, without
+from srcad.ir.operations import ALL_BUT_LAST, is_store, operation_of
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 
-# Written as statements of their own.
-STATEMENT_TARGETS = frozenset({updated, add_at, add_at_repeated, inserted, replaced})
 Nested = dict[Value, Do | Branch]
 
 
@@ -78,20 +75,15 @@ def arm_source(arm: list[Statement]) -> Atom:
 
 def writes_in_place(do: Do) -> bool:
     """Whether a call is written as a statement of its own, like ``u[i] = v``."""
-    return do.op.in_place or is_one_of(do.op.target, STATEMENT_TARGETS) or _deletes_inside(do.op)
+    return do.op.in_place or (is_store(do.op.target) and not _is_expression(do.op))
 
 
-def _deletes_inside(op: Call) -> bool:
-    """Whether a call takes an item out of a list that is not its last one."""
-    return op.target is without and op.args[1] != Const(-1)
-
-
-def is_one_of(target: Any, targets: frozenset[Any]) -> bool:
-    """Membership, also for targets that cannot be hashed."""
-    try:
-        return target in targets
-    except TypeError:
+def _is_expression(op: Call) -> bool:
+    """Whether a store can be written as an expression: not where an inner item is taken out."""
+    row = operation_of(op.target)
+    if row is None or row.written is None:
         return False
+    return row.written != ALL_BUT_LAST or op.args[1] == Const(-1)
 
 
 def is_point(value: Value) -> bool:

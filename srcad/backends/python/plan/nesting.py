@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from srcad.backends.python.plan.expressions import Nesting, is_one_of, is_point, writes_in_place
+from srcad.backends.python.plan.expressions import Nesting, is_point, writes_in_place
 from srcad.backends.python.plan.statements import (
     Append,
     Attempt,
@@ -35,13 +35,10 @@ from srcad.backends.python.plan.statements import (
 from srcad.backends.python.plan.structure import Structured
 from srcad.ir.core import UNDEF, Atom, Value
 from srcad.ir.inference.raising import fails_for_values
-from srcad.ir.primitives import build_dict, build_list, build_record, build_tuple, item, shape
+from srcad.ir.operations import costs_nothing, is_builder, is_part, is_shape
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 
-_STRUCTURES = frozenset({build_tuple, build_dict, build_record, build_list})
-_CHEAP = frozenset({len, shape, np.size, np.ndim, np.transpose})
-_PARTS = frozenset({item, operator.getitem})
 _OURS = frozenset({"saved", "trips", "tag"})
 _MAX_DEPTH = 40
 _MAX_OPS = {"primal": 60, "reverse": 24}
@@ -134,7 +131,7 @@ class Nester:
 
     def _repeat_cheap_calls(self, statements: list[Statement], tail: Atom | None) -> None:
         """``len(x)``, ``x.shape[0]``, ``x.T`` are written again rather than named."""
-        shapes = {s.result for s in statements if isinstance(s, Do) and s.op.target is shape}
+        shapes = {s.result for s in statements if isinstance(s, Do) and is_shape(s.op.target)}
         cheap = [s for s in statements if isinstance(s, Do) and self._is_cheap(s, shapes)]
         self._forget_unread_lengths(statements)
         if not cheap:
@@ -169,10 +166,11 @@ class Nester:
         value = self.nesting.resolve(operand) if isinstance(operand, Value) else None
         if not isinstance(value, Value) or value in self.carried:
             return False
-        if is_one_of(do.op.target, _PARTS):
+        if is_part(do.op.target):
             return value in shapes
         is_array = isinstance(value.type, Numeric) and value.type.form == "array"
-        return is_array and len(do.op.args) == 1 and is_one_of(do.op.target, _CHEAP)
+        cheap = costs_nothing(do.op.target) or do.op.target is np.transpose
+        return is_array and len(do.op.args) == 1 and cheap
 
     def _inside(self, statement: Statement) -> None:
         match statement:
@@ -224,8 +222,8 @@ class Nester:
 
     def _is_shape(self, statement: Do | Branch, value: Value) -> bool:
         """Whether a value is the shape of a named array, which nothing that is written changes."""
-        is_shape = isinstance(statement, Do) and statement.op.target is shape
-        return is_shape and self.size[value] == (1, 1)
+        asks = isinstance(statement, Do) and is_shape(statement.op.target)
+        return asks and self.size[value] == (1, 1)
 
     def _may_move(
         self, value: Value, waiting: dict[Value, Do | Branch], reader: Statement, moves: bool
@@ -243,7 +241,7 @@ class Nester:
             return True
         if isinstance(reader, Return):
             return len(reader.values) == 1 or _only_converts(origin, value)
-        if isinstance(reader, Do) and is_one_of(reader.op.target, _STRUCTURES):
+        if isinstance(reader, Do) and is_builder(reader.op.target):
             return _only_converts(origin, value)
         if line_of(origin) == line_of(reader):
             return True

@@ -60,7 +60,8 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
-from srcad.ir.primitives import build_list, build_tuple, identity, item
+from srcad.ir.inference.builder import Builder
+from srcad.ir.operations import built_parts, is_item, is_same, is_structure
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, ListOf
@@ -195,12 +196,12 @@ class Structurer:
     def _call(self, op: Call) -> list[Statement]:
         if op in self.removed:
             return []
-        if op.target is identity and isinstance(op.args[0], Value | Const):
+        if is_same(op.target) and isinstance(op.args[0], Value | Const):
             self.alias[op.result] = op.args[0]
             return []
         if not self.uses.is_read(op.result):
             return [Do(op, None)]
-        if op.target is build_tuple or op.target is item:
+        if is_item(op.target) or (is_structure(op.target) and built_parts(op) == op.args):
             return [Do(op, op.result)]
         if isinstance(op.target, Routine) and tuple_width(op.result, self.uses) == 1:
             self._only_part(op.result)
@@ -318,8 +319,9 @@ class Structurer:
         if targets:
             statements.append(Copy(targets, sources))
         for target, _ in end.lists:
-            made = Call(target=build_list, args=(), result=target, where=op.where, half=op.half)
-            statements.append(Do(made, target))
+            builder = Builder(where=op.where, half=op.half)
+            builder.build_list(result=target)
+            statements += [Do(made, target) for made in builder.ops if isinstance(made, Call)]
         return statements
 
     def _after(self, op: For | While, end: LoopEnd) -> list[Statement]:

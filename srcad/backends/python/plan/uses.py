@@ -28,7 +28,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.primitives import append, build_list, item, shape
+from srcad.ir.operations import appends, is_builder, is_item, is_part, is_shape
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, constant_extent, resolved
@@ -165,7 +165,9 @@ def item_readers(value: Value, uses: Uses) -> dict[int, list[Call]] | None:
         return None
     parts: dict[int, list[Call]] = {}
     for reader in uses.readers[value]:
-        if not isinstance(reader, Call) or reader.target is not item or reader.args[0] is not value:
+        if not isinstance(reader, Call) or not is_item(reader.target):
+            return None
+        if reader.args[0] is not value:
             return None
         key = reader.args[1]
         if not isinstance(key, Const) or type(key.value) is not int:
@@ -237,8 +239,8 @@ def _grown_by(value: Value, uses: Uses) -> Loop | None:
     start, result = loop.inits[k], loop.body.results[1 + k]
     made = uses.origin.get(start) if isinstance(start, Value) else None
     grown = uses.origin.get(result) if isinstance(result, Value) else None
-    is_empty = isinstance(made, Call) and made.target is build_list and not made.args
-    if not is_empty or not isinstance(grown, Call) or grown.target is not append:
+    is_empty = isinstance(made, Call) and is_builder(made.target) and not made.args
+    if not is_empty or not isinstance(grown, Call) or not appends(grown.target):
         return None
     return loop if grown.args[0] is loop.carried[k] else None
 
@@ -280,9 +282,9 @@ def measured_sequence(arg: Arg, uses: Uses) -> Value | None:
         return None
     if op.target is len:
         return op.args[0]
-    if op.target in (item, operator.getitem) and op.args[1] == Const(0):
+    if is_part(op.target) and op.args[1] == Const(0):
         inner = uses.origin.get(op.args[0])
-        if isinstance(inner, Call) and inner.target is shape and isinstance(inner.args[0], Value):
+        if isinstance(inner, Call) and is_shape(inner.target) and isinstance(inner.args[0], Value):
             return inner.args[0]
     return None
 

@@ -7,7 +7,7 @@ from srcad.backends.python.naming.liveness import is_nested
 from srcad.backends.python.plan.expressions import Nesting
 from srcad.backends.python.plan.statements import Do, Statement
 from srcad.ir.core import Const, Value
-from srcad.ir.primitives import item
+from srcad.ir.operations import is_item
 from srcad.startup.identifiers import shown
 from srcad.types.structures import TupleOf
 
@@ -47,7 +47,7 @@ def _container(statement: Statement, nesting: Nesting, webs: Webs) -> tuple[str,
     if not isinstance(statement, Do) or statement.result is None or statement.parts:
         return None
     op = statement.op
-    container = op.args[0] if op.target is item else None
+    container = op.args[0] if is_item(op.target) else None
     atom = nesting.resolve(container) if isinstance(container, Value) else None
     if not isinstance(atom, Value) or atom in nesting.nested:
         return None

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections.abc import Callable
 from typing import Protocol
 
 from srcad.backends.python.naming.coalesce import Webs
 from srcad.backends.python.naming.names import Globals, attribute
 from srcad.backends.python.plan.expressions import Nesting
+from srcad.backends.python.writing.forms import filled_statement
 from srcad.backends.python.writing.spelling import BINARY, index_expression
 from srcad.ir.core import Arg, Call, Const, Display, Value
-from srcad.ir.primitives import (
-    add_at,
-    add_at_repeated,
-    append,
-    extended,
-    inserted,
-    replaced,
-    updated,
-    without,
-)
+from srcad.ir.operations import is_store, operation_of
 from srcad.startup.identifiers import is_name
 from srcad.types.numeric import Numeric
 from srcad.types.structures import PlacesOf
@@ -60,7 +53,7 @@ def _copied(writer: StoreWriter, op: Call) -> ast.expr:
     source = writer.expr(op.args[0])
     if isinstance(op.result.type, PlacesOf):
         return _function(attribute(source, "copy"))
-    if op.target in (replaced, inserted, without):
+    if is_store(op.target, "list"):
         return ast.List([ast.Starred(source, ast.Load())], ast.Load())
     type_ = getattr(op.args[0], "type", None)
     flat = isinstance(type_, Numeric) and type_.shape is not None and len(type_.shape) < 2
@@ -74,33 +67,47 @@ def _function(function: ast.expr, *args: ast.expr) -> ast.expr:
 
 
 def _store(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:
-    target, args = op.target, op.args
-    if target is append:
-        return _call(attribute(writer.expr(result), "append"), writer.expr(args[1]))
-    if target is extended:
-        return _call(attribute(writer.expr(result), "extend"), writer.expr(args[1]))
-    if target is inserted:
-        return _call(attribute(writer.expr(result), "insert"), *map(writer.expr, args[1:]))
-    if target is without and args[1] == Const(-1) and not isinstance(result.type, PlacesOf):
+    row = operation_of(op.target)
+    form = row.stored if row is not None else None
+    if form is None:
+        return ast.AugAssign(writer.name(result), BINARY[op.target](), writer.expr(op.args[1]))
+    special = _FORMS.get(form)
+    if special is not None:
+        return special(writer, op, result)
+    operands = [writer.expr(result), *map(writer.expr, op.args[1:])]
+    return filled_statement(form, operands, writer.space)
+
+
+def _deleted(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:
+    if op.args[1] == Const(-1) and not isinstance(result.type, PlacesOf):
         return _call(attribute(writer.expr(result), "pop"))
-    if target is without:
-        index = index_expression(writer, args[1])
-        return ast.Delete([ast.Subscript(writer.expr(result), index, ast.Del())])
-    if target is add_at_repeated:
-        add = attribute(attribute(writer.space.numpy(), "add"), "at")
-        return _call(add, writer.expr(result), *map(writer.expr, args[1:]))
-    if target in (updated, replaced, add_at):
-        index = index_expression(writer, args[1])
-        place = ast.Subscript(writer.expr(result), index, ast.Store())
-        value = writer.expr(args[2])
-        if target is add_at:
-            positive = _without_sign(value)
-            sign, value = (ast.Add(), value) if positive is None else (ast.Sub(), positive)
-            return ast.AugAssign(place, sign, value)
-        return ast.Assign([place], value)
-    if target in BINARY:
-        return ast.AugAssign(writer.name(result), BINARY[target](), writer.expr(args[1]))
-    raise TypeError(f"no way to write {target!r} in place")
+    index = index_expression(writer, op.args[1])
+    return ast.Delete([ast.Subscript(writer.expr(result), index, ast.Del())])
+
+
+def _place(writer: StoreWriter, op: Call, result: Value) -> ast.Subscript:
+    index = index_expression(writer, op.args[1])
+    return ast.Subscript(writer.expr(result), index, ast.Store())
+
+
+def _set(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:
+    place = _place(writer, op, result)
+    return ast.Assign([place], writer.expr(op.args[2]))
+
+
+def _added(writer: StoreWriter, op: Call, result: Value) -> ast.stmt:
+    place, value = _place(writer, op, result), writer.expr(op.args[2])
+    positive = _without_sign(value)
+    sign, value = (ast.Add(), value) if positive is None else (ast.Sub(), positive)
+    return ast.AugAssign(place, sign, value)
+
+
+# The forms that need more care than to put the operands in.
+_FORMS: dict[str, Callable[[StoreWriter, Call, Value], ast.stmt]] = {
+    "del a[b]": _deleted,
+    "a[b] = c": _set,
+    "a[b] += c": _added,
+}
 
 
 def kept(writer: StoreWriter, op: Call) -> ast.stmt:

@@ -14,27 +14,9 @@ import numpy as np
 
 from srcad.backends.python.naming.names import Globals, attribute
 from srcad.backends.python.writing.constants import constant, is_dtype
+from srcad.backends.python.writing.forms import filled_expression
 from srcad.ir.core import Arg, Call, Const, Display, Value
-from srcad.ir.primitives import (
-    append,
-    apply,
-    build_dict,
-    build_list,
-    build_places,
-    build_record,
-    build_tuple,
-    contains,
-    extended,
-    field,
-    identity,
-    in_order,
-    is_,
-    item,
-    keys_of,
-    not_,
-    shape,
-    without,
-)
+from srcad.ir.operations import ALL_BUT_LAST, operation_of
 from srcad.startup.identifiers import is_name, plain
 from srcad.types.numeric import Numeric
 from srcad.types.structures import PlacesOf
@@ -71,7 +53,6 @@ UNARY: dict[Any, type[ast.unaryop]] = {
     operator.pos: ast.UAdd,
     operator.invert: ast.Invert,
     operator.not_: ast.Not,
-    not_: ast.Not,
 }
 COMPARE: dict[Any, type[ast.cmpop]] = {
     operator.lt: ast.Lt,
@@ -81,18 +62,15 @@ COMPARE: dict[Any, type[ast.cmpop]] = {
     operator.eq: ast.Eq,
     operator.ne: ast.NotEq,
     operator.is_: ast.Is,
-    is_: ast.Is,
     operator.is_not: ast.IsNot,
 }
 
 
 def call_expression(scope: Scope, op: Call) -> ast.expr:
     """The expression for a call."""
-    spelling = _lookup(op.target)
-    if spelling is not None:
-        found = spelling(scope, op)
-        if found is not None:
-            return found
+    found = _special(scope, op)
+    if found is not None:
+        return found
     args = [scope.expr(arg) for arg in op.args]
     keywords = [keyword(name, _keyword(scope, name, arg)) for name, arg in op.kwargs]
     return ast.Call(scope.space.expression(op.target), args, keywords)
@@ -105,11 +83,21 @@ def keyword(name: str, value: ast.expr) -> ast.keyword:
     return ast.keyword(None, ast.Dict([ast.Constant(plain(name))], [value]))
 
 
-def _lookup(target: Any) -> Spelling | None:
+def _special(scope: Scope, op: Call) -> ast.expr | None:
+    """The expression for a call that Python has a form for."""
     try:
-        return SPELLINGS.get(target)
+        spelling = SPELLINGS.get(op.target)
     except TypeError:
         return None
+    if spelling is not None:
+        return spelling(scope, op)
+    row = operation_of(op.target)
+    if row is None or row.written is None:
+        return None
+    special = FORMS.get(row.written)
+    if special is not None:
+        return special(scope, op)
+    return filled_expression(row.written, [scope.expr(arg) for arg in op.args], scope.space)
 
 
 def _keyword(scope: Scope, name: str, arg: Arg) -> ast.expr:
@@ -189,10 +177,6 @@ def _bound(scope: Scope, bound: Arg) -> ast.expr | None:
 
 
 def _getitem(scope: Scope, op: Call) -> ast.expr | None:
-    return subscript(scope, op.args[0], op.args[1])
-
-
-def _item(scope: Scope, op: Call) -> ast.expr | None:
     return subscript(scope, op.args[0], op.args[1])
 
 
@@ -277,28 +261,10 @@ def _places(scope: Scope, op: Call) -> ast.expr | None:
     return ast.Dict(keys, [ast.Constant(k) for k in range(len(keys))])
 
 
-def _keys(scope: Scope, op: Call) -> ast.expr | None:
-    return ast.Call(scope.space.expression(list), [scope.expr(op.args[0])], [])
-
-
-def _in_order(scope: Scope, op: Call) -> ast.expr | None:
-    values = ast.Call(attribute(scope.expr(op.args[0]), "values"), [], [])
-    return ast.Call(scope.space.expression(list), [values], [])
-
-
 def _record(scope: Scope, op: Call) -> ast.expr | None:
     if op.args[0] != Const(list):
         return None
     return ast.List([scope.expr(a) for a in op.args[2:]], ast.Load())
-
-
-def _append(scope: Scope, op: Call) -> ast.expr | None:
-    rest = ast.Starred(scope.expr(op.args[0]), ast.Load())
-    return ast.List([rest, scope.expr(op.args[1])], ast.Load())
-
-
-def _extended(scope: Scope, op: Call) -> ast.expr | None:
-    return ast.BinOp(scope.expr(op.args[0]), ast.Add(), scope.expr(op.args[1]))
 
 
 def _without(scope: Scope, op: Call) -> ast.expr | None:
@@ -309,35 +275,27 @@ def _without(scope: Scope, op: Call) -> ast.expr | None:
     return ast.Subscript(scope.expr(op.args[0]), last, ast.Load())
 
 
-def _identity(scope: Scope, op: Call) -> ast.expr | None:
-    return scope.expr(op.args[0])
-
-
 SPELLINGS: dict[Any, Spelling] = {
     **dict.fromkeys((*BINARY, *UNARY, *COMPARE), _operator),
     operator.contains: _contains,
-    contains: _contains,
-    apply: _apply,
     operator.abs: _absolute,
-    operator.getitem: _getitem,
-    item: _item,
-    field: _field,
-    shape: _shape,
     np.transpose: _attribute_of_array("T"),
     np.size: _attribute_of_array("size"),
     np.ndim: _attribute_of_array("ndim"),
     np.copy: _copy,
     np.reshape: _method_of_array("reshape", 2),
     np.astype: _astype,
-    build_tuple: _tuple,
-    build_list: _list,
-    build_places: _places,
-    keys_of: _keys,
-    in_order: _in_order,
-    build_dict: _dict,
-    build_record: _record,
-    append: _append,
-    extended: _extended,
-    without: _without,
-    identity: _identity,
+}
+# The forms of our operations that need more care than to put the operands in.
+FORMS: dict[str, Spelling] = {
+    "a[b]": _getitem,
+    "a.b": _field,
+    "a.shape": _shape,
+    "a(*b)": _apply,
+    "(*a,)": _tuple,
+    "[*a]": _list,
+    "[*c]": _record,
+    "{a: b}": _dict,
+    "{a: 0}": _places,
+    ALL_BUT_LAST: _without,
 }

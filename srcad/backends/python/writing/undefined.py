@@ -7,9 +7,7 @@ from srcad.backends.python.naming.liveness import is_nested, visible_lists
 from srcad.backends.python.plan.expressions import Nesting
 from srcad.backends.python.plan.statements import Append, Copy, Do, Return, Statement, head_atoms
 from srcad.ir.core import Atom
-from srcad.ir.primitives import build_dict, build_list, build_record, build_tuple
-
-_STRUCTURES = frozenset({build_tuple, build_dict, build_record, build_list})
+from srcad.ir.operations import is_builder
 
 
 def weakly_read(statements: list[Statement], nesting: Nesting, webs: Webs) -> set[str]:
@@ -36,14 +34,7 @@ def _handed_on(statement: Statement) -> list[Atom]:
             return list(sources)
         case Return(values=values):
             return list(values)
-        case Do(op=op) if _is_structure(op.target):
+        case Do(op=op) if is_builder(op.target):
             return list(head_atoms(statement))
         case _:
             return []
-
-
-def _is_structure(target: object) -> bool:
-    try:
-        return target in _STRUCTURES
-    except TypeError:
-        return False

@@ -43,13 +43,11 @@ from srcad.backends.python.writing.spelling import BINARY, call_expression
 from srcad.backends.python.writing.text import Comment
 from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, For, Location, Value, values_in
 from srcad.ir.memory import KEEPING, is_one_of
-from srcad.ir.primitives import build_dict, build_list, build_record, build_tuple, identity, raise_
+from srcad.ir.operations import is_builder, is_same, never_returns
 from srcad.runtime import like
 from srcad.startup.records import dataclass, field
 
-_PACKING = frozenset(
-    {build_tuple, build_list, build_dict, build_record, identity, like, float, np.copy, np.float64}
-)
+_PACKING = frozenset({like, float, np.copy, np.float64})
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -207,7 +205,8 @@ class Writer:
                 atom = self.nesting.resolve(value)
                 inner = self.nesting.nested.get(atom) if isinstance(atom, Value) else None
                 if isinstance(inner, Do):
-                    packs = inner.op.target in _PACKING
+                    target = inner.op.target
+                    packs = is_builder(target) or is_same(target) or is_one_of(target, _PACKING)
                     found = self._computed(inner.op.args) if packs else inner
                     if found is not None:
                         return found
@@ -267,7 +266,7 @@ class Writer:
     # ------------------------------------------------------------------------------- calls
     def _do(self, do: Do) -> list[ast.stmt]:
         op = do.op
-        if op.target is raise_:
+        if never_returns(op.target):
             parts = [self.expr(arg) for arg in op.args]
             return [ast.Raise(parts[0], parts[1] if len(parts) > 1 else None)]
         if do.result is None:
