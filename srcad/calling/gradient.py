@@ -26,11 +26,12 @@ from srcad.calling.cache import CacheInfo, Family, record_of
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import FLOATING, again
-from srcad.calling.readable import readable
 from srcad.calling.showing import Code, Documentation, documented, highlighted, signature_of
 from srcad.modes.registry import MODES
+from srcad.startup.lazy import Later
 from srcad.startup.records import replace
 
+readable = Later("srcad.calling.readable")
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R", covariant=True)
@@ -147,7 +148,7 @@ class Gradient(Generic[P, R]):
         entry = self._newest()
         if entry is not None:
             return entry.run
-        made = readable(self.function, self.request).function
+        made = readable.readable(self.function, self.request).function
         if made is None:
             raise AttributeError("__wrapped__")
         return made
@@ -192,7 +193,7 @@ class Gradient(Generic[P, R]):
         entry = self._newest()
         if entry is not None:
             return Code(entry.product.text)
-        return Code(readable(self.function, self.request).text)
+        return Code(readable.readable(self.function, self.request).text)
 
     def specialize(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
         """Return the bare compiled function for arguments like these: it checks nothing.
@@ -213,7 +214,7 @@ class Gradient(Generic[P, R]):
     def inspect(self, *args: Any, **kwargs: Any) -> Inspection:
         """Show what the compiler made: see `srcad.inspect`."""
         if not args and not kwargs:
-            return Inspection(readable(self.function, self.request), self.function)
+            return Inspection(readable.readable(self.function, self.request), self.function)
         family, arguments = self._bound(args, kwargs)
         product = family.entry_for(self.function, arguments).product
         return Inspection(product, self.function)
