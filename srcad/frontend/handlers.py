@@ -19,10 +19,15 @@ from srcad.frontend.domain.values import (
     Choice,
     Conflict,
     Constant,
+    DictValue,
     FunctionValue,
     Holder,
+    ListValue,
     MethodValue,
     RecordValue,
+    Super,
+    TupleValue,
+    ViewValue,
 )
 from srcad.frontend.library import builtins, conversions, introspection, iterators, ordering
 from srcad.frontend.machine import dispatch
@@ -59,10 +64,18 @@ STATEMENTS: Index = {
 }  # fmt: skip
 CALLS: Index = {
     "srcad.frontend.calls.call": (
-        BoundValue, Choice, Conflict, Constant, FunctionValue, MethodValue, RecordValue, Value,
-        object,
+        BoundValue, Choice, Conflict, FunctionValue, RecordValue, Value, object,
+    ),
+    "srcad.frontend.calls.known_callee": (Constant,),
+    "srcad.frontend.calls.method_call": (MethodValue,),
+}  # fmt: skip
+ATTRIBUTES: Index = {
+    "srcad.frontend.operations.attributes": (
+        BoundValue, Choice, Constant, DictValue, FunctionValue, Holder, ListValue, RecordValue,
+        Super, TupleValue, Value, ViewValue, object,
     ),
 }  # fmt: skip
+ITERATED: Index = {"srcad.frontend.control.iteration": (Constant, Holder, RecordValue)}
 REIFIED: Index = {
     "srcad.frontend.operations.outside_containers": (Holder,),
     "srcad.frontend.operations.reified_closures": (FunctionValue,),
@@ -88,5 +101,7 @@ def install() -> None:
     dispatch.load_later(dispatch.EXPRESSIONS, EXPRESSIONS)
     dispatch.load_later(dispatch.STATEMENTS, STATEMENTS)
     dispatch.load_later(dispatch.CALLS, CALLS)
+    dispatch.load_later(dispatch.ATTRIBUTES, ATTRIBUTES)
+    dispatch.load_later(dispatch.ITERATED, ITERATED)
     dispatch.load_later(dispatch.REIFIED, REIFIED)
     dispatch.load_later(dispatch.MEANINGS, MEANINGS)

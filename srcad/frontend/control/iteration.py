@@ -11,7 +11,7 @@ from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, Constant, Holder, RecordValue
 from srcad.frontend.functions.lazy_iterables import prelude_generator
 from srcad.frontend.machine.constants import as_tuple
-from srcad.frontend.machine.dispatch import apply
+from srcad.frontend.machine.dispatch import apply, iterate, iterates
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.outside_containers import entries
@@ -38,12 +38,12 @@ _LAZY = frozenset({enumerate, itertools.accumulate, itertools.islice, itertools.
                    itertools.zip_longest, map})  # fmt: skip
 
 
-def iterated(s: Machine, box: AbstractValue) -> AbstractValue:
-    """What a loop over a box goes through: of an object, what its class says; else the box."""
-    if isinstance(box, Holder):
-        return entries(s, box)
-    if not isinstance(box, RecordValue | Constant):
-        return box
+iterates(Holder)(entries)
+
+
+@iterates(RecordValue, Constant)
+def through_object(s: Machine, box: RecordValue | Constant) -> AbstractValue:
+    """What a loop over an object goes through: what its class says."""
     if is_mapping(box):
         return at_once(s, box)
     made = special(s, box, "__iter__")
@@ -67,12 +67,12 @@ def gone_through(
     if not any(isinstance(box, RecordValue | Holder) for box in args) or not is_hashable(function):
         return args
     if function is reversed:
-        return tuple(iterated(s, b) if isinstance(b, Holder) else as_tuple(b) for b in args)
+        return tuple(iterate(s, b) if isinstance(b, Holder) else as_tuple(b) for b in args)
     which = _ITERATING.get(function)
     if which is None or (function in (max, min) and len(args) > 1):
         return args
     places = range(len(args))[which]
-    read = iterated if function in _LAZY else _items_of
+    read = iterate if function in _LAZY else _items_of
     return tuple(read(s, box) if k in places else box for k, box in enumerate(args))
 
 
@@ -80,4 +80,4 @@ def _items_of(s: Machine, box: AbstractValue) -> AbstractValue:
     """What a function goes through that returns only then; it reads what is outside itself."""
     if isinstance(box, Holder):
         return box
-    return at_once(s, box) if is_of_library(box) else iterated(s, box)
+    return at_once(s, box) if is_of_library(box) else iterate(s, box)

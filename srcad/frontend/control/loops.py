@@ -11,7 +11,6 @@ from srcad.frontend.branches.conditional import after_break, choice, either, on_
 from srcad.frontend.branches.try_regions import refuse_in_steps
 from srcad.frontend.control.fixpoint import LoopReader
 from srcad.frontend.control.interleaving import checked_interleaving
-from srcad.frontend.control.iteration import iterated
 from srcad.frontend.control.loop_end import finish
 from srcad.frontend.control.unrolling import (
     UNROLL_LIMIT,
@@ -35,7 +34,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.functions.generators import consume
 from srcad.frontend.functions.lazy_iterables import one_shot
 from srcad.frontend.machine.constants import static_items, truth
-from srcad.frontend.machine.dispatch import evaluate, executes
+from srcad.frontend.machine.dispatch import evaluate, executes, iterate
 from srcad.frontend.machine.fixpoint_seeds import learned
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.assignment import assign
@@ -57,7 +56,7 @@ def _loop_over(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
     if isinstance(iterable, Choice):
         either(s, iterable, lambda part: _loop_over(s, node, part))
         return
-    iterable = iterated(s, iterable)
+    iterable = iterate(s, iterable)
     if isinstance(iterable, Value):
         iterable = s.box(iterable)
     generator = one_shot(s, iterable)

@@ -23,10 +23,9 @@ from srcad.frontend.domain.values import AbstractValue, Constant, GeneratorValue
 from srcad.frontend.functions.generators import manage
 from srcad.frontend.functions.opaque_calls import changes_outside, entered_alone
 from srcad.frontend.machine.constants import known
-from srcad.frontend.machine.dispatch import apply, evaluate, executes
+from srcad.frontend.machine.dispatch import apply, attribute, evaluate, executes
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.assignment import assign
-from srcad.frontend.operations.attributes import attribute
 from srcad.frontend.operations.special_methods import special
 from srcad.frontend.operations.statements import lower_statements
 from srcad.ir import primitives

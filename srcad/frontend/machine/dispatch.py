@@ -1,13 +1,11 @@
 """The dispatch: reading a program is recursive here, and nowhere else.
 
-`evaluate` reads an expression, `execute` a statement, `apply` a call, `reify` makes a value of
-what is not one.  Who is asked is a *handler*, registered by the form of syntax, by the kind of
-abstract value, or by the function that is called.  A handler imports what is below it and comes
-back here for everything else.  The table in `srcad.frontend.handlers` says which module is loaded
-when a form, a kind or a function is first met.
-
->>> sorted(kind.__name__ for kind in (ast.Name, ast.Call) if kind in EXPRESSIONS)
-[]
+`evaluate` reads an expression, `execute` a statement, `apply` a call, `attribute` an attribute;
+`iterate` says what a loop goes through, `reify` makes a value of what is not one.  Who is asked is
+a *handler*, registered by the form of syntax, by the kind of abstract value, or by the function
+that is called.  A handler imports what is below it and comes back here for everything else.  The
+table in `srcad.frontend.handlers` says which module is loaded when a form, a kind or a function is
+first met.
 """
 
 from __future__ import annotations
@@ -30,12 +28,16 @@ Kwargs = dict[str, AbstractValue]
 ExpressionHandler = Callable[[Machine, Any], AbstractValue]
 StatementHandler = Callable[[Machine, Any], None]
 CallHandler = Callable[[Machine, Any, Args, Kwargs], AbstractValue]
+AttributeHandler = Callable[[Machine, Any, str], AbstractValue]
+IterationHandler = Callable[[Machine, Any], AbstractValue]
 ReifyHandler = Callable[[Machine, Any], Value]
 Meaning = Callable[[Machine, Args, Kwargs], AbstractValue | None]
 ObjectMeaning = Callable[[Machine, Any, Args, Kwargs], AbstractValue | None]
 EXPRESSIONS: dict[type[ast.AST], ExpressionHandler] = {}
 STATEMENTS: dict[type[ast.AST], StatementHandler] = {}
 CALLS: dict[type, CallHandler] = {}
+ATTRIBUTES: dict[type, AttributeHandler] = {}
+ITERATED: dict[type, IterationHandler] = {}
 REIFIED: dict[type, ReifyHandler] = {}
 MEANINGS: dict[Any, Meaning] = {}
 OBJECTS: list[ObjectMeaning] = []
@@ -56,6 +58,16 @@ def executes(*kinds: type[ast.stmt]) -> Callable[[StatementHandler], StatementHa
 def applies(*kinds: type) -> Callable[[CallHandler], CallHandler]:
     """Register the handler of calls of a kind of abstract value."""
     return _registers(CALLS, kinds)
+
+
+def attributes_of(*kinds: type) -> Callable[[AttributeHandler], AttributeHandler]:
+    """Register the handler of attributes of a kind of abstract value."""
+    return _registers(ATTRIBUTES, kinds)
+
+
+def iterates(*kinds: type) -> Callable[[IterationHandler], IterationHandler]:
+    """Register what a loop goes through for a kind of abstract value that is not itself that."""
+    return _registers(ITERATED, kinds)
 
 
 def reifies(*kinds: type) -> Callable[[ReifyHandler], ReifyHandler]:
@@ -138,12 +150,20 @@ def execute(s: Machine, node: ast.stmt) -> None:
 
 def apply(s: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Read a call."""
-    handler = CALLS.get(type(callee))
-    return (
-        CALLS[object](s, callee, args, kwargs)
-        if handler is None
-        else handler(s, callee, args, kwargs)
-    )
+    handler = CALLS.get(type(callee), CALLS[object])
+    return handler(s, callee, args, kwargs)
+
+
+def attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
+    """Read an attribute."""
+    handler = ATTRIBUTES.get(type(box), ATTRIBUTES[object])
+    return handler(s, box, name)
+
+
+def iterate(s: Machine, box: AbstractValue) -> AbstractValue:
+    """What a loop over this goes through."""
+    handler = ITERATED.get(type(box))
+    return box if handler is None else handler(s, box)
 
 
 def reify(s: Machine, box: AbstractValue) -> Value:

@@ -30,7 +30,7 @@ from srcad.frontend.domain.values import (
     ViewValue,
 )
 from srcad.frontend.machine.constants import raises
-from srcad.frontend.machine.dispatch import apply
+from srcad.frontend.machine.dispatch import apply, attribute, attributes_of
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.fields import class_path, written_attribute
 from srcad.frontend.operations.members import (
@@ -71,30 +71,23 @@ REFUSED_ATTRIBUTES = {
 _CHANGING = frozenset(vars(set)) - frozenset(vars(frozenset))  # ``add``, ``update`` and the like
 
 
-def attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
-    """Read an attribute."""
-    match box:
-        case Constant():
-            return _of_object(s, box, name)
-        case Value(type=Numeric()):
-            return _of_number(s, box, name)
-        case RecordValue():
-            return _of_record(s, box, name)
-        case Super():
-            return of_bases(s, box, name)
-        case Value(type=ListOf()) | TupleValue() | ListValue() | DictValue() | FunctionValue():
-            return _of_sequence(s, box, name)
-        case Value():
-            return _of_value(s, box, name)
-        case BoundValue() | Holder():
-            return MethodValue(box, name)
-        case Choice():
-            return by_case(s, box, lambda part: attribute(s, part, name))
-        case _:
-            return _refuse(s, box, name)
+attributes_of(Super)(of_bases)
 
 
-def _refuse(s: Machine, box: AbstractValue, name: str) -> NoReturn:
+@attributes_of(BoundValue, Holder)
+def of_callable(s: Machine, box: BoundValue | Holder, name: str) -> AbstractValue:
+    """A method, looked up when it is called."""
+    return MethodValue(box, name)
+
+
+@attributes_of(Choice)
+def of_choice(s: Machine, box: Choice, name: str) -> AbstractValue:
+    """An attribute of what is one thing where a test holds and another where not."""
+    return by_case(s, box, lambda part: attribute(s, part, name))
+
+
+@attributes_of(object)
+def of_other(s: Machine, box: AbstractValue, name: str) -> NoReturn:
     """Refuse to read an attribute of what has none, or of what nobody knows."""
     if isinstance(box, Stale):
         refuse_stale(s, box)
@@ -118,7 +111,8 @@ def read_attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
     return found
 
 
-def _of_sequence(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
+@attributes_of(TupleValue, ViewValue, ListValue, DictValue, FunctionValue)
+def of_sequence(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
     """A field of a decomposition that came back as a tuple; else a method."""
     place = _FIELDS.get(name)
     if isinstance(box, TupleValue) and place is not None and place < len(box.items):
@@ -129,8 +123,13 @@ def _of_sequence(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
     return MethodValue(box, name)
 
 
-def _of_value(s: Machine, box: Value, name: str) -> AbstractValue:
-    """An attribute of an object that is there at the call only."""
+@attributes_of(Value)
+def of_value(s: Machine, box: Value, name: str) -> AbstractValue:
+    """An attribute of what is there at the call only."""
+    if isinstance(box.type, Numeric):
+        return of_number(s, box, name)
+    if isinstance(box.type, ListOf):
+        return of_sequence(s, box, name)
     cls = box.type.cls if isinstance(box.type, Opaque) else None
     draws = cls is not None and cls.__module__.startswith("numpy.random")
     draws = draws and callable(getattr(cls, name, None))
@@ -139,7 +138,8 @@ def _of_value(s: Machine, box: Value, name: str) -> AbstractValue:
     return s.emit(primitives.field, box, Const(name))
 
 
-def _of_number(s: Machine, box: Value, name: str) -> AbstractValue:
+def of_number(s: Machine, box: Value, name: str) -> AbstractValue:
+    """An attribute of a number or an array."""
     assert isinstance(box.type, Numeric)
     _check_attribute(s, box.type, name)
     rank = None if box.type.shape is None else len(box.type.shape)
@@ -182,7 +182,7 @@ def _check_attribute(s: Machine, type_: Numeric, name: str) -> None:
     classes = _classes_of(type_)
     if not any(hasattr(cls, name) for cls in classes):
         if not s.arguments:  # read without example: it may be an object of any class
-            _refuse(s, UNBOUND, name)
+            of_other(s, UNBOUND, name)
         own = classes[0]
         full = own.__name__ if own.__module__ == "builtins" else f"numpy.{own.__name__}"
         raises(s, AttributeError, f"{full!r} object has no attribute {name!r}")
@@ -219,7 +219,9 @@ def _part_of_number(s: Machine, box: Value, name: str) -> AbstractValue:
     return s.emit(np.real if name == "real" else np.imag, box)
 
 
-def _of_record(s: Machine, box: RecordValue, name: str) -> AbstractValue:
+@attributes_of(RecordValue)
+def of_record(s: Machine, box: RecordValue, name: str) -> AbstractValue:
+    """An attribute of an object that the function has made."""
     if name in box.keys:
         return box.items[box.keys.index(name)]
     if name == "__class__":
@@ -240,7 +242,9 @@ def _of_record(s: Machine, box: RecordValue, name: str) -> AbstractValue:
     return member(s, box, found, None if path is None else (*path, ("attr", name)))
 
 
-def _of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
+@attributes_of(Constant)
+def of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
+    """An attribute of an object that is known now."""
     value = box.value
     if box.path is not None and is_plain_class(value):
         written = written_attribute(s, box, name)

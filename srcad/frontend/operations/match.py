@@ -27,9 +27,8 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.constants import known, spread, truth
 from srcad.frontend.machine.deferred import Deferred
-from srcad.frontend.machine.dispatch import apply, evaluate
+from srcad.frontend.machine.dispatch import apply, attribute, evaluate
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.attributes import attribute
 from srcad.frontend.operations.comparisons import compare
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.sequences import length

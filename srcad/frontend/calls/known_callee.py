@@ -1,0 +1,174 @@
+"""Calls of an object that is known now: what srcad gives a meaning, rules, classes, wrappers."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.branches.choices import by_argument
+from srcad.frontend.calls.coercion import as_arrays, asked_at_once, items_of_split
+from srcad.frontend.calls.method_call import invoke_method
+from srcad.frontend.calls.without_rule import call_without_rule, opaque_call
+from srcad.frontend.control.iteration import gone_through
+from srcad.frontend.domain.predicates import is_hashable, is_nondifferentiable
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Conflict,
+    Constant,
+)
+from srcad.frontend.functions.callees import (
+    below,
+    partial,
+    takes_functions,
+)
+from srcad.frontend.functions.opaque_calls import (
+    put_into_objects,
+)
+from srcad.frontend.functions.result_counts import type_of_several
+from srcad.frontend.library import getters
+from srcad.frontend.library.caches import once
+from srcad.frontend.library.random_draws import is_random
+from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.dispatch import (
+    Args,
+    Kwargs,
+    applies,
+    apply,
+    meaning_of,
+    meaning_of_object,
+)
+from srcad.frontend.machine.folding import all_known, called, filled_in, folded, text_method
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.speculation import unless_refused
+from srcad.frontend.operations.construction import construct, is_readable
+from srcad.frontend.operations.containers import is_container
+from srcad.frontend.operations.special_methods import of_call
+from srcad.frontend.store.lookup import value_of_object
+from srcad.frontend.store.parameter_names import by_name
+from srcad.frontend.store.stale import refuse_to_hold
+from srcad.ir.core import Const
+from srcad.rules import registry
+from srcad.startup.lazy import Later
+from srcad.types.structures import Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.library import array_writes
+else:
+    array_writes = Later("srcad.frontend.library.array_writes")
+
+
+@applies(Constant)
+def call_known(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Call an object that is known now, with things some of which may be one or the other."""
+    for box in (*args, *kwargs.values()):
+        if isinstance(box, Conflict) and not takes_functions(callee.value):
+            refuse_to_hold(s, box)
+    if callee.value is None:
+        raises(s, TypeError, "'NoneType' object is not callable")
+    if not takes_functions(callee.value):
+        found = by_argument(s, args, kwargs, lambda *given: call_known(s, callee, *given))
+        if found is not None:
+            return found
+    return invoke_static(s, callee, args, kwargs)
+
+
+def invoke_static(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Call an object that is known now."""
+    function = callee.value
+    result = of_call(s, function, args)
+    args = gone_through(s, function, args) if result is None else args
+    args, kwargs = by_name(function, args, kwargs)
+    result = _of_holder(s, callee, args, kwargs) if result is None else result
+    special = meaning_of(function)
+    if result is None:
+        result = special(s, args, kwargs) if special else getters.called(s, callee, args, kwargs)
+    if result is not None:
+        return result
+    args = asked_at_once(s, function, args)
+    if isinstance(function, functools.partial | types.MethodType | functools._lru_cache_wrapper):
+        return _wrapped(s, callee, args, kwargs)
+    made = meaning_of_object(s, callee, args, kwargs)
+    if made is not None:
+        return made
+    instance = _made(s, callee, args, kwargs) if isinstance(function, type) else None
+    if instance is not None:
+        return instance
+    if registry.is_static(function) and all_known(args, kwargs):
+        return s.box(Const(called(function, args, kwargs)))
+    if isinstance(function, type) and issubclass(function, BaseException):
+        return s.emit(function, *args, kwargs=kwargs, effect=True, type=Opaque(function))
+    rule = registry.lookup(function) if is_hashable(function) else None
+    if rule is not None:
+        return _ruled(s, function, args, kwargs)
+    return call_without_rule(s, callee, args, kwargs)
+
+
+def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """A call that writes into what it is given, or a method of a known text.
+
+    ``out=``, ``np.add.at``, ``list.append(items, v)``.
+    """
+    function = callee.value
+    if args and getattr(function, "__objclass__", None) in (list, dict) and is_container(args[0]):
+        return invoke_method(s, args[0], function.__name__, args[1:], kwargs)
+    if "out" in kwargs or (isinstance(function, np.ufunc) and len(args) > function.nin):
+        return array_writes.into(s, callee, args, kwargs)
+    holder = getattr(function, "__self__", None)
+    if isinstance(holder, str):
+        given = holder, function.__name__, args, kwargs
+        return text_method(*given) or filled_in(s, *given)
+    if isinstance(holder, np.ufunc) and function.__name__ == "at":
+        return array_writes.at(s, holder, args)
+    if is_random(function) and function.__name__ == "shuffle" and holder is not None:
+        return array_writes.shuffle(s, Constant(holder), args, kwargs)
+    return None
+
+
+def _made(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """An object of a class; None where only the plain call can make it."""
+    if not is_readable(callee.value):
+        return None
+
+    def make() -> AbstractValue:
+        return construct(s, callee.value, callee.path, args, kwargs)
+
+    made = unless_refused(s, make)
+    if isinstance(made, errors.SrcadError):
+        if s.is_active(*args, *kwargs.values()):
+            raise made
+        return None
+    return made
+
+
+def _wrapped(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Call what holds another function: a partial, a bound method, a cache."""
+    function, path = callee.value, callee.path
+    if isinstance(function, functools.partial):
+        return partial(s, callee, args, kwargs)
+    if isinstance(function, types.MethodType):
+        receiver = value_of_object(s, function.__self__, below(path, ("attr", "__self__")))
+        inner = value_of_object(s, function.__func__, below(path, ("attr", "__func__")))
+        return apply(s, inner, (receiver, *args), kwargs)
+    if not s.is_active(*args, *kwargs.values()):
+        return opaque_call(s, Constant(function), args, kwargs)  # what it kept of an earlier call
+    inner = Constant(function.__wrapped__, below(path, ("attr", "__wrapped__")))
+    return invoke_static(s, Constant(once), (inner, *args), kwargs)
+
+
+def _ruled(s: Machine, function: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
+    if is_nondifferentiable(function) and all_known(args, kwargs):
+        try:
+            constant = folded(s, function, args, kwargs)
+        except Exception:
+            constant = None  # it fails at run time, as in the plain call
+        if constant is not None:
+            return constant
+    put_into_objects(s, function, args, kwargs.get("dtype", args[-1]) if args else Constant(None))
+    args, kwargs = as_arrays(s, function, args, kwargs)
+    type_ = type_of_several(s, function, args, kwargs)
+    result = s.box(s.emit(function, *args, kwargs=kwargs, type=type_))
+    return items_of_split(s, function, args, result) if s.facts.items_known else result

@@ -1,0 +1,96 @@
+"""Calls of ``receiver.name(...)``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from srcad import errors
+from srcad.frontend.branches.choices import by_argument, by_case
+from srcad.frontend.domain.predicates import described_value
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Choice,
+    Constant,
+    FunctionValue,
+    Holder,
+    MethodValue,
+)
+from srcad.frontend.functions.callees import (
+    only_counts,
+)
+from srcad.frontend.functions.opaque_calls import (
+    handed_out,
+)
+from srcad.frontend.library.random_draws import draw_type
+from srcad.frontend.machine.dispatch import (
+    Args,
+    Kwargs,
+    applies,
+    apply,
+    attribute,
+)
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations import outside_containers
+from srcad.ir import primitives
+from srcad.ir.core import Const, Value
+from srcad.startup.lazy import Later
+from srcad.types.structures import Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.library import array_writes, methods
+else:
+    array_writes = Later("srcad.frontend.library.array_writes")
+    methods = Later("srcad.frontend.library.methods")
+
+
+# ---------------------------------------------------------------------- methods
+@applies(MethodValue)
+def call_method(s: Machine, method: MethodValue, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Call ``receiver.name(...)``, whose receiver may be one thing or the other."""
+    receiver, name = method.receiver, method.name
+    if isinstance(receiver, Choice):
+        return by_case(s, receiver, lambda part: apply(s, MethodValue(part, name), args, kwargs))
+    found = None
+    if isinstance(receiver, Value | Constant):
+        found = by_argument(s, args, kwargs, lambda *given: apply(s, method, *given))
+    return invoke_method(s, receiver, name, args, kwargs) if found is None else found
+
+
+def invoke_method(
+    s: Machine, receiver: AbstractValue, name: str, args: Args, kwargs: Kwargs
+) -> AbstractValue:
+    """Call ``receiver.name(...)``."""
+    if isinstance(receiver, BoundValue) and name == "__property__":
+        return apply(s, receiver, (), {})
+    if isinstance(receiver, FunctionValue | BoundValue):
+        inner = attribute(s, receiver.function, name) if isinstance(receiver, BoundValue) else None
+        if inner is not None:
+            return apply(s, inner, args, kwargs)
+    if isinstance(receiver, Holder):
+        return outside_containers.called(s, receiver, name, args, kwargs)
+    found = methods.called(s, receiver, name, args, kwargs)
+    if found is not None:
+        return found
+    if name == "shuffle" and args:
+        return array_writes.shuffle(s, receiver, args, kwargs)
+    if isinstance(receiver, Value | Constant) and not s.is_active(
+        receiver, *args, *kwargs.values()
+    ):
+        if isinstance(receiver, Value) and isinstance(receiver.type, Opaque):
+            handed_out(s, receiver.type.cls, (*args, *kwargs.values()))
+        holder = s.atom(receiver)
+        method = s.emit(primitives.field, holder, Const(name), type=Opaque())
+        type_ = draw_type(s, receiver, name, args, kwargs)
+        return s.box(
+            s.emit(primitives.apply, method, *args, kwargs=kwargs, effect=True, type=type_)
+        )
+    if isinstance(receiver, Value | Constant) and only_counts(s, (receiver, *args), kwargs):
+        method = s.emit(primitives.field, s.atom(receiver), Const(name), type=Opaque())
+        return s.box(s.emit(primitives.apply, method, *args, kwargs=kwargs, effect=True))
+    return s.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot call the method {name!r} of {described_value(receiver)}",
+        why="srcad has no rule for it.",
+        help=("use the NumPy function instead",),
+    )

@@ -1,0 +1,41 @@
+"""A call of a function of the user: read in place, or as a routine or generator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from srcad.frontend.domain.values import (
+    AbstractValue,
+)
+from srcad.frontend.functions.inlining import (
+    bind_parameters,
+    inline,
+    is_recursive,
+    reading,
+)
+from srcad.frontend.functions.lazy_iterables import made
+from srcad.frontend.machine.dispatch import (
+    Args,
+    Kwargs,
+)
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.source.syntax import is_generator
+from srcad.startup.lazy import Later
+
+if TYPE_CHECKING:
+    from srcad.frontend.functions import recursion
+else:
+    recursion = Later("srcad.frontend.functions.recursion")
+
+
+def called_in_place(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Call a function of the user."""
+    if is_generator(callee.node):
+        return made(s, callee, args, kwargs)
+    if is_recursive(s, callee):
+        bound = bind_parameters(s, callee, args, kwargs)
+        found = recursion.called(s, callee, bound)
+        if found is not None:
+            return found
+    with reading(s, callee.key, (*callee.parts, *args, *kwargs.values())):
+        return inline(s, callee, args, kwargs)
