@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,18 +12,23 @@ import numpy as np
 
 from srcad import rules
 from srcad.api import grad
+from srcad.arguments.leaves import (
+    Steps,
+    expression_of,
+    leaf_at,
+    leaves,
+    own_copies,
+    spelled,
+    with_leaf,
+)
 from srcad.arguments.request import Request, name_of, outward_of, parameters_of, parameters_of_call
-from srcad.arguments.signature import parts_of
 from srcad.arguments.wrt import POSITIONAL
 from srcad.calling.gradient import plain
 from srcad.errors import OptionError
-from srcad.ir.primitives import rebuilt
-from srcad.startup.identifiers import member, shown
 from srcad.startup.records import dataclass
 
 _MOST_ENTRIES = 64
 _COUNTER = itertools.count(1)
-Steps = tuple[tuple[str, Any], ...]
 
 
 def check_grads(
@@ -83,8 +88,8 @@ def check_grads(
         derivative = grad(current, wrt=chosen)
         for position, gradient in zip(chosen, derivative(*args), strict=True):
             for steps, value in leaves(args[position]):
-                where = f"order {level}: argument {names[position]!r}{_spelled(steps)}"
-                check.compare(current, (position, steps), value, _at(gradient, steps), where)
+                where = f"order {level}: argument {names[position]!r}{spelled(steps)}"
+                check.compare(current, (position, steps), value, leaf_at(gradient, steps), where)
         current = derivative
 
 
@@ -142,7 +147,7 @@ def check_rule(
             help="check_rule(f, [np.array([0.5, -2.0])])",
         )
     call = partial(function, **kwargs) if kwargs else function
-    outputs = list(leaves(call(*_own(args))))
+    outputs = list(leaves(call(*own_copies(args))))
     groups = [outputs] if len(outputs) < 2 else [*([one] for one in outputs), outputs]
     together = [chosen] if len(chosen) == 1 else [chosen, *((k,) for k in chosen)]
     for (k, group), places in itertools.product(enumerate(groups), together):
@@ -182,88 +187,6 @@ class _Tolerance:
         if np.isnan(found) or np.isnan(expected):
             return bool(np.isnan(found) and np.isnan(expected))
         return bool(abs(found - expected) <= atol + rtol * max(abs(found), abs(expected)))
-
-
-# --------------------------------------------------------------------------------- structures
-def leaves(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, Any]]:
-    """The floats and float arrays inside a value, each with the steps that lead to it."""
-    if isinstance(value, np.ndarray | np.generic):
-        if value.dtype.kind == "f":
-            yield steps, value
-    elif type(value) is float:
-        yield steps, value
-    elif type(value) is list:
-        for k, item in enumerate(value):
-            yield from leaves(item, (*steps, ("item", k)))
-    else:
-        parts = parts_of(value)
-        if parts is not None:
-            keys, items, _, step = parts
-            for key, item in zip(range(len(items)) if keys is None else keys, items, strict=True):
-                yield from leaves(item, (*steps, (step, key)))
-
-
-def _at(value: Any, steps: Steps) -> Any:
-    for step, key in steps:
-        value = getattr(value, key) if step == "attr" else value[key]
-    return value
-
-
-def _spelled(steps: Steps) -> str:
-    """Where a leaf is, in a message."""
-    return "".join(f".{key}" if step == "attr" else f"[{shown(key)}]" for step, key in steps)
-
-
-def _read(whole: str, steps: Steps, space: dict[str, Any]) -> str:
-    """The expression of a leaf; `space` holds the keys that are no plain texts or numbers."""
-    for step, key in steps:
-        if step == "attr":
-            whole = member(whole, key)
-        elif type(key) in (int, str):
-            whole = f"{whole}[{shown(key)}]"
-        else:
-            space[f"key{len(space)}"] = key
-            whole = f"{whole}[key{len(space) - 1}]"
-    return whole
-
-
-def _replaced(value: Any, steps: Steps, leaf: Any) -> Any:
-    """A copy of a structure with one leaf replaced."""
-    if not steps:
-        return leaf
-    (_, key), *rest = steps
-    if type(value) is list:
-        return [_replaced(v, tuple(rest), leaf) if k == key else v for k, v in enumerate(value)]
-    parts = parts_of(value)
-    assert parts is not None
-    keys, items, cls, _ = parts
-    names = range(len(items)) if keys is None else keys
-    pairs = zip(names, items, strict=True)
-    new = tuple(_replaced(v, tuple(rest), leaf) if k == key else v for k, v in pairs)
-    return rebuilt(cls, keys, new)
-
-
-def _own(args: Sequence[Any]) -> list[Any]:
-    """The arguments of one call, which may write into them; one array in two places stays one."""
-    copies: dict[int, Any] = {}
-    return [_copied(value, copies) for value in args]
-
-
-def _copied(value: Any, copies: dict[int, Any]) -> Any:
-    if id(value) in copies:
-        return copies[id(value)]
-    found = value
-    if isinstance(value, np.ndarray):
-        found = value.copy()
-    elif type(value) is list:
-        found = [_copied(item, copies) for item in value]
-    else:
-        parts = parts_of(value)
-        if parts is not None:
-            keys, items, cls, _ = parts
-            found = rebuilt(cls, keys, tuple(_copied(item, copies) for item in items))
-    copies[id(value)] = found
-    return found
 
 
 # --------------------------------------------------------------------------------- comparison
@@ -317,18 +240,18 @@ def _difference(
 ) -> float:
     """Central differences of fourth order along one entry of one argument."""
     position, steps = place
-    value = _at(args[position], steps)
+    value = leaf_at(args[position], steps)
     step = eps * (1 + abs(float(np.asarray(value)[index])))
 
     def at(k: int) -> float:
-        changed = _own(args)
+        changed = own_copies(args)
         leaf: Any
         if isinstance(value, np.ndarray):
             leaf = value.copy()
             leaf[index] += value.dtype.type(k * step)
         else:
             leaf = type(value)(value + k * step)
-        changed[position] = _replaced(changed[position], steps, leaf)
+        changed[position] = with_leaf(changed[position], steps, leaf)
         return float(function(*changed))
 
     return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step)
@@ -342,7 +265,7 @@ def _weighted(
 
     A function that returns one float already is returned as it is.
     """
-    y = function(*_own(args))
+    y = function(*own_copies(args))
     found = list(leaves(y))
     if not found or (len(found) == 1 and found[0][0] == () and np.shape(y) == ()):
         return function
@@ -360,7 +283,7 @@ def _weighted_outputs(
     terms = []
     for k, (steps, leaf) in enumerate(found):
         space[f"w{k}"] = rng.uniform(0.5, 1.5, np.shape(leaf)) if np.shape(leaf) else 1.1 + 0.1 * k
-        terms.append(f"np.sum(w{k} * {_read('y', steps, space)})")
+        terms.append(f"np.sum(w{k} * {expression_of('y', steps, space)})")
     inputs = ", ".join(f"x{k}" for k in range(count))
     body = "".join(f"    s{k} = {t}\n" for k, t in enumerate(terms))
     total = " + ".join(f"s{k}" for k in range(len(terms)))

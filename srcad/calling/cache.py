@@ -18,6 +18,7 @@ from typing import Any
 
 from srcad.arguments.request import Parameter, Request, anchor_of, name_of
 from srcad.backends.interface.tracebacks import add_note, noted
+from srcad.calling.inspection import CacheInfo
 from srcad.calling.patterns import Bind, Failure, Pattern, binder, default_now
 from srcad.calling.quiet import FLOATING, again, form_now, quiet_of
 from srcad.errors import SrcadError
@@ -96,30 +97,6 @@ class Entry:
 
 def _nothing(*_: Any) -> None:
     return None
-
-
-@dataclass(frozen=True)
-class CacheInfo:
-    """What has been compiled for one function, newest last.
-
-    Attributes
-    ----------
-    compilations : int
-        How many times the compiler has run.
-    patterns : tuple of str
-        The argument types of each pattern that is kept.
-    reasons : tuple of str
-        Why each of them was compiled.
-    """
-
-    compilations: int
-    patterns: tuple[str, ...]
-    reasons: tuple[str, ...]
-
-    def __str__(self) -> str:
-        rows = [f"{self.compilations} compilations, {len(self.patterns)} kept"]
-        rows += [f"  {p}  ({w})" for p, w in zip(self.patterns, self.reasons, strict=True)]
-        return "\n".join(rows)
 
 
 Compile = Callable[["Family", Any, Sequence[Any]], Entry]

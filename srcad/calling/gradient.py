@@ -22,8 +22,8 @@ from srcad.arguments.request import (
 )
 from srcad.backends.interface.tracebacks import noted
 from srcad.calling import compiling
-from srcad.calling.cache import CacheInfo, Family, record_of
-from srcad.calling.inspection import Inspection
+from srcad.calling.cache import Family, record_of
+from srcad.calling.inspection import CacheInfo, Inspection
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import FLOATING, again
 from srcad.calling.showing import Code, Documentation, documented, highlighted, signature_of

@@ -202,3 +202,27 @@ def _definition(printer: Printer, op: Any, name: str) -> Definition:
 
 def _text(function: Function | None, product: Product) -> str:
     return product.note if function is None else text(function)
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """What has been compiled for one function, newest last.
+
+    Attributes
+    ----------
+    compilations : int
+        How many times the compiler has run.
+    patterns : tuple of str
+        The argument types of each pattern that is kept.
+    reasons : tuple of str
+        Why each of them was compiled.
+    """
+
+    compilations: int
+    patterns: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rows = [f"{self.compilations} compilations, {len(self.patterns)} kept"]
+        rows += [f"  {p}  ({w})" for p, w in zip(self.patterns, self.reasons, strict=True)]
+        return "\n".join(rows)

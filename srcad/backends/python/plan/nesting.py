@@ -8,13 +8,20 @@ arm, and no read moves past a write.
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
 
 from srcad.backends.python.plan.expressions import Nesting, is_point, writes_in_place
+from srcad.backends.python.plan.moving import (
+    divides,
+    is_one_line,
+    is_transparent,
+    is_users,
+    only_converts,
+    writes_into,
+)
 from srcad.backends.python.plan.statements import (
     Append,
     Attempt,
@@ -39,7 +46,6 @@ from srcad.ir.operations import costs_nothing, is_builder, is_part, is_shape
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 
-_OURS = frozenset({"saved", "trips", "tag"})
 _MAX_DEPTH = 40
 _MAX_OPS = {"primal": 60, "reverse": 24}
 _MAX_OPS_ACROSS_LINES = 5
@@ -234,15 +240,15 @@ class Nester:
             return False  # what may fail comes before what is noted of the trip
         if isinstance(reader, Copy):
             return moves or value in self.into_copies
-        if isinstance(reader, Do) and _writes_into(reader, value, self.nesting):
+        if isinstance(reader, Do) and writes_into(reader, value, self.nesting):
             return False
         origin = waiting[value]
         if value.hint is None or half_of(origin) == "primal":
             return True
         if isinstance(reader, Return):
-            return len(reader.values) == 1 or _only_converts(origin, value)
+            return len(reader.values) == 1 or only_converts(origin, value)
         if isinstance(reader, Do) and is_builder(reader.op.target):
-            return _only_converts(origin, value)
+            return only_converts(origin, value)
         if line_of(origin) == line_of(reader):
             return True
         is_next = next(reversed(waiting)) is value
@@ -257,7 +263,7 @@ class Nester:
             self._stop(waiting, lambda leaf: leaf in targets)
         elif isinstance(statement, Do) and statement.op.in_place and is_point(statement.op.result):
             self._stop(waiting, is_point)
-        elif not _is_transparent(statement):
+        elif not is_transparent(statement):
             waiting.clear()
             return
         last = next(reversed(waiting), None)
@@ -279,7 +285,7 @@ class Nester:
         """What the primal raises for a value comes before what raises later, in either half."""
         fails = isinstance(statement, Do) and fails_for_values(statement.op)
         primal = half_of(statement) == "primal"
-        if fails and (value is None if primal else _divides(statement)):
+        if fails and (value is None if primal else divides(statement)):
             for one in self.failing.intersection(waiting):
                 del waiting[one]
         if (fails and primal) or not self.failing.isdisjoint(consumed):
@@ -293,7 +299,7 @@ class Nester:
                 if result is None or writes_in_place(statement):
                     return None
                 once = self.uses[result] == 1 + (result in self.tested_twice)
-                named = op.half == "primal" and _is_users(result.hint)
+                named = op.half == "primal" and is_users(result.hint)
                 named = named and result not in self.into_copies
                 return result if once and not named else None
             case Branch(choice=Value() as choice):
@@ -313,7 +319,7 @@ class Nester:
             return False
         if UNDEF in (*first.sources, *second.sources):
             return False
-        if first.targets[0].hint is not None and not _is_one_line(branch):
+        if first.targets[0].hint is not None and not is_one_line(branch):
             return False
         return all(self._is_plain_arm(arm) for arm in (branch.then, branch.orelse))
 
@@ -326,45 +332,3 @@ class Nester:
 
     def _is_reduced(self, arm: list[Statement]) -> bool:
         return all(value_of(s) in self.nesting.nested for s in arm[:-1])
-
-
-def _only_converts(origin: Do | Branch, value: Value) -> bool:
-    """Whether a value is its operand in another kind: ``return float(a_bar), x_bar``."""
-    if not isinstance(origin, Do) or len(origin.op.args) != 1:
-        return False
-    (operand,) = origin.op.args
-    return isinstance(operand, Value) and operand.hint == value.hint
-
-
-def _is_users(hint: str | None) -> bool:
-    """Whether a name in the primal half is the user's, not one for what a loop counts."""
-    return hint is not None and hint not in _OURS and not hint.endswith("_saved")
-
-
-def _is_one_line(branch: Branch) -> bool:
-    return branch.where is not None and branch.where.line == branch.where.end_line
-
-
-def _writes_into(do: Do, value: Value, nesting: Nesting) -> bool:
-    """Whether the call writes into the storage of `value`, which therefore needs a name."""
-    if not writes_in_place(do):
-        return False
-    first = do.op.args[0]
-    return isinstance(first, Value) and nesting.resolve(first) is value
-
-
-def _divides(statement: Statement) -> bool:
-    return isinstance(statement, Do) and statement.op.target is operator.truediv
-
-
-def _is_transparent(statement: Statement) -> bool:
-    """Whether pure expressions may move past a statement (a copy: if it does not set them)."""
-    match statement:
-        case Do(op=op):
-            return not op.effect and not op.in_place
-        case Branch(choice=choice):
-            return choice is not None and not has_effect(statement)
-        case Copy() | Append() | Increment():
-            return True
-        case _:
-            return False

@@ -36,6 +36,7 @@ from srcad.backends.python.plan.uses import (
     item_readers,
     leaf_tags,
     may_break,
+    tells_tag,
     tuple_width,
     uses_of,
 )
@@ -165,7 +166,7 @@ class Structurer:
         """Whether a path that leaves before the guard can jump past what the guard holds."""
         index, rest = guard
         left = [Const(BREAK) if k == index else atom for k, atom in enumerate(op.outputs)]
-        return _tells_tag(op, index) and Away(end, op.outputs, rest, block.results).skips(left)
+        return tells_tag(op, index) and Away(end, op.outputs, rest, block.results).skips(left)
 
     def _guarded(self, op: If, guard: tuple[int, If], block: Block, end: End) -> list[Statement]:
         index, rest = guard
@@ -335,17 +336,3 @@ class Structurer:
             count = Call(target=len, args=(measure,), result=trips, where=op.where, half=op.half)
             statements.append(Do(count, trips))
         return statements
-
-
-def _tells_tag(op: If, index: int) -> bool:
-    """Whether every path through a conditional ends in an arm that yields its tag as a constant."""
-    for arm in op.blocks:
-        tag = arm.results[index]
-        if isinstance(tag, Const):
-            continue
-        last = arm.ops[-1] if arm.ops else None
-        if not isinstance(last, If) or tag not in last.outputs:
-            return False
-        if not _tells_tag(last, last.outputs.index(tag)):
-            return False
-    return True

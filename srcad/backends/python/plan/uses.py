@@ -128,6 +128,20 @@ def leaf_tags(atom: Atom, uses: Uses) -> set[int] | None:
     return found
 
 
+def tells_tag(op: If, index: int) -> bool:
+    """Whether every path through a conditional ends in an arm that yields its tag as a constant."""
+    for arm in op.blocks:
+        tag = arm.results[index]
+        if isinstance(tag, Const):
+            continue
+        last = arm.ops[-1] if arm.ops else None
+        if not isinstance(last, If) or tag not in last.outputs:
+            return False
+        if not tells_tag(last, last.outputs.index(tag)):
+            return False
+    return True
+
+
 def may_break(loop: Loop, uses: Uses) -> bool:
     """Whether a trip can be the last before the sequences end."""
     tags = leaf_tags(loop.body.results[0], uses)

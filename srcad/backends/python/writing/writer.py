@@ -15,7 +15,6 @@ from srcad.backends.python.naming.names import Globals, name_node
 from srcad.backends.python.plan.expressions import (
     Nesting,
     arm_source,
-    is_certain_scalar,
     writes_in_place,
 )
 from srcad.backends.python.plan.statements import (
@@ -35,13 +34,14 @@ from srcad.backends.python.plan.statements import (
     place_of,
 )
 from srcad.backends.python.plan.uses import Uses
+from srcad.backends.python.writing.assignments import augmented_assignment, copies
 from srcad.backends.python.writing.constants import constant
 from srcad.backends.python.writing.grouping import grouped, whole_container
 from srcad.backends.python.writing.loop_headers import for_statement
 from srcad.backends.python.writing.mutation import kept, mutation
-from srcad.backends.python.writing.spelling import BINARY, call_expression
+from srcad.backends.python.writing.spelling import call_expression
 from srcad.backends.python.writing.text import Comment
-from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Display, For, Location, Value, values_in
+from srcad.ir.core import Arg, Const, Display, For, Location, Value, values_in
 from srcad.ir.memory import KEEPING, is_one_of
 from srcad.ir.operations import is_builder, is_same, never_returns
 from srcad.runtime import like
@@ -218,7 +218,7 @@ class Writer:
             case Do():
                 return self._do(statement)
             case Copy():
-                return self._copy(statement)
+                return copies(self, statement)
             case Append(target=target, items=items):
                 shown = [self.expr(i) for i in items]
                 value = shown[0] if len(shown) == 1 else ast.Tuple(shown, ast.Load())
@@ -276,71 +276,8 @@ class Writer:
             return [ast.Assign([self.store(do.parts)], call_expression(self, op))]
         if writes_in_place(do):
             return mutation(self, op, do.result)
-        augmented = self._augmented(op, do.result)
+        augmented = augmented_assignment(self, op, do.result)
         return augmented or [self.assign(do.result, call_expression(self, op))]
-
-    def _augmented(self, op: Call, result: Value) -> list[ast.stmt]:
-        """``s += x`` for numbers in the reverse half, where it is rebinding."""
-        if op.half == "primal" or op.target not in BINARY or len(op.args) != 2:
-            return []
-        first = op.args[0]
-        atom = self.nesting.resolve(first) if isinstance(first, Value) else None
-        if not isinstance(atom, Value) or atom in self.nesting.nested:
-            return []
-        if not self.webs.same(atom, result) or not is_certain_scalar(atom):
-            return []
-        sign = BINARY[op.target]()
-        return [ast.AugAssign(self.name(result), sign, self.expr(op.args[1]))]
-
-    # -------------------------------------------------------------------------- assignments
-    def _copy(self, copy: Copy) -> list[ast.stmt]:
-        """A parallel assignment, as single ones where their order can be chosen."""
-        left: list[tuple[Value, Atom]] = []
-        for target, source in zip(copy.targets, copy.sources, strict=True):
-            atom = self.nesting.resolve(source)
-            if atom is UNDEF and self.webs.names[target] not in self.weak:
-                continue
-            if self._is_same_variable(atom, target):
-                continue
-            left.append((target, atom))
-        if len(left) > 1 and all(isinstance(a, Const) for _, a in left):
-            return self._together(left)
-        return self._in_some_order(left)
-
-    def _is_same_variable(self, atom: Atom, target: Value) -> bool:
-        is_variable = isinstance(atom, Value) and atom not in self.nesting.nested
-        return is_variable and isinstance(atom, Value) and self.webs.same(atom, target)
-
-    def _together(self, pairs: list[tuple[Value, Atom]]) -> list[ast.stmt]:
-        targets = ast.Tuple([self.store(t) for t, _ in pairs], ast.Store())
-        return [ast.Assign([targets], ast.Tuple([self.expr(a) for _, a in pairs], ast.Load()))]
-
-    def _in_some_order(self, pairs: list[tuple[Value, Atom]]) -> list[ast.stmt]:
-        statements: list[ast.stmt] = []
-        reads = [{self.webs.names[v] for v in self.nesting.leaves([a])} for _, a in pairs]
-        left = list(range(len(pairs)))
-        while left:
-            free = next((k for k in left if self._is_free(k, left, pairs, reads)), None)
-            if free is None:
-                return statements + self._together([pairs[k] for k in left])
-            left.remove(free)
-            statements += self._single(*pairs[free])
-        return statements
-
-    def _is_free(
-        self, k: int, left: list[int], pairs: list[tuple[Value, Atom]], reads: list[set[str]]
-    ) -> bool:
-        """Whether nobody else still reads what assignment `k` overwrites."""
-        name = self.webs.names[pairs[k][0]]
-        return all(name not in reads[j] for j in left if j != k)
-
-    def _single(self, target: Value, atom: Atom) -> list[ast.stmt]:
-        origin = self.nesting.nested.get(atom) if isinstance(atom, Value) else None
-        if isinstance(origin, Do):
-            augmented = self._augmented(origin.op, target)
-            if augmented:
-                return augmented
-        return [self.assign(target, self.expr(atom))]
 
     # ------------------------------------------------------------------------ control flow
     def _branch(self, branch: Branch) -> list[ast.stmt]:

@@ -1,0 +1,63 @@
+"""What may move past what, and what keeps a name: questions about single statements."""
+
+from __future__ import annotations
+
+import operator
+
+from srcad.backends.python.plan.expressions import Nesting, writes_in_place
+from srcad.backends.python.plan.statements import (
+    Append,
+    Branch,
+    Copy,
+    Do,
+    Increment,
+    Statement,
+    has_effect,
+)
+from srcad.ir.core import Value
+
+_OURS = frozenset({"saved", "trips", "tag"})
+
+
+def only_converts(origin: Do | Branch, value: Value) -> bool:
+    """Whether a value is its operand in another kind: ``return float(a_bar), x_bar``."""
+    if not isinstance(origin, Do) or len(origin.op.args) != 1:
+        return False
+    (operand,) = origin.op.args
+    return isinstance(operand, Value) and operand.hint == value.hint
+
+
+def is_users(hint: str | None) -> bool:
+    """Whether a name in the primal half is the user's, not one for what a loop counts."""
+    return hint is not None and hint not in _OURS and not hint.endswith("_saved")
+
+
+def is_one_line(branch: Branch) -> bool:
+    """Whether the user wrote a branch in one line."""
+    return branch.where is not None and branch.where.line == branch.where.end_line
+
+
+def writes_into(do: Do, value: Value, nesting: Nesting) -> bool:
+    """Whether the call writes into the storage of `value`, which therefore needs a name."""
+    if not writes_in_place(do):
+        return False
+    first = do.op.args[0]
+    return isinstance(first, Value) and nesting.resolve(first) is value
+
+
+def divides(statement: Statement) -> bool:
+    """Whether a statement divides."""
+    return isinstance(statement, Do) and statement.op.target is operator.truediv
+
+
+def is_transparent(statement: Statement) -> bool:
+    """Whether pure expressions may move past a statement (a copy: if it does not set them)."""
+    match statement:
+        case Do(op=op):
+            return not op.effect and not op.in_place
+        case Branch(choice=choice):
+            return choice is not None and not has_effect(statement)
+        case Copy() | Append() | Increment():
+            return True
+        case _:
+            return False
