@@ -160,6 +160,45 @@ def mutual(graph: Graph) -> list[str]:
     return [f"{a} {b}" for a in sorted(graph) for b in sorted(graph[a]) if a < b and a in graph[b]]
 
 
+def handed_on(house: House) -> list[str]:
+    """The names that a module offers and another one of the house has made.
+
+    A package's ``__init__`` may: it is the package's door.
+    """
+    return [
+        f"{name}.{offered}"
+        for name, nodes in house.nodes.items()
+        if name not in house.packages()
+        for offered in sorted(_offered(nodes) & _taken(house, nodes) | _renamed(house, nodes))
+    ]
+
+
+def _offered(nodes: Iterable[ast.AST]) -> set[str]:
+    return {
+        str(name)
+        for node in nodes
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        for name in ast.literal_eval(node.value)
+    }
+
+
+def _taken(house: House, nodes: Iterable[ast.AST]) -> set[str]:
+    return {alias.asname or alias.name for alias in _of_house(house, nodes)}
+
+
+def _renamed(house: House, nodes: Iterable[ast.AST]) -> set[str]:
+    return {alias.name for alias in _of_house(house, nodes) if alias.asname == alias.name}
+
+
+def _of_house(house: House, nodes: Iterable[ast.AST]) -> list[ast.alias]:
+    return [
+        alias
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == house.name
+        for alias in node.names
+    ]
+
+
 # ------------------------------------------------------------------------ state, primitives
 def callable_fields(house: House) -> list[str]:
     """The fields of the interpreter's state that hold functions."""
@@ -198,13 +237,14 @@ def figures(house: House) -> list[Figure]:
     graph = imports(house)
     knots = circles(graph)
     pairs = mutual(folders(house, graph))
-    state = callable_fields(house)
+    state, handed = callable_fields(house), handed_on(house)
     return [
         _top_level(house),
         Figure("modules in import circles", sum(map(len, knots)), 0,
                _listed(f"{len(knot)} with {min(knot)}" for knot in knots)),
         Figure("pairs of folders that import each other", len(pairs), 0, _listed(pairs)),
         Figure("callable fields of the interpreter's state", len(state), 0, _listed(state)),
+        Figure("names handed on by who did not make them", len(handed), 0, _listed(handed)),
         *_sizes(house),
         _primitives(house),
         _fan_out(graph),

@@ -12,6 +12,7 @@ import pytest
 
 from srcad.frontend import handlers
 from srcad.frontend.machine import dispatch
+from tests import house as figures
 from tests.house import all_statements, statements
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,6 +39,11 @@ FLOORS = [
     {"testing", "demo"},
     {"__main__"},
 ]
+# The same inside the front end, where imports for types and of what is loaded later count, too.
+FRONTEND_FLOORS = [
+    "prelude", "source", "domain", "machine", "outside", "store", "branches", "operations",
+    "functions", "control", "library", "calls",
+]  # fmt: skip
 LAZY = {"srcad"}
 
 # Function-level imports that are allowed, each with its reason beside it in the code.
@@ -140,6 +146,27 @@ def test_the_table_of_rules_knows_no_compiler():
         for other, line in imports(name)
         if room(other) not in known
     ]
+
+
+def test_a_folder_of_the_front_end_imports_nothing_from_above():
+    house = figures.House.read(HOUSE)
+
+    def height(name: str) -> int:
+        parts = name.split(".")
+        if parts[:2] != ["srcad", "frontend"]:
+            return -1
+        inner = len(parts) > 3 or name in house.packages()
+        return FRONTEND_FLOORS.index(parts[2]) if inner else len(FRONTEND_FLOORS)
+
+    upward = [
+        f"{name} imports {other}"
+        for name, others in figures.imports(house).items()
+        if name.startswith("srcad.frontend.")
+        for other in others
+        if height(other) > height(name)
+    ]
+
+    assert not upward
 
 
 def test_no_import_hides_in_a_function():

@@ -8,6 +8,7 @@ from tests.house import (
     callable_fields,
     circles,
     folders,
+    handed_on,
     imports,
     main,
     mutual,
@@ -64,6 +65,17 @@ def test_modules_at_top_level_stand_for_themselves():
     made = house(p="", p__a="from h import low", low="", high="from h.p import a")
 
     assert mutual(folders(made, imports(made))) == []
+
+
+def test_a_name_is_handed_on_by_either_spelling():
+    made = house(
+        low="def f(): ...\ndef g(): ...",
+        a="from h.low import f, g\n__all__ = ['f']",
+        b="from h.low import g as g",
+        c="from h.low import f\ndef own(): ...\n__all__ = ['own']",
+    )
+
+    assert handed_on(made) == ["h.a.f", "h.b.g"]
 
 
 def test_fields_that_hold_functions_are_found():

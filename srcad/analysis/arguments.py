@@ -10,7 +10,8 @@ from srcad.frontend.source.definition import inert_entries
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Call, Display, Routine
 from srcad.ir.operations import operation_of
-from srcad.rules.registry import Rule, lookup
+from srcad.rules.registry import lookup
+from srcad.rules.row import Rule
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 

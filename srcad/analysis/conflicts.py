@@ -30,9 +30,9 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.disjoint import parts_of
-from srcad.ir.inference.raising import Classes, may_raise
+from srcad.ir.inference.raising import may_raise
 from srcad.ir.memory import has_storage, kept_outside, replaced_outside
-from srcad.ir.operations import NewVersion, asks_for_shape, is_store, memory_of
+from srcad.ir.operations import Classes, NewVersion, asks_for_shape, is_store, memory_of
 from srcad.runtime import owned
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric

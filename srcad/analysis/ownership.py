@@ -15,7 +15,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from srcad.analysis.conflicts import Conflicts, candidates, copy_of, is_reversed
-from srcad.analysis.freshness import fresh_results
 from srcad.analysis.sharing import makes_fresh, sharing
 from srcad.ir.core import (
     Arg,
@@ -40,8 +39,6 @@ from srcad.runtime import owned
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf
-
-__all__ = ["fresh_results", "in_place"]
 
 _ROUNDS = 7
 _PATIENT = 4  # rounds in which a copy is not made yet where an earlier one may do

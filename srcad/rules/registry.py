@@ -16,13 +16,12 @@ import numpy as np
 
 from srcad.errors import RuleError
 from srcad.rules.index import NAMES
-from srcad.rules.row import NO_PARTIAL, NoPartial, Rule
+from srcad.rules.row import Rule
 from srcad.startup.identifiers import label, module_of, printable
 from srcad.startup.locks import lock
 
 Helper = TypeVar("Helper", bound=Callable[..., Any])
 
-__all__ = ["NO_PARTIAL", "NoPartial", "Rule"]
 
 ROOM = __name__.rpartition(".")[0]
 HOUSE = __name__.partition(".")[0]

@@ -20,7 +20,7 @@ from srcad.ir.core import Arg, Atom, Call, Const, Value
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
 from srcad.ir.operations import is_store
-from srcad.rules.registry import Rule
+from srcad.rules.row import Rule
 from srcad.transforms.cotangents import Scope
 from srcad.transforms.sweep import Sweep
 from srcad.types.numeric import Numeric

@@ -6,7 +6,8 @@ import operator
 
 import numpy as np
 
-from srcad.analysis.ownership import fresh_results, in_place
+from srcad.analysis.freshness import fresh_results
+from srcad.analysis.ownership import in_place
 from srcad.backends.python.emitter import emit
 from srcad.backends.python.loader import load
 from srcad.ir.core import Block, Call, Const, Display, Function, Value, walk

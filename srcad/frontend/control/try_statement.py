@@ -30,7 +30,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.statements import lower_statements
 from srcad.frontend.store.binding import bind
 from srcad.ir.core import NONE, RAISED, Const, Value
-from srcad.ir.inference.raising import Classes
+from srcad.ir.operations import Classes
 
 DONE = "%done"
 Finish = Callable[[AbstractValue | None], None]

@@ -20,7 +20,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from srcad.errors import SourceChangedError, SourceUnavailableError, SrcadError
-from srcad.frontend.source.code import called_as_methods, fingerprint, is_among, nested_codes, span
+from srcad.frontend.source.code import called_as_methods, fingerprint, is_among, span
 from srcad.frontend.source.text import (
     Candidate,
     Definition,
@@ -313,9 +313,6 @@ def _changed(function: FunctionType, lines: list[str]) -> SourceChangedError:
         "running.",
         help="reload it:  importlib.reload(module), or restart Python",
     )
-
-
-__all__ = ["Definition", "Source", "definition", "nested_codes"]
 
 
 @cache

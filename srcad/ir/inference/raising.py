@@ -9,8 +9,6 @@ from srcad.ir.inference.misfits import misfit
 from srcad.ir.library_operations import divides_python
 from srcad.ir.operations import ANYTHING, Classes, operation_of
 
-__all__ = ["Classes", "fails_for_values", "may_raise"]
-
 _LOUD = (math.__name__, "numpy.linalg")
 
 
