@@ -20,7 +20,7 @@ from srcad.modes.registry import MODES
 from srcad.modes.results import refuse_complex
 from srcad.passes.finish import checked, finished
 from srcad.startup.records import dataclass, replace
-from srcad.types.sizes import Assumption, Facts
+from srcad.types.sizes import Assumption, ShapeEnvironment
 from srcad.types.sources import is_besides_arguments, read, spelled
 from srcad.types.structures import TupleOf, Type
 
@@ -83,22 +83,22 @@ def compiled(
     of_any_lengths : bool
         Whether to serve arguments of all lengths and ranks, where that can be done.
     """
-    facts = Facts()
-    types = _described(arguments, facts)
+    environment = ShapeEnvironment()
+    types = _described(arguments, environment)
     make = partial(compiled_for_types, function, parameters, request)
     try:
         if of_any_lengths:
             try:
-                return make(_loose(types), facts, arguments)
+                return make(_loose(types), environment, arguments)
             except SrcadError:  # a rule that needs to know the ranks: for these after all
-                facts.assumptions.clear()
-        return make(types, facts, arguments)
+                environment.assumptions.clear()
+        return make(types, environment, arguments)
     except SrcadError as error:
-        if not facts.has_lists:
+        if not environment.has_lists:
             raise
-        refused, facts = error, Facts(items_known=True)
+        refused, environment = error, ShapeEnvironment(items_known=True)
         try:
-            return make(_described(arguments, facts), facts, arguments)
+            return make(_described(arguments, environment), environment, arguments)
         except SrcadError:
             raise refused from None
 
@@ -108,7 +108,7 @@ def compiled_for_types(
     parameters: Sequence[Parameter],
     request: Request,
     types: Types,
-    facts: Facts,
+    environment: ShapeEnvironment,
     arguments: Mapping[str, Any],
 ) -> Compiled:
     """Read a function for these types, derive what is asked for, and write it."""
@@ -116,7 +116,7 @@ def compiled_for_types(
     places = request.places(function, parameters, passed)
     active = _differentiated(places, parameters)
     ordered = tuple(name for name in active if is_in_c_order(arguments.get(name)))
-    lowered = _lowered(function, parameters, types, facts, active, ordered, arguments)
+    lowered = _lowered(function, parameters, types, environment, active, ordered, arguments)
     problem = Problem(function, lowered.function, request, parameters, types, places, arguments)
     if lowered.raises:
         results = _raising(problem)
@@ -127,14 +127,16 @@ def compiled_for_types(
     load = partial(_loaded, name_of(function), module_of(function), request.backend)
     run, texts, backend = load(results, results.parts)
     silent = None if results.silenced is None else partial(_silent, load, results)
-    return Compiled(run, results, texts, backend, lowered, types, tuple(facts.assumptions),
+    return Compiled(run, results, texts, backend, lowered, types, tuple(environment.assumptions),
                     ordered, silent)  # fmt: skip
 
 
 # --------------------------------------------------------------------------- the arguments
-def _described(arguments: Mapping[str, Any], facts: Facts) -> Types:
+def _described(arguments: Mapping[str, Any], environment: ShapeEnvironment) -> Types:
     """The types of the arguments."""
-    return {name: describe(value, (("param", name),), facts) for name, value in arguments.items()}
+    return {
+        name: describe(value, (("param", name),), environment) for name, value in arguments.items()
+    }
 
 
 def _loose(types: Types) -> Types:
@@ -164,14 +166,14 @@ def _lowered(
     function: Any,
     parameters: Sequence[Parameter],
     types: Types,
-    facts: Facts,
+    environment: ShapeEnvironment,
     active: Mapping[str, Collection[Any] | None],
     ordered: Sequence[str],
     arguments: Mapping[str, Any],
 ) -> Lowered:
     """The function as IR; arguments that it writes into and that overlap are one copy."""
     items = {name: some for name, some in active.items() if some is not None}
-    lower = partial(lower_callable, function, parameters, types, facts, active=tuple(active),
+    lower = partial(lower_callable, function, parameters, types, environment, active=tuple(active),
                     items=items, arguments=arguments,
                     ordered=ordered)  # fmt: skip
     lowered = lower()

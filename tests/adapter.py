@@ -17,7 +17,7 @@ from srcad.ir.evaluate import evaluate
 from srcad.modes import nested  # noqa: F401 - gradients inside functions
 from srcad.modes.reverse import derived
 from srcad.passes.finish import checked
-from srcad.types.sizes import Facts
+from srcad.types.sizes import ShapeEnvironment
 from srcad.types.sources import read
 
 
@@ -28,23 +28,28 @@ def lowered(
 
     As the compiler does, read once more with the items of lists known if it is refused.
     """
-    facts = Facts()
+    environment = ShapeEnvironment()
     try:
-        return _lowered(f, args, wrt, facts)
+        return _lowered(f, args, wrt, environment)
     except SrcadError:
-        if not facts.has_lists:
+        if not environment.has_lists:
             raise
-    return _lowered(f, args, wrt, Facts(items_known=True))
+    return _lowered(f, args, wrt, ShapeEnvironment(items_known=True))
 
 
 def _lowered(
-    f: Callable[..., Any], args: tuple[Any, ...], wrt: tuple[int, ...], facts: Facts
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    wrt: tuple[int, ...],
+    environment: ShapeEnvironment,
 ) -> tuple[Lowered, list[Any]]:
     parameters = parameters_of(f) or ()
     named = {p.name: a for p, a in zip(parameters, args, strict=True)}
-    types = {name: describe(value, (("param", name),), facts) for name, value in named.items()}
+    types = {
+        name: describe(value, (("param", name),), environment) for name, value in named.items()
+    }
     active = tuple(parameters[k].name for k in wrt)
-    made = lower_callable(f, parameters, types, facts, active=active, arguments=named)
+    made = lower_callable(f, parameters, types, environment, active=active, arguments=named)
     captured = [read(c.path, f, named) for c in made.captures]
     return made, [*args, *captured]
 

@@ -12,7 +12,7 @@ import pytest
 from srcad.arguments.signature import describe
 from srcad.calling.patterns import Pattern, binder
 from srcad.frontend.domain.guards import Guard
-from srcad.types.sizes import Facts, is_one, same
+from srcad.types.sizes import ShapeEnvironment, is_one, same
 
 SCALE = 2.0
 
@@ -26,14 +26,14 @@ class Layer:
 def dispatcher(function, *args, assume=lambda *types: None, captures=(), guards=(), head=True):
     """A dispatcher that answers with the inputs of the compiled function, or None."""
     parameters = list(inspect.signature(function).parameters.values())
-    facts = Facts()
+    environment = ShapeEnvironment()
     types = tuple(
-        describe(value, (("param", p.name),), facts)
+        describe(value, (("param", p.name),), environment)
         for p, value in zip(parameters, args, strict=True)
     )
-    captured = tuple((path, describe(value, path, facts)) for path, value in captures)
+    captured = tuple((path, describe(value, path, environment)) for path, value in captures)
     assume(*types, *(t for _, t in captured))
-    pattern = Pattern(types, tuple(facts.assumptions), captured, tuple(guards))
+    pattern = Pattern(types, tuple(environment.assumptions), captured, tuple(guards))
     bind = binder(pattern, parameters, function, head=head)
     missed = (lambda *_: lambda: None) if head else (lambda *_: None)
     return bind(function, lambda *inputs: inputs, missed)
@@ -213,7 +213,11 @@ def test_captures_are_read_when_called(monkeypatch):
 def test_closures_share_a_bind():
     parameters = list(inspect.signature(make([1.0])).parameters.values())
     path = (("cell", "array"), ("item", 0))
-    pattern = Pattern((describe(1.0, (), Facts()),), (), ((path, describe(1.0, (), Facts())),))
+    pattern = Pattern(
+        (describe(1.0, (), ShapeEnvironment()),),
+        (),
+        ((path, describe(1.0, (), ShapeEnvironment())),),
+    )
     bind = binder(pattern, parameters, make([1.0]), head=True)
 
     runs = [bind(make([float(k)]), lambda *a: a, None)(0.5) for k in range(3)]
@@ -256,7 +260,7 @@ def test_a_guard_on_the_functions_own_code_does_not_keep_it_alive():
     exec("def f(x):\n    return f(x)", space)
     function = space["f"]
     guard = Guard((("global", "f"),), "code", None)
-    pattern = Pattern((describe(1.0, (), Facts()),), guards=(guard,))
+    pattern = Pattern((describe(1.0, (), ShapeEnvironment()),), guards=(guard,))
     bind = binder(
         pattern, list(inspect.signature(function).parameters.values()), function, head=True
     )

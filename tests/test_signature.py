@@ -11,7 +11,7 @@ import pytest
 from srcad import errors, grad
 from srcad.arguments.signature import describe, generic
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import Facts, at_least, is_one, same
+from srcad.types.sizes import ShapeEnvironment, at_least, is_one, same
 from srcad.types.sources import Unreadable, read
 from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf
 
@@ -19,7 +19,7 @@ P = (("param", "p"),)
 
 
 def shown(value):
-    return str(describe(value, P, Facts()))
+    return str(describe(value, P, ShapeEnvironment()))
 
 
 class Point(NamedTuple):
@@ -92,34 +92,36 @@ def test_the_type_of_a_value(value, expected):
 
 
 def test_a_mixed_list_of_numbers_keeps_what_is_common():
-    type_ = describe([1, 2.5], P, Facts())
+    type_ = describe([1, 2.5], P, ShapeEnvironment())
 
     assert type_ == ListOf(Numeric(None, (), "python"))
 
 
 def test_lengths_are_symbols_with_the_path_to_find_them_again():
-    type_ = describe((np.ones((2, 3)),), P, Facts())
+    type_ = describe((np.ones((2, 3)),), P, ShapeEnvironment())
 
     ((symbol, _),) = type_.items[0].shape[1].terms
     assert (symbol.example, symbol.source) == (3, (*P, ("item", 0), ("shape", 1)))
 
 
 def test_equal_lengths_are_assumed_equal_and_recorded():
-    facts = Facts()
-    x = describe(np.ones((7, 3)), P, facts)
-    w = describe(np.ones((3, 1)), (("param", "w"),), facts)
+    environment = ShapeEnvironment()
+    x = describe(np.ones((7, 3)), P, environment)
+    w = describe(np.ones((3, 1)), (("param", "w"),), environment)
 
     assert same(x.shape[1], w.shape[0])
     assert is_one(w.shape[1])
     assert at_least(x.shape[0], 2)
-    assert [(str(a.left), a.relation, str(a.right)) for a in facts.assumptions] == [
+    assert [(str(a.left), a.relation, str(a.right)) for a in environment.assumptions] == [
         ("p_1", "==", "w_0"), ("w_1", "==", "1"), ("p_0", ">=", "2"),
     ]  # fmt: skip
 
 
 def test_lengths_of_all_items_of_a_list_are_one_symbol():
-    facts = Facts()
-    layers = describe([(np.ones((2, 3)), np.ones(3)), (np.ones((3, 4)), np.ones(4))], P, facts)
+    environment = ShapeEnvironment()
+    layers = describe(
+        [(np.ones((2, 3)), np.ones(3)), (np.ones((3, 4)), np.ones(4))], P, environment
+    )
     weight, bias = layers.item.items
 
     assert same(weight.shape[1], bias.shape[0])
@@ -131,11 +133,11 @@ def test_lengths_of_all_items_of_a_list_are_one_symbol():
 def test_texts_are_equal_by_value_and_callables_by_identity():
     assert Fixed("ab") == Fixed("".join(["a", "b"]))
     assert Fixed(True) != Fixed(1)
-    assert describe(len, P, Facts()) == Fixed(len)
+    assert describe(len, P, ShapeEnvironment()) == Fixed(len)
 
 
 def test_the_generic_form_knows_no_lengths():
-    type_ = describe({"x": np.ones(3), "n": 4, "l": [1.0]}, P, Facts())
+    type_ = describe({"x": np.ones(3), "n": 4, "l": [1.0]}, P, ShapeEnvironment())
 
     assert str(generic(type_)) == "dict(x: float64[...], n: int, l: list[float])"
     assert generic(type_).items[1].value is None
@@ -152,11 +154,11 @@ def test_deep_nesting_ends_in_an_object():
 def test_a_dataclass_without_a_field_is_an_object():
     layer = object.__new__(Layer)
 
-    assert isinstance(describe(layer, P, Facts()), Opaque)
+    assert isinstance(describe(layer, P, ShapeEnvironment()), Opaque)
 
 
 def test_a_large_dict_is_an_object():
-    assert isinstance(describe(dict.fromkeys(range(1000), 1.0), P, Facts()), Opaque)
+    assert isinstance(describe(dict.fromkeys(range(1000), 1.0), P, ShapeEnvironment()), Opaque)
 
 
 SCALE = 2.0
@@ -201,7 +203,7 @@ def test_a_path_to_nothing_is_unreadable(path):
 
 
 def test_the_same_pattern_has_the_same_text():
-    assert isinstance(describe((1.0,), P, Facts()), TupleOf)
+    assert isinstance(describe((1.0,), P, ShapeEnvironment()), TupleOf)
     assert shown(np.ones((2, 2))) == shown(np.ones((9, 1)))
 
 

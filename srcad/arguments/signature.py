@@ -3,8 +3,8 @@
 A *path* (see `srcad.types.sources`) says where a value is found again at the next call.
 
 >>> import numpy as np
->>> facts = Facts()
->>> print(describe((1.0, np.ones((3, 4))), (("param", "p"),), facts))
+>>> environment = ShapeEnvironment()
+>>> print(describe((1.0, np.ones((3, 4))), (("param", "p"),), environment))
 (float, float64[p1_0, p1_1])
 """
 
@@ -21,7 +21,7 @@ from srcad.startup.identifiers import module_of, plain, word
 from srcad.startup.records import dataclass, is_record, record_fields
 from srcad.types.join import join
 from srcad.types.numeric import ARRAY_CLASSES, COMPLEX, FLOAT, Numeric, array_type, int_type
-from srcad.types.sizes import Facts, Symbol, symbol_extent
+from srcad.types.sizes import ShapeEnvironment, Symbol, symbol_extent
 from srcad.types.sources import EACH, Path
 from srcad.types.structures import OPAQUE, UNDEFINED, Fixed, ListOf, Opaque, TupleOf, Type
 
@@ -33,7 +33,7 @@ _PLAIN_MODULES = ("builtins", "numpy")  # whose objects are data, not code that 
 _SIMPLE = (bool, str, bytes, type(None), type, np.dtype, enum.Enum, type(Ellipsis))
 
 
-def describe(value: Any, source: Path, facts: Facts) -> Type:
+def describe(value: Any, source: Path, environment: ShapeEnvironment) -> Type:
     """Describe a value as it is known before the call.
 
     Parameters
@@ -42,7 +42,7 @@ def describe(value: Any, source: Path, facts: Facts) -> Type:
         The value in the call that causes the compilation.
     source : tuple
         The path at which it is found.
-    facts : Facts
+    environment : ShapeEnvironment
         Where assumptions about its lengths will be recorded.
 
     Returns
@@ -50,14 +50,14 @@ def describe(value: Any, source: Path, facts: Facts) -> Type:
     Type
         A type that holds for every value of the same pattern: lengths and integers are symbols.
     """
-    return _Describer(facts).one(value, source, 0)
+    return _Describer(environment).one(value, source, 0)
 
 
 @dataclass(eq=False)
 class _Describer:
     """Describes one value; `group` describes the items of a list together."""
 
-    facts: Facts
+    environment: ShapeEnvironment
 
     def one(self, value: Any, source: Path, depth: int) -> Type:
         """The type of one value."""
@@ -107,14 +107,14 @@ class _Describer:
         return array_type(dtype, tuple(axes))
 
     def _symbol(self, example: int | tuple[int, ...], source: Path) -> Symbol:
-        return Symbol(_symbol_name(source), example, source, self.facts)
+        return Symbol(_symbol_name(source), example, source, self.environment)
 
     # ------------------------------------------------------------------------- lists
     def _list(self, values: list[Any], source: Path, depth: int) -> Type:
         if not values:
             return ListOf(UNDEFINED)
-        self.facts.has_lists = True
-        if self.facts.items_known and len(values) <= _LONGEST_STATIC:
+        self.environment.has_lists = True
+        if self.environment.items_known and len(values) <= _LONGEST_STATIC:
             return self._item_by_item(values, source, depth)
         item = self.group(values, (*source, EACH), depth + 1)
         if item is not None:

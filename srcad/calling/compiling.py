@@ -16,7 +16,7 @@ from srcad.calling.quiet import Quiet, with_quiet
 from srcad.frontend.domain.guards import Guard
 from srcad.pipeline import Compiled, compiled
 from srcad.startup.records import replace
-from srcad.types.sizes import Facts
+from srcad.types.sizes import ShapeEnvironment
 
 
 def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> Entry:
@@ -64,7 +64,7 @@ def _reason(family: Family, function: Any, arguments: Sequence[Any]) -> str:
         return "the first call" if not family.compilations else "the rules or the cache changed"
     pattern = family.entries[0].pattern
     for parameter, value, type_ in zip(family.parameters, arguments, pattern.types, strict=True):
-        found = describe(value, (("param", parameter.name),), Facts())
+        found = describe(value, (("param", parameter.name),), ShapeEnvironment())
         if str(found) != str(type_):
             return f"{parameter.name!r} is {found} instead of {type_}"
     if family.is_full:

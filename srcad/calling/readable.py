@@ -18,7 +18,7 @@ from srcad.errors import SourceUnavailableError, SrcadError
 from srcad.frontend.source.definition import definition
 from srcad.pipeline import compiled_for_types
 from srcad.types.numeric import array_type
-from srcad.types.sizes import Facts
+from srcad.types.sizes import ShapeEnvironment
 from srcad.types.structures import TupleOf, Type
 
 
@@ -30,7 +30,7 @@ def readable(function: Any, request: Request) -> Product:
         guesses = guessed(definition(function).tree) if isinstance(function, FunctionType) else {}
         count = len(request.outward) - sum(p.kind not in VARIADIC for p in parameters)
         types = {p.name: guesses.get(p.name) or _likely(function, p, count) for p in parameters}
-        made = compiled_for_types(function, parameters, request, types, Facts(), {})
+        made = compiled_for_types(function, parameters, request, types, ShapeEnvironment(), {})
     except SrcadError as error:
         return _undecided(function, error)
     return product_of(name_of(function), made)
@@ -49,7 +49,7 @@ def _likely(function: Any, parameter: Parameter, count: int) -> Type:
         value = default_now(function, parameter.name) if has_default else 0.0
         if isinstance(value, float | np.ndarray):
             return array_type(np.float64, None)
-    return describe(value, (("param", parameter.name),), Facts())
+    return describe(value, (("param", parameter.name),), ShapeEnvironment())
 
 
 def _undecided(function: Any, error: SrcadError) -> Product:

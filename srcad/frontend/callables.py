@@ -30,7 +30,7 @@ from srcad.frontend.store.structures import as_plain
 from srcad.frontend.store.written_arguments import matrices, overlaid
 from srcad.ir.core import Atom, Value
 from srcad.rules import registry
-from srcad.types.sizes import Facts
+from srcad.types.sizes import ShapeEnvironment
 from srcad.types.structures import Opaque, Type
 
 
@@ -38,7 +38,7 @@ def lower_callable(
     function: Any,
     parameters: Sequence[Parameter],
     types: Mapping[str, Type],
-    facts: Facts,
+    environment: ShapeEnvironment,
     *,
     active: tuple[str, ...],
     items: Mapping[str, Collection[Any]] = EMPTY,
@@ -60,7 +60,7 @@ def lower_callable(
         Its parameters.
     types : mapping from str to Type
         Their types, in order.
-    facts : Facts
+    environment : ShapeEnvironment
         Where assumptions about lengths are recorded.
     active, items
         The parameters through which derivatives are taken; the items of those where not all are.
@@ -75,7 +75,7 @@ def lower_callable(
         The IR and what it takes for granted.
     """
     dicts = Dicts()
-    read = partial(_lowered, function, parameters, types, facts, active=active, items=items,
+    read = partial(_lowered, function, parameters, types, environment, active=active, items=items,
                    arguments=arguments, overlaps=overlaps,
                    ordered=ordered, dicts=dicts)  # fmt: skip
     while True:
@@ -105,7 +105,7 @@ def _lowered(
     function: Any,
     parameters: Sequence[Parameter],
     types: Mapping[str, Type],
-    facts: Facts,
+    environment: ShapeEnvironment,
     *,
     active: tuple[str, ...],
     items: Mapping[str, Collection[Any]],
@@ -115,11 +115,11 @@ def _lowered(
     **given: Any,
 ) -> Lowered:
     if isinstance(function, FunctionType) and registry.lookup(function) is None:
-        return lower(function, types, facts, active=active, items=items, arguments=arguments,
+        return lower(function, types, environment, active=active, items=items, arguments=arguments,
                      overlaps=overlaps, ordered=ordered, **given)  # fmt: skip
 
     def read(outside: Outside) -> Lowered:
-        session = machine_for(facts, root=function, outside=outside, **given)
+        session = machine_for(environment, root=function, outside=outside, **given)
         name = name_of(function)
         frame = Frame(name=name, file="", globals={}, path=())
         session.frames.append(frame)
@@ -139,7 +139,7 @@ def _lowered(
         result = _result(session, function, parameters, boxes)
         return lowered(session, name, tuple(values.values()), result, None)
 
-    return until_settled(read, facts)
+    return until_settled(read, environment)
 
 
 def _result(

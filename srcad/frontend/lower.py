@@ -17,7 +17,6 @@ from srcad.frontend.domain.values import (
     Constant,
     DictValue,
     ListValue,
-    Path,
     RecordValue,
     SliceValue,
     Structure,
@@ -49,7 +48,8 @@ from srcad.rules.row import AlwaysRaisesError
 from srcad.startup.identifiers import plain
 from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass
-from srcad.types.sizes import Facts
+from srcad.types.sizes import ShapeEnvironment
+from srcad.types.sources import Path
 from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, Type
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ class Lowered:
     written: frozenset[str] = frozenset()
 
 
-def machine_for(facts: Facts, **given: Any) -> Machine:
+def machine_for(environment: ShapeEnvironment, **given: Any) -> Machine:
     """A machine that knows all the forms of the language."""
-    made = Interpreter(facts, **given)
+    made = Interpreter(environment, **given)
     made.frames.append(surroundings(made))
     made.inactive.outermost = made.builder
     return made
@@ -89,7 +89,7 @@ def machine_for(facts: Facts, **given: Any) -> Machine:
 def lower(
     function: FunctionType,
     types: Mapping[str, Type],
-    facts: Facts,
+    environment: ShapeEnvironment,
     *,
     active: tuple[str, ...] = (),
     items: Mapping[str, Collection[Any]] = EMPTY,
@@ -106,7 +106,7 @@ def lower(
     ----------
     function : function
         A plain Python function.
-    types, facts
+    types, environment
         The type of every parameter, in order; where assumptions about lengths are recorded.
     active, items
         The parameters through which derivatives are taken; the items of those where not all are.
@@ -132,7 +132,7 @@ def lower(
     known, opened, given = inactive or Inactive(), dicts or Dicts(), dict(arguments or {})
 
     def read(outside: Outside) -> Lowered:
-        session = machine_for(facts, root=function, inactive=known,
+        session = machine_for(environment, root=function, inactive=known,
                               outside=outside, arguments=given, dicts=opened)  # fmt: skip
         callee = _callee(session, function, path)
         params = {name: Value(type_, name) for name, type_ in types.items()}
@@ -142,18 +142,18 @@ def lower(
         where = Location(callee.frame.file, callee.node.lineno, function=plain(function.__name__))
         return lowered(session, plain(function.__name__), tuple(params.values()), result, where)
 
-    return until_settled(read, facts)
+    return until_settled(read, environment)
 
 
-def until_settled(read: Callable[[Outside], Lowered], facts: Facts) -> Lowered:
+def until_settled(read: Callable[[Outside], Lowered], environment: ShapeEnvironment) -> Lowered:
     """Read a function, and again while more is found of what it writes outside."""
-    outside, count = Outside(), len(facts.assumptions)
+    outside, count = Outside(), len(environment.assumptions)
     while True:
         try:
             return read(outside)
         except Again:
             outside = outside.next()
-            del facts.assumptions[count:]
+            del environment.assumptions[count:]
 
 
 def _arguments(
@@ -279,7 +279,7 @@ def lower_inline(
     AlwaysRaisesError
         If no path through the rule returns; nothing is written then.
     """
-    session = machine_for(Facts(), builder=builder)
+    session = machine_for(ShapeEnvironment(), builder=builder)
     boxes = tuple(box_of_arg(session, a) for a in args)
     named = {k: box_of_arg(session, a) for k, a in (kwargs or {}).items()}
     where, start = builder.where, len(builder.ops)

@@ -14,13 +14,7 @@ from typing import Any, NoReturn
 from srcad import errors
 from srcad.arguments.request import UNSET, Request, requested
 from srcad.frontend.domain.structure import values_of
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    BoundValue,
-    Constant,
-    ListValue,
-    TupleValue,
-)
+from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, ListValue, TupleValue
 from srcad.frontend.machine.constants import known
 from srcad.frontend.machine.dispatch import apply, means_object
 from srcad.frontend.machine.machine import Machine

@@ -28,19 +28,19 @@ class Symbol:
     finds it again.  `link` is set once an assumption has decided the symbol.
     """
 
-    __slots__ = ("example", "facts", "link", "name", "serial", "source")
+    __slots__ = ("environment", "example", "link", "name", "serial", "source")
 
     def __init__(
         self,
         name: str,
         example: int | tuple[int, ...] | None = None,
         source: object = None,
-        facts: Facts | None = None,
+        environment: ShapeEnvironment | None = None,
     ) -> None:
         self.name = name
         self.example = example
         self.source = source
-        self.facts = facts
+        self.environment = environment
         self.link: Extent | None = None
         self.serial = next(_SERIALS)
 
@@ -132,7 +132,7 @@ class Assumption:
 
 
 @dataclass(eq=False)
-class Facts:
+class ShapeEnvironment:
     """The assumptions of one compilation, in the order in which they were made.
 
     With `items_known`, lists from outside are described item by item, as tuples are; `has_lists`
@@ -168,10 +168,10 @@ def _examples(extent: Extent) -> tuple[int, ...] | None:
     return tuple(totals)
 
 
-def _facts_of(extent: Extent) -> Facts | None:
+def _environment_of(extent: Extent) -> ShapeEnvironment | None:
     for symbol, _ in extent.terms:
-        if symbol.facts is not None:
-            return symbol.facts
+        if symbol.environment is not None:
+            return symbol.environment
     return None
 
 
@@ -183,10 +183,10 @@ def same(a: Extent, b: Extent) -> bool | None:
     difference = resolved(a - b)
     if not difference.terms:
         return difference.constant == 0
-    values, facts = _examples(difference), _facts_of(difference)
-    if values is None or facts is None or any(values):
+    values, environment = _examples(difference), _environment_of(difference)
+    if values is None or environment is None or any(values):
         return None
-    facts.assume(resolved(a), "==", resolved(b))
+    environment.assume(resolved(a), "==", resolved(b))
     _link(difference)
     return True
 
@@ -203,10 +203,10 @@ def settled(a: Extent, b: Extent) -> bool | None:
     found = same(a, b)
     if found is not None:
         return found
-    values, facts = _examples(resolved(a - b)), _facts_of(resolved(a - b))
-    if values is None or facts is None or not all(values):
+    values, environment = _examples(resolved(a - b)), _environment_of(resolved(a - b))
+    if values is None or environment is None or not all(values):
         return None
-    facts.assume(resolved(a), "!=", resolved(b))
+    environment.assume(resolved(a), "!=", resolved(b))
     return False
 
 
@@ -225,14 +225,14 @@ def is_one(extent: Extent) -> bool | None:
     one = constant_extent(1)
     if not extent.terms:
         return extent.constant == 1
-    values, facts = _examples(extent), _facts_of(extent)
-    if values is None or facts is None:
+    values, environment = _examples(extent), _environment_of(extent)
+    if values is None or environment is None:
         return None
     if all(v == 1 for v in values):
         return same(extent, one)
     if any(v == 1 for v in values):
         return None
-    facts.assume(extent, "!=", one)
+    environment.assume(extent, "!=", one)
     return False
 
 
@@ -243,10 +243,10 @@ def at_least(extent: Extent, bound: int) -> bool | None:
         return extent.constant >= bound
     if extent.constant >= bound and all(k > 0 and _is_length(s) for s, k in extent.terms):
         return True
-    values, facts = _examples(extent), _facts_of(extent)
-    if values is None or facts is None or any(v < bound for v in values):
+    values, environment = _examples(extent), _environment_of(extent)
+    if values is None or environment is None or any(v < bound for v in values):
         return None
-    facts.assume(Extent(extent.terms), ">=", constant_extent(bound - extent.constant))
+    environment.assume(Extent(extent.terms), ">=", constant_extent(bound - extent.constant))
     return True
 
 

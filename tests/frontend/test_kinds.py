@@ -15,21 +15,21 @@ from srcad.frontend.lower import lower
 from srcad.ir.evaluate import evaluate
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.verify import verify
-from srcad.types.sizes import Facts
+from srcad.types.sizes import ShapeEnvironment
 
 X = np.arange(1.0, 5.0)
 A = np.arange(12.0).reshape(3, 4)
 F = A.astype(np.float32)
 
 
-def kind(f: Callable[..., Any], *args: Any) -> tuple[str, Facts]:
-    facts = Facts()
+def kind(f: Callable[..., Any], *args: Any) -> tuple[str, ShapeEnvironment]:
+    environment = ShapeEnvironment()
     bound = inspect.signature(f).bind(*args)
-    types = {n: describe(v, (("param", n),), facts) for n, v in bound.arguments.items()}
-    lowered = lower(f, types, facts, arguments=bound.arguments)
+    types = {n: describe(v, (("param", n),), environment) for n, v in bound.arguments.items()}
+    lowered = lower(f, types, environment, arguments=bound.arguments)
     verify(lowered.function)
     np.testing.assert_equal(evaluate(lowered.function, *args), f(*args))
-    return str(atom_type(lowered.function.block.results[0])), facts
+    return str(atom_type(lowered.function.block.results[0])), environment
 
 
 def float_stays(x):
@@ -271,9 +271,9 @@ def shape_of_text(text: str) -> str:
 
 
 def test_a_slice_assumes_that_the_array_is_long_enough():
-    _, facts = kind(inner_slice, X)
+    _, environment = kind(inner_slice, X)
 
-    assert [(a.relation, a.right.constant) for a in facts.assumptions] == [(">=", 2)]
+    assert [(a.relation, a.right.constant) for a in environment.assumptions] == [(">=", 2)]
 
 
 def test_equal_lengths_are_assumed_only_where_they_matter():
@@ -294,8 +294,8 @@ def test_nothing_of_the_users_runs_while_a_function_is_read():
     def f(x):
         return x * noisy(2.0)
 
-    facts = Facts()
-    lower(f, {"x": describe(1.5, (("param", "x"),), facts)}, facts, active=("x",))
+    environment = ShapeEnvironment()
+    lower(f, {"x": describe(1.5, (("param", "x"),), environment)}, environment, active=("x",))
 
     assert seen == []
 

@@ -14,22 +14,22 @@ from srcad.arguments.signature import describe
 from srcad.frontend.lower import lower
 from srcad.ir.inference.builder import atom_type
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import Extent, Facts, resolved
+from srcad.types.sizes import Extent, ShapeEnvironment, resolved
 
 G = np.arange(12.0)
 A = np.arange(20.0).reshape(4, 5)
 
 
-def lengths(f: Callable[..., Any], *args: Any) -> tuple[tuple[int | None, ...], Facts]:
+def lengths(f: Callable[..., Any], *args: Any) -> tuple[tuple[int | None, ...], ShapeEnvironment]:
     """The shape of a result as its extents give it for these arguments; None if unknown."""
-    facts = Facts()
+    environment = ShapeEnvironment()
     bound = inspect.signature(f).bind(*args)
-    types = {n: describe(v, (("param", n),), facts) for n, v in bound.arguments.items()}
-    lowered = lower(f, types, facts, arguments=bound.arguments)
+    types = {n: describe(v, (("param", n),), environment) for n, v in bound.arguments.items()}
+    lowered = lower(f, types, environment, arguments=bound.arguments)
     found = atom_type(lowered.function.block.results[0])
     assert isinstance(found, Numeric)
     assert found.shape is not None
-    return tuple(map(example, found.shape)), facts
+    return tuple(map(example, found.shape)), environment
 
 
 def example(extent: Extent) -> int | None:
@@ -66,10 +66,10 @@ def gates(g, w):
 
 
 def test_a_slice_by_a_length_has_that_length():
-    found, facts = lengths(gates, G, np.arange(3.0))
+    found, environment = lengths(gates, G, np.arange(3.0))
 
     assert found == (3,)
-    assert all(a.relation in (">=", "!=") for a in facts.assumptions)
+    assert all(a.relation in (">=", "!=") for a in environment.assumptions)
 
 
 def joined(a, b):

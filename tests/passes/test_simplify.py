@@ -20,7 +20,7 @@ from srcad.passes.rewriting import Rewriter
 from srcad.passes.simplify import simplify
 from srcad.testing import check_grads
 from srcad.types.numeric import FLOAT, INT
-from srcad.types.sizes import Facts
+from srcad.types.sizes import ShapeEnvironment
 from tests.transforms.tracing import Traced, as_arg
 
 A = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -29,11 +29,12 @@ X = np.array([1.0, 2.0, 3.0])
 
 def built(f, args, half="reverse") -> Function:
     """A straight-line function as IR, all of it in one half."""
-    facts = Facts()
+    environment = ShapeEnvironment()
     builder = Builder(half=half)
     names = inspect.signature(f).parameters
     params = tuple(
-        Value(describe(a, (("param", n),), facts), n) for n, a in zip(names, args, strict=True)
+        Value(describe(a, (("param", n),), environment), n)
+        for n, a in zip(names, args, strict=True)
     )
     result = as_arg(f(*[Traced(builder, p) for p in params]))
     return Function("f", params, builder.finish(result))
@@ -139,7 +140,7 @@ def test_parts_of_what_was_just_built():
 
 
 def test_two_contributions_to_one_place_are_one():
-    x, i = Value(describe(X, (("param", "x"),), Facts()), "x"), Value(INT, "i")
+    x, i = Value(describe(X, (("param", "x"),), ShapeEnvironment()), "x"), Value(INT, "i")
     builder = Builder(half="reverse")
     zeros = builder.call(np.zeros_like, x)
     once = builder.call(add_at, zeros, i, Const(1.5))
@@ -153,7 +154,7 @@ def test_two_contributions_to_one_place_are_one():
 
 
 def test_a_run_time_helper_goes_where_types_decide():
-    x = Value(describe(X, (("param", "x"),), Facts()), "x")
+    x = Value(describe(X, (("param", "x"),), ShapeEnvironment()), "x")
     builder = Builder(half="reverse")
     g = builder.call(np.sin, x)
     g = builder.call(runtime.unbroadcast, g, x)

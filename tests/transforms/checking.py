@@ -18,19 +18,19 @@ from srcad.ir.text import text
 from srcad.ir.verify import verify
 from srcad.transforms.vjp import vjp
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import Facts
+from srcad.types.sizes import ShapeEnvironment
 from srcad.types.sources import read
 
 
 def lowered(f: Callable[..., Any], *args: Any) -> tuple[Lowered, list[Any]]:
     """The IR of a function for these arguments, and the arguments of the IR."""
-    facts = Facts()
+    environment = ShapeEnvironment()
     bound = inspect.signature(f).bind(*args)
     bound.apply_defaults()
     given = bound.arguments
-    types = {n: describe(v, (("param", n),), facts) for n, v in given.items()}
+    types = {n: describe(v, (("param", n),), environment) for n, v in given.items()}
     active = tuple(n for n, v in given.items() if not isinstance(v, bool | str))
-    found = lower(f, types, facts, active=active, arguments=given)
+    found = lower(f, types, environment, active=active, arguments=given)
     verify(found.function)
     return found, [*given.values(), *(read(c.path, f, given) for c in found.captures)]
 

@@ -22,13 +22,7 @@ from srcad.frontend.domain.structure import (
     parts_of,
     with_parts,
 )
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Code,
-    Env,
-    Structure,
-    Taken,
-)
+from srcad.frontend.domain.values import AbstractValue, Code, Env, Structure, Taken
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.known_layout import layout
 from srcad.frontend.store.origins import (

@@ -6,12 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from srcad.frontend.domain.structure import parts_of
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Code,
-    Structure,
-    Taken,
-)
+from srcad.frontend.domain.values import AbstractValue, Code, Structure, Taken
 from srcad.frontend.store.cells import same_parts
 from srcad.ir.core import Value
 

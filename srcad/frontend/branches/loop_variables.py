@@ -7,14 +7,7 @@ from typing import Any
 
 from srcad.frontend.domain.representation import is_representable
 from srcad.frontend.domain.structure import parts_of
-from srcad.frontend.domain.values import (
-    UNBOUND,
-    AbstractValue,
-    Code,
-    Conflict,
-    Structure,
-    Unbound,
-)
+from srcad.frontend.domain.values import UNBOUND, AbstractValue, Code, Conflict, Structure, Unbound
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.cells import same_parts
 from srcad.frontend.store.runtime_keys import alike

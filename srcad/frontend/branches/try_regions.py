@@ -21,14 +21,7 @@ from srcad.frontend.domain.frames import (
     Unreachable,
 )
 from srcad.frontend.domain.structure import components
-from srcad.frontend.domain.values import (
-    UNBOUND,
-    AbstractValue,
-    Constant,
-    Env,
-    Frame,
-    Stale,
-)
+from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant, Env, Frame, Stale
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import bound_in, read_counts, read_outside
 from srcad.frontend.store.origins import origin

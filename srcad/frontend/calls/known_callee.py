@@ -15,11 +15,7 @@ from srcad.frontend.calls.method_call import invoke_method
 from srcad.frontend.calls.without_rule import call_without_rule, opaque_call
 from srcad.frontend.control.iteration import gone_through
 from srcad.frontend.domain.predicates import is_hashable, is_nondifferentiable
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Conflict,
-    Constant,
-)
+from srcad.frontend.domain.values import AbstractValue, Conflict, Constant
 from srcad.frontend.functions.callees import (
     below,
     partial,
@@ -171,4 +167,4 @@ def _ruled(s: Machine, function: Any, args: Args, kwargs: Kwargs) -> AbstractVal
     args, kwargs = as_arrays(s, function, args, kwargs)
     type_ = type_of_several(s, function, args, kwargs)
     result = s.box(s.emit(function, *args, kwargs=kwargs, type=type_))
-    return items_of_split(s, function, args, result) if s.facts.items_known else result
+    return items_of_split(s, function, args, result) if s.environment.items_known else result

@@ -11,10 +11,7 @@ from srcad import errors
 from srcad.frontend.branches.choices import by_argument
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.structure import mutable_parts
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Constant,
-)
+from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.functions.callees import (
     below,
     closure_is_active,

@@ -12,12 +12,7 @@ from contextlib import contextmanager
 
 from srcad.frontend.branches.try_regions import seen_now
 from srcad.frontend.domain.structure import components
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    FunctionValue,
-    GeneratorValue,
-    IteratorValue,
-)
+from srcad.frontend.domain.values import AbstractValue, FunctionValue, GeneratorValue, IteratorValue
 from srcad.frontend.functions.lazy_iterables import is_lazy, refuse_listing
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import bound_in

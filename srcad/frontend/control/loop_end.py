@@ -11,11 +11,7 @@ from srcad.frontend.domain.structure import (
     Done,
     mapped,
 )
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Taken,
-    Unbound,
-)
+from srcad.frontend.domain.values import AbstractValue, Taken, Unbound
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.definite_assignment import note_outputs
 from srcad.frontend.operations.sequences import Sequences

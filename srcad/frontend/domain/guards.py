@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from srcad.frontend.domain.values import Path
 from srcad.ir.core import Value
 from srcad.startup.records import dataclass
+from srcad.types.sources import Path
 
 GuardKind = Literal[
     "is", "code", "equals", "class", "contiguous", "backward", "memory", "has", "lacks", "keys",

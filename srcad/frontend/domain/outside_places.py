@@ -6,10 +6,11 @@ from collections.abc import Hashable
 from typing import Any
 
 from srcad import errors
-from srcad.frontend.domain.values import Constant, Path
+from srcad.frontend.domain.values import Constant
 from srcad.frontend.source.effects import Effects
 from srcad.ir.core import Value
 from srcad.startup.records import dataclass, field
+from srcad.types.sources import Path
 
 
 @dataclass(frozen=True, eq=False)

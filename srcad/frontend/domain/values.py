@@ -15,8 +15,7 @@ from typing import Any
 
 from srcad.ir.core import NONE, Location, Value
 from srcad.startup.records import dataclass, field
-
-Path = tuple[tuple[Any, ...], ...]
+from srcad.types.sources import Path
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.structure import values_of
-from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue, Path
+from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue
 from srcad.frontend.functions.opaque_calls import handed_out
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply
@@ -25,6 +25,7 @@ from srcad.ir import primitives
 from srcad.ir.core import Value
 from srcad.startup.identifiers import module_of
 from srcad.types.numeric import Numeric
+from srcad.types.sources import Path
 from srcad.types.structures import Opaque
 
 _READ_WITH_FUNCTIONS = frozenset(

@@ -27,7 +27,6 @@ from srcad.frontend.domain.values import (
     DictValue,
     Frame,
     FunctionValue,
-    Path,
     Structure,
     TupleValue,
     Unbound,
@@ -42,7 +41,7 @@ from srcad.frontend.store.lookup import value_of_object
 from srcad.ir.core import NONE, RETURN, Location, Value
 from srcad.startup.identifiers import module_of, plain
 from srcad.startup.records import dataclass, field
-from srcad.types.sources import is_filled
+from srcad.types.sources import Path, is_filled
 
 TRUSTED_PREFIX = "srcad."
 

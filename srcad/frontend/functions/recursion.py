@@ -14,14 +14,7 @@ from srcad.frontend.domain.structure import (
     mutable_parts,
     parts_of,
 )
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Code,
-    Env,
-    Frame,
-    Stale,
-    Structure,
-)
+from srcad.frontend.domain.values import AbstractValue, Code, Env, Frame, Stale, Structure
 from srcad.frontend.functions.inlining import read_body, size_around, size_of
 from srcad.frontend.functions.variants import Variant, close, values_in_order
 from srcad.frontend.machine.machine import Machine

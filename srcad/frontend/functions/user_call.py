@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from srcad.frontend.domain.values import (
-    AbstractValue,
-)
+from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.functions.inlining import (
     bind_parameters,
     inline,

@@ -5,11 +5,7 @@ from __future__ import annotations
 from srcad import errors
 from srcad.frontend.branches.loop_header import subsumes
 from srcad.frontend.domain.structure import parts_of
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Code,
-    Structure,
-)
+from srcad.frontend.domain.values import AbstractValue, Code, Structure
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.cells import Read, is_same
 from srcad.ir.core import Block, Call, Function, Routine, Value, free_values, walk

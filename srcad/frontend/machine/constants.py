@@ -24,7 +24,6 @@ from srcad.frontend.domain.values import (
     Holder,
     IteratorValue,
     ListValue,
-    Path,
     RecordValue,
     Structure,
     TupleValue,
@@ -36,6 +35,7 @@ from srcad.ir.core import Const, Value
 from srcad.startup.identifiers import plain
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import static_value
+from srcad.types.sources import Path
 
 
 def truth(s: Machine, box: AbstractValue) -> bool | None:
@@ -206,7 +206,7 @@ def spread(
         box = as_list(s, box)
     items = _items(s, s.box(box) if isinstance(box, Value) else box)
     if items is None:
-        s.facts.has_lists = True
+        s.environment.has_lists = True
         s.refuse(
             errors.UnsupportedSyntaxError,
             "cannot spread a sequence of unknown length",

@@ -41,7 +41,6 @@ from srcad.frontend.domain.values import (
     Frame,
     IteratorValue,
     ListValue,
-    Path,
     RecordValue,
     SliceValue,
     TupleValue,
@@ -50,7 +49,8 @@ from srcad.ir.core import Arg, Atom, Const, Display, Location, Op, Value
 from srcad.ir.inference.builder import Builder, Placing
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
-from srcad.types.sizes import Facts
+from srcad.types.sizes import ShapeEnvironment
+from srcad.types.sources import Path
 from srcad.types.structures import Fixed, Type, is_text
 
 
@@ -58,7 +58,7 @@ from srcad.types.structures import Fixed, Type, is_text
 class Machine(ABC):
     """Everything that reading one function needs."""
 
-    facts: Facts
+    environment: ShapeEnvironment
     builder: Builder = field(default_factory=Builder)
     frames: list[Frame] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
@@ -288,7 +288,7 @@ class Machine(ABC):
                 return capture.value
         if path[0][0] == "param" and len(path) == 1:  # an argument that is known now
             return next(held for held, known in self.paths.items() if known == path)
-        type_ = describe(value, path, self.facts) if type_ is None else type_
+        type_ = describe(value, path, self.environment) if type_ is None else type_
         hint = next((s[-1] for s in reversed(path) if isinstance(s[-1], str)), None)
         capture = Capture(Value(type_, hint), path)
         self.captures.append(capture)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from srcad.frontend.domain.frames import Kept
-from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, Path, RecordValue
+from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, RecordValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
@@ -31,6 +31,7 @@ from srcad.frontend.store.lookup import STABLE_MODULES, value_of_object
 from srcad.startup.identifiers import label
 from srcad.startup.lazy import Later
 from srcad.startup.records import is_record
+from srcad.types.sources import Path
 
 dataclasses = Later("dataclasses")
 

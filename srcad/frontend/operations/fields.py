@@ -13,7 +13,7 @@ from typing import Any
 
 from srcad import errors
 from srcad.frontend.domain.outside_places import Place
-from srcad.frontend.domain.values import AbstractValue, Constant, Path, RecordValue
+from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
@@ -30,6 +30,7 @@ from srcad.frontend.store.object_writes import write
 from srcad.startup.identifiers import label, module_of
 from srcad.startup.lazy import Later
 from srcad.startup.records import is_record
+from srcad.types.sources import Path
 
 dataclasses = Later("dataclasses")
 

@@ -12,7 +12,6 @@ from srcad.frontend.domain.values import (
     BoundValue,
     Constant,
     MethodValue,
-    Path,
     RecordValue,
     Super,
 )
@@ -21,6 +20,7 @@ from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.fields import class_path, set_field
 from srcad.frontend.store.lookup import value_of_object
+from srcad.types.sources import Path
 
 
 def of_bases(s: Machine, box: Super, name: str) -> AbstractValue:

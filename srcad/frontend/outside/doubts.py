@@ -11,10 +11,9 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.domain.values import Path
 from srcad.frontend.source.effects import Effects
 from srcad.frontend.source.written_names import ANYTHING, ITEMS
-from srcad.types.sources import Unreadable, read
+from srcad.types.sources import Path, Unreadable, read
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.domain.structure import is_mutable, values_of
-from srcad.frontend.domain.values import UNBOUND, AbstractValue, Env, Frame, Path, Stale, Unbound
+from srcad.frontend.domain.values import UNBOUND, AbstractValue, Env, Frame, Stale, Unbound
 from srcad.frontend.outside.doubts import Again
 from srcad.frontend.outside.objects import mirror, real
 from srcad.ir.core import Atom, Const, Value
 from srcad.ir.memory import has_storage
 from srcad.startup.records import is_record, record_fields
-from srcad.types.sources import Unreadable, read, spelled
+from srcad.types.sources import Path, Unreadable, read, spelled
 from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf
 
 if TYPE_CHECKING:

@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from srcad.frontend.domain.memory import Element
 from srcad.frontend.domain.structure import mutable_parts
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    Constant,
-    Structure,
-)
+from srcad.frontend.domain.values import AbstractValue, Constant, Structure
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Atom, Const, Value
 from srcad.ir.memory import is_one_of

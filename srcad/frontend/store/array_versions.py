@@ -15,12 +15,7 @@ from srcad.frontend.domain.structure import (
     components,
     mapped,
 )
-from srcad.frontend.domain.values import (
-    AbstractValue,
-    FunctionValue,
-    GeneratorValue,
-    Stale,
-)
+from srcad.frontend.domain.values import AbstractValue, FunctionValue, GeneratorValue, Stale
 from srcad.frontend.outside import places
 from srcad.frontend.store.either import chosen_again
 from srcad.frontend.store.ownership import ask_whose, check_owner, with_beginnings

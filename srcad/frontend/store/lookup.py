@@ -20,7 +20,6 @@ from srcad.frontend.domain.values import (
     Constant,
     Frame,
     Holder,
-    Path,
     Stale,
     Unbound,
 )
@@ -33,6 +32,7 @@ from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.startup.identifiers import module_of
 from srcad.startup.records import is_record
+from srcad.types.sources import Path
 
 STABLE_MODULES = frozenset(
     {"numpy", "math", "cmath", "operator", "scipy", "builtins", "functools", "itertools", "srcad"}

@@ -9,7 +9,6 @@ from srcad.frontend.domain.values import (
     Constant,
     DictValue,
     ListValue,
-    Path,
     RecordValue,
     TupleValue,
 )
@@ -17,7 +16,7 @@ from srcad.frontend.store.aliases import note_element
 from srcad.frontend.store.origins import note_part
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.types.sources import Unreadable, read
+from srcad.types.sources import Path, Unreadable, read
 from srcad.types.structures import Fixed, Opaque, PlacesOf, TupleOf, Type
 
 if TYPE_CHECKING:
