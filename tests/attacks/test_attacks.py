@@ -13,7 +13,7 @@ NAN = {
 }
 
 
-LONG = {  # chains that tests/test_long_chains.py has, too
+LONG = {  # chains that tests/frontend/branches/test_long_chains.py has, too
     f"calls_and_options.many_{name}"
     for name in (
         "ands",

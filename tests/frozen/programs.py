@@ -17,11 +17,11 @@ from benchmarks.problems import PROBLEMS
 from srcad.errors import SrcadError
 from tests.adapter import generated
 from tests.attacks.collected import ATTACKS
+from tests.benchmarks.test_npbench import inputs_of
 from tests.generator.checker import loaded
 from tests.generator.program import program
 from tests.programs import golden_primals
 from tests.test_golden import NAMES, WRT, arguments
-from tests.test_npbench import inputs_of
 
 # Every third seed makes a small program: what differs shall be short to read.
 SMALL = {"spine": range(0, 3900, 3), "all": range(0, 1500, 3)}

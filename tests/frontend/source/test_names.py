@@ -194,7 +194,7 @@ def test_what_has_no_one_meaning_is_refused_where_it_stands(f: Any) -> None:
     with pytest.raises((errors.UnsupportedSyntaxError, errors.MutationError)) as caught:
         grad(f)(0.7)
 
-    assert re.search(r"test_language_names\.py:\d+:\d+", str(caught.value))
+    assert re.search(r"test_names\.py:\d+:\d+", str(caught.value))
     assert SCALE == 2.0
 
 

@@ -8,7 +8,7 @@ import pytest
 import srcad
 from benchmarks.npbench import KERNELS, check, floating, oracle, stencils
 from benchmarks.npbench.registry import weighted
-from tests import npbench_references
+from tests.benchmarks import npbench_references
 from tests.marks import some
 
 try:

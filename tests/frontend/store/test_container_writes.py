@@ -554,7 +554,7 @@ def given_to_a_recursion(x):
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_a_write_whose_path_is_not_known_is_refused(f: Callable[..., Any]) -> None:
-    with pytest.raises(errors.MutationError, match="test_language_containers_written.py"):
+    with pytest.raises(errors.MutationError, match="test_container_writes.py"):
         gradient(f, V)
 
 

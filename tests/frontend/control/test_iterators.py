@@ -505,7 +505,7 @@ def test_what_cannot_be_read_in_place_is_refused_where_it_stands(f: Any) -> None
     with pytest.raises(errors.UnsupportedSyntaxError) as caught:
         grad(f)(0.7)
 
-    assert "test_language_iterators.py:" in str(caught.value)
+    assert "test_iterators.py:" in str(caught.value)
     assert "^" in str(caught.value)
 
 

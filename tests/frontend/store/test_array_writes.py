@@ -598,7 +598,7 @@ def test_a_write_that_cannot_be_followed_is_refused(f):
     with pytest.raises(MutationError) as caught:
         srcad.grad(f)(argument)
 
-    assert "test_language_mutation.py" in str(caught.value)
+    assert "test_array_writes.py" in str(caught.value)
     assert np.array_equal(TABLE, np.ones(3))
 
 

@@ -350,7 +350,7 @@ def test_what_would_be_seen_too_early_is_refused(f: Any) -> None:
     with pytest.raises(errors.SrcadError) as caught:
         grad(f)(V)
 
-    assert "test_language_lazy.py:" in str(caught.value)
+    assert "test_interleaving.py:" in str(caught.value)
 
 
 # ------------------------------------------------------------------------------ in a try

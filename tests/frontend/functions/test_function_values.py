@@ -574,7 +574,7 @@ def test_a_function_that_nobody_can_tell_is_refused(f: Callable[..., Any], messa
     with pytest.raises(errors.UnsupportedTypeError, match=message) as caught:
         srcad.grad(f)(X, 0.5)
 
-    assert "test_language_chosen.py:" in str(caught.value)
+    assert "test_function_values.py:" in str(caught.value)
 
 
 def test_what_is_no_function_raises_as_in_the_plain_call() -> None:

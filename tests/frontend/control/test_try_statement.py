@@ -466,7 +466,7 @@ def test_what_cannot_be_reversed_is_refused_where_it_stands(f: Callable[..., Any
     with pytest.raises(errors.SrcadError) as caught:
         grad(f)(0.7)
 
-    assert "test_language_try.py:" in str(caught.value)
+    assert "test_try_statement.py:" in str(caught.value)
 
 
 # ------------------------------------------------------------------------------ random programs
@@ -548,7 +548,7 @@ class Writer:
 
 
 PRELUDE = """
-from tests.test_language_try import Failed, Timer, checked, note
+from tests.frontend.control.test_try_statement import Failed, Timer, checked, note
 
 
 def part(y, limit):

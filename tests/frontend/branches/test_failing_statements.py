@@ -133,7 +133,7 @@ def test_what_a_failure_leaves_half_done_is_refused(f: Callable[..., Any]) -> No
     with pytest.raises(errors.MutationError, match=r"is written when|after a failure") as caught:
         grad(f)(V)
 
-    assert "test_language_failures.py:" in str(caught.value)
+    assert "test_failing_statements.py:" in str(caught.value)
 
 
 # ------------------------------------------------------------------------------ what can be told
