@@ -1,6 +1,6 @@
 """Which values may stand for nothing: names that no path, or not every path, has bound.
 
-A residual of an arm that was not taken is such a value too: it is None there.  A list counts if
+A residual of a branch that was not taken is such a value too: it is None there.  A list counts if
 its items may be nothing.
 """
 

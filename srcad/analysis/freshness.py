@@ -197,7 +197,7 @@ class _Items:
             return False
         if isinstance(op, If):
             k = op.outputs.index(atom)
-            return all(self._holds(arm.results[k], loop, seen) for arm in op.blocks)
+            return all(self._holds(branch.results[k], loop, seen) for branch in op.blocks)
         return isinstance(op, Call) and self._from_call(op, loop, seen)
 
     def _from_call(self, op: Call, loop: Loop | None, seen: set[Value]) -> bool:

@@ -243,8 +243,8 @@ class _Cures:
             if isinstance(op, Call) and op in self.facts.stores:
                 following = op.args[0]
             elif isinstance(op, If) and value in op.outputs:
-                arms = (block.results[op.outputs.index(value)] for block in op.blocks)
-                starts = [self._start(a, through=through, seen=seen) for a in arms]
+                branches = (block.results[op.outputs.index(value)] for block in op.blocks)
+                starts = [self._start(a, through=through, seen=seen) for a in branches]
                 return next(filter(None, starts), found)
             elif isinstance(op, For | While) and value in op.carried:
                 k = op.carried.index(value)
@@ -293,7 +293,7 @@ class _Cures:
             return [copy_of(whole, copied, op), replace(op, args=(copied, *op.args[1:]))]
         taken = Value(op.result.type)
         call = copy_of(taken, op.result, op)
-        if is_known_part(op.target):  # what an arm that was not taken has saved is None
+        if is_known_part(op.target):  # what a branch that was not taken has saved is None
             call = replace(call, target=owned)
         return [replace(op, result=taken), call]
 
@@ -348,7 +348,7 @@ def _may_be_nothing(atom: Atom, block: Block) -> bool:
     if not isinstance(maker, If):
         return False
     place = maker.outputs.index(atom)
-    return any(_may_be_nothing(arm.results[place], arm) for arm in maker.blocks)
+    return any(_may_be_nothing(branch.results[place], branch) for branch in maker.blocks)
 
 
 def _kept_copy(saved: Value, kept: Value, loop: Loop) -> Call:
@@ -369,7 +369,7 @@ def _marked(block: Block, stores: set[Call], idle: dict[Value, Atom]) -> Block:
             case Call():
                 ops.append(replace(op, in_place=True) if op in stores else op)
             case If():
-                then, orelse = (_marked(arm, stores, idle) for arm in op.blocks)
+                then, orelse = (_marked(branch, stores, idle) for branch in op.blocks)
                 ops.append(replace(op, then=then, orelse=orelse))
             case For():
                 ops.append(replace(op, body=_marked(op.body, stores, idle)))

@@ -25,7 +25,7 @@ def _may_reach(tag: Atom, block: Block, least: int) -> bool:
             if not isinstance(op, If):
                 return True
             k = op.outputs.index(tag)
-            return any(_may_reach(arm.results[k], arm, least) for arm in op.blocks)
+            return any(_may_reach(branch.results[k], branch, least) for branch in op.blocks)
     return True
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from srcad.calling.showing import Code, highlighted
 from srcad.errors import UndefinedNameError
 from srcad.frontend.source.definition import definition
-from srcad.ir.core import Call, Function, Location, walk
+from srcad.ir.core import Call, Function, walk
+from srcad.ir.location import Location
 from srcad.ir.text import Printer, target_name, text
 from srcad.pipeline import Compiled
 from srcad.startup.records import dataclass, field, once

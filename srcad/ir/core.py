@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from srcad.ir.constants import same_constant
+from srcad.ir.location import Location
 from srcad.startup.identifiers import plain
 from srcad.startup.records import dataclass, field, once
 from srcad.types.join import type_of_constant
@@ -24,26 +25,10 @@ from srcad.types.structures import Type
 # "repeated" a view that the user took once and that is taken again of a later version.
 Half = Literal["primal", "reverse", "derived", "repeated"]
 
+
 # Exit tags: how a trip of a loop ended (section "loops" of docs/design/ir.md).
 # RAISED: by an exception that an enclosing ``try`` of the same function catches.
 NONE, CONTINUE, BREAK, RETURN, RAISED = 0, 1, 2, 3, 4
-
-
-@dataclass(frozen=True)
-class Location:
-    """A place in the user's text; lines from 1, columns from 0, as in `ast`.
-
-    `errstate` holds the arguments of the ``with np.errstate(...)`` that surrounds it: what is
-    stamped with this place runs under it, in both halves.
-    """
-
-    file: str
-    line: int
-    column: int = 0
-    end_line: int = 0
-    end_column: int = 0
-    function: str = ""
-    errstate: tuple[tuple[str, str], ...] = ()
 
 
 class Value:
@@ -89,6 +74,7 @@ class _Undef:
 
 
 UNDEF = Const(_Undef())
+
 
 Atom = Value | Const
 
@@ -171,7 +157,7 @@ class If(Op):
 
     @property
     def chosen_by(self) -> Atom:
-        """What says which arm ran: the test."""
+        """What says which branch ran: the test."""
         return self.test
 
     @property
@@ -186,7 +172,7 @@ class If(Op):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The two arms."""
+        """The two branches."""
         return (self.then, self.orelse)
 
 
@@ -203,7 +189,7 @@ class Try(If):
 
     @property
     def chosen_by(self) -> Atom:
-        """What says which arm ran: the first result."""
+        """What says which branch ran: the first result."""
         return self.outputs[0]
 
     @property

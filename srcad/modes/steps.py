@@ -139,8 +139,8 @@ def _pass_on(op: Op, reached: set[Value], steps: list[Call]) -> None:
                     steps.append(op)
                 reached.add(op.result)
         case If():
-            arms = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
-            for output, a, b in arms:
+            branches = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
+            for output, a, b in branches:
                 if _any_of((op.test, a, b), reached):
                     reached.add(output)
         case For() | While():

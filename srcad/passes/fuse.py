@@ -1,8 +1,8 @@
 """Conditionals on the same test become one.
 
 The adjoint of ``if`` is an ``if`` on the recorded condition.  Where nothing between the two stands
-in the way, the reverse arm follows its primal arm directly: values need not be carried from one to
-the other, and a reader sees each case once.
+in the way, the reverse branch follows its primal branch directly: values need not be carried from
+one to the other, and a reader sees each case once.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _joined(ops: list[Op], k: int, j: int) -> list[Op]:
 
 
 def _appended(first: Block, second: Block, outputs: tuple[Value, ...]) -> Block:
-    """One arm after the other; what the first yields is known by its own name in the second."""
+    """One branch after the other; what the first yields is known by its own name in the second."""
     names = dict(zip(outputs, first.results, strict=True))
     moved = substituted_block(second, names)
     return _fused(Block((), (*first.ops, *moved.ops), (*first.results, *moved.results)))

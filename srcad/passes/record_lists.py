@@ -193,12 +193,12 @@ class _Plan:
 
     def _conditional(self, op: If) -> If:
         kept = [k for k, output in enumerate(op.outputs) if output not in self.dropped]
-        arms = [
-            replace(self.block(arm), results=tuple(self._name(arm.results[k]) for k in kept))
-            for arm in op.blocks
+        branches = [
+            replace(self.block(branch), results=tuple(self._name(branch.results[k]) for k in kept))
+            for branch in op.blocks
         ]
         outputs = tuple(self.renamed.get(op.outputs[k], op.outputs[k]) for k in kept)
-        return replace(op, then=arms[0], orelse=arms[1], outputs=outputs)
+        return replace(op, then=branches[0], orelse=branches[1], outputs=outputs)
 
     def _name(self, atom: Atom) -> Atom:
         return substituted_atom(atom, self.renamed)

@@ -274,7 +274,7 @@ class Rewriter(Constructors[Arg, Atom]):
         if op.half != "primal" and not isinstance(op, Try):
             test = substituted_atom(test, self.alike)
             if isinstance(test, Const):
-                self._inline_arm(op.then if test.value else op.orelse, op.outputs)
+                self._inline_branch(op.then if test.value else op.orelse, op.outputs)
                 return
         then, orelse = self.block(op.then), self.block(op.orelse)
         if op.half != "primal":
@@ -284,7 +284,7 @@ class Rewriter(Constructors[Arg, Atom]):
                     self.changed = True
         self.out.append(_with(op, test=test, then=then, orelse=orelse))
 
-    def _inline_arm(self, block: Block, outputs: tuple[Value, ...]) -> None:
+    def _inline_branch(self, block: Block, outputs: tuple[Value, ...]) -> None:
         for op in block.ops:
             self._op(op, self.open_blocks[-1])
         for output, atom in zip(outputs, block.results, strict=True):

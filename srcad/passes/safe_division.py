@@ -13,7 +13,8 @@ import operator
 import numpy as np
 
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Location, Op, Value, While
+from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Op, Value, While
+from srcad.ir.location import Location
 from srcad.passes.retype import retype
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric

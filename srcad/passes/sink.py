@@ -1,4 +1,4 @@
-"""What only one arm of a conditional reads is computed there.
+"""What only one branch of a conditional reads is computed there.
 
 The reverse half reads again what the forward half has read (``x[k] * w[k]`` in a test), and much of
 it is needed on one path only.  There it stands next to its use, and the other path does not pay for
@@ -30,11 +30,11 @@ from srcad.ir.operations import adds_at_places, is_store
 from srcad.passes.purity import is_noticeable
 from srcad.startup.records import replace
 
-Use = tuple[int, Block | None]  # which op of a block reads a value, and in which arm
+Use = tuple[int, Block | None]  # which op of a block reads a value, and in which branch
 
 
 def sink(function: Function) -> Function:
-    """Move calls of the reverse half into the one arm that reads their result.
+    """Move calls of the reverse half into the one branch that reads their result.
 
     What reads an array that may be written in place (by any conditional or loop, by any new version
     of an array) does not cross the write, because the old version would have to be kept for its
@@ -74,7 +74,7 @@ def _sunk(block: Block, params: frozenset[Value]) -> Block:
     block = replace(block, ops=tuple(_signs_late(block)))
     ops = block.ops
     moved: dict[Block, list[Op]] = {}
-    if any(_has_arms(op) for op in ops):
+    if any(_has_branches(op) for op in ops):
         uses = _uses(block)
         gone = set[int]()
         border = len(ops)  # the first op from here on that must not be crossed
@@ -82,11 +82,11 @@ def _sunk(block: Block, params: frozenset[Value]) -> Block:
             op = ops[i]
             place = _only_place(op, uses, ops)
             if place is not None and (place[0] == border or _is_steady(op, params)):
-                user, arm = place
-                moved.setdefault(arm, []).append(op)
+                user, branch = place
+                moved.setdefault(branch, []).append(op)
                 gone.add(i)
                 for value in op.operands:
-                    uses[value] = (uses[value] - {(i, None)}) | {(user, arm)}
+                    uses[value] = (uses[value] - {(i, None)}) | {(user, branch)}
             elif _may_reuse(op):
                 border = i
         ops = tuple(op for i, op in enumerate(ops) if i not in gone)
@@ -94,14 +94,14 @@ def _sunk(block: Block, params: frozenset[Value]) -> Block:
 
 
 def _only_place(op: Op, uses: dict[Value, set[Use]], ops: Sequence[Op]) -> tuple[int, Block] | None:
-    """The op and its arm in which alone the result of a call is read, if it can be made there."""
+    """The op and its branch where alone the result of a call is read, if it can be made there."""
     if not isinstance(op, Call) or op.half == "primal" or is_noticeable(op):
         return None
     found = uses.get(op.result, set())
     if len(found) != 1:
         return None
-    ((user, arm),) = found
-    return (user, arm) if arm is not None and _has_arms(ops[user]) else None
+    ((user, branch),) = found
+    return (user, branch) if branch is not None and _has_branches(ops[user]) else None
 
 
 def _is_steady(op: Op, params: frozenset[Value]) -> bool:
@@ -109,7 +109,7 @@ def _is_steady(op: Op, params: frozenset[Value]) -> bool:
     return all(v in params or not has_storage(v) for v in op.operands)
 
 
-def _has_arms(op: Op) -> bool:
+def _has_branches(op: Op) -> bool:
     return isinstance(op, If) and not isinstance(op, Try)
 
 
@@ -123,7 +123,7 @@ def _may_reuse(op: Op) -> bool:
 
 
 def _uses(block: Block) -> dict[Value, set[Use]]:
-    """For every value: the ops of the block that read it, and in which of their arms."""
+    """For every value: the ops of the block that read it, and in which of their branches."""
     uses: dict[Value, set[Use]] = {}
     for i, op in enumerate(block.ops):
         for value in op.operands:
@@ -138,13 +138,13 @@ def _uses(block: Block) -> dict[Value, set[Use]]:
 
 
 def _inside(op: Op, moved: dict[Block, list[Op]], params: frozenset[Value]) -> Op:
-    def arm(block: Block) -> Block:
+    def branch(block: Block) -> Block:
         front = tuple(reversed(moved.get(block, ())))
         return _sunk(replace(block, ops=(*front, *block.ops)) if front else block, params)
 
     match op:
         case If():
-            return replace(op, then=arm(op.then), orelse=arm(op.orelse))
+            return replace(op, then=branch(op.then), orelse=branch(op.orelse))
         case For():
             return replace(op, body=_sunk(op.body, params))
         case While():

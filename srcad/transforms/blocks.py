@@ -74,28 +74,28 @@ def _undo_if(scope: Scope, op: If) -> None:
     if not found and not mirrors.places:
         return
     scope.builder.where = op.where
-    arms = []
+    branches = []
     for block in (op.then, op.orelse):
-        arm = scope.inner(block, "arm")
-        mirrors.open(arm, block)
+        branch = scope.inner(block, "branch")
+        mirrors.open(branch, block)
         for output, result in zip(op.outputs, block.results, strict=True):
             for path, bar in found.get(output, {}).items():
-                _seed(arm, result, path, bar)
-        undo_block(arm)
-        arms.append(arm)
-    touched = list(dict.fromkeys([*arms[0].outer, *arms[1].outer]))
+                _seed(branch, result, path, bar)
+        undo_block(branch)
+        branches.append(branch)
+    touched = list(dict.fromkeys([*branches[0].outer, *branches[1].outer]))
     if not touched and not mirrors.places:
         return
     scope.builder.where = op.where
-    yields = [[_after_arm(scope, arm, slot) for slot in touched] for arm in arms]
+    yields = [[_after_branch(scope, branch, slot) for slot in touched] for branch in branches]
     for k, slot in enumerate(touched):
-        _agree(slot, arms, yields, k)
+        _agree(slot, branches, yields, k)
     outputs = tuple(
         _meeting(scope, slot, a, b) for slot, a, b in zip(touched, *yields, strict=True)
     )
     then, orelse = (
-        Block((), tuple(arm.builder.ops), (*results, *mirrors.yields(arm)))
-        for arm, results in zip(arms, yields, strict=True)
+        Block((), tuple(branch.builder.ops), (*results, *mirrors.yields(branch)))
+        for branch, results in zip(branches, yields, strict=True)
     )
     put = mirrors.outputs()
     scope.builder.ops.append(
@@ -107,29 +107,29 @@ def _undo_if(scope: Scope, op: If) -> None:
         scope.replace(slot, output)
 
 
-def _seed(arm: Scope, result: Atom, path: Path, bar: Atom) -> None:
+def _seed(branch: Scope, result: Atom, path: Path, bar: Atom) -> None:
     """Hand a cotangent to what a block yields, ready for use if that is surely bound."""
     if isinstance(result, Value):
-        if arm.is_lazy(bar) and result not in arm.sweep.undefined:
-            if not arm.is_active((result, path)):
+        if branch.is_lazy(bar) and result not in branch.sweep.undefined:
+            if not branch.is_active((result, path)):
                 return
-            bar = arm.ready(bar, result, path)
-        arm.contribute(result, path, bar)
+            bar = branch.ready(bar, result, path)
+        branch.contribute(result, path, bar)
 
 
-def _after_arm(scope: Scope, arm: Scope, slot: Slot) -> Atom:
-    """The cotangent of an outer slot at the end of an arm."""
-    bar = arm.total(slot) if slot in arm.outer else scope.total(slot)
-    return arm.zeros(*slot) if bar is None else bar
+def _after_branch(scope: Scope, branch: Scope, slot: Slot) -> Atom:
+    """The cotangent of an outer slot at the end of a branch."""
+    bar = branch.total(slot) if slot in branch.outer else scope.total(slot)
+    return branch.zeros(*slot) if bar is None else bar
 
 
-def _agree(slot: Slot, arms: list[Scope], yields: list[list[Atom]], k: int) -> None:
-    """The cotangent of a list is a list in both arms, where it is one in either."""
+def _agree(slot: Slot, branches: list[Scope], yields: list[list[Atom]], k: int) -> None:
+    """The cotangent of a list is a list in both branches, where it is one in either."""
     type_ = type_at(slot[0].type, slot[1])
     if isinstance(type_, ListOf) and any(isinstance(y[k].type, ListOf) for y in yields):
-        for arm, results in zip(arms, yields, strict=True):
+        for branch, results in zip(branches, yields, strict=True):
             if isinstance(results[k].type, Numeric):
-                results[k] = as_list(arm, results[k], type_.item)
+                results[k] = as_list(branch, results[k], type_.item)
 
 
 def _meeting(scope: Scope, slot: Slot, a: Atom, b: Atom) -> Value:

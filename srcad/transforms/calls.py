@@ -23,7 +23,7 @@ from srcad.transforms.refusals import (
     missing_rule,
     refuse_no_partial,
     refuse_what_is_missing,
-    settle_arms,
+    settle_branches,
     unwritten,
 )
 from srcad.transforms.structure import ADJOINTS, undo_getitem
@@ -93,8 +93,8 @@ def _leave_to_run_time(scope: Scope, op: Call, problem: SrcadError) -> None:
     """Write code that raises, in the place of a derivative that cannot be taken.
 
     It is not reached where the call fails for the same reason as its rule.  And where the rank of
-    an operand is unknown a rule writes arms for all ranks, and of those that are never taken not
-    all can be differentiated again.
+    an operand is unknown a rule writes branches for all ranks, and of those that are never taken
+    not all can be differentiated again.
     """
     for arg in differentiable_arguments(op).values():
         if isinstance(arg, Value):
@@ -104,9 +104,9 @@ def _leave_to_run_time(scope: Scope, op: Call, problem: SrcadError) -> None:
 
 
 def _cannot_happen(op: Call) -> bool:
-    """Whether a call is in an arm that is never taken: ``@`` of numbers always raises.
+    """Whether a call is in a branch that is never taken: ``@`` of numbers always raises.
 
-    Rules for operands of unknown rank write such arms.
+    Rules for operands of unknown rank write such branches.
     """
     if op.target not in (operator.matmul, np.matmul):
         return False
@@ -168,7 +168,7 @@ def _entries(
     found = write_rule(
         scope.sweep.inline, scope.builder, rule, [*leading, *positional], {**known, **keywords}
     )
-    settle_arms(scope, op, start)
+    settle_branches(scope, op, start)
     entries = entries_of(scope, op, rule, found)
     chosen = []
     flows = differentiable_arguments(op)

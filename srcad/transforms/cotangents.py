@@ -5,7 +5,7 @@ the zero that costs nothing: a slot has a cotangent only once something was cont
 Contributions are kept in a list and summed once, when the cotangent is taken.
 
 Blocks nest, and so do their scopes.  A contribution to a value from outside the block goes through
-the block's edge: a loop carries an accumulator for it, an arm of a conditional yields the new sum.
+the block's edge: a loop carries an accumulator for it, a branch of an ``if`` yields the new sum.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.activity import Activity, candidates, part
 from srcad.ir.constructors import Constructors
-from srcad.ir.core import Arg, Atom, Block, Const, Display, Location, Value
+from srcad.ir.core import Arg, Atom, Block, Const, Display, Value
 from srcad.ir.inference.builder import Builder, atom_type
+from srcad.ir.location import Location
 from srcad.startup.records import dataclass, field
 from srcad.transforms.sweep import (
     NOTHING,
@@ -49,14 +50,14 @@ class Scope(Constructors[Arg, Value]):
     sweep: Sweep
     block: Block
     builder: Builder
-    kind: Literal["function", "arm", "loop"] = "function"
+    kind: Literal["function", "branch", "loop"] = "function"
     parent: Scope | None = None
     bars: dict[Slot, list[Atom]] = field(default_factory=dict)
     outer: dict[Slot, Value | None] = field(default_factory=dict)
     places: dict[Slot, Location | None] = field(default_factory=dict)
     mirror: dict[Value, Atom] = field(default_factory=dict)
 
-    def inner(self, block: Block, kind: Literal["arm", "loop"]) -> Scope:
+    def inner(self, block: Block, kind: Literal["branch", "loop"]) -> Scope:
         """The scope of a block inside an op of this one."""
         builder = Builder(where=self.builder.where, half=self.builder.half)
         return Scope(self.sweep, block, builder, kind, self)

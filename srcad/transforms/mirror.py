@@ -104,7 +104,7 @@ class Versions:
                 following = op.args[0]  # type: ignore[assignment]
             elif isinstance(op, If):
                 k = op.outputs.index(value)
-                ends = [self.origin(arm.results[k], arm) for arm in op.blocks]
+                ends = [self.origin(branch.results[k], branch) for branch in op.blocks]
                 following = ends[0] if ends[0] is ends[1] else None
             elif isinstance(op, For | While) and value in carried_outputs(op):
                 first = self.origin(op.body.results[1 + carried_outputs(op).index(value)], op.body)

@@ -139,10 +139,10 @@ def unwritten(op: Call, rule: Rule, problem: SrcadError) -> SrcadError:
     )
 
 
-def settle_arms(scope: Scope, op: Call, start: int) -> None:
+def settle_branches(scope: Scope, op: Call, start: int) -> None:
     """Let what a rule wrote raise where it has no formula for what only the call knows.
 
-    An arm without a cotangent, where another arm has one, stands for zeros.
+    A branch without a cotangent, where another branch has one, stands for zeros.
     """
     ops = scope.builder.ops
     for k in range(start, len(ops)):
@@ -162,9 +162,9 @@ def _yielded(block: Block) -> Iterator[Atom]:
 
 
 def _perhaps_none(op: If) -> Iterator[Value]:
-    """The outputs that one of the arms leaves without a cotangent."""
-    for output, *arms in zip(op.outputs, op.then.results, op.orelse.results, strict=True):
-        if sum(isinstance(atom, Const) and atom.value is None for atom in arms) == 1:
+    """The outputs that one of the branches leaves without a cotangent."""
+    for output, *branches in zip(op.outputs, op.then.results, op.orelse.results, strict=True):
+        if sum(isinstance(atom, Const) and atom.value is None for atom in branches) == 1:
             yield output
 
 
@@ -175,12 +175,12 @@ def _without_formula(atom: Atom) -> bool:
 def _settled_op(scope: Scope, call: Call, op: Op) -> Op:
     if not isinstance(op, If):
         return op
-    then, orelse = (_settled(scope, call, arm) for arm in op.blocks)
+    then, orelse = (_settled(scope, call, branch) for branch in op.blocks)
     return replace(op, then=then, orelse=orelse)
 
 
 def _settled(scope: Scope, call: Call, block: Block) -> Block:
-    """The arm, raising where it yields a partial that no formula is known for."""
+    """The branch, raising where it yields a partial that no formula is known for."""
     ops = [_settled_op(scope, call, op) for op in block.ops]
     missing = [atom for atom in block.results if _without_formula(atom)]
     if not missing:

@@ -104,7 +104,7 @@ class LoopMirrors:
 
 # ------------------------------------------------------------------------------- conditionals
 class ArmMirrors:
-    """The mirrors that the two arms of a conditional put back."""
+    """The mirrors that the two branches of a conditional put back."""
 
     def __init__(self, scope: Scope, op: If) -> None:
         self.scope, self.op = scope, op
@@ -117,21 +117,21 @@ class ArmMirrors:
             if output not in mirrors or not mirrors.versions.depth(output):
                 continue  # outside of loops every version is still there
             now = mirrored(scope, output)
-            origins = [mirrors.versions.origin(arm.results[k], arm) for arm in op.blocks]
+            origins = [mirrors.versions.origin(branch.results[k], branch) for branch in op.blocks]
             if now is not None and origins[0] is origins[1] and origins[0] is not None:
                 self.before.append(origins[0])
                 self.places.append((k, now))
 
-    def open(self, arm: Scope, block: Block) -> None:
-        """Let an arm begin with the mirrors as they are behind the conditional."""
+    def open(self, branch: Scope, block: Block) -> None:
+        """Let a branch begin with the mirrors as they are behind the conditional."""
         for k, now in self.places:
             result = block.results[k]
             if isinstance(result, Value):
-                arm.mirror[result] = now
+                branch.mirror[result] = now
 
-    def yields(self, arm: Scope) -> list[Atom]:
-        """The mirrors at the start of an arm."""
-        return [arm.mirror[value] for value in self.before]
+    def yields(self, branch: Scope) -> list[Atom]:
+        """The mirrors at the start of a branch."""
+        return [branch.mirror[value] for value in self.before]
 
     def hand_on(self, outputs: list[Value]) -> None:
         """The mirrors as they were before the conditional."""
@@ -139,5 +139,5 @@ class ArmMirrors:
             self.scope.mirror[value] = output
 
     def outputs(self) -> list[Value]:
-        """New values for what the arms yield."""
+        """New values for what the branches yield."""
         return [Value(value.type, value.hint) for value in self.before]

@@ -117,40 +117,40 @@ def _close_conditional(primal: If, reverse: If, around: Around) -> tuple[If, If]
     outputs = list(primal.outputs)
     yields = [list(primal.then.results), list(primal.orelse.results)]
     blocks: list[Block] = []
-    arms: list[Block] = []
+    branches: list[Block] = []
     pairs = zip(primal.blocks, reverse.blocks, strict=True)
-    for k, (block, arm) in enumerate(pairs):
-        before, after = _closed(block.ops, arm.ops, around.inside(_definitions(block)))
-        arm = Block((), tuple(after), arm.results)
+    for k, (block, branch) in enumerate(pairs):
+        before, after = _closed(block.ops, branch.ops, around.inside(_definitions(block)))
+        branch = Block((), tuple(after), branch.results)
         local = _definitions(replace(block, ops=tuple(before)))
         plan = Plan(local, frozenset(), around)
-        plan.decide([v for v in free_values(arm) if v in local], everything=around.depth == 0)
+        plan.decide([v for v in free_values(branch) if v in local], everything=around.depth == 0)
         mapping: dict[Value, Atom] = {}
         for value in plan.saved:
             mapping[value] = _exported(value, k, outputs, yields, filler)
         copies = plan.copies(mapping)
-        arm = substituted_block(arm, mapping)
-        arms.append(Block((), (*copies, *arm.ops), arm.results))
+        branch = substituted_block(branch, mapping)
+        branches.append(Block((), (*copies, *branch.ops), branch.results))
         blocks.append(Block(block.params, tuple(before), ()))
     then, orelse = (
         replace(block, results=tuple(results))
         for block, results in zip(blocks, yields, strict=True)
     )
     closed = replace(primal, then=then, orelse=orelse, outputs=tuple(outputs))
-    return closed, replace(reverse, then=arms[0], orelse=arms[1])
+    return closed, replace(reverse, then=branches[0], orelse=branches[1])
 
 
 def _exported(
-    value: Value, arm: int, outputs: list[Value], yields: list[list[Atom]], filler: Const
+    value: Value, branch: int, outputs: list[Value], yields: list[list[Atom]], filler: Const
 ) -> Value:
-    """Make an arm yield a value of its own; return what it is called outside."""
-    for output, other, own in zip(outputs, yields[1 - arm], yields[arm], strict=True):
+    """Make a branch yield a value of its own; return what it is called outside."""
+    for output, other, own in zip(outputs, yields[1 - branch], yields[branch], strict=True):
         if own is value and other in (UNDEF, _NONE):
             return output
     output = Value(value.type, value.hint)
     outputs.append(output)
-    yields[arm].append(value)
-    yields[1 - arm].append(filler)
+    yields[branch].append(value)
+    yields[1 - branch].append(filler)
     return output
 
 

@@ -21,7 +21,7 @@ from srcad.transforms.sweep import Path, Sweep, cotangent_type, homes_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, ListOf, PlacesOf, TupleOf, Type
 
-# Structures of residuals hold None for what an arm that was not taken would have saved; so do
+# Structures of residuals hold None for what a branch that was not taken would have saved; so do
 # their cotangents.  These are the parameters and the results of a routine that are such.
 _HOLLOW_PARAMS = "hollow parameters"
 _HOLLOW_RESULTS = "hollow results"

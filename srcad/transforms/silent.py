@@ -9,7 +9,8 @@ import operator
 from collections.abc import Callable
 
 from srcad import runtime
-from srcad.ir.core import Block, Call, For, Function, If, Location, Op, Routine, Value, While, walk
+from srcad.ir.core import Block, Call, For, Function, If, Op, Routine, Value, While, walk
+from srcad.ir.location import Location
 from srcad.ir.memory import is_one_of
 from srcad.ir.operations import never_returns
 from srcad.rules.registry import lookup

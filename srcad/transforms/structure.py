@@ -280,9 +280,9 @@ def _contribute_if(
         here = (*path, *rest)
         if not scope.is_active((target, here)):
             continue
-        arm = scope.inner(Block(), "arm")
-        zero = arm.zeros(target, here)
-        outputs = scope.builder.if_(chosen, Block((), (), (bar,)), arm.builder.finish(zero))
+        branch = scope.inner(Block(), "branch")
+        zero = branch.zeros(target, here)
+        outputs = scope.builder.if_(chosen, Block((), (), (bar,)), branch.builder.finish(zero))
         scope.contribute(target, here, outputs[0])
 
 

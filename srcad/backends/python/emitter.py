@@ -31,7 +31,8 @@ from srcad.backends.python.plan.structure import Structured, structure
 from srcad.backends.python.writing.text import Comment, render
 from srcad.backends.python.writing.undefined import weakly_read
 from srcad.backends.python.writing.writer import Writer
-from srcad.ir.core import Call, Function, Location, Routine, Value, walk
+from srcad.ir.core import Call, Function, Routine, Value, walk
+from srcad.ir.location import Location
 from srcad.startup.records import dataclass
 
 _ROUNDS = 3

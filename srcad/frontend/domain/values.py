@@ -13,7 +13,8 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from srcad.ir.core import NONE, Location, Value
+from srcad.ir.core import NONE, Value
+from srcad.ir.location import Location
 from srcad.startup.records import dataclass, field
 from srcad.types.sources import Path
 

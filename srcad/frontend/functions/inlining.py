@@ -14,11 +14,7 @@ from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.branches.conditional import on_tag
-from srcad.frontend.domain.frames import (
-    DEAD,
-    RETURN_NAME,
-    Unreachable,
-)
+from srcad.frontend.domain.frames import DEAD, RETURN_NAME, Unreachable
 from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -38,7 +34,8 @@ from srcad.frontend.source.definition import definition
 from srcad.frontend.source.syntax import bound_names, calls_itself, declared_names
 from srcad.frontend.store.cells import around, returned
 from srcad.frontend.store.lookup import value_of_object
-from srcad.ir.core import NONE, RETURN, Location, Value
+from srcad.ir.core import NONE, RETURN, Value
+from srcad.ir.location import Location
 from srcad.startup.identifiers import module_of, plain
 from srcad.startup.records import dataclass, field
 from srcad.types.sources import Path, is_filled

@@ -20,13 +20,7 @@ import numpy as np
 from srcad import errors
 from srcad.arguments.signature import describe
 from srcad.frontend.domain.access_paths import Step
-from srcad.frontend.domain.frames import (
-    Dicts,
-    Inactive,
-    Kept,
-    Placed,
-    own_frame,
-)
+from srcad.frontend.domain.frames import Dicts, Inactive, Kept, Placed, own_frame
 from srcad.frontend.domain.guards import Capture, Guard, GuardKind
 from srcad.frontend.domain.layout import Layout
 from srcad.frontend.domain.memory import Either, Objects, Origin
@@ -45,8 +39,9 @@ from srcad.frontend.domain.values import (
     SliceValue,
     TupleValue,
 )
-from srcad.ir.core import Arg, Atom, Const, Display, Location, Op, Value
+from srcad.ir.core import Arg, Atom, Const, Display, Op, Value
 from srcad.ir.inference.builder import Builder, Placing
+from srcad.ir.location import Location
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import ShapeEnvironment

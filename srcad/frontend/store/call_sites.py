@@ -8,7 +8,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
-from srcad.ir.core import Location
+from srcad.ir.location import Location
 from srcad.rules.stubs import written
 from srcad.startup.identifiers import label
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from srcad.backends.python.plan.expressions import Nesting, writes_in_place
 from srcad.backends.python.plan.statements import (
     Attempt,
-    Branch,
+    Conditional,
     Do,
     Exit,
     Loop,
@@ -47,7 +47,7 @@ def is_nested(statement: Statement, nesting: Nesting) -> bool:
     match statement:
         case Do(result=result, parts=()):
             return result is not None and result in nesting.nested
-        case Branch(choice=choice):
+        case Conditional(choice=choice):
             return choice is not None and choice in nesting.nested
         case _:
             return False
@@ -55,7 +55,7 @@ def is_nested(statement: Statement, nesting: Nesting) -> bool:
 
 def visible_lists(statement: Statement) -> tuple[list[Statement], ...]:
     """The lists of statements that are written inside a statement."""
-    if isinstance(statement, Branch) and statement.choice is not None:
+    if isinstance(statement, Conditional) and statement.choice is not None:
         return ()
     return inner_lists(statement)
 
@@ -144,8 +144,8 @@ class Liveness:
                 continue
             point = self.points[statement][0]
             match statement:
-                case Branch(choice=None):
-                    self._branch(statement)
+                case Conditional(choice=None):
+                    self._conditional(statement)
                 case Attempt():
                     self._attempt(statement)
                 case Loop():
@@ -174,17 +174,17 @@ class Liveness:
                 found = self.nesting.leaves(arg_atoms(arg))
                 yield from (value for value in found if value is not same)
 
-    def _branch(self, branch: Branch) -> None:
-        head, middle, end = self.points[branch]
+    def _conditional(self, conditional: Conditional) -> None:
+        head, middle, end = self.points[conditional]
         after = self._close(end)
         before: dict[Value, int] = {}
-        arms = ((branch.orelse, middle, end), (branch.then, head, middle))
-        for statements, start, stop in arms:
+        branches = ((conditional.orelse, middle, end), (conditional.then, head, middle))
+        for statements, start, stop in branches:
             self.live = {} if jumps(statements) else dict.fromkeys(after, stop)
             self.walk(statements)
             before.update(dict.fromkeys(self._close(start), head))
         self.live = before
-        self.use(self.nesting.leaves([branch.test]), head)
+        self.use(self.nesting.leaves([conditional.test]), head)
 
     def _attempt(self, attempt: Attempt) -> None:
         """What the handler reads is alive all through the body, which may fail anywhere."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from srcad.backends.python.plan.statements import Branch, Copy, Do, Statement, head_atoms
+from srcad.backends.python.plan.statements import Conditional, Copy, Do, Statement, head_atoms
 from srcad.ir.core import Atom, Call, Const, Value
 from srcad.ir.operations import ALL_BUT_LAST, is_store, operation_of
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 
-Nested = dict[Value, Do | Branch]
+Nested = dict[Value, Do | Conditional]
 
 
 @dataclass(eq=False)
@@ -59,16 +59,16 @@ class Nesting:
 
 
 def read_atoms(statement: Statement) -> Iterator[Atom]:
-    """The atoms that a statement reads; of a conditional expression, those of its arms too."""
+    """The atoms that a statement reads; of a conditional expression, those of its branches too."""
     yield from head_atoms(statement)
-    if isinstance(statement, Branch) and statement.choice is not None:
-        for arm in (statement.then, statement.orelse):
-            yield arm_source(arm)
+    if isinstance(statement, Conditional) and statement.choice is not None:
+        for branch in (statement.then, statement.orelse):
+            yield branch_source(branch)
 
 
-def arm_source(arm: list[Statement]) -> Atom:
-    """The atom that an arm of a conditional expression yields."""
-    last = arm[-1]
+def branch_source(branch: list[Statement]) -> Atom:
+    """The atom that a branch of a conditional expression yields."""
+    last = branch[-1]
     assert isinstance(last, Copy)
     return last.sources[0]
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from srcad.backends.python.plan.statements import (
     Append,
     Attempt,
-    Branch,
+    Conditional,
     Head,
     Increment,
     Pattern,
@@ -134,9 +134,9 @@ def _appends(
     for statement in statements:
         if isinstance(statement, Append) and statement.target is target:
             yield statements, statement
-        if isinstance(statement, Branch | Attempt):
-            for arm in inner_lists(statement):
-                yield from _appends(arm, target)
+        if isinstance(statement, Conditional | Attempt):
+            for branch in inner_lists(statement):
+                yield from _appends(branch, target)
 
 
 def _index_of(body: list[Statement], wanted: Statement) -> int:

@@ -7,7 +7,7 @@ import operator
 from srcad.backends.python.plan.expressions import Nesting, writes_in_place
 from srcad.backends.python.plan.statements import (
     Append,
-    Branch,
+    Conditional,
     Copy,
     Do,
     Increment,
@@ -19,7 +19,7 @@ from srcad.ir.core import Value
 _OURS = frozenset({"saved", "trips", "tag"})
 
 
-def only_converts(origin: Do | Branch, value: Value) -> bool:
+def only_converts(origin: Do | Conditional, value: Value) -> bool:
     """Whether a value is its operand in another kind: ``return float(a_bar), x_bar``."""
     if not isinstance(origin, Do) or len(origin.op.args) != 1:
         return False
@@ -32,9 +32,9 @@ def is_users(hint: str | None) -> bool:
     return hint is not None and hint not in _OURS and not hint.endswith("_saved")
 
 
-def is_one_line(branch: Branch) -> bool:
-    """Whether the user wrote a branch in one line."""
-    return branch.where is not None and branch.where.line == branch.where.end_line
+def is_one_line(conditional: Conditional) -> bool:
+    """Whether the user wrote a conditional in one line."""
+    return conditional.where is not None and conditional.where.line == conditional.where.end_line
 
 
 def writes_into(do: Do, value: Value, nesting: Nesting) -> bool:
@@ -55,7 +55,7 @@ def is_transparent(statement: Statement) -> bool:
     match statement:
         case Do(op=op):
             return not op.effect and not op.in_place
-        case Branch(choice=choice):
+        case Conditional(choice=choice):
             return choice is not None and not has_effect(statement)
         case Copy() | Append() | Increment():
             return True

@@ -3,7 +3,7 @@
 One pass per list of statements.  A value that is used once *waits* until its reader comes; what
 cannot be moved past the statement at hand (an effect, a write in place, a compound statement)
 stops waiting and stays a statement where it stands.  So nothing moves into a loop or out of an
-arm, and no read moves past a write.
+branch, and no read moves past a write.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from srcad.backends.python.plan.moving import (
 from srcad.backends.python.plan.statements import (
     Append,
     Attempt,
-    Branch,
+    Conditional,
     Copy,
     Do,
     Increment,
@@ -49,7 +49,7 @@ from srcad.types.numeric import Numeric
 _MAX_DEPTH = 40
 _MAX_OPS = {"primal": 60, "reverse": 24}
 _MAX_OPS_ACROSS_LINES = 5
-_MAX_ARM = 8
+_MAX_BRANCH = 8
 
 
 def nest(
@@ -85,7 +85,7 @@ class Nester:
     def count(self, statements: list[Statement]) -> None:
         """Count how often each value is written."""
         for statement in statements:
-            if isinstance(statement, Branch):
+            if isinstance(statement, Conditional):
                 statement.choice = None
             for value in self.nesting.reads(statement):
                 self.uses[value] += 1
@@ -98,16 +98,16 @@ class Nester:
                     self.uses[tested] += 1
             for inner in inner_lists(statement):
                 self.count(inner)
-            if isinstance(statement, Branch):
+            if isinstance(statement, Conditional):
                 self._note_short_circuit(statement)
 
-    def _note_short_circuit(self, branch: Branch) -> None:
+    def _note_short_circuit(self, conditional: Conditional) -> None:
         """``a and b`` names `a` twice in the IR, but is written with one."""
-        test = self.nesting.resolve(branch.test)
+        test = self.nesting.resolve(conditional.test)
         if not isinstance(test, Value):
             return
-        for arm in (branch.then, branch.orelse):
-            only = arm[0] if len(arm) == 1 else None
+        for branch in (conditional.then, conditional.orelse):
+            only = branch[0] if len(branch) == 1 else None
             sources = only.sources if isinstance(only, Copy) else []
             if len(sources) == 1 and self.nesting.resolve(sources[0]) is test:
                 self.tested_twice.add(test)
@@ -116,7 +116,7 @@ class Nester:
         self, statements: list[Statement], tail: Atom | None = None, moves: bool = False
     ) -> None:
         """One list; `tail` is read behind it, `moves` lets values move into its last copy."""
-        waiting: dict[Value, Do | Branch] = {}
+        waiting: dict[Value, Do | Conditional] = {}
         sealed = self.attempts > 0 and any(isinstance(s, Append | Increment) for s in statements)
         self._repeat_cheap_calls(statements, tail)
         for statement in statements:
@@ -128,7 +128,7 @@ class Nester:
             self._keep_failures_in_order(statement, waiting, consumed, value)
             if value is None or value in self.nesting.nested:
                 continue
-            assert isinstance(statement, Do | Branch)
+            assert isinstance(statement, Do | Conditional)
             waiting[value] = statement
         if tail is not None:
             value_or_const = self.nesting.resolve(tail)
@@ -188,7 +188,7 @@ class Nester:
                 self.block(statement.body)
                 self.attempts -= 1
                 self.block(statement.handler)
-            case Branch():
+            case Conditional():
                 moves = self._may_be_choice(statement)
                 self.block(statement.then, moves=moves)
                 self.block(statement.orelse, moves=moves)
@@ -203,7 +203,7 @@ class Nester:
 
     # ---------------------------------------------------------------------- consumption
     def _consume(
-        self, reader: Statement, waiting: dict[Value, Do | Branch], moves: bool
+        self, reader: Statement, waiting: dict[Value, Do | Conditional], moves: bool
     ) -> set[Value]:
         depth = ops = 0
         consumed: set[Value] = set()
@@ -220,19 +220,19 @@ class Nester:
                 depth, ops = max(depth, inner_depth), ops + inner_ops
         for value in consumed:
             del waiting[value]
-        if isinstance(reader, Do | Branch):
-            result = reader.choice if isinstance(reader, Branch) else reader.result
+        if isinstance(reader, Do | Conditional):
+            result = reader.choice if isinstance(reader, Conditional) else reader.result
             if result is not None:
                 self.size[result] = (depth + 1, ops + 1)
         return consumed
 
-    def _is_shape(self, statement: Do | Branch, value: Value) -> bool:
+    def _is_shape(self, statement: Do | Conditional, value: Value) -> bool:
         """Whether a value is the shape of a named array, which nothing that is written changes."""
         asks = isinstance(statement, Do) and is_shape(statement.op.target)
         return asks and self.size[value] == (1, 1)
 
     def _may_move(
-        self, value: Value, waiting: dict[Value, Do | Branch], reader: Statement, moves: bool
+        self, value: Value, waiting: dict[Value, Do | Conditional], reader: Statement, moves: bool
     ) -> bool:
         if (errstate_of(reader) or ()) != (errstate_of(waiting[value]) or ()):
             return False
@@ -255,7 +255,7 @@ class Nester:
         return is_next and self.size[value][1] <= _MAX_OPS_ACROSS_LINES
 
     def _settle(
-        self, statement: Statement, waiting: dict[Value, Do | Branch], consumed: set[Value]
+        self, statement: Statement, waiting: dict[Value, Do | Conditional], consumed: set[Value]
     ) -> None:
         """Whatever cannot move past this statement stops waiting."""
         if isinstance(statement, Copy):
@@ -270,7 +270,9 @@ class Nester:
         if last is not None and has_effect(waiting[last]):
             del waiting[last]
 
-    def _stop(self, waiting: dict[Value, Do | Branch], touched: Callable[[Value], bool]) -> None:
+    def _stop(
+        self, waiting: dict[Value, Do | Conditional], touched: Callable[[Value], bool]
+    ) -> None:
         for value in list(waiting):
             if any(touched(leaf) for leaf in self.nesting.leaves_of(waiting[value])):
                 del waiting[value]
@@ -278,7 +280,7 @@ class Nester:
     def _keep_failures_in_order(
         self,
         statement: Statement,
-        waiting: dict[Value, Do | Branch],
+        waiting: dict[Value, Do | Conditional],
         consumed: set[Value],
         value: Value | None,
     ) -> None:
@@ -302,33 +304,35 @@ class Nester:
                 named = op.half == "primal" and is_users(result.hint)
                 named = named and result not in self.into_copies
                 return result if once and not named else None
-            case Branch(choice=Value() as choice):
+            case Conditional(choice=Value() as choice):
                 return choice if self.uses[choice] == 1 and choice.hint is None else None
             case _:
                 return None
 
     # ------------------------------------------------------------ conditional expressions
-    def _may_be_choice(self, branch: Branch) -> bool:
-        """Whether both arms do nothing but compute one value, in one line of the user's."""
-        if not branch.then or not branch.orelse:
+    def _may_be_choice(self, conditional: Conditional) -> bool:
+        """Whether both branches do nothing but compute one value, in one line of the user's."""
+        if not conditional.then or not conditional.orelse:
             return False
-        first, second = branch.then[-1], branch.orelse[-1]
+        first, second = conditional.then[-1], conditional.orelse[-1]
         if not isinstance(first, Copy) or not isinstance(second, Copy):
             return False
         if len(first.targets) != 1 or first.targets != second.targets:
             return False
         if UNDEF in (*first.sources, *second.sources):
             return False
-        if first.targets[0].hint is not None and not is_one_line(branch):
+        if first.targets[0].hint is not None and not is_one_line(conditional):
             return False
-        return all(self._is_plain_arm(arm) for arm in (branch.then, branch.orelse))
+        return all(
+            self._is_plain_branch(branch) for branch in (conditional.then, conditional.orelse)
+        )
 
-    def _is_plain_arm(self, arm: list[Statement]) -> bool:
-        return len(arm) <= _MAX_ARM and all(
+    def _is_plain_branch(self, branch: list[Statement]) -> bool:
+        return len(branch) <= _MAX_BRANCH and all(
             self._nestable(s) is not None if isinstance(s, Do)
-            else isinstance(s, Branch) and self._may_be_choice(s)
-            for s in arm[:-1]
+            else isinstance(s, Conditional) and self._may_be_choice(s)
+            for s in branch[:-1]
         )  # fmt: skip
 
-    def _is_reduced(self, arm: list[Statement]) -> bool:
-        return all(value_of(s) in self.nesting.nested for s in arm[:-1])
+    def _is_reduced(self, branch: list[Statement]) -> bool:
+        return all(value_of(s) in self.nesting.nested for s in branch[:-1])

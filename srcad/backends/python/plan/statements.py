@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from srcad.ir.core import Arg, Atom, Call, Display, For, Location, Try, Value, While
+from srcad.ir.core import Arg, Atom, Call, Display, For, Try, Value, While
+from srcad.ir.location import Location
 from srcad.startup.records import dataclass, field
 
 
@@ -55,8 +56,8 @@ class Reverse:
 
 
 @dataclass(eq=False)
-class Branch:
-    """``if test``.  With `choice`, both arms only assign that value: a conditional expression."""
+class Conditional:
+    """``if test``.  With `choice`, both branches only assign that value: it is an expression."""
 
     test: Atom
     then: list[Statement]
@@ -123,7 +124,7 @@ class Return:
     values: list[Atom]
 
 
-Statement = Do | Copy | Append | Increment | Reverse | Branch | Attempt | Loop | Exit | Return
+Statement = Do | Copy | Append | Increment | Reverse | Conditional | Attempt | Loop | Exit | Return
 
 
 def jumps(statements: list[Statement]) -> bool:
@@ -133,7 +134,7 @@ def jumps(statements: list[Statement]) -> bool:
     match statements[-1]:
         case Exit() | Return():
             return True
-        case Branch(then=then, orelse=orelse, choice=None):
+        case Conditional(then=then, orelse=orelse, choice=None):
             return jumps(then) and jumps(orelse)
         case Attempt(body=body, handler=handler):
             return jumps(body) and jumps(handler)
@@ -163,7 +164,7 @@ def head_atoms(statement: Statement) -> Iterator[Atom]:
             yield target
         case Increment(target=target) | Reverse(target=target):
             yield target
-        case Branch(test=test):
+        case Conditional(test=test):
             yield test
         case Loop(head=head):
             for arg in head.seqs if head.count is None else (*head.seqs, head.count):
@@ -173,7 +174,7 @@ def head_atoms(statement: Statement) -> Iterator[Atom]:
 def inner_lists(statement: Statement) -> tuple[list[Statement], ...]:
     """The lists of statements inside a statement."""
     match statement:
-        case Branch(then=then, orelse=orelse):
+        case Conditional(then=then, orelse=orelse):
             return (then, orelse)
         case Attempt(body=body, handler=handler):
             return (body, handler)
@@ -188,7 +189,7 @@ def place_of(statement: Statement) -> Location | None:
     match statement:
         case Do(op=op) | Loop(op=op) | Attempt(op=op):
             return op.where
-        case Branch(where=where) | Copy(where=where):
+        case Conditional(where=where) | Copy(where=where):
             return where
         case _:
             return None
@@ -198,7 +199,7 @@ def errstate_of(statement: Statement) -> tuple[tuple[str, str], ...] | None:
     """The ``np.errstate`` that a statement runs under; None where it makes no difference."""
     where = place_of(statement)
     if where is None:
-        placed = isinstance(statement, Do | Branch | Attempt | Loop | Return)
+        placed = isinstance(statement, Do | Conditional | Attempt | Loop | Return)
         return () if placed else None
     return where.errstate
 
@@ -224,7 +225,7 @@ def defined(statement: Statement) -> Iterator[Value]:
             yield from targets
         case Attempt(error=error):
             yield error
-        case Branch(choice=choice):
+        case Conditional(choice=choice):
             if choice is not None:
                 yield choice
         case Loop(head=head):
@@ -239,7 +240,7 @@ def half_of(statement: Statement) -> str:
     match statement:
         case Do(op=op) | Loop(op=op) | Attempt(op=op):
             return op.half
-        case Branch(half=half):
+        case Conditional(half=half):
             return half
         case _:
             return "primal"
@@ -251,12 +252,12 @@ def line_of(statement: Statement) -> object:
     return (where.file, where.line) if where is not None else None
 
 
-def has_effect(statement: Do | Branch) -> bool:
+def has_effect(statement: Do | Conditional) -> bool:
     """Whether a statement, or one inside it, must run where it stands."""
     if isinstance(statement, Do):
         return statement.op.effect
-    arms = (*statement.then, *statement.orelse)
-    return any(has_effect(s) for s in arms if isinstance(s, Do | Branch))
+    branches = (*statement.then, *statement.orelse)
+    return any(has_effect(s) for s in branches if isinstance(s, Do | Conditional))
 
 
 def value_of(statement: Statement) -> Value | None:
@@ -264,7 +265,7 @@ def value_of(statement: Statement) -> Value | None:
     match statement:
         case Do(result=result):
             return result
-        case Branch(choice=choice):
+        case Conditional(choice=choice):
             return choice
         case _:
             return None

@@ -1,7 +1,7 @@
 """From the IR to statements: control flow gets its final shape.
 
-An arm that ends with a known exit tag becomes a native ``break`` or ``continue``, what follows it
-is no longer nested, and a conditional at the end of a function returns from both arms.  Where a
+A branch that ends with a known exit tag becomes a native ``break`` or ``continue``, what follows it
+is no longer nested, and a conditional at the end of a function returns from both branches.  Where a
 tag is known only at run time it stays a variable that is tested: always right, less pretty.
 """
 
@@ -12,7 +12,7 @@ import operator
 from srcad.backends.python.plan.loops import hoist_append, loop_head
 from srcad.backends.python.plan.statements import (
     Attempt,
-    Branch,
+    Conditional,
     Copy,
     Do,
     Exit,
@@ -104,7 +104,9 @@ class Structurer:
                 self._merge_outputs(op)
             if isinstance(op, If) and end.leaves:
                 if k == len(block.ops) - 1 and end.takes(block.results, op):
-                    return statements + self._both_arms(op, Mapped(end, op.outputs, block.results))
+                    return statements + self._both_branches(
+                        op, Mapped(end, op.outputs, block.results)
+                    )
                 guard = self._guard_after(block, k)
                 if guard is not None and self._skips(op, guard, block, end):
                     return statements + self._guarded(op, guard, block, end)
@@ -132,13 +134,13 @@ class Structurer:
                         self.stands_for_others.add(other)
                     break
 
-    def _both_arms(self, op: If, end: End) -> list[Statement]:
+    def _both_branches(self, op: If, end: End) -> list[Statement]:
         then, orelse = self.block(op.then, end), self.block(op.orelse, end)
         if isinstance(op, Try):
             return [Attempt(op, then, orelse, op.error)]
         if jumps(then):
-            return [Branch(op.test, then, [], op.where, op.half), *orelse]
-        return [Branch(op.test, then, orelse, op.where, op.half)]
+            return [Conditional(op.test, then, [], op.where, op.half), *orelse]
+        return [Conditional(op.test, then, orelse, op.where, op.half)]
 
     # ------------------------------------------------------- code behind a possible exit
     def _guard_after(self, block: Block, k: int) -> tuple[int, If] | None:
@@ -174,7 +176,7 @@ class Structurer:
         results = [Const(NONE) if atom is tag else atom for atom in block.results]
         behind = Mapped(end, rest.outputs, results)
         away = Away(end, op.outputs, rest, block.results)
-        leaving = self._both_arms(op, GuardEnd(op.outputs, index, away, self))
+        leaving = self._both_branches(op, GuardEnd(op.outputs, index, away, self))
         return leaving + self.block(rest.then, behind)
 
     # --------------------------------------------------------------------------- single ops
@@ -188,7 +190,11 @@ class Structurer:
                 then, orelse = self.block(op.then, join), self.block(op.orelse, join)
                 if isinstance(op, Try):
                     return [Attempt(op, then, orelse, op.error)]
-                return [Branch(op.test, then, orelse, op.where, op.half)] if then or orelse else []
+                return (
+                    [Conditional(op.test, then, orelse, op.where, op.half)]
+                    if then or orelse
+                    else []
+                )
             case For() | While():
                 return self._loop(op)
             case _:

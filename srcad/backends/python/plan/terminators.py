@@ -1,4 +1,4 @@
-"""What becomes of the values that a block yields: the ends of functions, arms and trips."""
+"""What becomes of the values that a block yields: the ends of functions, branches and trips."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from srcad.backends.python.plan.statements import (
     Append,
-    Branch,
+    Conditional,
     Copy,
     Do,
     Exit,
@@ -37,7 +37,7 @@ class End(Protocol):
         """The statements that consume them."""
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
-        """Whether the last conditional of a block should end in this way in both of its arms."""
+        """Whether the last conditional of a block should end in this way in both its branches."""
 
     def skips(self, results: Sequence[Atom]) -> bool:
         """Whether a path that ends early, yielding these, can jump past the rest of the block."""
@@ -80,17 +80,17 @@ class Join:
         return [Copy([o for o, _ in pairs], [a for _, a in pairs])] if pairs else []
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
-        """Never: the arms meet again."""
+        """Never: the branches meet again."""
         return False
 
     def skips(self, results: Sequence[Atom]) -> bool:
-        """Never: what follows the arms runs."""
+        """Never: what follows the branches runs."""
         return False
 
 
 @dataclass(eq=False)
 class Mapped:
-    """The end of an arm whose conditional yields `outputs` into a block that yields `results`."""
+    """The end of a branch whose conditional yields `outputs` into a block that yields `results`."""
 
     inner: End
     outputs: Sequence[Value]
@@ -223,7 +223,7 @@ class LoopEnd:
             return []
         leaves = Value(BOOL)
         test = Call(target=operator.ge, args=(tag, Const(BREAK)), result=leaves)
-        return [Do(test, leaves), Branch(leaves, [Exit("break")], [])]
+        return [Do(test, leaves), Conditional(leaves, [Exit("break")], [])]
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
         """Whether the tag comes out of the conditional."""

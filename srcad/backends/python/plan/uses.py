@@ -129,12 +129,12 @@ def leaf_tags(atom: Atom, uses: Uses) -> set[int] | None:
 
 
 def tells_tag(op: If, index: int) -> bool:
-    """Whether every path through a conditional ends in an arm that yields its tag as a constant."""
-    for arm in op.blocks:
-        tag = arm.results[index]
+    """Whether every path through a conditional ends in a branch whose tag is a constant."""
+    for branch in op.blocks:
+        tag = branch.results[index]
         if isinstance(tag, Const):
             continue
-        last = arm.ops[-1] if arm.ops else None
+        last = branch.ops[-1] if branch.ops else None
         if not isinstance(last, If) or tag not in last.outputs:
             return False
         if not tells_tag(last, last.outputs.index(tag)):

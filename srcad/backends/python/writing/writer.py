@@ -12,15 +12,11 @@ import numpy as np
 
 from srcad.backends.python.naming.coalesce import Webs
 from srcad.backends.python.naming.names import Globals, name_node
-from srcad.backends.python.plan.expressions import (
-    Nesting,
-    arm_source,
-    writes_in_place,
-)
+from srcad.backends.python.plan.expressions import Nesting, branch_source, writes_in_place
 from srcad.backends.python.plan.statements import (
     Append,
     Attempt,
-    Branch,
+    Conditional,
     Copy,
     Do,
     Exit,
@@ -41,7 +37,8 @@ from srcad.backends.python.writing.loop_headers import for_statement
 from srcad.backends.python.writing.mutation import kept, mutation
 from srcad.backends.python.writing.spelling import call_expression
 from srcad.backends.python.writing.text import Comment
-from srcad.ir.core import Arg, Const, Display, For, Location, Value, values_in
+from srcad.ir.core import Arg, Const, Display, For, Value, values_in
+from srcad.ir.location import Location
 from srcad.ir.memory import KEEPING, is_one_of
 from srcad.ir.operations import is_builder, is_same, never_returns
 from srcad.runtime import like
@@ -84,7 +81,7 @@ class Writer:
         origin = self.nesting.nested.get(atom)
         if origin is None:
             return name_node(self.webs.names[atom])
-        if isinstance(origin, Branch):
+        if isinstance(origin, Conditional):
             return self.choice(origin)
         return call_expression(self, origin.op)
 
@@ -114,10 +111,10 @@ class Writer:
                 shown = [stop]
         return ast.Call(self.space.expression(range), [self.expr(i) for i in shown], [])
 
-    def choice(self, branch: Branch) -> ast.expr:
-        """``a if test else b``, or ``and``/``or`` where an arm is the test itself."""
-        then, orelse = arm_source(branch.then), arm_source(branch.orelse)
-        test = self.nesting.resolve(branch.test)
+    def choice(self, conditional: Conditional) -> ast.expr:
+        """``a if test else b``, or ``and``/``or`` where a branch is the test itself."""
+        then, orelse = branch_source(conditional.then), branch_source(conditional.orelse)
+        test = self.nesting.resolve(conditional.test)
         if isinstance(test, Value) and self.nesting.resolve(orelse) is test:
             return ast.BoolOp(ast.And(), [self.expr(test), self.expr(then)])
         if isinstance(test, Value) and self.nesting.resolve(then) is test:
@@ -228,8 +225,8 @@ class Writer:
                 return [ast.AugAssign(name, ast.Add(), ast.Constant(1))]
             case Reverse(target=target):
                 return [self._method(target, "reverse", [])]
-            case Branch():
-                return self._branch(statement)
+            case Conditional():
+                return self._conditional(statement)
             case Attempt():
                 return self._attempt(statement)
             case Loop():
@@ -280,11 +277,11 @@ class Writer:
         return augmented or [self.assign(do.result, call_expression(self, op))]
 
     # ------------------------------------------------------------------------ control flow
-    def _branch(self, branch: Branch) -> list[ast.stmt]:
-        if branch.choice is not None:
-            return [self.assign(branch.choice, self.choice(branch))]
-        test = self.expr(branch.test)
-        then, orelse = self.block(branch.then), self.block(branch.orelse)
+    def _conditional(self, conditional: Conditional) -> list[ast.stmt]:
+        if conditional.choice is not None:
+            return [self.assign(conditional.choice, self.choice(conditional))]
+        test = self.expr(conditional.test)
+        then, orelse = self.block(conditional.then), self.block(conditional.orelse)
         has_then, has_else = not _is_empty(then), not _is_empty(orelse)
         if not has_then and not has_else:
             return []
