@@ -29,7 +29,14 @@ from srcad.frontend.domain.values import (
     TupleValue,
     ViewValue,
 )
-from srcad.frontend.library import builtins, conversions, introspection, iterators, ordering
+from srcad.frontend.library import (
+    builtins,
+    conversions,
+    in_python,
+    introspection,
+    iterators,
+    ordering,
+)
 from srcad.frontend.machine import dispatch
 from srcad.frontend.operations import instances
 from srcad.frontend.prelude.containers import INSIDE
@@ -93,7 +100,7 @@ MEANINGS: Index = {
         np.quantile,
     ),
 }  # fmt: skip
-MEANINGS_NOW = (builtins, conversions, instances, introspection, iterators, ordering)
+MEANINGS_NOW = (builtins, conversions, in_python, instances, introspection, iterators, ordering)
 
 
 def install() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from srcad.analysis.freshness import fresh_results, is_writable
 from srcad.analysis.ownership import in_place
@@ -16,6 +16,16 @@ from srcad.passes.float_literals import with_float_literals
 from srcad.passes.fuse import fuse
 from srcad.passes.record_lists import with_record_lists
 from srcad.passes.sink import sink
+
+# The passes over a finished function and over each routine that it calls, in order.
+ORDER: tuple[Callable[[Function], Function], ...] = (
+    drop_markers,
+    with_float_literals,
+    fuse,
+    dce,
+    sink,
+    without_dead_zero_stores,
+)
 
 
 def checked(function: Function) -> Function:
@@ -46,7 +56,9 @@ def finished(function: Function, own: Sequence[int]) -> Function:
 
 
 def _cleaned(function: Function) -> Function:
-    return without_dead_zero_stores(sink(dce(fuse(with_float_literals(drop_markers(function))))))
+    for change in ORDER:
+        function = change(function)
+    return function
 
 
 _DONE = "finished"

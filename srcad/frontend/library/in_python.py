@@ -1,0 +1,51 @@
+"""Functions of libraries whose meaning is written in Python: it is read in their place.
+
+A function is written under its own signature, so that a call binds to it as it does to the
+original.  A call through which no derivative flows runs as it stands.
+
+>>> nlargest(2, [1.0, 3.0, 2.0])
+[3.0, 2.0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any, TypeVar
+
+from srcad.frontend.domain.values import AbstractValue, Constant
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means_in
+from srcad.frontend.machine.machine import Machine
+
+Written = TypeVar("Written", bound=Callable[..., Any])
+
+
+def written_for(module: str, *names: str) -> Callable[[Written], Written]:
+    """Register what functions of a module mean, as a function of Python."""
+
+    def register(function: Written) -> Written:
+        assert isinstance(function, FunctionType)
+
+        def read(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+            if not s.is_active(*args, *kwargs.values()):
+                return None
+            return apply(s, Constant(function), args, kwargs)
+
+        means_in(module, *names)(read)
+        return function
+
+    return register
+
+
+@written_for("heapq", "nlargest")
+def nlargest(n: int, iterable: Iterable[Any], key: Callable[[Any], Any] | None = None) -> list[Any]:
+    """The largest items, largest first."""
+    return sorted(iterable, key=key, reverse=True)[:n]
+
+
+@written_for("heapq", "nsmallest")
+def nsmallest(
+    n: int, iterable: Iterable[Any], key: Callable[[Any], Any] | None = None
+) -> list[Any]:
+    """The smallest items, smallest first."""
+    return sorted(iterable, key=key)[:n]
