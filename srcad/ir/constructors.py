@@ -1,8 +1,8 @@
 """How calls of our own operations are written: one vocabulary for everything that builds code.
 
->>> from srcad.ir.builder import Builder
+>>> from srcad.ir.inference.builder import Builder
 >>> from srcad.ir.core import Value
->>> from srcad.types import FLOAT
+>>> from srcad.types.numeric import FLOAT
 >>> b = Builder()
 >>> pair = b.build_tuple(Value(FLOAT), Value(FLOAT))
 >>> print(pair.type, b.item(pair, 0).type)

@@ -123,8 +123,9 @@ class Mode:
     title : str
         What it is called in the documentation of a derivative.
     derive : callable
-        ``derive(function, request, wrt)`` returns a function of the IR whose first result is that
-        of `function`; then comes one derivative per parameter in `wrt`.
+        ``derive(function, request, wrt)`` returns the derived function of the IR.  Its parameters
+        and results are between it and `results`; if the mode nests, they are the parameters of
+        `function`, and its result before one derivative per parameter in `wrt`.
     results : callable
         ``results(made, problem)`` says what of the derived function is written.
     gives_value : bool

@@ -10,6 +10,7 @@ from srcad.api import derivative
 from srcad.backends.interface.backend import Backend, Deopt
 from srcad.backends.registry import BACKENDS
 from srcad.errors import OptionError, UnsupportedSyntaxError
+from srcad.frontend.lower import lower_inline
 from srcad.ir.evaluate import evaluate
 from srcad.ir.inference.builder import Builder
 from srcad.ir.text import text
@@ -18,6 +19,7 @@ from srcad.modes.mode import Mode, Part, Results
 from srcad.modes.registry import MODES
 from srcad.modes.reverse import derived
 from srcad.startup.records import dataclass, replace
+from srcad.transforms.vjp import as_primal, vjp
 
 
 # ------------------------------------------------------------------------------- a mode
@@ -33,19 +35,24 @@ def norm_beside_value(made, problem):
     return Results((part,), run=lambda loaded: loaded)
 
 
-def pushed(made, problem):
-    """The value, and the map from tangents of the arguments to the one of the value."""
-    made = asked_gradients(made, problem)
-    part = Part(f"push_{problem.written_name}", made, range(len(made.block.results)))
+def transposed_twice(function, request, wrt):
+    """The function of the value and its tangent: the adjoint of the adjoint, linear in its seed."""
+    back = as_primal(vjp(function, wrt, lower_inline))
+    builder = Builder(ops=list(back.block.ops))
+    y, *bars = back.block.results
+    linear = replace(back, block=builder.finish(builder.build_tuple(*bars)))
+    twice = vjp(linear, [len(back.params) - 1], lower_inline)
+    return replace(twice, block=replace(twice.block, results=(y, twice.block.results[1])))
 
-    def along(loaded):
-        def run(*arguments):
-            y, *gradients = loaded(*arguments)
-            return y, lambda *dots: sum(map(np.vdot, gradients, dots))
 
-        return run
+def with_tangents(made, problem):
+    """One function of the arguments and of the tangents that are given later."""
+    part = Part(f"jvp_{problem.written_name}", made, own=(0, 1))
 
-    return Results((part,), run=along)
+    def run_of(loaded):
+        return lambda *arguments: lambda *dots: loaded(*arguments, 1.0, dots)
+
+    return Results((part,), run_of)
 
 
 @pytest.fixture
@@ -55,9 +62,9 @@ def norm():
 
 
 @pytest.fixture
-def push():
-    yield MODES.register(Mode("push", "Map of tangents", derived, pushed, nests=False))
-    MODES.withdraw("push")
+def forward():
+    yield MODES.register(Mode("forward", "Tangent", transposed_twice, with_tangents, nests=False))
+    MODES.withdraw("forward")
 
 
 def bowl(x, scale=2.0):
@@ -81,12 +88,20 @@ def test_a_mode_is_asked_for_by_its_name(norm):
     assert length.__doc__ == "Length of the gradient of bowl by 0."
 
 
-def test_what_a_mode_runs_may_return_a_map(push):
-    value, along = derivative(bowl, "push", wrt=(0, 1))(POINT)
+def test_what_a_mode_runs_may_return_a_map_and_take_more_than_the_arguments(forward):
+    def f(x, scale):
+        y = x.copy()
+        for k in range(1, len(x)):
+            y[k] = y[k - 1] * np.sin(scale * x[k])
+        return y
 
-    assert value == 50.0
-    assert along(np.array([1.0, 0.0]), 0.0) == 12.0
-    assert along(np.zeros(2), 1.0) == 25.0
+    point, along, step = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.5, -1.0]), 1e-6
+
+    y, y_dot = derivative(f, "forward", wrt=(0, 1))(point, 2.0)(along, 0.25)
+
+    ahead, behind = (f(point + h * along, 2.0 + h * 0.25) for h in (step, -step))
+    np.testing.assert_array_equal(y, f(point, 2.0))
+    np.testing.assert_allclose(y_dot, (ahead - behind) / (2 * step), rtol=1e-8)
 
 
 def test_a_mode_checks_its_arguments_as_all_do(norm):
@@ -95,18 +110,18 @@ def test_a_mode_checks_its_arguments_as_all_do(norm):
 
 
 def test_an_unknown_mode_lists_what_there_is(norm):
-    with pytest.raises(OptionError, match="'value_and_grad', .*'pullback', 'norm'"):
+    with pytest.raises(OptionError, match="'grad', 'value_and_grad', .*'norm'"):
         derivative(bowl, "gard")
 
 
-def test_a_mode_may_be_asked_for_inside_a_function_unless_it_says_no(push):
-    gradient, tangents = srcad.grad(bowl), derivative(bowl, "push")
+def test_a_mode_may_be_asked_for_inside_a_function_unless_it_says_no(forward):
+    gradient, tangents = srcad.grad(bowl), derivative(bowl, "forward")
 
     second = srcad.grad(lambda x: np.sum(gradient(x)))
-    refused = srcad.grad(lambda x: tangents(x)[0])
+    refused = srcad.grad(lambda x: tangents(x)(x)[0])
 
     assert second(POINT).tolist() == [4.0, 4.0]
-    with pytest.raises(UnsupportedSyntaxError, match="a push inside a differentiated function"):
+    with pytest.raises(UnsupportedSyntaxError, match="a forward inside a differentiated function"):
         refused(POINT)
 
 
@@ -151,14 +166,18 @@ def test_a_backend_writes_and_runs_what_is_asked_of_it(slowly):
     assert gradient.inspect(POINT)._product.backend == "slowly"
 
 
-def test_every_mode_runs_on_every_backend(slowly, norm, push):
-    for mode in MODES.names():
-        if mode != "pullback":
-            here = derivative(bowl, mode, wrt=0, backend="slowly")(POINT)
-            assert str(here) == str(derivative(bowl, mode, wrt=0)(POINT)) or mode == "push"
+@pytest.mark.parametrize("mode", ["grad", "value_and_grad", "elementwise_grad", "norm"])
+def test_every_mode_runs_on_every_backend(slowly, norm, mode):
+    here, there = (derivative(bowl, mode, backend=name)(POINT) for name in ("slowly", "numpy"))
 
+    assert str(here) == str(there)
+
+
+def test_what_is_decorated_runs_on_its_backend(slowly):
     decorated = srcad.differentiate(backend="slowly")(bowl)
+
     _, back = decorated.pullback(POINT)
+
     assert back(2.0)[0].tolist() == [24.0, 32.0]
     assert decorated.gradient(POINT)[0].tolist() == [12.0, 16.0]
     assert "return" in decorated.primal_source
