@@ -29,7 +29,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.memory import has_storage, is_one_of, kept_outside
-from srcad.ir.operations import adds, built_parts, is_builder, is_read_only, is_store
+from srcad.ir.operations import built_parts, is_builder, is_read_only, is_store, puts_in
 from srcad.runtime import laid_out, owned
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.structures import ListOf, TupleOf
@@ -204,7 +204,7 @@ class _Items:
         if makes_fresh(op) or is_one_of(op.target, _COPIES):
             return True
         if is_store(op.target):
-            added = op.args[-1:] if adds(op.target) != "nothing" else ()
+            added = op.args[-1:] if puts_in(op.target) else ()
             return all(self._holds(arg, loop, seen) for arg in (op.args[0], *added))
         if is_builder(op.target):
             parts = [arg for arg in built_parts(op) if not isinstance(arg, Const)]

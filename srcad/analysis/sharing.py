@@ -37,13 +37,13 @@ from srcad.ir.core import (
 from srcad.ir.memory import has_storage, is_one_of, makes_new_array, module_of, reads_a_copy
 from srcad.ir.operations import (
     Gathers,
-    adds,
     built_parts,
     is_builder,
     is_part,
     is_read_only,
     is_store,
     memory_of,
+    puts_in,
 )
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
@@ -336,8 +336,8 @@ def _store(op: Call, found: Sharing) -> None:
 
 def _hold_added(op: Call, found: Sharing) -> None:
     """A list holds the item, or the items of the list, that it was given."""
-    what = adds(op.target)
-    if what == "nothing":
+    what = puts_in(op.target)
+    if what is None:
         return
     added = op.args[-1]
     if what == "item" or isinstance(added, Display):

@@ -19,7 +19,6 @@ Classes = tuple[type[BaseException], ...]
 ANYTHING: Classes = (BaseException,)
 NOTHING: Classes = ()
 EVERY = slice(None)
-RAISES = "raise a from b"
 ALL_BUT_LAST = "a[:-1]"
 Meaning = TypeVar("Meaning", bound=Callable[..., Any])
 
@@ -46,20 +45,20 @@ class Builds(Memory):
     is_open: bool = False
 
 
+Change = Literal["sets", "adds", "appends", "extends", "inserts", "removes"]
+
+
 @dataclass(frozen=True, eq=False)
 class NewVersion(Memory):
     """The result is the first operand after a change; the old version stays what it was.
 
-    The last operand is put into a list as one item, or as its items, or is not put anywhere.  Into
-    an array it is written, or it `sums` with what is there.  What is written is buffered if it may
-    show what it is written into; what is not buffered may go to one place twice.
+    What is written is `buffered` if it may show what it is written into.  Where it is not, one
+    place may be written twice.
     """
 
     of: Literal["array", "list"]
-    adds: Literal["item", "items", "nothing"] = "nothing"
-    at_end: bool = False
+    does: Change
     buffered: bool = False
-    sums: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +122,8 @@ class Operation:
         Whether its result is the answer to a question that no derivative flows through.
     flows
         The operands whose derivatives reach the result; None if the table of rules says.
+    hands_on
+        What decides what comes next: a callee that is an operand, or an error that is raised.
     pure
         Whether it only computes, although the table of rules may not know it.
     written
@@ -142,6 +143,7 @@ class Operation:
     asks_for: Literal["shape", "lengths", "likeness"] = "lengths"
     answers: bool = False
     flows: slice | tuple[int, ...] | None = None
+    hands_on: Literal["callee", "error"] | None = None
     pure: bool = True
     written: str | None = None
     stored: str | None = None
@@ -192,13 +194,13 @@ def is_store(target: Any, of: Literal["array", "list"] | None = None) -> bool:
 def sets_places(target: Any) -> bool:
     """Whether places of an array are given other values: ``array[index] = value``."""
     memory = memory_of(target)
-    return isinstance(memory, NewVersion) and memory.of == "array" and not memory.sums
+    return isinstance(memory, NewVersion) and memory.of == "array" and memory.does == "sets"
 
 
 def adds_at_places(target: Any) -> bool:
     """Whether something is added at places of an array, none of them named twice."""
     memory = memory_of(target)
-    return isinstance(memory, NewVersion) and memory.sums and memory.buffered
+    return isinstance(memory, NewVersion) and memory.does == "adds" and memory.buffered
 
 
 def is_builder(target: Any) -> bool:
@@ -224,6 +226,12 @@ def is_item(target: Any) -> bool:
     return isinstance(memory, PartOf) and memory.at == "key"
 
 
+def is_attribute(target: Any) -> bool:
+    """Whether the result is what an object has by a name that is known."""
+    memory = memory_of(target)
+    return isinstance(memory, PartOf) and memory.at == "name"
+
+
 def is_part(target: Any) -> bool:
     """Whether the result is read out of the first operand."""
     return isinstance(memory_of(target), PartOf)
@@ -234,8 +242,14 @@ def is_same(target: Any) -> bool:
     return isinstance(memory_of(target), SameAs)
 
 
+def shows_operand(target: Any, *, certain: bool = True) -> bool:
+    """Whether the result shows the first operand: always, or unless it has to be copied."""
+    memory = memory_of(target)
+    return isinstance(memory, ViewOf) and memory.certain == certain
+
+
 def is_read_only(target: Any) -> bool:
-    """Whether the result cannot be written into."""
+    """Whether the result shows the first operand and cannot be written into."""
     memory = memory_of(target)
     return isinstance(memory, ViewOf) and memory.read_only
 
@@ -246,16 +260,24 @@ def built_parts(op: Call) -> tuple[Arg, ...]:
     return op.args[memory.first :] if isinstance(memory, Builds) else ()
 
 
-def adds(target: Any) -> Literal["item", "items", "nothing"]:
-    """What of its last operand a store puts into a list."""
+def puts_in(target: Any) -> Literal["item", "items"] | None:
+    """Whether a store puts its last operand into a list: as one item, or as its items."""
     memory = memory_of(target)
-    return memory.adds if isinstance(memory, NewVersion) else "nothing"
+    if not isinstance(memory, NewVersion) or memory.of != "list" or memory.does == "removes":
+        return None
+    return "items" if memory.does == "extends" else "item"
 
 
 def asks_for_shape(target: Any) -> bool:
     """Whether the result is known from the lengths and the dtype of the first operand alone."""
     row = operation_of(target)
     return row is not None and row.asks_of == 0
+
+
+def measures(target: Any) -> bool:
+    """Whether the result is a length of the first operand, or made of its lengths."""
+    row = operation_of(target)
+    return row is not None and row.asks_of == 0 and row.asks_for != "likeness"
 
 
 def is_shape(target: Any) -> bool:
@@ -273,7 +295,13 @@ def joins_keys(target: Any) -> bool:
 def never_returns(target: Any) -> bool:
     """Whether a call does nothing but raise."""
     row = operation_of(target)
-    return row is not None and row.stored == RAISES
+    return row is not None and row.hands_on == "error"
+
+
+def calls_operand(target: Any) -> bool:
+    """Whether a call is one of its first operand, whatever that is."""
+    row = operation_of(target)
+    return row is not None and row.hands_on == "callee"
 
 
 def answers(target: Any) -> bool:
@@ -282,13 +310,18 @@ def answers(target: Any) -> bool:
     return row is not None and row.answers
 
 
+def is_inert(target: Any) -> bool:
+    """Whether the result only tells of the operands, by lengths or one answer for all entries."""
+    row = operation_of(target)
+    return measures(target) or (row is not None and row.answers and row.flows == ())
+
+
 def costs_nothing(target: Any) -> bool:
     """Whether the result is a part, another name or a length of something at hand."""
     row = operation_of(target)
     if row is None:
         return False
-    is_length = row.asks_of == 0 and row.asks_for != "likeness"
-    return is_length or isinstance(row.memory, PartOf | SameAs)
+    return measures(target) or isinstance(row.memory, PartOf | SameAs)
 
 
 def keeps_structure(target: Any) -> bool:
@@ -311,7 +344,13 @@ def is_stop(target: Any) -> bool:
 def appends(target: Any) -> bool:
     """Whether the result is a list with one more item at its end."""
     memory = memory_of(target)
-    return isinstance(memory, NewVersion) and memory.adds == "item" and memory.at_end
+    return isinstance(memory, NewVersion) and memory.does == "appends"
+
+
+def sets_item(target: Any) -> bool:
+    """Whether the result is a list, or dict, with another item at an index or key."""
+    memory = memory_of(target)
+    return isinstance(memory, NewVersion) and memory.of == "list" and memory.does == "sets"
 
 
 def stays_apart(target: Any) -> bool:

@@ -18,7 +18,6 @@ from srcad.ir.operations import (
     ANYTHING,
     EVERY,
     NOTHING,
-    RAISES,
     Builds,
     Classes,
     Gathers,
@@ -132,7 +131,7 @@ def build_list(*items: Any) -> list[Any]:
 
 
 @Operation(
-    memory=NewVersion(of="list", adds="item", at_end=True),
+    memory=NewVersion(of="list", does="appends"),
     result=types_of.with_item,
     raises=NOTHING,
     flows=EVERY,
@@ -146,7 +145,7 @@ def append(items: list[Any], value: Any) -> list[Any]:
 
 
 @Operation(
-    memory=NewVersion(of="list", adds="items", at_end=True),
+    memory=NewVersion(of="list", does="extends"),
     result=types_of.of_lists,
     flows=EVERY,
     written="a + b",
@@ -158,7 +157,7 @@ def extended(items: list[Any], more: list[Any]) -> list[Any]:
 
 
 @Operation(
-    memory=NewVersion(of="list", adds="item"),
+    memory=NewVersion(of="list", does="inserts"),
     result=types_of.with_item,
     flows=(0, 2),
     stored="a.insert(b, c)",
@@ -171,7 +170,7 @@ def inserted(items: list[Any], index: Any, value: Any) -> list[Any]:
 
 
 @Operation(
-    memory=NewVersion(of="list"),
+    memory=NewVersion(of="list", does="removes"),
     result=types_of.like_first,
     flows=(0,),
     written=ALL_BUT_LAST,
@@ -185,7 +184,7 @@ def without(items: Any, index: Any) -> Any:
 
 
 @Operation(
-    memory=NewVersion(of="list", adds="item"),
+    memory=NewVersion(of="list", does="sets"),
     result=types_of.replaced,
     flows=(0, 2),
     stored="a[b] = c",
@@ -244,21 +243,21 @@ def shape(array: Any) -> tuple[int, ...]:
 
 
 updated = Operation(
-    memory=NewVersion(of="array", buffered=True),
+    memory=NewVersion(of="array", does="sets", buffered=True),
     result=types_of.like_first,
     flows=(0, 2),
     stored="a[b] = c",
 )(writes.updated)
 
 add_at = Operation(
-    memory=NewVersion(of="array", buffered=True, sums=True),
+    memory=NewVersion(of="array", does="adds", buffered=True),
     result=types_of.like_first,
     flows=(0, 2),
     stored="a[b] += c",
 )(writes.add_at)
 
 add_at_repeated = Operation(
-    memory=NewVersion(of="array", sums=True),
+    memory=NewVersion(of="array", does="adds"),
     result=types_of.like_first,
     flows=(0, 2),
     stored="np.add.at(a, b, c)",
@@ -297,13 +296,20 @@ def contains(container: Any, value: Any) -> bool:
 
 
 # ------------------------------------------------------------------------------------- effects
-@Operation(result=types_of.unknown, owed=True, pure=False, written="a(*b)")
+@Operation(result=types_of.unknown, hands_on="callee", owed=True, pure=False, written="a(*b)")
 def apply(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A call of a callee that is itself a run-time value: ``function(*args, **kwargs)``."""
     return function(*args, **kwargs)
 
 
-@Operation(result=types_of.unknown, owed=True, pure=False, flows=(), stored=RAISES)
+@Operation(
+    result=types_of.unknown,
+    hands_on="error",
+    owed=True,
+    pure=False,
+    flows=(),
+    stored="raise a from b",
+)
 def raise_(error: Any, cause: Any = None) -> None:
     """``raise error`` (``from cause``)."""
     if cause is not None:

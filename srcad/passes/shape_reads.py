@@ -23,7 +23,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.operations import is_store, operation_of
+from srcad.ir.operations import is_store, measures, operation_of
 from srcad.passes.substitute import with_blocks
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
@@ -85,18 +85,13 @@ def steady_shapes(function: Function) -> Function:
                 before[now] = then
     moved: dict[Value, Value] = {}
     for op in _inside_loops(function.block):
-        if isinstance(op, Call) and _asks_for_lengths(op) and len(op.operands) == 1:
+        if isinstance(op, Call) and measures(op.target) and len(op.operands) == 1:
             first = value = op.operands[0]
             while value in before:
                 value = before[value]
             if value is not first:
                 moved[op.result] = value
     return replace(function, block=_moved(function.block, moved)) if moved else function
-
-
-def _asks_for_lengths(op: Call) -> bool:
-    row = operation_of(op.target)
-    return row is not None and row.asks_of == 0 and row.asks_for != "likeness"
 
 
 def _inside_loops(block: Block) -> Iterator[Op]:

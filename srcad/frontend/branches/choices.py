@@ -16,7 +16,6 @@ from srcad.frontend.domain.values import AbstractValue, Choice, Constant
 from srcad.frontend.machine.constants import truth
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.runtime_keys import tested
-from srcad.ir import primitives
 from srcad.ir.core import UNDEF, Atom, Value
 from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
@@ -121,7 +120,7 @@ def _named(use: Call, args: Args, kwargs: Kwargs, name: str) -> Use:
 
 def negation(s: Machine, operand: AbstractValue) -> Value:
     """``not operand``."""
-    result = s.emit(primitives.not_, tested(s, operand))
+    result = s.not_(tested(s, operand))
     if isinstance(operand, Value):
         s.negated[result] = operand
     return result

@@ -22,7 +22,6 @@ from srcad.frontend.store.origins import (
     origin,
     realised,
 )
-from srcad.ir import primitives
 from srcad.ir.core import UNDEF, Atom, Value
 
 _NAME = "%each"
@@ -80,7 +79,7 @@ def _as_was(s: Machine, value: Value, side: str) -> Value:
         root = current(s, next(iter(found.objects)))
         if root is not None:
             return realised(s, root, found.steps, value.hint)
-    seen = s.emit(primitives.identity, value, type=was.type, hint=value.hint)
+    seen = s.identity(value, type=was.type, hint=value.hint)
     s.either.pop(seen, None)
     if isinstance(was, Value):
         s.origins[seen] = found

@@ -13,7 +13,7 @@ from srcad.frontend.store.cells import same_parts
 from srcad.frontend.store.runtime_keys import alike
 from srcad.ir.core import NONE, UNDEF, Atom, Call, Const, Value, free_values, values_in
 from srcad.ir.inference.builder import Builder
-from srcad.ir.primitives import append
+from srcad.ir.operations import appends
 from srcad.startup.records import dataclass
 from srcad.types.structures import ListOf, Undefined
 
@@ -80,7 +80,9 @@ def collectable(
     if position is None:
         return False
     op = body.ops[position]
-    if not isinstance(op, Call) or op.target is not append or op.args[0] is not variable.param:
+    if not isinstance(op, Call) or not appends(op.target):
+        return False
+    if op.args[0] is not variable.param:
         return False
     used = [v for k, other in enumerate(body.ops) if k != position for v in _uses(other)]
     others = [v for o in every if o is not variable for v in values_in(o.final)]

@@ -25,11 +25,10 @@ from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant, Env, 
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import bound_in, read_counts, read_outside
 from srcad.frontend.store.origins import origin
-from srcad.ir import primitives
 from srcad.ir.core import RAISED, Call, Const, Op, Value, walk
 from srcad.ir.inference.builder import Builder
 from srcad.ir.inference.raising import may_raise
-from srcad.ir.operations import Classes
+from srcad.ir.operations import Classes, never_returns
 from srcad.types.numeric import BOOL
 from srcad.types.structures import OPAQUE
 
@@ -72,7 +71,7 @@ def settle_region(
 def _raises_active(s: Machine, ops: list[Op]) -> bool:
     """Whether an exception made here holds something that carries a derivative."""
     inner = (o for op in ops for o in (op, *(i for b in op.blocks for i in walk(b))))
-    raised = (o for o in inner if isinstance(o, Call) and o.target is primitives.raise_)
+    raised = (o for o in inner if isinstance(o, Call) and never_returns(o.target))
     return any(v in s.active for o in raised for v in o.operands)
 
 
@@ -162,7 +161,7 @@ def leave(s: Machine, error: AbstractValue) -> None:
     """A failure: on to the clauses of the innermost ``try`` of this function, or out of it."""
     frame = s.frame
     if not frame.handlers:
-        s.emit(primitives.raise_, error, effect=True)
+        s.raise_(error)
         raise Unreachable
     tag = RAISED + len(frame.handlers) - 1
     frame.env[f"{ERROR}{tag}"] = error

@@ -32,8 +32,7 @@ from srcad.frontend.machine.dispatch import (
 )
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers
-from srcad.ir import primitives
-from srcad.ir.core import Const, Value
+from srcad.ir.core import Value
 from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
 
@@ -80,14 +79,12 @@ def invoke_method(
         if isinstance(receiver, Value) and isinstance(receiver.type, Opaque):
             handed_out(s, receiver.type.cls, (*args, *kwargs.values()))
         holder = s.atom(receiver)
-        method = s.emit(primitives.field, holder, Const(name), type=Opaque())
+        method = s.field(holder, name, type=Opaque())
         type_ = draw_type(s, receiver, name, args, kwargs)
-        return s.box(
-            s.emit(primitives.apply, method, *args, kwargs=kwargs, effect=True, type=type_)
-        )
+        return s.box(s.apply(method, *args, kwargs=kwargs, effect=True, type=type_))
     if isinstance(receiver, Value | Constant) and only_counts(s, (receiver, *args), kwargs):
-        method = s.emit(primitives.field, s.atom(receiver), Const(name), type=Opaque())
-        return s.box(s.emit(primitives.apply, method, *args, kwargs=kwargs, effect=True))
+        method = s.field(s.atom(receiver), name, type=Opaque())
+        return s.box(s.apply(method, *args, kwargs=kwargs, effect=True))
     return s.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot call the method {name!r} of {described_value(receiver)}",

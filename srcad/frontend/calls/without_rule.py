@@ -42,7 +42,6 @@ from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.outside.places import is_active
 from srcad.frontend.store.lookup import is_library
 from srcad.frontend.store.missing_rules import refuse_without_rule
-from srcad.ir import primitives
 from srcad.ir.core import Value
 from srcad.startup.identifiers import module_of
 from srcad.types.structures import Opaque
@@ -114,7 +113,7 @@ def opaque_call(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abs
     elif callee.path is not None and not isinstance(function, type):
         callee_value = s.constant(callee)
         if isinstance(callee_value, Value):
-            return s.box(s.emit(primitives.apply, callee_value, *args, kwargs=kwargs, effect=True))
+            return s.box(s.apply(callee_value, *args, kwargs=kwargs, effect=True))
     type_ = None
     if is_random(function):
         holder = Constant(getattr(function, "__self__", None))

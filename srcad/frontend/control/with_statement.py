@@ -28,7 +28,6 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.special_methods import special
 from srcad.frontend.operations.statements import lower_statements
-from srcad.ir import primitives
 from srcad.ir.core import NONE, Const
 from srcad.ir.location import Location
 from srcad.runtime import undecided
@@ -234,7 +233,7 @@ def _left(s: Machine, item: ast.withitem, leave: Leave, error: AbstractValue | N
             leave(none, none, none)
             return
         kind = s.emit(type, error, type=OPAQUE)
-        trace = s.emit(primitives.field, error, Const("__traceback__"), type=OPAQUE)
+        trace = s.field(error, "__traceback__", type=OPAQUE)
         swallowed = leave(kind, error, trace)
         sentence = f"a context manager kept an exception to itself in {s.user_frame.name!r}"
 
@@ -254,5 +253,5 @@ def _method(s: Machine, manager: AbstractValue, name: str, *args: AbstractValue)
     """``manager.name(...)``, at the call."""
     if isinstance(manager, Constant):
         return apply(s, attribute(s, manager, name), args, {})
-    method = s.emit(primitives.field, manager, Const(name), type=OPAQUE)
-    return s.emit(primitives.apply, method, *args, effect=True, type=OPAQUE)
+    method = s.field(manager, name, type=OPAQUE)
+    return s.apply(method, *args, effect=True, type=OPAQUE)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from srcad.frontend.domain.values import AbstractValue
+from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Value
 from srcad.ir.disjoint import parts_of
 from srcad.startup.records import dataclass
@@ -25,6 +26,9 @@ class Step:
     def keywords(self) -> dict[str, AbstractValue | Arg]:
         """The keyword arguments."""
         return dict(self.kwargs)
+
+
+SAME = Step(primitives.identity)  # the array itself, after a write or by another name
 
 
 def are_disjoint(a: Sequence[Step], b: Sequence[Step]) -> bool:

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from srcad.frontend.domain.access_paths import Step, is_number_index
-from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import parts_of
+from srcad.ir.operations import is_same
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric, Shape
 from srcad.types.sizes import Extent, constant_extent, is_one, resolved, settled
 
 _ELLIPSIS = Const(Ellipsis)
 _MOVES = frozenset(
-    {primitives.identity, np.transpose, np.swapaxes, np.moveaxis, np.matrix_transpose,
+    {np.transpose, np.swapaxes, np.moveaxis, np.matrix_transpose,
      np.expand_dims, np.atleast_1d}
 )  # fmt: skip
 
@@ -84,7 +84,7 @@ def seen_through(layout: Layout, step: Step, before: Value, after: Value) -> Lay
     if step.target is np.squeeze:
         stays = tuple(s for s, e in zip(layout, old, strict=True) if is_one(e) is not True)
         return stays if len(stays) == len(new) else None
-    return _moved(layout, step, len(old)) if step.target in _MOVES else None
+    return _moved(layout, step, len(old)) if step.target in _MOVES or is_same(step.target) else None
 
 
 def _indexed(layout: Layout, index: Arg, rank: int) -> Layout | None:

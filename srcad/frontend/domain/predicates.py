@@ -23,18 +23,15 @@ from srcad.frontend.domain.values import (
     Stale,
     TupleValue,
 )
-from srcad.ir import primitives
 from srcad.ir.core import Value
 from srcad.ir.memory import KEEPING
+from srcad.ir.operations import is_inert
 from srcad.rules import registry
 from srcad.startup.identifiers import label, module_of
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, Undefined
 
-CUTS = frozenset(
-    {primitives.shape, primitives.is_, primitives.not_, primitives.contains, len, slice, range,
-     *KEEPING}
-)  # fmt: skip
+_CUTS = frozenset({slice, range, *KEEPING})
 
 # Code and plain data: what an object that is reached anew at every call may not be, to be asked.
 _PLAIN = (
@@ -68,7 +65,7 @@ def is_nondifferentiable(target: Any) -> bool:
     """Whether the table declares that no derivative flows through a function."""
     if not is_hashable(target):
         return False
-    if target in CUTS:
+    if target in _CUTS or is_inert(target):
         return True
     rule = registry.lookup(target)
     return rule is not None and rule.kind == "nondifferentiable"

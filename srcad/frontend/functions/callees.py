@@ -21,7 +21,6 @@ from srcad.frontend.operations.construction import is_readable
 from srcad.frontend.operations.unknown_memory import before_method
 from srcad.frontend.store.lookup import is_library, value_of_object
 from srcad.frontend.store.missing_rules import refuse_entry_by_entry
-from srcad.ir import primitives
 from srcad.ir.core import Value
 from srcad.startup.identifiers import module_of
 from srcad.types.numeric import Numeric
@@ -96,7 +95,7 @@ def call_value(
     if isinstance(callee.type, Opaque) and not s.is_active(*args, *kwargs.values()):
         handed_out(s, callee.type.cls, (*args, *kwargs.values()))
         before_method(s, callee)
-        return s.box(s.emit(primitives.apply, callee, *args, kwargs=kwargs, effect=True))
+        return s.box(s.apply(callee, *args, kwargs=kwargs, effect=True))
     if isinstance(callee.type, Numeric) and callee.type.dtype and callee.type.kind not in "OV":
         raises(s, TypeError, "a number or array is not callable")
     if isinstance(callee.type, Opaque) and callee.type.cls in (np.vectorize, np.ufunc):

@@ -27,7 +27,6 @@ from srcad.frontend.store.ownership import check_owner, with_beginnings
 from srcad.frontend.store.written_arguments import before_write
 from srcad.ir.core import NONE, Atom, Block, Const, Routine, Value
 from srcad.ir.memory import has_storage
-from srcad.ir.primitives import item
 from srcad.startup.records import replace
 from srcad.types.structures import OPAQUE, TupleOf
 
@@ -243,6 +242,6 @@ def _call(s: Machine, variant: Variant, bound: dict[str, AbstractValue]) -> Abst
     active = any(v in s.active for v in values_in_order(result)) or value in s.active
     if active:
         s.active.add(value)
-    out = s.emit(item, value, Const(0), type=shape)
+    out = s.item(value, 0, type=shape)
     _forget_written(s, variant, bound)
     return s.box(out)

@@ -17,8 +17,7 @@ from srcad.frontend.operations.dicts import Method
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.prelude import arrays
 from srcad.frontend.store.parameter_names import by_name
-from srcad.ir import primitives
-from srcad.ir.core import Const, Value
+from srcad.ir.core import Value
 from srcad.startup.lazy import Later
 from srcad.types.numeric import FLOAT, INT, Numeric
 
@@ -94,7 +93,7 @@ def _conj(
             why="the method returns a real array itself, and a new one of complex numbers.",
             help=("write np.conj(x), which always makes a new array",),
         )
-    return s.emit(primitives.identity, receiver)
+    return s.identity(receiver)
 
 
 def _clip(
@@ -162,7 +161,7 @@ def _astype(
     if copies or is_same is False:
         return s.emit(np.astype, receiver, dtype)
     if is_same:
-        return s.emit(primitives.identity, receiver)
+        return s.identity(receiver)
     return s.emit(np.astype, receiver, dtype, kwargs={"copy": copy})
 
 
@@ -208,7 +207,7 @@ def as_python(s: Machine, box: AbstractValue) -> AbstractValue:
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.kind in "iu":
         return s.emit(int, box, type=INT)
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.kind in "bcMmOSUV":
-        return s.emit(primitives.apply, s.emit(primitives.field, box, Const("item")))
+        return s.apply(s.field(box, "item"))
     return s.emit(float, box, type=FLOAT)
 
 
@@ -216,7 +215,7 @@ def _tolist(
     s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     if not s.is_active(receiver):
-        return s.emit(primitives.apply, s.emit(primitives.field, receiver, Const("tolist")))
+        return s.apply(s.field(receiver, "tolist"))
     axes = None if receiver.type.shape is None else len(receiver.type.shape)
     if axes == 0:
         return as_python(s, receiver)

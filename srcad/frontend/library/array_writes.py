@@ -17,7 +17,6 @@ from srcad.frontend.operations import array_stores, store_checks
 from srcad.frontend.prelude import builtins
 from srcad.frontend.store.memory_effects import flat
 from srcad.frontend.store.origins import is_array, origin
-from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import parts_of
 from srcad.ir.memory import reads_a_copy
@@ -75,7 +74,7 @@ def fill_diagonal(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
     rank = array.type.shape if isinstance(array.type, Numeric) else None
     if rank is None or len(rank) != 2 or kwargs or len(args) != 2:
         refuse_form(s, "np.fill_diagonal", "only of a matrix, and without 'wrap'")
-    length = s.emit(min, *[s.emit(primitives.item, shape_of(s, array), Const(k)) for k in (0, 1)])
+    length = s.emit(min, *[s.item(shape_of(s, array), k) for k in (0, 1)])
     places = s.emit(np.arange, length)
     array_stores.store(s, array, Display("tuple", (places, places)), args[1])
     return NOTHING
@@ -83,7 +82,7 @@ def fill_diagonal(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
 
 def shape_of(s: Machine, array: Value) -> Value:
     """The shape as a value."""
-    return s.emit(primitives.shape, array)
+    return s.shape(array)
 
 
 @means(np.nan_to_num)
@@ -184,7 +183,7 @@ def at(s: Machine, ufunc: np.ufunc, args: Args) -> AbstractValue:
         return _at_once(s, ufunc, array, args)
     array_stores.before_arithmetic(s, array)
     value = args[2] if ufunc is np.add else array_stores.negated(s, args[2])
-    array_stores.store(s, array, s.arg(args[1]), value, primitives.add_at_repeated)
+    array_stores.store(s, array, s.arg(args[1]), value, "add each")
     return NOTHING
 
 
@@ -206,7 +205,7 @@ def _at_each(s: Machine, ufunc: np.ufunc, array: Value, args: Args) -> AbstractV
     if isinstance(args[1], TupleValue):
         return _at_each_entry(s, ufunc, array, args[1].items, args[2])
     places = s.emit(np.ravel, s.emit(np.asarray, args[1]))
-    rest = s.emit(primitives.shape, s.emit(operator.getitem, array, places))
+    rest = s.shape(s.emit(operator.getitem, array, places))
     values = s.emit(np.broadcast_to, args[2], rest)
     _each(s, builtins.applied_at, Constant(ufunc), array, places, values)
     return NOTHING
@@ -219,7 +218,7 @@ def _at_each_entry(
     shape = array.type.shape if isinstance(array.type, Numeric) else None
     if shape is None or len(shape) != len(places) or any(isinstance(p, SliceValue) for p in places):
         refuse_form(s, f"np.{ufunc.__name__}.at", "with positions along every axis")
-    where = s.emit(primitives.shape, s.emit(operator.getitem, array, TupleValue(places)))
+    where = s.shape(s.emit(operator.getitem, array, TupleValue(places)))
     flat_places = tuple(
         s.emit(np.ravel, s.emit(np.broadcast_to, s.emit(np.asarray, place), where))
         for place in places
@@ -340,4 +339,4 @@ def view(s: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue
     """``x.view()``."""
     if args or kwargs:
         refuse_form(s, "view", "as another name of the same array only")
-    return s.emit(primitives.identity, receiver)
+    return s.identity(receiver)

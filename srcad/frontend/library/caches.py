@@ -30,8 +30,8 @@ from srcad.frontend.machine.dispatch import apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import is_library
 from srcad.frontend.store.origins import inner_values, origin
-from srcad.ir import primitives
 from srcad.ir.core import Block, Call, Op, Routine, Value, walk
+from srcad.ir.operations import calls_operand, never_returns
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf
 
@@ -105,12 +105,10 @@ def _is_noticed(op: Op) -> bool:
     if not isinstance(op, Call) or not op.effect:
         return False
     target = op.target
-    if target is primitives.apply:
+    if calls_operand(target):
         cls = getattr(getattr(op.args[0], "type", None), "cls", None)
         return cls is not functools._lru_cache_wrapper
-    if target is primitives.raise_ or (
-        isinstance(target, type) and issubclass(target, BaseException)
-    ):
+    if never_returns(target) or (isinstance(target, type) and issubclass(target, BaseException)):
         return False
     if str(getattr(target, "__module__", "")).startswith("srcad."):
         return False

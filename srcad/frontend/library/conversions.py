@@ -18,8 +18,7 @@ from srcad.frontend.machine.folding import all_known, called
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.store.runtime_keys import tested
-from srcad.ir import primitives
-from srcad.ir.core import Const, Value
+from srcad.ir.core import Value
 from srcad.rules.registry import is_known
 from srcad.types.numeric import BOOL, FLOAT, INT, Numeric
 from srcad.types.structures import ListOf, Opaque, Type
@@ -74,7 +73,7 @@ def shape_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     box = args[0]
     if isinstance(box, Constant) and isinstance(box.value, int | float | complex):
         return TupleValue(())
-    return s.box(s.emit(primitives.shape, box)) if isinstance(box, Value) else None
+    return s.box(s.shape(box)) if isinstance(box, Value) else None
 
 
 @means(np.where)
@@ -189,8 +188,8 @@ def _tells(module: str, name: str) -> None:
         if not cls:
             s.emit(getattr(sys.modules[module], name), *args, kwargs=kwargs, effect=True)
             return Constant(None)
-        bound = s.emit(primitives.field, s.atom(args[0]), Const(method), type=Opaque())
-        s.emit(primitives.apply, bound, *args[1:], kwargs=kwargs, effect=True)
+        bound = s.field(s.atom(args[0]), method, type=Opaque())
+        s.apply(bound, *args[1:], kwargs=kwargs, effect=True)
         return Constant(None)
 
 

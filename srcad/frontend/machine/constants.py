@@ -30,7 +30,6 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
-from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.startup.identifiers import plain
 from srcad.types.numeric import Numeric
@@ -166,7 +165,7 @@ def attribute_name(s: Machine, box: AbstractValue) -> str:
 
 def raises(s: Machine, error: type[Exception], message: str) -> NoReturn:
     """The plain call raises here."""
-    s.emit(primitives.raise_, s.emit(error, Const(message)), effect=True)
+    s.raise_(s.emit(error, Const(message)))
     raise Unreachable
 
 

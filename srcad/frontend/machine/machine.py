@@ -39,6 +39,7 @@ from srcad.frontend.domain.values import (
     SliceValue,
     TupleValue,
 )
+from srcad.ir.constructors import Constructors
 from srcad.ir.core import Arg, Atom, Const, Display, Op, Value
 from srcad.ir.inference.builder import Builder, Placing
 from srcad.ir.location import Location
@@ -50,7 +51,7 @@ from srcad.types.structures import Fixed, Type, is_text
 
 
 @dataclass(eq=False)
-class Machine(ABC):
+class Machine(Constructors["AbstractValue | Arg", Value], ABC):
     """Everything that reading one function needs."""
 
     environment: ShapeEnvironment
@@ -225,6 +226,9 @@ class Machine(ABC):
         hint: str | None = None,
     ) -> Value:
         """Append a call and keep track of activity and of views."""
+
+    def _construct(self, target: Any, *args: AbstractValue | Arg, **how: Any) -> Value:
+        return self.emit(target, *args, **how)
 
     def carries(self, target: Any, values: Iterable[Value], result: Value) -> bool:
         """Whether a derivative may flow from these inputs to this result."""

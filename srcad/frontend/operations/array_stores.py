@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from srcad.frontend.store.array_versions import (
 from srcad.frontend.store.known_layout import layout
 from srcad.frontend.store.origins import bases, current, origin, realised, seen_from
 from srcad.frontend.store.written_arguments import before_write
-from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import may_repeat, parts_of
 from srcad.ir.memory import reads_a_copy
@@ -52,6 +51,8 @@ from srcad.frontend.operations.store_checks import (
     check_writable,
 )
 
+# What is done at the places: an index may name one twice, to which is added each time.
+Write = Literal["set", "add", "add each"]
 EVERYTHING = Const(Ellipsis)
 
 
@@ -59,28 +60,26 @@ _WHOLE = Display("slice", (Const(None), Const(None), Const(None)))
 
 
 # ------------------------------------------------------------------------------ the write
-def store(
-    s: Machine, array: Value, index: Arg, value: AbstractValue, target: Any = primitives.updated
-) -> Value:
+def store(s: Machine, array: Value, index: Arg, value: AbstractValue, how: Write = "set") -> Value:
     """Write ``array[index] = value`` (or add it there) and return the array's new version."""
     if array in s.entries and not is_number_index(index):
         written_in_part(s, array)  # NumPy writes entry by entry here
     if s.is_active(value) and not (isinstance(value, Value) and isinstance(value.type, Numeric)):
         value = s.emit(np.array, value)  # a list of numbers, whose cotangent is an array
     check_kind(s, array, value)
-    return _written(s, array, index, value, target)
+    return _written(s, array, index, value, how)
 
 
 def replace_all(s: Machine, array: Value, value: Value) -> Value:
     """Write a value of the array's own shape and dtype over the whole array."""
-    return _written(s, array, None, value, primitives.updated)
+    return _written(s, array, None, value, "set")
 
 
 def _written(
-    s: Machine, array: Value, index: Arg | None, value: AbstractValue, target: Any
+    s: Machine, array: Value, index: Arg | None, value: AbstractValue, how: Write
 ) -> Value:
     if guarded_stores.is_either(s, array):
-        new = guarded_stores.in_each(s, array, lambda one: _written(s, one, index, value, target))
+        new = guarded_stores.in_each(s, array, lambda one: _written(s, one, index, value, how))
         assert isinstance(new, Value)
         return new
     if isinstance(array.type, Numeric) and array.type.form in ("python", "numpy", "number"):
@@ -94,12 +93,12 @@ def _written(
     if root is None:
         base, steps = _written_through(s, array)
         check_writable(s, steps)
-        new = _put(s, base, steps, index, value, target)
+        new = _put(s, base, steps, index, value, how)
         overwritten(s, base, new)
         return realised(s, new, steps, array.hint) if steps else new
     steps = where.steps or ()
     check_writable(s, steps)
-    new_root = _put(s, root, steps, index, value, target)
+    new_root = _put(s, root, steps, index, value, how)
     place = steps if index is None else (*steps, Step(operator.getitem, (index,)))
     rewritten(s, root, new_root, place)
     return new_root if not steps else realised(s, new_root, steps, array.hint)
@@ -124,12 +123,14 @@ def _is_in_order(s: Machine, array: Value) -> bool:
 
 
 def _new_version(
-    s: Machine, array: Value, index: Arg | None, value: AbstractValue, target: Any
+    s: Machine, array: Value, index: Arg | None, value: AbstractValue, how: Write
 ) -> Value:
     if index is None:
         assert isinstance(value, Value)
         return value
-    return s.emit(target, array, index, value, hint=array.hint)
+    if how == "set":
+        return s.updated(array, index, value, hint=array.hint)
+    return s.add_at(array, index, value, repeated=how == "add each", hint=array.hint)
 
 
 def _put(
@@ -138,24 +139,24 @@ def _put(
     steps: Sequence[Step],
     index: Arg | None,
     value: AbstractValue,
-    target: Any,
+    how: Write,
 ) -> Value:
     """The new version of an array after a write through a chain of views."""
     if not steps:
-        return _new_version(s, root, index, value, target)
+        return _new_version(s, root, index, value, how)
     outer, last = steps[:-1], steps[-1]
     if last.target is operator.getitem:
         joined = last.args[0] if index is None else composed(last.args[0], index)
         if joined is not None:
-            return _put(s, root, outer, joined, value, target)
+            return _put(s, root, outer, joined, value, how)
         view = realised(s, root, steps)
-        new = _new_version(s, view, index, value, target)
-        return _put(s, root, outer, last.args[0], new, primitives.updated)
+        new = _new_version(s, view, index, value, how)
+        return _put(s, root, outer, last.args[0], new, "set")
     view = realised(s, root, steps)
     # What is turned back must have the view's own shape: a broadcast value is stored first.
-    new = _new_version(s, view, EVERYTHING if index is None else index, value, target)
+    new = _new_version(s, view, EVERYTHING if index is None else index, value, how)
     turned = turned_back(s, last, new, realised(s, root, outer))
-    return _put(s, root, outer, None if not outer else EVERYTHING, turned, primitives.updated)
+    return _put(s, root, outer, None if not outer else EVERYTHING, turned, "set")
 
 
 def composed(first: Arg, second: Arg) -> Arg | None:
@@ -198,7 +199,7 @@ def turned_back(s: Machine, step: Step, new: Value, parent: Value) -> Value:
             return s.emit(target, new, Display("tuple", back), hint=parent.hint)
     if target is np.real:
         return new
-    return s.emit(np.reshape, new, s.emit(primitives.shape, parent), hint=parent.hint)
+    return s.emit(np.reshape, new, s.shape(parent), hint=parent.hint)
 
 
 # ------------------------------------------------------------------------------ in place
@@ -228,7 +229,7 @@ def _is_sum(array: Value, operation: Any) -> bool:
 
 def _add(s: Machine, array: Value, index: Arg, operation: Any, value: AbstractValue) -> Value:
     added = value if operation is operator.add else negated(s, value)
-    return store(s, array, index, added, primitives.add_at)
+    return store(s, array, index, added, "add")
 
 
 def before_arithmetic(s: Machine, array: Value) -> None:

@@ -41,7 +41,6 @@ from srcad.frontend.store.binding import bind
 from srcad.frontend.store.missing_rules import refuse_without_rule
 from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.origins import is_array
-from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
@@ -123,7 +122,7 @@ def _unpack(s: Machine, parts: list[ast.expr], box: AbstractValue, node: ast.exp
                 if few
                 else f"too many values to unpack (expected {len(parts)})"
             )
-            s.emit(primitives.raise_, s.emit(ValueError, Const(message)), effect=True)
+            s.raise_(s.emit(ValueError, Const(message)))
             raise Unreachable
         _assign_each(s, parts, items)
         return
@@ -162,7 +161,7 @@ def _require(s: Machine, test: Value, message: str) -> None:
     """Raise a ValueError at the call unless the test holds."""
 
     def fails() -> AbstractValue:
-        s.emit(primitives.raise_, s.emit(ValueError, Const(message)), effect=True)
+        s.raise_(s.emit(ValueError, Const(message)))
         raise Unreachable
 
     choose(s, test, lambda: Constant(None), fails)

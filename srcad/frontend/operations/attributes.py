@@ -44,8 +44,7 @@ from srcad.frontend.operations.members import (
 from srcad.frontend.store.lookup import STABLE_MODULES, is_plain_class, value_of_object
 from srcad.frontend.store.memory_effects import flat
 from srcad.frontend.store.stale import refuse_stale, refuse_to_hold
-from srcad.ir import primitives
-from srcad.ir.core import Const, Value
+from srcad.ir.core import Value
 from srcad.startup.identifiers import label
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque
@@ -135,7 +134,7 @@ def of_value(s: Machine, box: Value, name: str) -> AbstractValue:
     draws = draws and callable(getattr(cls, name, None))
     if draws or name == "shuffle" or box in s.active:
         return MethodValue(box, name)
-    return s.emit(primitives.field, box, Const(name))
+    return s.field(box, name)
 
 
 def of_number(s: Machine, box: Value, name: str) -> AbstractValue:
@@ -145,7 +144,7 @@ def of_number(s: Machine, box: Value, name: str) -> AbstractValue:
     rank = None if box.type.shape is None else len(box.type.shape)
     match name:
         case "shape":
-            return s.box(s.emit(primitives.shape, box))
+            return s.box(s.shape(box))
         case "ndim":
             return Constant(rank) if rank is not None else s.emit(np.ndim, box)
         case "size":
@@ -154,7 +153,7 @@ def of_number(s: Machine, box: Value, name: str) -> AbstractValue:
             return (
                 Constant(box.type.dtype)
                 if box.type.dtype is not None
-                else s.emit(primitives.field, box, Const(name), type=Opaque(np.dtype))
+                else s.field(box, name, type=Opaque(np.dtype))
             )
         case "T":
             return s.emit(np.transpose, box)

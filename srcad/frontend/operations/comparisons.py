@@ -29,7 +29,6 @@ from srcad.frontend.operations.special_methods import of_objects, special
 from srcad.frontend.store.ownership import refuse_identity
 from srcad.frontend.store.stale import refuse_to_hold
 from srcad.frontend.store.structures import is_of_library
-from srcad.ir import primitives
 from srcad.ir.core import Value
 from srcad.types.numeric import BOOL, Numeric
 from srcad.types.sizes import same
@@ -142,7 +141,7 @@ def _compared_tuples(s: Machine, target: Any, left: TupleValue, right: TupleValu
     if target is operator.eq:
         return result
     known = truth(s, result)
-    return Constant(not known) if known is not None else s.emit(primitives.not_, result)
+    return Constant(not known) if known is not None else s.not_(result)
 
 
 def _identity(
@@ -162,7 +161,7 @@ def _identity(
     values = isinstance(left, Value) and isinstance(right, Value)
     if not none and not values and not _may_be_one_object(left, right):
         return Constant(negated)
-    result = s.emit(primitives.is_, left, right)
+    result = s.is_(left, right)
     return negation(s, result) if negated else result
 
 
@@ -200,5 +199,5 @@ def _membership(
             return is_found(s, item, container, negated=negated)
     own = special(s, container, "__contains__", item) if is_of_library(container) else None
     unknown = isinstance(container, Value) and isinstance(container.type, Opaque)
-    result = own or s.emit(primitives.contains, container, item, effect=unknown, type=BOOL)
+    result = own or s.contains(container, item, effect=unknown, type=BOOL)
     return negation(s, result) if negated else result

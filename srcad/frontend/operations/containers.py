@@ -22,7 +22,6 @@ from srcad.frontend.operations.special_methods import special
 from srcad.frontend.store.aliases import detach, held_by, placed
 from srcad.frontend.store.object_writes import check_owner, write
 from srcad.frontend.store.runtime_keys import invoked, key_of
-from srcad.ir import primitives
 
 
 def delete_item(s: Machine, box: AbstractValue, index: AbstractValue) -> None:
@@ -82,7 +81,7 @@ def set_item(s: Machine, box: AbstractValue, index: AbstractValue, value: Abstra
         write(s, box, ListValue(tuple(items)), resizes=False)
     else:
         old = as_value(s, box, resizes=False)
-        new = s.emit(primitives.replaced, old, index, placed(s, value), hint=old.hint)
+        new = s.replaced(old, index, placed(s, value), hint=old.hint)
         detach(s, old, index)
         held_by(s, value, new, index)
         write(s, old, new, resizes=False)

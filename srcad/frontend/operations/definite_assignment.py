@@ -15,7 +15,6 @@ from srcad.frontend.domain.structure import components, values_of
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue, Unbound
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import unbound
-from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Value
 from srcad.types.numeric import Numeric
@@ -103,7 +102,7 @@ def _raise_if(
     def passes() -> AbstractValue:
         return Constant(None)
 
-    found = s.emit(primitives.is_, value, UNDEF) if test is None else test
+    found = s.is_(value, UNDEF) if test is None else test
     choose(s, found, *((fails, passes) if raises_when else (passes, fails)))
 
 

@@ -10,7 +10,6 @@ from srcad.frontend.machine.constants import known, spread
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.lists import is_made_lazily
 from srcad.frontend.store.object_writes import write
-from srcad.ir import primitives
 from srcad.ir.core import Const
 
 
@@ -54,7 +53,7 @@ def entries_of(
 def take(s: Machine, box: DictValue, key: Any) -> AbstractValue:
     """``mapping.pop(key)``."""
     if key not in box.keys:
-        s.emit(primitives.raise_, s.emit(KeyError, Const(key)), effect=True)
+        s.raise_(s.emit(KeyError, Const(key)))
         raise Unreachable
     entries = dict(zip(box.keys, box.items, strict=True))
     taken: AbstractValue = entries.pop(key)

@@ -34,7 +34,6 @@ from srcad.frontend.operations.outside_containers import item
 from srcad.frontend.operations.special_methods import special
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.runtime_keys import invoked, key_of
-from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types.join import is_lost, join
 from srcad.types.numeric import INT, Numeric
@@ -256,7 +255,7 @@ def _item_at_call(s: Machine, box: DictValue, index: AbstractValue) -> AbstractV
 
 
 def _raise_missing(s: Machine, key: AbstractValue | Const) -> NoReturn:
-    s.emit(primitives.raise_, s.emit(KeyError, key), effect=True)
+    s.raise_(s.emit(KeyError, key))
     raise Unreachable
 
 

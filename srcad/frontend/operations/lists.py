@@ -36,8 +36,7 @@ from srcad.frontend.prelude import builtins
 from srcad.frontend.store.aliases import held_by, placed, repeat
 from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.origins import note_container
-from srcad.ir import primitives
-from srcad.ir.core import Const, Value
+from srcad.ir.core import Value
 from srcad.types.numeric import INT
 from srcad.types.structures import ListOf, PlacesOf
 
@@ -76,7 +75,7 @@ def append(s: Machine, box: AbstractValue, value: AbstractValue) -> None:
         return
     assert isinstance(box, Value)
     last = s.emit(len, box) if is_mutable(value) else None
-    new = s.emit(primitives.append, box, placed(s, value), hint=box.hint)
+    new = s.append(box, placed(s, value), hint=box.hint)
     held_by(s, value, new, last)
     write(s, box, new)
 
@@ -101,7 +100,7 @@ def extend(s: Machine, box: AbstractValue, more: AbstractValue) -> None:
 def joined(s: Machine, left: AbstractValue, right: AbstractValue) -> Value:
     """``left + right`` of two lists of which not both are known."""
     parts = [s.atom(left), s.atom(right)]
-    result = s.emit(primitives.extended, *parts)
+    result = s.extended(*parts)
     result.hint = left.hint if isinstance(left, Value) else None
     note_container(s, result)
     repeat(s, result, *parts)
@@ -125,7 +124,7 @@ def insert(s: Machine, box: AbstractValue, index: AbstractValue, value: Abstract
         write(s, box, ListValue(tuple(items)), keeps_places=False)
         return
     old = as_value(s, box)
-    new = s.emit(primitives.inserted, old, index, placed(s, value), hint=old.hint)
+    new = s.inserted(old, index, placed(s, value), hint=old.hint)
     held_by(s, value, new, index if index == Constant(0) else None)
     write(s, old, new, keeps_places=False)
 
@@ -149,7 +148,7 @@ def pop(s: Machine, box: AbstractValue, index: AbstractValue) -> AbstractValue:
 def take_out(s: Machine, old: Value, index: AbstractValue) -> None:
     """The list, or dict, is without the item at an index."""
     last = isinstance(index, Constant) and index.value == -1
-    new = s.emit(primitives.without, old, index, hint=old.hint)
+    new = s.without(old, index, hint=old.hint)
     write(s, old, new, keeps_places=last)
 
 
@@ -192,8 +191,8 @@ def _spliced(s: Machine, old: Value, index: SliceValue, value: AbstractValue) ->
     else:
         every = IteratorValue("range", (Constant(0), s.emit(len, old), Constant(1)))
         covered = s.emit(operator.getitem, every, index)
-        start = s.emit(primitives.field, covered, Const("start"), type=INT)
-        end = s.emit(primitives.field, covered, Const("stop"), type=INT)
+        start = s.field(covered, "start", type=INT)
+        end = s.field(covered, "stop", type=INT)
         stop = s.emit(max, start, end, type=INT)
     nothing = isinstance(stop, Constant) and stop.value is None
     head = s.emit(operator.getitem, old, SliceValue(none, start, none)) if _begins(start) else None

@@ -51,7 +51,7 @@ def _filled(
     s: Machine, cls: type, args: Args, kwargs: Kwargs, **fields: AbstractValue
 ) -> AbstractValue:
     """A dict of a class, with the entries of these."""
-    places, entries = s.emit(primitives.build_places), s.emit(primitives.build_list)
+    places, entries = s.build_places(), s.build_list()
     box = RecordValue(cls, (*FIELDS, *fields), (places, entries, *fields.values()))
     if not args and not kwargs:
         return box
@@ -200,7 +200,7 @@ def copied(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(primitives.build_places)
 def build_places(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """No keys."""
-    return s.emit(primitives.build_places)
+    return s.build_places()
 
 
 @means(primitives.keys_of)
@@ -213,10 +213,10 @@ def keys_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
             why="a key stands for a place, and this one depends on the differentiated arguments.",
             help=("keep the number in the value, too:  d[k] = (x, v)",),
         )
-    return s.emit(primitives.keys_of, args[0])
+    return s.keys_of(args[0])
 
 
 @means(primitives.in_order)
 def in_order(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """The places, in the order of the keys."""
-    return s.emit(primitives.in_order, args[0])
+    return s.in_order(args[0])

@@ -30,7 +30,6 @@ from srcad.frontend.operations.definite_assignment import may_be_unbound, requir
 from srcad.frontend.outside import places
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.origins import inner_values, origin
-from srcad.ir import primitives
 from srcad.ir.core import Value
 from srcad.types.numeric import BOOL, INT, Numeric
 from srcad.types.sizes import static_value
@@ -138,8 +137,8 @@ def has_item(
     key = _key(s, index)
     if isinstance(key, Value) or _is_vague(s, box, key):
         handle = places.handle(s, _place(s, box, key))
-        found = s.emit(primitives.contains, handle, index, effect=True, type=BOOL)
-        return s.emit(primitives.not_, found, type=BOOL) if negated else found
+        found = s.contains(handle, index, effect=True, type=BOOL)
+        return s.not_(found, type=BOOL) if negated else found
     if places.found(s, _place(s, box, key)) is not None:
         return Constant(not negated)
     there = key in box.value

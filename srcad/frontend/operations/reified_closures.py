@@ -17,7 +17,6 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import bound_names, read_counts
 from srcad.frontend.store.cells import around
 from srcad.frontend.store.lookup import lookup
-from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.types.structures import Opaque
 
@@ -44,7 +43,7 @@ def runtime_function(s: Machine, box: FunctionValue) -> Value:
         )
     factory = _factory(box, tuple(surroundings))
     values = [s.atom(b) for b in surroundings.values()]
-    return s.emit(primitives.apply, Const(factory), *values, effect=True, type=Opaque())
+    return s.apply(Const(factory), *values, effect=True, type=Opaque())
 
 
 def _free_names(box: FunctionValue, frame: Frame | None) -> list[str]:

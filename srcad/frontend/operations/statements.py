@@ -26,7 +26,6 @@ from srcad.frontend.operations.expressions import function_box
 from srcad.frontend.operations.fields import delete_attribute, has_attributes
 from srcad.frontend.source.syntax import binding_of
 from srcad.frontend.store.cells import returning
-from srcad.ir import primitives
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Value
 from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
@@ -251,7 +250,7 @@ def raise_(s: Machine, node: ast.Raise) -> None:
     if isinstance(error, Constant) and isinstance(error.value, type):
         error = s.emit(error.value, effect=True, type=Opaque(error.value))
     parts = [error] if node.cause is None else [error, evaluate(s, node.cause)]
-    s.emit(primitives.raise_, *parts, effect=True)
+    s.raise_(*parts)
     raise Unreachable
 
 
@@ -268,7 +267,7 @@ def assert_(s: Machine, node: ast.Assert) -> None:
     def fails() -> AbstractValue:
         parts = () if node.msg is None else (evaluate(s, node.msg),)
         error = s.emit(AssertionError, *parts, effect=True, type=Opaque(AssertionError))
-        s.emit(primitives.raise_, error, effect=True)
+        s.raise_(error)
         raise Unreachable
 
     if known_truth is False:

@@ -12,9 +12,8 @@ from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.store.origins import READ_ONLY
 from srcad.ir.core import Display, Value
-from srcad.ir.memory import is_one_of
+from srcad.ir.operations import is_read_only
 from srcad.startup.identifiers import label
 from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
@@ -28,7 +27,7 @@ else:
 def check_writable(s: Machine, steps: Sequence[Step]) -> None:
     """Refuse to write through a view that NumPy does not let anybody write into."""
     for step in steps:
-        if is_one_of(step.target, READ_ONLY):
+        if is_read_only(step.target):
             s.refuse(
                 errors.MutationError,
                 "cannot write into this array",

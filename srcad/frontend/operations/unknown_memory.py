@@ -22,8 +22,8 @@ from srcad.frontend.operations.operators import operate
 from srcad.frontend.store.array_versions import perhaps_written
 from srcad.frontend.store.origins import is_doubtful, is_outside, origin
 from srcad.frontend.store.ownership import refuse_shared
-from srcad.ir import primitives
 from srcad.ir.core import Call, Const, Value
+from srcad.ir.operations import is_attribute
 from srcad.types.structures import Opaque
 
 # Methods of arrays that write into them; those of lists change no array.
@@ -57,7 +57,7 @@ def changed(
 def before_method(s: Machine, method: Value) -> None:
     """Refuse a method that may write into an array with which something was computed before."""
     for op in reversed(s.builder.ops):
-        if isinstance(op, Call) and op.result is method and op.target is primitives.field:
+        if isinstance(op, Call) and op.result is method and is_attribute(op.target):
             holder, name = op.args
             if isinstance(holder, Value) and isinstance(name, Const) and name.value in _WRITING:
                 _before_write(s, holder)

@@ -18,8 +18,8 @@ from srcad.frontend.domain.values import (
     Structure,
     TupleValue,
 )
-from srcad.ir import primitives
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
+from srcad.ir.operations import appends, is_builder, sets_item
 from srcad.types.structures import ListOf, Opaque
 
 if TYPE_CHECKING:
@@ -73,15 +73,13 @@ def _part(s: Machine, box: AbstractValue, done: dict[int, Value | None]) -> Atom
 def _assembled(s: Machine, box: Structure, parts: list[Atom]) -> Value:
     match box:
         case TupleValue():
-            return s.emit(primitives.build_tuple, *parts, effect=True, type=Opaque(tuple))
+            return s.build_tuple(*parts, effect=True, type=Opaque(tuple))
         case ListValue():
-            return s.emit(primitives.build_list, *parts, effect=True, type=Opaque(list))
+            return s.build_list(*parts, effect=True, type=Opaque(list))
         case DictValue(keys):
-            args = (Const(keys), *parts)
-            return s.emit(primitives.build_dict, *args, effect=True, type=Opaque(dict))
+            return s.build_dict(keys, *parts, effect=True, type=Opaque(dict))
         case RecordValue(cls, keys):
-            args = (Const(cls), Const(keys), *parts)
-            return s.emit(primitives.build_record, *args, effect=True, type=Opaque(cls))
+            return s.build_record(cls, keys, *parts, effect=True, type=Opaque(cls))
 
 
 def mirror(s: Machine, name: str, old: AbstractValue, new: AbstractValue) -> bool:
@@ -136,11 +134,11 @@ def _mirror_version(s: Machine, real: Value, new: Value) -> bool:
     op = next((op for op in reversed(s.builder.ops) if new in op.results), None)
     if not isinstance(op, Call):
         return False
-    if op.target is primitives.build_list:
+    if is_builder(op.target):
         return True  # the same items, held by a value from now on
-    if op.target is primitives.append:
+    if appends(op.target):
         s.emit(list.append, real, op.args[1], effect=True, type=NOTHING)
-    elif op.target is primitives.replaced:
+    elif sets_item(op.target):
         s.emit(operator.setitem, real, op.args[1], op.args[2], effect=True, type=NOTHING)
     else:
         s.emit(operator.setitem, real, EVERYTHING, new, effect=True, type=NOTHING)

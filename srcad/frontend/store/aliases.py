@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from srcad.frontend.domain.memory import Element
 from srcad.frontend.domain.structure import mutable_parts
 from srcad.frontend.domain.values import AbstractValue, Constant, Structure
-from srcad.ir import primitives
 from srcad.ir.core import Arg, Atom, Const, Value
-from srcad.ir.memory import is_one_of
+from srcad.ir.operations import is_part, is_store
 from srcad.types.structures import ListOf, TupleOf, Type
 
 if TYPE_CHECKING:
@@ -37,9 +36,9 @@ def note_element(s: Machine, target: Any, args: tuple[Arg, ...], result: Value) 
     first = args[0] if args else None
     if not isinstance(first, Value):
         return
-    if is_one_of(target, _VERSIONS):
+    if is_store(target, "list"):
         unite(s, first, result)
-    if not is_one_of(target, _READS) or not holds_objects(result.type):
+    if not is_part(target) or not holds_objects(result.type):
         return
     where = s.builder.where
     if isinstance(first.type, ListOf):
@@ -54,15 +53,6 @@ def note_element(s: Machine, target: Any, args: tuple[Arg, ...], result: Value) 
         container = None if known is None else known.container
         inner = target is not operator.getitem and container is not None
         s.objects.elements[result] = Element(container, None, where, inner)
-
-
-_READS = frozenset({operator.getitem, primitives.item, primitives.field})
-
-
-_VERSIONS = frozenset(
-    {primitives.append, primitives.extended, primitives.inserted, primitives.replaced,
-     primitives.without}
-)  # fmt: skip
 
 
 def family(s: Machine, value: Value) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from srcad import errors, runtime
-from srcad.frontend.domain.access_paths import Step, are_disjoint
+from srcad.frontend.domain.access_paths import SAME, Step, are_disjoint
 from srcad.frontend.domain.structure import (
     Done,
     components,
@@ -19,7 +19,6 @@ from srcad.frontend.domain.values import AbstractValue, FunctionValue, Generator
 from srcad.frontend.outside import places
 from srcad.frontend.store.either import chosen_again
 from srcad.frontend.store.ownership import ask_whose, check_owner, with_beginnings
-from srcad.ir import primitives
 from srcad.ir.core import Value
 from srcad.startup.records import replace
 
@@ -41,7 +40,7 @@ def overwritten(s: Machine, old: Value, new: Value) -> None:
     where = origin(s, old)
     check_owner(s, where.objects)
     s.origins[new] = Origin(frozenset({new}))
-    s.laid_as[new] = Step(primitives.identity), (old,)
+    s.laid_as[new] = SAME, (old,)
     _follow(s, where.objects, {old: new}, None, where.steps or () if where.is_exact else ())
 
 
@@ -67,7 +66,7 @@ def rewritten(s: Machine, old: Value, new: Value, place: tuple[Step, ...]) -> No
     found = origin(s, old)
     check_owner(s, found.objects)
     s.origins[new] = found
-    s.laid_as[new] = Step(primitives.identity), (old,)
+    s.laid_as[new] = SAME, (old,)
     _follow(s, found.objects, {old: new}, new, place)
 
 
@@ -154,7 +153,7 @@ def _with_latest(s: Machine, items: Value, objects: frozenset[Value], root: Valu
     latest = s.dicts.latest.get(items)
     if latest is None or objects != {latest.object_}:
         return None
-    new = s.emit(primitives.replaced, items, latest.place, root, hint=items.hint)
+    new = s.replaced(items, latest.place, root, hint=items.hint)
     s.dicts.latest[new] = replace(latest, value=root)
     return new
 

@@ -16,14 +16,14 @@ import numpy as np
 
 from srcad import errors, runtime
 from srcad.frontend.domain.values import AbstractValue, RecordValue
-from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
+from srcad.ir.operations import adds_at_places, is_builder, puts_in, sets_places
 from srcad.rules import registry
 from srcad.startup.identifiers import label, module_of
 from srcad.types.join import is_lost
 from srcad.types.numeric import ARRAY_CLASSES, Numeric
-from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf
+from srcad.types.structures import OPAQUE, ListOf, Opaque, PlacesOf, TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
@@ -40,9 +40,7 @@ _OPERATIONS = frozenset(
      operator.pow, operator.matmul, operator.neg, operator.pos, operator.invert, operator.and_,
      operator.or_, operator.xor, operator.lshift, operator.rshift}
 )  # fmt: skip
-_STORES_OF_ITEMS = frozenset({primitives.append, primitives.inserted, primitives.replaced})
-_JOINING = frozenset({primitives.extended, operator.add, operator.iadd})
-_ENTRIES = (operator.getitem, primitives.updated, primitives.add_at)
+_SUMS = frozenset({operator.add, operator.iadd})
 _KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, dict, range, slice)
 
 
@@ -50,7 +48,7 @@ def check_operands(s: Machine, target: Any, arguments: Iterable[Arg], result: Va
     """Refuse an operation with a derivative one of whose operands is foreign to its rule."""
     type_ = result.type
     arguments = tuple(arguments)
-    reads = any(target is one for one in _ENTRIES)
+    reads = target is operator.getitem or _fills_entries(target)
     by_field = reads and _is_field(arguments[0], arguments[1])
     if by_field or (isinstance(type_, Numeric) and type_.kind in ("O", "V")):
         is_plain = isinstance(type_, Numeric) and type_.kind == "O"
@@ -90,12 +88,13 @@ def _is_field(container: Arg, index: Arg) -> bool:
 
 def _check_kept(s: Machine, target: Any, arguments: tuple[Arg, ...], kept: ListOf) -> None:
     """Refuse a list of which nobody could tell which of its items are structures."""
-    if target in _STORES_OF_ITEMS:
+    if puts_in(target) == "item":
         pairs = [(arguments[0], kept), (arguments[-1], kept.item)]
-    elif target is primitives.build_list:
+    elif is_builder(target) and not isinstance(kept, PlacesOf):
         pairs = [(arg, kept.item) for arg in arguments]
     else:
-        pairs = [(arg, kept) for arg in arguments] if target in _JOINING else []
+        joins = puts_in(target) == "items" or target in _SUMS
+        pairs = [(arg, kept) for arg in arguments] if joins else []
     for arg, within in pairs:
         type_ = argument_type(arg)
         if is_lost(type_, within) and any(v in s.active for v in values_in(arg)):
@@ -192,6 +191,10 @@ def _operands(arguments: Iterable[Arg]) -> Iterator[Arg]:
             yield from _operands(arg.items)
 
 
+def _fills_entries(target: Any) -> bool:
+    return sets_places(target) or adds_at_places(target)
+
+
 def _is_unknown(target: Any, arg: Arg) -> bool:
     """Whether an operand of NumPy's, or a value to store, is an object of a class of the user's."""
     type_ = arg.type if isinstance(arg, Value) else None
@@ -199,7 +202,7 @@ def _is_unknown(target: Any, arg: Arg) -> bool:
         return False
     module = module_of(target).partition(".")[0]
     counts = module in ("numpy", "math", "_operator") or isinstance(target, np.ufunc)
-    return counts or target in (primitives.updated, primitives.add_at)
+    return counts or _fills_entries(target)
 
 
 def _is_foreign(cls: type) -> bool:

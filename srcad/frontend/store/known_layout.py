@@ -16,7 +16,7 @@ from srcad.frontend.domain.layout import (
 from srcad.frontend.store.origins import is_array, origin
 from srcad.ir.core import Arg, Const, Value, values_in
 from srcad.ir.disjoint import parts_of
-from srcad.ir.memory import LAYOUT_VIEWS, is_one_of
+from srcad.ir.operations import shows_operand
 from srcad.types.numeric import Shape
 from srcad.types.sizes import resolved
 
@@ -90,7 +90,7 @@ def _keeps_compact(step: Step) -> bool:
         return all(map(is_number_index, first)) and (
             is_number_index(last) or last == Const(Ellipsis)
         )
-    return is_one_of(step.target, LAYOUT_VIEWS)
+    return shows_operand(step.target, certain=False)
 
 
 def all_compact(s: Machine, args: tuple[Arg, ...]) -> bool:

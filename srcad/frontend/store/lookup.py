@@ -28,7 +28,6 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside import places
 from srcad.frontend.outside.doubts import note_read
 from srcad.frontend.store.stale import refuse_stale
-from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.startup.identifiers import module_of
 from srcad.startup.records import is_record
@@ -171,7 +170,7 @@ def unbound(s: Machine, name: str, *, local: bool) -> NoReturn:
         if local
         else f"name {name!r} is not defined"
     )
-    s.emit(primitives.raise_, s.emit(kind, Const(message)), effect=True)
+    s.raise_(s.emit(kind, Const(message)))
     raise Unreachable
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from srcad.frontend.domain.access_paths import Step
+from srcad.frontend.domain.access_paths import SAME, Step
 from srcad.frontend.domain.layout import (
     in_order,
     is_line,
@@ -17,19 +17,13 @@ from srcad.frontend.domain.layout import (
 from srcad.frontend.domain.memory import Either, Origin
 from srcad.frontend.domain.values import Constant
 from srcad.frontend.store.origins import (
-    BUILDERS,
-    LIST_STORES,
-    READ_ONLY,
     is_array,
     origin,
 )
-from srcad.ir import primitives
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value, values_in
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import (
-    ALWAYS_VIEWS,
     IN_PLACE,
-    LAYOUT_VIEWS,
     OPERATORS,
     has_storage,
     is_one_of,
@@ -40,6 +34,16 @@ from srcad.ir.memory import (
     reads_a_copy,
     reads_a_view,
 )
+from srcad.ir.operations import (
+    calls_operand,
+    is_attribute,
+    is_builder,
+    is_inert,
+    is_part,
+    is_same,
+    is_store,
+    shows_operand,
+)
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Opaque, TupleOf
 
@@ -47,7 +51,7 @@ if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.known_layout import all_compact, is_compact, layout
 
-_SAME = frozenset({primitives.identity, np.asarray, np.asanyarray})
+_SAME: tuple[Any, ...] = (np.asarray, np.asanyarray)
 
 
 _LAID_OUT_ALIKE = frozenset(
@@ -56,12 +60,6 @@ _LAID_OUT_ALIKE = frozenset(
 
 
 _C_ORDER, _F_ORDER = Const("C"), Const("F")
-
-
-_PARTS = (operator.getitem, primitives.field)
-
-
-_PURE_PARTS = frozenset({len, primitives.shape, primitives.is_, primitives.contains})
 
 
 _COMPACT: frozenset[Any] = frozenset(
@@ -87,12 +85,8 @@ def note(
     if is_one_of(target, OPERATORS) and any(map(_is_users_object, args)):
         s.inactive.unknown.add(result)
         return
-    drawn = target is primitives.apply and is_array(result)  # the only such results of a known type
-    if (
-        drawn
-        or makes_new_array(target, result.type, args, kwargs)
-        or is_one_of(target, _PURE_PARTS)
-    ):
+    drawn = calls_operand(target) and is_array(result)  # the only such results of a known type
+    if drawn or makes_new_array(target, result.type, args, kwargs) or is_inert(target):
         _note_new(s, target, args, kwargs, result)
         return
     if isinstance(result.type, Opaque) and is_one_of(target, OPERATORS):
@@ -102,11 +96,11 @@ def note(
     shown = args[:1] if is_one_of(target, IN_PLACE) else (*args, *(a for _, a in kwargs))
     values = [v for arg in shown for v in values_in(arg)]
     held = frozenset().union(*(origin(s, v).everything for v in values))
-    if is_one_of(target, LIST_STORES) and isinstance(first, Value):
+    if is_store(target, "list") and isinstance(first, Value):
         parent = origin(s, first)
         added = frozenset().union(*(origin(s, v).everything for v in values if v is not first))
         s.origins[result] = Origin(parent.objects, parent.steps, parent.holds | added)
-    elif is_one_of(target, BUILDERS):
+    elif is_builder(target):
         s.origins[result] = Origin(frozenset({result}), (), held)
     elif held or _may_repeat_an_array(target, result):
         s.origins[result] = Origin(held | {result}, None)
@@ -114,7 +108,7 @@ def note(
 
 def _note_use(s: Machine, target: Any, args: tuple[Arg, ...], op: Op) -> None:
     """Note what is computed with, and what is given to a call that may keep it."""
-    if target in _PARTS and _is_object(args[0]):
+    if is_part(target) and _is_object(args[0]):
         s.inactive.unknown.add(op.results[0])
     if isinstance(op, Call) and op.effect:
         s.inactive.handed.update(v for v in op.operands if has_storage(v))
@@ -123,7 +117,7 @@ def _note_use(s: Machine, target: Any, args: tuple[Arg, ...], op: Op) -> None:
     elif target is operator.getitem and not is_array(args[0]):
         if not (isinstance(args[1], Const) and isinstance(args[1].value, str)):
             s.inactive.items.add(op.results[0])  # it may be a number that is read again
-    elif target is not primitives.field:
+    elif not is_attribute(target):
         s.inactive.used.update(v for v in op.operands if has_storage(v))
 
 
@@ -182,7 +176,7 @@ def _note_view(
     """Note a view of an array; False where the result is none."""
     first = args[0]
     assert isinstance(first, Value)
-    if is_one_of(target, LAYOUT_VIEWS):
+    if shows_operand(target, certain=False):
         view = _is_reshaped_view(s, target, first, args[1:], kwargs, result)
         if view is False and _order(target, args[1:], kwargs) == _C_ORDER:
             s.compact.add(result)
@@ -244,19 +238,19 @@ def _seen_in_each(s: Machine, either: Either, step: Step, result: Value) -> Eith
 def _followed(parent: Origin, step: Step | None) -> tuple[Step, ...] | None:
     if parent.steps is None or step is None:
         return None
-    return parent.steps if step.target is primitives.identity else (*parent.steps, step)
+    return parent.steps if is_same(step.target) else (*parent.steps, step)
 
 
 def _view_step(
     target: Any, first: Value, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]
 ) -> Step | None:
-    if is_one_of(target, _SAME) and not args and not kwargs:
-        return Step(primitives.identity)
+    if (is_same(target) or any(target is one for one in _SAME)) and not args and not kwargs:
+        return SAME
     if target is np.diag and isinstance(first.type, Numeric) and len(first.type.shape or ()) == 1:
         return None
     if target is np.flip and not args and not kwargs and shape_of(first):
         return Step(operator.getitem, (_backward(len(shape_of(first) or ())),))
-    if is_one_of(target, ALWAYS_VIEWS) or is_one_of(target, READ_ONLY):
+    if shows_operand(target):
         return Step(target, args, kwargs)
     return None
 

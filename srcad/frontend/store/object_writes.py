@@ -21,7 +21,6 @@ from srcad.frontend.outside import places
 from srcad.frontend.outside.places import is_argument
 from srcad.frontend.store.origins import note_version
 from srcad.frontend.store.ownership import refuse_kept
-from srcad.ir import primitives
 from srcad.ir.core import Value
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def write(
             _refuse_resized(s)
     if place is not None:
         container, index = place
-        version = s.emit(primitives.replaced, container, index, placed(s, new), hint=container.hint)
+        version = s.replaced(container, index, placed(s, new), hint=container.hint)
         s.objects.elements[new] = Element(version, index, s.builder.where)
         _make_others_stale(s, new, container, index)
         write(s, container, version, resizes=False)
@@ -153,7 +152,7 @@ def _carry(s: Machine, before: AbstractValue, after: AbstractValue) -> None:
     if element is None or not is_mutable(before):
         return
     container, index = _place(s, element)
-    version = s.emit(primitives.replaced, container, index, placed(s, after), hint=container.hint)
+    version = s.replaced(container, index, placed(s, after), hint=container.hint)
     s.objects.elements[after] = Element(version, index, s.builder.where)
     _make_others_stale(s, after, container, index)
     write(s, container, version, resizes=False)

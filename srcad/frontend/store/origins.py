@@ -9,35 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.memory import NOWHERE, Origin
 from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.store.ownership import is_captured, is_unowned, with_beginnings
-from srcad.ir import primitives
 from srcad.ir.core import Atom, Value
 from srcad.ir.memory import has_storage
+from srcad.ir.operations import is_same
 from srcad.types.numeric import Numeric
 
 if TYPE_CHECKING:
     from srcad.frontend.domain.values import Env
     from srcad.frontend.machine.machine import Machine
-
-
-LIST_STORES = frozenset(
-    {primitives.append, primitives.extended, primitives.inserted, primitives.replaced,
-     primitives.without}
-)  # fmt: skip
-
-
-BUILDERS = frozenset(
-    {primitives.build_tuple, primitives.build_list, primitives.build_dict, primitives.build_record}
-)
-
-
-READ_ONLY = frozenset({np.diagonal, np.broadcast_to, np.diag})
 
 
 def origin(s: Machine, value: Value) -> Origin:
@@ -160,7 +144,7 @@ def bases(s: Machine, value: Value) -> Iterator[tuple[Value, tuple[Step, ...]]]:
         if step is None:
             return
         (value,) = sources
-        steps = steps if step.target is primitives.identity else (step, *steps)
+        steps = steps if is_same(step.target) else (step, *steps)
         yield value, steps
 
 

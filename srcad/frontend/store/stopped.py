@@ -10,7 +10,6 @@ from srcad.frontend.domain.structure import rebuilt
 from srcad.frontend.domain.values import AbstractValue, DictValue, Structure, TupleValue
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.origins import origin
-from srcad.ir import primitives
 from srcad.ir.core import Value
 
 
@@ -20,7 +19,7 @@ def constant_of(s: Machine, box: AbstractValue) -> AbstractValue:
         return rebuilt(box, tuple(constant_of(s, item) for item in box.items))
     if not isinstance(box, Value) or box not in s.active:
         return box
-    result = s.builder.call(primitives.stop, box, type=box.type, hint=box.hint)
+    result = s.builder.stop(box, type=box.type, hint=box.hint)
     s.origins[result] = Origin(origin(s, box).everything, None)
     return result
 

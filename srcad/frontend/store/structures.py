@@ -23,6 +23,7 @@ from srcad.frontend.prelude.deques import Deque
 from srcad.frontend.store.aliases import bury
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
+from srcad.ir.operations import calls_operand
 from srcad.types.structures import OPAQUE, PlacesOf
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def built(s: Machine, box: Structure | SliceValue | IteratorValue | PlacesValue)
         case IteratorValue():
             return s.emit(range, *box.parts)
         case PlacesValue(keys):
-            return s.emit(primitives.build_places, *map(Const, keys))
+            return s.build_places(*map(Const, keys))
     parts = [s.atom(item) for item in box.items]
     if any(isinstance(p, Value) and isinstance(p.type, PlacesOf) and p in s.active for p in parts):
         s.refuse(
@@ -49,13 +50,13 @@ def built(s: Machine, box: Structure | SliceValue | IteratorValue | PlacesValue)
     bury(s, box)
     match box:
         case TupleValue():
-            return s.emit(primitives.build_tuple, *parts)
+            return s.build_tuple(*parts)
         case ListValue():
-            return s.emit(primitives.build_list, *parts)
+            return s.build_list(*parts)
         case DictValue(keys):
-            return s.emit(primitives.build_dict, Const(keys), *parts)
+            return s.build_dict(keys, *parts)
         case RecordValue(cls, keys):
-            return s.emit(primitives.build_record, Const(cls), Const(keys), *parts)
+            return s.build_record(cls, keys, *parts)
 
 
 # ------------------------------------------------------------------------------ outside
@@ -80,15 +81,13 @@ def as_plain(s: Machine, box: AbstractValue) -> AbstractValue:
             return s.emit(collections.deque, s.atom(entries), maxlen, type=OPAQUE)
         if issubclass(part.cls, containers.Mapping):
             places, entries, *_ = part.items
-            return s.emit(primitives.as_dict, places, s.atom(entries), type=OPAQUE)
-        view = s.emit(
-            primitives.field, as_plain(s, part.items[0]), Const(part.cls.__name__.lower())
-        )
-        return s.emit(primitives.apply, view, type=OPAQUE)
+            return s.as_dict(places, s.atom(entries), type=OPAQUE)
+        view = s.field(as_plain(s, part.items[0]), part.cls.__name__.lower())
+        return s.apply(view, type=OPAQUE)
 
     return mapped(box, change)
 
 
 def is_ours(target: object) -> bool:
     """Whether an operation is one of the IR's own, and puts into a list what it is given."""
-    return primitives.is_primitive(target) and target is not primitives.apply
+    return primitives.is_primitive(target) and not calls_operand(target)

@@ -14,10 +14,10 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.store.aliases import note_element
 from srcad.frontend.store.origins import note_part
-from srcad.ir import primitives
-from srcad.ir.core import Const, Value
+from srcad.ir.core import Call, Value
+from srcad.ir.operations import is_attribute
 from srcad.types.sources import Path, Unreadable, read
-from srcad.types.structures import Fixed, Opaque, PlacesOf, TupleOf, Type
+from srcad.types.structures import Fixed, Opaque, PlacesOf, TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
@@ -27,12 +27,11 @@ def unfolded(s: Machine, value: Value, type_: TupleOf) -> AbstractValue:
     """The parts of a structure."""
     fields = type_.keys is not None and type_.cls is not dict
     keys: tuple[Any, ...] = type_.keys if type_.keys is not None else tuple(range(len(type_.items)))
-    reading = primitives.field if fields else primitives.item
     parts = tuple(
         Constant(t.value, _path_of_part(s, value, fields, key) or s.found_at(t))
         if isinstance(t, Fixed)
-        else _part(s, value, reading, key, t)
-        for key, t in zip(keys, type_.items, strict=True)
+        else _part(s, value, type_, k)
+        for k, (key, t) in enumerate(zip(keys, type_.items, strict=True))
     )
     if type_.cls is dict:
         return DictValue(keys, parts, value)
@@ -41,19 +40,17 @@ def unfolded(s: Machine, value: Value, type_: TupleOf) -> AbstractValue:
     return ListValue(parts, value) if type_.cls is list else TupleValue(parts, value)
 
 
-def _part(s: Machine, value: Value, reading: Any, key: Any, type_: Type) -> AbstractValue:
-    part = s.builder.call(
-        reading,
-        value,
-        Const(key),
-        type=type_,
-        hint=key if isinstance(key, str) and key.isidentifier() else None,
-    )
+def _part(s: Machine, value: Value, whole: TupleOf, k: int) -> AbstractValue:
+    type_, key = whole.items[k], k if whole.keys is None else whole.keys[k]
+    named = isinstance(key, str) and key.isidentifier()
+    part = s.builder.part(value, whole, k, type=type_, hint=key if named else None)
     if value in s.active and not isinstance(type_, PlacesOf):  # no key of its is (`building`)
         s.active.add(part)
     note_part(s, value, key, part)
-    note_element(s, reading, (value, Const(key)), part)
-    path = _path_of_part(s, value, reading is primitives.field, key)
+    read = s.builder.ops[-1]
+    assert isinstance(read, Call)
+    note_element(s, read.target, read.args, part)
+    path = _path_of_part(s, value, is_attribute(read.target), key)
     if path is None:
         return s.box(part)
     s.paths[part] = path

@@ -17,7 +17,6 @@ from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.origins import inner_values, note_laid_out, origin
 from srcad.frontend.store.ownership import with_beginnings
-from srcad.ir import primitives
 from srcad.ir.core import Const, Display, Value
 from srcad.types.numeric import INT, Numeric
 from srcad.types.sources import Path, read, spelled
@@ -92,14 +91,11 @@ def _overlaid(s: Machine, group: Sequence[Value], name: str) -> dict[str, Abstra
     types = [value.type for value in group]
     kinds = [Numeric(np.dtype(int), t.shape, "array") for t in types if isinstance(t, Numeric)]
     where = s.emit(places, *group, effect=True, type=TupleOf((INT, *kinds)))
-    parts = [
-        s.builder.call(primitives.item, where, Const(k), type=t)
-        for k, t in enumerate((INT, *kinds))
-    ]
+    parts = [s.builder.item(where, k, type=t) for k, t in enumerate((INT, *kinds))]
     dtype = types[0].dtype if isinstance(types[0], Numeric) else None
     base = s.emit(np.zeros, parts[0], kwargs={"dtype": Const(dtype)})
     for value, place in reversed(list(zip(group, parts[1:], strict=True))):
-        base = s.emit(primitives.updated, base, place, value)
+        base = s.updated(base, place, value)
     found: dict[str, AbstractValue] = {name: base}
     for value, place in zip(group, parts[1:], strict=True):
         view, steps = base, list[Step]()
