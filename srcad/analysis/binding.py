@@ -38,7 +38,7 @@ def possibly_undefined(block: Block, given: Iterable[Value] = ()) -> set[Value]:
 
 
 def _block(block: Block, found: set[Value]) -> None:
-    def unsure(atom: Arg) -> bool:
+    def perhaps_unbound(atom: Arg) -> bool:
         if isinstance(atom, Const):
             return atom.value is None or atom == UNDEF
         return isinstance(atom, Value) and atom in found
@@ -46,22 +46,22 @@ def _block(block: Block, found: set[Value]) -> None:
     for op in block.ops:
         match op:
             case Call():
-                if _is_unsure_call(op, unsure):
+                if _is_perhaps_unbound(op, perhaps_unbound):
                     found.add(op.result)
             case If():
                 _block(op.then, found)
                 _block(op.orelse, found)
                 pairs = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
-                found.update(out for out, a, b in pairs if unsure(a) or unsure(b))
+                found.update(out for out, a, b in pairs if perhaps_unbound(a) or perhaps_unbound(b))
             case For() | While():
-                _loop(op, found, unsure)
+                _loop(op, found, perhaps_unbound)
 
 
-def _is_unsure_call(op: Call, unsure: Callable[[Arg], bool]) -> bool:
+def _is_perhaps_unbound(op: Call, perhaps_unbound: Callable[[Arg], bool]) -> bool:
     if is_same(op.target):
-        return unsure(op.args[0])
+        return perhaps_unbound(op.args[0])
     whole = op.args[0] if is_part(op.target) else None
-    return isinstance(whole, Value) and unsure(whole) and not _is_array(whole)
+    return isinstance(whole, Value) and perhaps_unbound(whole) and not _is_array(whole)
 
 
 def _is_array(value: Value) -> bool:
@@ -69,8 +69,8 @@ def _is_array(value: Value) -> bool:
     return isinstance(value.type, Numeric)
 
 
-def _loop(op: Loop, found: set[Value], unsure: Callable[[Arg], bool]) -> None:
-    found.update(p for p, init in zip(op.carried, op.inits, strict=True) if unsure(init))
+def _loop(op: Loop, found: set[Value], perhaps_unbound: Callable[[Arg], bool]) -> None:
+    found.update(p for p, init in zip(op.carried, op.inits, strict=True) if perhaps_unbound(init))
     if isinstance(op, For):
         pairs = zip(op.items, op.seqs, strict=True)
         found.update(
@@ -85,8 +85,8 @@ def _loop(op: Loop, found: set[Value], unsure: Callable[[Arg], bool]) -> None:
         size = len(found)
         _block(op.body, found)
         carried = zip(op.carried, results[:width], strict=True)
-        found.update(p for p, r in carried if unsure(r))
+        found.update(p for p, r in carried if perhaps_unbound(r))
     carried = zip(carried_outputs(op), op.carried, strict=True)
     found.update(out for out, p in carried if p in found)
     lists = zip(collected_outputs(op), results[width:], strict=True)
-    found.update(out for out, r in lists if unsure(r))
+    found.update(out for out, r in lists if perhaps_unbound(r))

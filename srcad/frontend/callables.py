@@ -119,52 +119,52 @@ def _lowered(
                      overlaps=overlaps, ordered=ordered, **given)  # fmt: skip
 
     def read(outside: Outside) -> Lowered:
-        session = machine_for(environment, root=function, outside=outside, **given)
+        machine = machine_for(environment, root=function, outside=outside, **given)
         name = name_of(function)
         frame = Frame(name=name, file="", globals={}, path=())
-        session.frames.append(frame)
-        session.arguments = dict(arguments)
+        machine.frames.append(frame)
+        machine.arguments = dict(arguments)
         values = {key: Value(type_, key) for key, type_ in types.items()}
         boxes: dict[str, AbstractValue] = {}
         for key, value in values.items():
             if key in active:
-                session.active.add(value)
-            session.paths[value] = (("param", key),)
-            boxes[key] = _argument(session, value, arguments.get(key))
-        boxes |= {key: differentiated_in(session, boxes[key], items[key]) for key in items}
-        session.compact.update(matrices(boxes[key] for key in ordered))
-        boxes.update(overlaid(session, [[values[name] for name in group] for group in overlaps]))
+                machine.active.add(value)
+            machine.paths[value] = (("param", key),)
+            boxes[key] = _argument(machine, value, arguments.get(key))
+        boxes |= {key: differentiated_in(machine, boxes[key], items[key]) for key in items}
+        machine.compact.update(matrices(boxes[key] for key in ordered))
+        boxes.update(overlaid(machine, [[values[name] for name in group] for group in overlaps]))
         frame.env.update({key: box for key, box in boxes.items() if key not in values})
-        begin_places(session)
-        result = _result(session, function, parameters, boxes)
-        return lowered(session, name, tuple(values.values()), result, None)
+        begin_places(machine)
+        result = _result(machine, function, parameters, boxes)
+        return lowered(machine, name, tuple(values.values()), result, None)
 
     return until_settled(read, environment)
 
 
 def _result(
-    session: Machine,
+    machine: Machine,
     function: Any,
     parameters: Sequence[Parameter],
     boxes: Mapping[str, AbstractValue],
 ) -> Atom | None:
     """What the callable returns; None where every path raises."""
     try:
-        return session.atom(as_plain(session, _called(session, function, parameters, boxes)))
+        return machine.atom(as_plain(machine, _called(machine, function, parameters, boxes)))
     except Unreachable:
         return None
     except NotConstant as problem:
         raise problem.error from None
 
 
-def _argument(session: Machine, value: Value, given: Any) -> AbstractValue:
+def _argument(machine: Machine, value: Value, given: Any) -> AbstractValue:
     if isinstance(value.type, Opaque) and given is not None:
-        return Constant(given, session.paths[value], atom=value)
-    return session.box(value)
+        return Constant(given, machine.paths[value], atom=value)
+    return machine.box(value)
 
 
 def _called(
-    session: Machine,
+    machine: Machine,
     function: Any,
     parameters: Sequence[Parameter],
     boxes: Mapping[str, AbstractValue],
@@ -174,11 +174,11 @@ def _called(
     for parameter in parameters:
         box = boxes[parameter.name]
         if parameter.kind is Parameter.VAR_POSITIONAL:
-            positional.extend(spread(session, box))
+            positional.extend(spread(machine, box))
         elif parameter.kind is Parameter.VAR_KEYWORD:
             keywords.update(zip(box.keys, box.items, strict=True))  # type: ignore[union-attr]
         elif parameter.kind is Parameter.KEYWORD_ONLY:
             keywords[parameter.name] = box
         else:
             positional.append(box)
-    return apply(session, Constant(function, ()), tuple(positional), keywords)
+    return apply(machine, Constant(function, ()), tuple(positional), keywords)

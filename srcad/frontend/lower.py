@@ -133,15 +133,15 @@ def lower(
     known, opened, given = inactive or Inactive(), dicts or Dicts(), dict(arguments or {})
 
     def read(outside: Outside) -> Lowered:
-        session = machine_for(environment, root=function, inactive=known,
+        machine = machine_for(environment, root=function, inactive=known,
                               outside=outside, arguments=given, dicts=opened)  # fmt: skip
-        callee = _callee(session, function, path)
+        callee = _callee(machine, function, path)
         params = {name: Value(type_, name) for name, type_ in types.items()}
-        boxes = _arguments(session, params, active, items, ordered, overlaps)
-        begin_places(session)
-        result = _result(session, callee, boxes)
+        boxes = _arguments(machine, params, active, items, ordered, overlaps)
+        begin_places(machine)
+        result = _result(machine, callee, boxes)
         where = Location(callee.frame.file, callee.node.lineno, function=plain(function.__name__))
-        return lowered(session, plain(function.__name__), tuple(params.values()), result, where)
+        return lowered(machine, plain(function.__name__), tuple(params.values()), result, where)
 
     return until_settled(read, environment)
 
@@ -280,12 +280,12 @@ def lower_inline(
     AlwaysRaisesError
         If no path through the rule returns; nothing is written then.
     """
-    session = machine_for(ShapeEnvironment(), builder=builder)
-    boxes = tuple(box_of_arg(session, a) for a in args)
-    named = {k: box_of_arg(session, a) for k, a in (kwargs or {}).items()}
+    machine = machine_for(ShapeEnvironment(), builder=builder)
+    boxes = tuple(box_of_arg(machine, a) for a in args)
+    named = {k: box_of_arg(machine, a) for k, a in (kwargs or {}).items()}
     where, start = builder.where, len(builder.ops)
     try:
-        result = inline(session, callee_of(session, function, None), boxes, named)
+        result = inline(machine, callee_of(machine, function, None), boxes, named)
     except NotConstant as problem:
         raise problem.error from None
     except Unreachable:
@@ -293,7 +293,7 @@ def lower_inline(
         raise AlwaysRaisesError(plain(function.__name__)) from None
     finally:
         builder.where = where
-    return unboxed(session, result)
+    return unboxed(machine, result)
 
 
 def box_of_arg(s: Machine, arg: Any) -> AbstractValue:

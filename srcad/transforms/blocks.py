@@ -90,9 +90,7 @@ def _undo_if(scope: Scope, op: If) -> None:
     yields = [[_after_branch(scope, branch, slot) for slot in touched] for branch in branches]
     for k, slot in enumerate(touched):
         _agree(slot, branches, yields, k)
-    outputs = tuple(
-        _meeting(scope, slot, a, b) for slot, a, b in zip(touched, *yields, strict=True)
-    )
+    outputs = tuple(_joined(scope, slot, a, b) for slot, a, b in zip(touched, *yields, strict=True))
     then, orelse = (
         Block((), tuple(branch.builder.ops), (*results, *mirrors.yields(branch)))
         for branch, results in zip(branches, yields, strict=True)
@@ -132,7 +130,7 @@ def _agree(slot: Slot, branches: list[Scope], yields: list[list[Atom]], k: int) 
                 results[k] = as_list(branch, results[k], type_.item)
 
 
-def _meeting(scope: Scope, slot: Slot, a: Atom, b: Atom) -> Value:
+def _joined(scope: Scope, slot: Slot, a: Atom, b: Atom) -> Value:
     output = Value(_bar_type(scope, slot, (a, b)), bar_hint(slot[0]))
     if any(scope.is_lazy(atom) for atom in (a, b)):
         scope.sweep.lazy.add(output)

@@ -196,7 +196,7 @@ class Join:
     def _may_be_missing(self, *values: Value) -> bool:
         """Whether some path reaches the join without a value: it leaves, or never bound it."""
         s = self.s
-        return any(v in s.partial or v in s.unsure for v in values)
+        return any(v in s.partial or v in s.perhaps_unbound for v in values)
 
     def _half_bound(self, box: AbstractValue, hint: str | None, *, left: bool) -> AbstractValue:
         if isinstance(box, Structure):
@@ -217,7 +217,7 @@ class Join:
         other = self.right if left else self.left
         if other.exit != DEAD and (self.outside or not other.is_left):
             self.s.unbound_if[output] = (self.test, not left)
-            self.s.unsure[output] = None
+            self.s.perhaps_unbound[output] = None
         else:
             self.s.partial.add(output)
         return output
@@ -238,8 +238,8 @@ class Join:
         self.outputs.append(output)
         if any(isinstance(x, Value) and x in self.s.active for x in (a, b)):
             self.s.active.add(output)
-        if any(isinstance(x, Value) and x in self.s.unsure for x in (a, b)):
-            self.s.unsure[output] = None
+        if any(isinstance(x, Value) and x in self.s.perhaps_unbound for x in (a, b)):
+            self.s.perhaps_unbound[output] = None
         if a in self.s.partial or b in self.s.partial:
             self.s.partial.add(output)
         note_join(self.s, a, b, output)

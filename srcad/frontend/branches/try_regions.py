@@ -15,11 +15,7 @@ from srcad import errors
 from srcad.frontend.branches.branch import Branch, read_branch
 from srcad.frontend.branches.conditional import Statements, on_tag
 from srcad.frontend.branches.phi import Failure, join_branches
-from srcad.frontend.domain.frames import (
-    DEAD,
-    RETURN_NAME,
-    Unreachable,
-)
+from srcad.frontend.domain.frames import DEAD, RETURN_NAME, Unreachable
 from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant, Env, Frame, Stale
 from srcad.frontend.machine.machine import Machine
@@ -107,8 +103,8 @@ def _may_fail_after(
 ) -> bool:
     """Whether what follows a place in a try region may fail; inside a loop, anything does."""
     rest = branch.builder.ops[position:] if builder is branch.builder else branch.builder.ops
-    unsure = (op for op in rest if op.half != "repeated" and id(op) not in s.sure)
-    return any(may_raise(op, catches) for op in unsure)
+    others = (op for op in rest if op.half != "repeated" and id(op) not in s.sure)
+    return any(may_raise(op, catches) for op in others)
 
 
 def surely(s: Machine, build: Callable[[], None]) -> None:

@@ -28,16 +28,8 @@ from srcad.frontend.branches.loop_header import (
 )
 from srcad.frontend.branches.loop_variables import LoopVariable, loop_variables
 from srcad.frontend.branches.type_order import is_steady
-from srcad.frontend.domain.frames import (
-    DEAD,
-    Unreachable,
-)
-from srcad.frontend.domain.structure import (
-    is_mutable,
-    mutable_parts,
-    parts_of,
-    values_of,
-)
+from srcad.frontend.domain.frames import DEAD, Unreachable
+from srcad.frontend.domain.structure import is_mutable, mutable_parts, parts_of, values_of
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -48,7 +40,7 @@ from srcad.frontend.domain.values import (
     Unbound,
 )
 from srcad.frontend.machine.dispatch import evaluate
-from srcad.frontend.machine.fixpoint_seeds import learned
+from srcad.frontend.machine.fixpoint_seeds import fixpoint_seeds
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.definite_assignment import may_be_unbound, note_header
 from srcad.frontend.outside.places import begins_empty, is_place, refuse_in_test
@@ -98,7 +90,7 @@ class LoopReader:
         for name in names:
             self._carry((level, name))
         anchor = self.node.iter if isinstance(self.node, ast.For) else self.node.test
-        known = learned(s, anchor, "headers")
+        known = fixpoint_seeds(s, anchor, "headers")
         self._expect(known)
         for _ in range(MOST_ITERATIONS):
             iteration = self._once()

@@ -35,7 +35,7 @@ from srcad.frontend.functions.generators import consume
 from srcad.frontend.functions.lazy_iterables import one_shot
 from srcad.frontend.machine.constants import static_items, truth
 from srcad.frontend.machine.dispatch import evaluate, executes, iterate
-from srcad.frontend.machine.fixpoint_seeds import learned
+from srcad.frontend.machine.fixpoint_seeds import fixpoint_seeds
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.lists import is_list
@@ -74,7 +74,7 @@ def _loop_over(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
 def _at_run_time(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
     """A loop at run time, read again in another way where the first does not do."""
     arrays = [b for b in looped_over(iterable) if isinstance(b, Value | ListValue)]
-    start, earlier = _Start(s), learned(s, node.iter, "rows")
+    start, earlier = _Start(s), fixpoint_seeds(s, node.iter, "rows")
     if earlier:
         _row_by_row(s, node, iterable, start)
         return
@@ -123,7 +123,7 @@ class _Start:
     """The state before a loop, to read it in another way."""
 
     def __init__(self, s: Machine) -> None:
-        self.session = s
+        self.s = s
         self.names, self.count, self.where = s.snapshot(), len(s.builder.ops), s.builder.where
         self.builder, self.depth = s.builder, len(s.frames)
         self.written, self.wanted = len(s.written_objects), len(s.objects.wanted)
@@ -131,7 +131,7 @@ class _Start:
 
     def again(self) -> None:
         """Forget what was read since."""
-        s = self.session
+        s = self.s
         del s.frames[self.depth :]
         s.builder = self.builder
         s.restore(self.names)
@@ -142,7 +142,7 @@ class _Start:
 
     def has_written(self, arrays: Sequence[AbstractValue]) -> bool:
         """Whether any of these arrays, or an item of these lists, was written into since."""
-        s = self.session
+        s = self.s
         objects = frozenset(s.written_objects[self.written :])
         wanted = s.objects.wanted[self.wanted :]
         return any(

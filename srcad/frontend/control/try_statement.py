@@ -25,7 +25,7 @@ from srcad.frontend.domain.values import AbstractValue, Constant, Frame
 from srcad.frontend.machine.constants import known
 from srcad.frontend.machine.deferred import Deferred, DeferredSteps
 from srcad.frontend.machine.dispatch import apply, evaluate, executes
-from srcad.frontend.machine.fixpoint_seeds import learned
+from srcad.frontend.machine.fixpoint_seeds import fixpoint_seeds
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.statements import lower_statements
 from srcad.frontend.store.binding import bind
@@ -71,7 +71,7 @@ def _with_clauses(s: Machine, node: ast.Try) -> None:
         s.frame.env[DONE] = Constant(True)
         lower_statements(s, node.body)
 
-    earlier = learned(s, node, "attempts")
+    earlier = fixpoint_seeds(s, node, "attempts")
     if not earlier:
         before = s.snapshot()
         branch = read_region(s, body)

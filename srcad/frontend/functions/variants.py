@@ -68,7 +68,7 @@ def close(s: Machine, variant: Variant, body: Block, inner: list[Variant]) -> No
     variant.running = False
     params = tuple(v for box in variant.headers.values() for v in values_in_order(box))
     free = [v for v in free_values(body) if v not in params]
-    if any(v in s.partial or v in s.unsure for v in free):
+    if any(v in s.partial or v in s.perhaps_unbound for v in free):
         s.refuse(
             errors.UnsupportedTypeError,
             f"cannot hand what one path only has made to the recursive {variant.routine.name!r}",

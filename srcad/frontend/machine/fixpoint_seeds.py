@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
 
 
-def learned(s: Machine, anchor: ast.AST, about: str) -> dict[Any, Any]:
+def fixpoint_seeds(s: Machine, anchor: ast.AST, about: str) -> dict[Any, Any]:
     """What is known of something about a statement; `anchor` is a part of it in the user's tree."""
     calls = (frame.site for frame in s.frames)
     # The anchor is held, so that no other one takes its identity.
-    return s.learned.setdefault((about, id(anchor), *calls), (anchor, {}))[1]
+    return s.fixpoint_seeds.setdefault((about, id(anchor), *calls), (anchor, {}))[1]

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 def may_be_unbound(s: Machine, start: AbstractValue) -> bool:
     """Whether a name may be unbound."""
-    return isinstance(start, Unbound) or any(v in s.unsure for v in values_of(start))
+    return isinstance(start, Unbound) or any(v in s.perhaps_unbound for v in values_of(start))
 
 
 def note_header(s: Machine, start: AbstractValue, header: AbstractValue) -> None:
-    """At the start of a trip a name is as unsure as before the loop."""
+    """At the start of a trip a name may be as unbound as before the loop."""
     if may_be_unbound(s, start):
-        s.unsure.update(dict.fromkeys(values_of(header)))
+        s.perhaps_unbound.update(dict.fromkeys(values_of(header)))
 
 
 def note_outputs(
@@ -44,13 +44,13 @@ def note_outputs(
         if variable.output is None:
             continue
         if _may_be_unbound_atom(s, variable.final):
-            s.unsure[variable.output] = None
+            s.perhaps_unbound[variable.output] = None
         elif _may_be_unbound_atom(s, variable.init):
-            s.unsure[variable.output] = sequences
+            s.perhaps_unbound[variable.output] = sequences
 
 
 def _may_be_unbound_atom(s: Machine, atom: Atom) -> bool:
-    return atom == UNDEF if isinstance(atom, Const) else atom in s.unsure
+    return atom == UNDEF if isinstance(atom, Const) else atom in s.perhaps_unbound
 
 
 def require_bound(
@@ -67,8 +67,8 @@ def require_bound(
             test, raises_when = s.unbound_if[value]
             _raise_if(s, fails, value, test, raises_when=raises_when)
             return
-        if value in s.unsure:
-            args = s.unsure[value]
+        if value in s.perhaps_unbound:
+            args = s.perhaps_unbound[value]
             if args is None or not all(_has_items(arg) for arg in args):
                 _raise_if(s, fails, value, None, raises_when=True)
             return

@@ -142,7 +142,7 @@ def has_written(s: Machine, box: Constant, name: str) -> bool:
     place = attribute_place(box, name)
     found = None if place is None else places.found(s, place)
     if place is not None and found is not None and may_be_unbound(s, found):
-        places.refuse_unsure(s, place)
+        places.refuse_unknown_place(s, place)
     return found is not None
 
 

@@ -88,7 +88,7 @@ def mirror(s: Machine, name: str, old: AbstractValue, new: AbstractValue) -> boo
     Whether there is one, and what was done is known.
     """
     there = s.frames[0].env.get(REAL + name)
-    if not isinstance(there, Value) or there in s.unsure:
+    if not isinstance(there, Value) or there in s.perhaps_unbound:
         return False
     if isinstance(new, Value):
         return _mirror_version(s, there, new)

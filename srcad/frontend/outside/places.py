@@ -59,12 +59,12 @@ def found(s: Machine, place: Place) -> AbstractValue | None:
     if not isinstance(box, Stale):
         return box
     if place.key in outside.first or isinstance(place.name, Value):
-        refuse_unsure(s, place)
+        refuse_unknown_place(s, place)
     outside.first[place.key] = place
     raise Again
 
 
-def refuse_unsure(s: Machine, place: Place) -> NoReturn:
+def refuse_unknown_place(s: Machine, place: Place) -> NoReturn:
     """Refuse to read a place of which nobody knows what it holds, if anything."""
     s.refuse(
         errors.MutationError,
@@ -163,7 +163,7 @@ def changed(s: Machine, before: Env, is_shown: Callable[[AbstractValue], bool]) 
             raise Again
         if old is new:
             continue
-        if isinstance(new, Stale) or any(v in s.unsure for v in values_of(new)):
+        if isinstance(new, Stale) or any(v in s.perhaps_unbound for v in values_of(new)):
             _refuse_held(s, place)
         if place.key[1:] == ("item", -1) or isinstance(place.name, Value):
             _refuse_held(s, place)

@@ -64,7 +64,7 @@ def bound_if(s: Machine, test: Atom, build: Callable[[], AbstractValue]) -> Valu
 
 def take_over(s: Machine, old: Value, new: Value) -> None:
     """Note that a value is another version of what an ambiguous one was."""
-    tables: tuple[dict[Value, Any], ...] = (s.origins, s.either, s.unsure, s.unbound_if)
+    tables: tuple[dict[Value, Any], ...] = (s.origins, s.either, s.perhaps_unbound, s.unbound_if)
     for table in tables:
         if old in table:
             table[new] = table[old]

@@ -118,7 +118,7 @@ def _first_item(s: Machine, place: Place) -> AbstractValue | None:
         if isinstance(place.by, dict):
             s.guard(place.holder, "unset", place.name)
             return None
-        places.refuse_unsure(s, place)
+        places.refuse_unknown_place(s, place)
 
 
 def _written(s: Machine, place: Place | None) -> AbstractValue | None:
