@@ -9,7 +9,7 @@ from srcad.arguments.request import UNSET, requested
 from srcad.backends.interface.tracebacks import noted
 from srcad.backends.registry import BACKENDS
 from srcad.calling.decorated import Differentiable
-from srcad.calling.gradient import Gradient, inspection, of_arguments, plain
+from srcad.calling.gradient import Gradient, function_behind, inspection, of_arguments
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import FLOATING, again
@@ -136,7 +136,7 @@ def gradient(function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs) -
     >>> gradient(lambda a, b: a * b, 2, 3)
     (3.0, 2.0)
     """
-    found = of_arguments("grad", plain(_checked(function)), args, kwargs)
+    found = of_arguments("grad", function_behind(_checked(function)), args, kwargs)
     if isinstance(found, Failure):
         raise found.error from None
     result: tuple[Any, ...]
@@ -195,7 +195,7 @@ def pullback(  # type: ignore[misc]
     >>> y, back(1), back(10)
     (6, (3.0, 2.0), (30.0, 20.0))
     """
-    found = of_arguments("pullback", plain(_checked(function)), args, kwargs, wrt)
+    found = of_arguments("pullback", function_behind(_checked(function)), args, kwargs, wrt)
     if isinstance(found, Failure):
         raise found.error from None
     with noted():
@@ -295,9 +295,9 @@ def differentiate(
     """
     request = requested("grad", (wrt, argnums, argnum), backend=backend)
     if function is not None:
-        return Differentiable(plain(_checked(function, backend)), request)
+        return Differentiable(function_behind(_checked(function, backend)), request)
     _checked(differentiate, backend)
-    return lambda decorated: Differentiable(plain(_checked(decorated, backend)), request)
+    return lambda decorated: Differentiable(function_behind(_checked(decorated, backend)), request)
 
 
 def derivative(
@@ -339,9 +339,9 @@ def _checked(function: Any, backend: str = "numpy") -> Any:
 
 
 # ------------------------------------------------------------- inside a differentiated function
-nested.means(grad)(nested.gradient_of_options("grad"))
-nested.means(value_and_grad)(nested.gradient_of_options("value_and_grad"))
-nested.means(elementwise_grad)(nested.gradient_of_options("elementwise_grad"))
-nested.means(gradient)(nested.gradient_now)
-nested.means(pullback)(nested.pullback_now)
-nested.means(stop_gradient)(nested.stopped)
+nested.means_inside(grad)(nested.gradient_of_options("grad"))
+nested.means_inside(value_and_grad)(nested.gradient_of_options("value_and_grad"))
+nested.means_inside(elementwise_grad)(nested.gradient_of_options("elementwise_grad"))
+nested.means_inside(gradient)(nested.gradient_now)
+nested.means_inside(pullback)(nested.pullback_now)
+nested.means_inside(stop_gradient)(nested.stopped)

@@ -91,9 +91,9 @@ class SrcadError(Exception):
     def _rendered(self) -> str:
         lines = [f"[{self.code}] {self.sentence}"]
         if self.where is not None:
-            lines += shown(self.where, "-->")
+            lines += rendered(self.where, "-->")
         if self.second is not None:
-            lines += shown(self.second, "and")
+            lines += rendered(self.second, "and")
         if self.why:
             lines += _paragraph("why: ", self.why)
         for remedy in self.help:
@@ -122,7 +122,7 @@ def _paragraph(label: str, body: str) -> list[str]:
     return [f"  {label} {first}", *(f"        {line}" for line in rest)]
 
 
-def shown(where: Place, arrow: str) -> list[str]:
+def rendered(where: Place, arrow: str) -> list[str]:
     """Render a place: its address, then the line with a caret where the text is available."""
     source = linecache.getline(where.file, where.line).rstrip("\n")
     start = _characters(source, where.column)

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from srcad.arguments.aliasing import groups, names_of, overlapping, refuse_shared, shared
-from srcad.arguments.request import Parameter, Request, module_of, name_of
+from srcad.arguments.request import Parameter, Request, module_of_callable, name_of
 from srcad.arguments.signature import describe, generic, is_in_c_order
-from srcad.arguments.wrt import Place
+from srcad.arguments.wrt import WrtEntry
 from srcad.backends.interface.backend import Deopt, Written
 from srcad.backends.registry import BACKENDS
 from srcad.errors import SrcadError
@@ -124,7 +124,7 @@ def compiled_for_types(
         refuse_complex(checked(lowered.function), lowered.active)
         made = checked(mode.derive(lowered.function, request, problem.wrt))
         results = mode.results(made, problem)
-    load = partial(_loaded, name_of(function), module_of(function), request.backend)
+    load = partial(_loaded, name_of(function), module_of_callable(function), request.backend)
     run, texts, backend = load(results, results.parts)
     silent = None if results.silenced is None else partial(_silent, load, results)
     return Compiled(run, results, texts, backend, lowered, types, tuple(environment.assumptions),
@@ -151,7 +151,7 @@ def _passed(types: Types) -> dict[str, Collection[Any]]:
 
 
 def _differentiated(
-    places: Sequence[Place], parameters: Sequence[Parameter]
+    places: Sequence[WrtEntry], parameters: Sequence[Parameter]
 ) -> dict[str, Collection[Any] | None]:
     """The parameters to differentiate by, each with its items or keys; None: with all."""
     found: dict[str, Collection[Any] | None] = {}

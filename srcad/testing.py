@@ -16,14 +16,14 @@ from srcad.arguments.leaves import (
     Steps,
     expression_of,
     leaf_at,
+    leaf_name,
     leaves,
     own_copies,
-    spelled,
     with_leaf,
 )
 from srcad.arguments.request import Request, name_of, outward_of, parameters_of, parameters_of_call
 from srcad.arguments.wrt import POSITIONAL
-from srcad.calling.gradient import plain
+from srcad.calling.gradient import function_behind
 from srcad.errors import OptionError
 from srcad.startup.records import dataclass
 
@@ -78,7 +78,7 @@ def check_grads(
         raise OptionError(
             f"modes={modes!r} is not supported", why="there is reverse mode.", help='modes=("rev",)'
         )
-    function = plain(f)
+    function = function_behind(f)
     names = _names(function, len(args))
     chosen = _positions(function, args, wrt)
     check = _Check(args, _Tolerance(rtol, atol, eps), np.random.default_rng(0))
@@ -88,7 +88,7 @@ def check_grads(
         derivative = grad(current, wrt=chosen)
         for position, gradient in zip(chosen, derivative(*args), strict=True):
             for steps, value in leaves(args[position]):
-                where = f"order {level}: argument {names[position]!r}{spelled(steps)}"
+                where = f"order {level}: argument {names[position]!r}{leaf_name(steps)}"
                 check.compare(current, (position, steps), value, leaf_at(gradient, steps), where)
         current = derivative
 

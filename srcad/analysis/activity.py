@@ -37,17 +37,17 @@ _DEEP = 8  # structures of unknown type that are looked into
 
 
 # ------------------------------------------------------------------------------- activities
-def candidates(type_: Type) -> Activity:
+def fully_active(type_: Type) -> Activity:
     """The activity of a value of which every part that can carry a derivative does."""
     match type_:
         case Numeric():
             return type_.kind != "b"
         case TupleOf(items):
-            return _tidy(tuple(candidates(t) for t in items))
+            return _tidy(tuple(fully_active(t) for t in items))
         case PlacesOf():
             return False
         case ListOf(item):
-            return candidates(item)
+            return fully_active(item)
         case Opaque(cls):
             return cls is None
     return False
@@ -61,12 +61,12 @@ def _depth(activity: Activity) -> int:
     return 1 + max(map(_depth, activity)) if isinstance(activity, tuple) else 0
 
 
-def either(a: Activity, b: Activity) -> Activity:
+def either_active(a: Activity, b: Activity) -> Activity:
     """Active where one of two is."""
     if a is False or b is False or a is b:
         return a or b
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return _tidy(tuple(either(x, y) for x, y in zip(a, b, strict=True)))
+        return _tidy(tuple(either_active(x, y) for x, y in zip(a, b, strict=True)))
     return a if isinstance(a, tuple) else b
 
 
@@ -142,7 +142,7 @@ class Facts:
         if activity is False:
             return
         before = known.get(value, False)
-        after = either(before, activity)
+        after = either_active(before, activity)
         if isinstance(value.type, Opaque) and _depth(after) > _DEEP:
             after = True  # what grows from trip to trip: ``y = (y, x)``
         if after != before:
@@ -159,7 +159,7 @@ class Facts:
                 return _tidy(parts)
             result: Activity = False
             for activity in parts:
-                result = either(result, activity)
+                result = either_active(result, activity)
             return result
         return False
 
@@ -200,7 +200,7 @@ def _vary_block(block: Block, facts: Facts) -> None:
                 _vary_block(op.orelse, facts)
                 yields = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
                 for output, a, b in yields:
-                    facts.vary(output, either(facts.of(a), facts.of(b)))
+                    facts.vary(output, either_active(facts.of(a), facts.of(b)))
             case For() | While():
                 _vary_loop(op, facts)
 
@@ -222,7 +222,7 @@ def _vary_loop(op: Loop, facts: Facts) -> None:
             break
     results = op.body.results[1:]
     for output, init, result in zip(carried_outputs(op), op.inits, results[:width], strict=True):
-        facts.vary(output, either(facts.of(init), facts.of(result)))
+        facts.vary(output, either_active(facts.of(init), facts.of(result)))
     for output, result in zip(collected_outputs(op), results[width:], strict=True):
         facts.vary(output, facts.of(result))
 
@@ -240,7 +240,7 @@ def items_activity(type_: Type, tree: Activity) -> Activity:
     if isinstance(type_, TupleOf) and isinstance(tree, tuple):
         result: Activity = False
         for one in tree:
-            result = either(result, one)
+            result = either_active(result, one)
         return result
     return tree
 
@@ -257,10 +257,14 @@ def _varied_result(op: Call, facts: Facts) -> Activity:
         return told
     found: Activity = False
     for arg in differentiable_arguments(op).values():
-        found = either(found, facts.of(arg)) if keeps_structure(target) else found or facts.of(arg)
+        found = (
+            either_active(found, facts.of(arg))
+            if keeps_structure(target)
+            else found or facts.of(arg)
+        )
     if keeps_structure(target):
         return found
-    return candidates(op.result.type) if found else False
+    return fully_active(op.result.type) if found else False
 
 
 def _is_dtype(op: Call) -> bool:
@@ -354,7 +358,7 @@ def _use_call(op: Call, tree: Activity, facts: Facts) -> None:
             facts.use(arg, tree)
     else:
         for arg in differentiable_arguments(op).values():
-            facts.use(arg, both(facts.of(arg), candidates(argument_type(arg))))
+            facts.use(arg, both(facts.of(arg), fully_active(argument_type(arg))))
 
 
 def _used_container(op: Call, tree: Activity) -> Activity:

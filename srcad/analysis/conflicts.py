@@ -29,7 +29,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.disjoint import parts_of
+from srcad.ir.disjoint import index_parts
 from srcad.ir.inference.raising import may_raise
 from srcad.ir.memory import has_storage, kept_outside, replaced_outside
 from srcad.ir.operations import Classes, NewVersion, asks_for_shape, is_store, memory_of
@@ -217,7 +217,7 @@ def is_reversed(op: Call) -> bool:
         return False
     if op.target is np.flip:
         return True
-    return op.target is operator.getitem and all(map(_is_all, parts_of(op.args[1])))
+    return op.target is operator.getitem and all(map(_is_all, index_parts(op.args[1])))
 
 
 def _is_all(part: Arg) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from srcad.analysis.activity import Activity, Facts, activity, candidates, part
+from srcad.analysis.activity import Activity, Facts, activity, fully_active, part
 from srcad.analysis.arguments import arguments
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Call, Function, Routine, Value, walk
@@ -102,7 +102,7 @@ def _texts_and_numbers(type_: Type) -> Activity:
             return parts if any(parts) else False
         case ListOf(item):
             return _texts_and_numbers(item)
-    return is_text(type_) or candidates(type_)
+    return is_text(type_) or fully_active(type_)
 
 
 def _is_hashable(target: object) -> bool:

@@ -116,7 +116,7 @@ def groups(
     for pair in pairs:
         arrays = [arguments[k] for k in pair]
         plain = all(isinstance(a, np.ndarray) for a in arrays) and pair[0] != pair[1]
-        odd = any(k in written and memory_of(arguments[k]) != "own" for k in pair)
+        odd = any(k in written and argument_memory(arguments[k]) != "own" for k in pair)
         if not plain or odd or len({a.dtype for a in arrays}) > 1:
             raise MutationError(
                 f"{name!r} writes into an argument that shares memory with another array",
@@ -128,7 +128,7 @@ def groups(
     return tuple(tuple(sorted(group)) for group in found)
 
 
-def memory_of(argument: Any) -> Memory:
+def argument_memory(argument: Any) -> Memory:
     """Whether the arrays in an argument may be written into, and each entry has a place of its own.
 
     Of several arrays, what is true of one that is not so.

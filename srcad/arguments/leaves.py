@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from srcad.arguments.signature import parts_of
+from srcad.arguments.signature import described_parts
 from srcad.ir.primitives import rebuilt
-from srcad.startup.identifiers import member, shown
+from srcad.startup.identifiers import attribute_text, shown
 
 Steps = tuple[tuple[str, Any], ...]
 
@@ -25,7 +25,7 @@ def leaves(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, Any]]:
         for k, item in enumerate(value):
             yield from leaves(item, (*steps, ("item", k)))
     else:
-        parts = parts_of(value)
+        parts = described_parts(value)
         if parts is not None:
             keys, items, _, step = parts
             for key, item in zip(range(len(items)) if keys is None else keys, items, strict=True):
@@ -39,7 +39,7 @@ def leaf_at(value: Any, steps: Steps) -> Any:
     return value
 
 
-def spelled(steps: Steps) -> str:
+def leaf_name(steps: Steps) -> str:
     """Where a leaf is, in a message."""
     return "".join(f".{key}" if step == "attr" else f"[{shown(key)}]" for step, key in steps)
 
@@ -48,7 +48,7 @@ def expression_of(whole: str, steps: Steps, space: dict[str, Any]) -> str:
     """The expression of a leaf; `space` holds the keys that are no plain texts or numbers."""
     for step, key in steps:
         if step == "attr":
-            whole = member(whole, key)
+            whole = attribute_text(whole, key)
         elif type(key) in (int, str):
             whole = f"{whole}[{shown(key)}]"
         else:
@@ -64,7 +64,7 @@ def with_leaf(value: Any, steps: Steps, leaf: Any) -> Any:
     (_, key), *rest = steps
     if type(value) is list:
         return [with_leaf(v, tuple(rest), leaf) if k == key else v for k, v in enumerate(value)]
-    parts = parts_of(value)
+    parts = described_parts(value)
     assert parts is not None
     keys, items, cls, _ = parts
     names = range(len(items)) if keys is None else keys
@@ -88,7 +88,7 @@ def _copied(value: Any, copies: dict[int, Any]) -> Any:
     elif type(value) is list:
         found = [_copied(item, copies) for item in value]
     else:
-        parts = parts_of(value)
+        parts = described_parts(value)
         if parts is not None:
             keys, items, cls, _ = parts
             found = rebuilt(cls, keys, tuple(_copied(item, copies) for item in items))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.arguments.wrt import VARIADIC, Place, Seeker, place_of_argument
+from srcad.arguments.wrt import VARIADIC, Seeker, WrtEntry, place_of_argument
 from srcad.errors import SourceUnavailableError, WrtError
 from srcad.startup.identifiers import is_name, plain, quoted, shown
 from srcad.startup.records import dataclass, replace
@@ -65,7 +65,7 @@ class Request:
         function: Any,
         parameters: Sequence[Parameter],
         given: Mapping[str, Collection[Any]] | None = None,
-    ) -> tuple[Place, ...]:
+    ) -> tuple[WrtEntry, ...]:
         """What to differentiate by, found in the signature.
 
         Parameters
@@ -108,10 +108,10 @@ def requested(
             "wrt, argnums and argnum are spellings of one argument: give only one of them"
         )
     single = not isinstance(given[0], tuple | list)
-    return Request(mode, entries_of(given[0]), single, has_aux, backend)
+    return Request(mode, wrt_entries(given[0]), single, has_aux, backend)
 
 
-def entries_of(wrt: Any) -> tuple[int | str, ...]:
+def wrt_entries(wrt: Any) -> tuple[int | str, ...]:
     """What the user gave as `wrt`: a position, a name, or several of these."""
     entries = tuple(wrt) if isinstance(wrt, tuple | list) else (wrt,)
     for entry in entries:
@@ -134,7 +134,7 @@ def name_of(function: Any) -> str:
     return name_of(inner) if inner is not None else plain(type(function).__name__)
 
 
-def module_of(function: Any) -> str:
+def module_of_callable(function: Any) -> str:
     """The module that a callable belongs to, or ''."""
     found = getattr(function, "__module__", None)
     return plain(found) if isinstance(found, str) else ""

@@ -64,7 +64,7 @@ class _Describer:
         number = self._number(value, source)
         if number is not None:
             return number
-        parts = parts_of(value)
+        parts = described_parts(value)
         if depth > _DEEPEST:
             return OPAQUE
         if parts is not None:
@@ -147,7 +147,7 @@ class _Describer:
                 return ListOf(UNDEFINED)
             found = self.group(inner, (*source, EACH), depth + 1)
             return None if found is None else ListOf(found)
-        if parts_of(values[0]) is not None:
+        if described_parts(values[0]) is not None:
             return self._structures(values, source, depth)
         if is_fixed(values[0]):
             fixed = Fixed(values[0], tuple(("item", 0) if s == EACH else s for s in source))
@@ -173,7 +173,7 @@ class _Describer:
         return self._array(values[0].dtype, [v.shape for v in values], source)
 
     def _structures(self, values: list[Any], source: Path, depth: int) -> Type | None:
-        split = [parts_of(v) for v in values]
+        split = [described_parts(v) for v in values]
         if split[0] is None:
             return None
         keys, first, cls, step = split[0]
@@ -226,7 +226,7 @@ def is_fixed(value: Any) -> bool:
 Parts = tuple[tuple[Any, ...] | None, tuple[Any, ...], type, str]
 
 
-def parts_of(value: Any) -> Parts | None:
+def described_parts(value: Any) -> Parts | None:
     """The keys, parts, class and kind of step of a tuple, dict, named tuple or dataclass."""
     cls = type(value)
     if cls is tuple:
@@ -264,7 +264,7 @@ def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
     if isinstance(value, np.ndarray):
         yield value
         return
-    parts = parts_of(value)
+    parts = described_parts(value)
     for item in value if type(value) is list else () if parts is None else parts[1]:
         yield from arrays_in(item)
 

@@ -21,19 +21,19 @@ VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True)
-class Place:
+class WrtEntry:
     """One thing to differentiate by: a parameter, or an argument in its ``*args`` or ``**kw``."""
 
     parameter: int
     item: int | str | None = None
 
 
-def place_of_argument(parameters: Sequence[Parameter], position: int) -> Place:
+def place_of_argument(parameters: Sequence[Parameter], position: int) -> WrtEntry:
     """A positional argument of a call."""
     positional = sum(p.kind in POSITIONAL for p in parameters)
     if position < positional:
-        return Place(position)
-    return Place(positional, position - positional)
+        return WrtEntry(position)
+    return WrtEntry(positional, position - positional)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Seeker:
     outward: Sequence[Parameter]
     given: Mapping[str, Collection[Any]] | None
 
-    def place(self, entry: int | str) -> Place | None:
+    def place(self, entry: int | str) -> WrtEntry | None:
         """The place of an entry; None if only a call can tell."""
         own = [p.name for p in self.parameters if p.kind not in VARIADIC]
         if isinstance(entry, str) and entry in own:
@@ -71,14 +71,14 @@ class Seeker:
         at = position if parameter.kind in POSITIONAL else None
         return self._passed(entry, at, parameter.name)
 
-    def _own(self, name: str) -> Place:
-        return Place([p.name for p in self.parameters].index(name))
+    def _own(self, name: str) -> WrtEntry:
+        return WrtEntry([p.name for p in self.parameters].index(name))
 
-    def _passed(self, entry: int | str, position: int | None, name: str | None) -> Place | None:
+    def _passed(self, entry: int | str, position: int | None, name: str | None) -> WrtEntry | None:
         """An argument of the call, by its position or as a keyword."""
         fixed = sum(p.kind in POSITIONAL for p in self.parameters)
         if position is not None and position < fixed:
-            return Place(position)
+            return WrtEntry(position)
         if any(p.name == name and p.kind not in VARIADIC for p in self.parameters):
             return self._own(str(name))
         if self.given is None:
@@ -86,24 +86,24 @@ class Seeker:
         rest = self._first(self.parameters, Parameter.VAR_POSITIONAL)
         items = () if rest is None else self.given.get(self.parameters[rest].name, ())
         if rest is not None and position is not None and position - fixed < len(items):
-            return Place(rest, position - fixed)
+            return WrtEntry(rest, position - fixed)
         keywords = self._first(self.parameters, Parameter.VAR_KEYWORD)
         if keywords is not None and name in self.given.get(self.parameters[keywords].name, ()):
-            return Place(keywords, name)
+            return WrtEntry(keywords, name)
         raise WrtError(
             f"wrt={shown(entry)} is an argument of {self.name!r} that this call leaves out",
             why=f"{self.name!r} takes what a call passes, as *args or **kw.",
             help="pass it in the call, also where it has a default",
         )
 
-    def _variadic(self, entry: int | str, position: int, parameter: Parameter) -> Place | None:
+    def _variadic(self, entry: int | str, position: int, parameter: Parameter) -> WrtEntry | None:
         """``*args`` as its tuple, ``**kw`` as its dict."""
         own = self._first(self.parameters, parameter.kind)
         if own is not None and self.outward is self.parameters:
-            return Place(own)
+            return WrtEntry(own)
         others = {p.name for p in self.outward if p.kind not in VARIADIC}
         if own == position and others <= {p.name for p in self.parameters}:
-            return Place(own)
+            return WrtEntry(own)
         raise WrtError(
             f"wrt={shown(entry)} is only a part of what {self.name!r} takes",
             why="its wrapper collects other arguments with it.",

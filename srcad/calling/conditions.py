@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from srcad.arguments.request import code_of
-from srcad.startup.identifiers import member, plain, quoted
+from srcad.startup.identifiers import attribute_text, plain, quoted
 from srcad.types.sizes import Assumption
 from srcad.types.sources import EACH, Path, follow, read
 
@@ -75,7 +75,7 @@ class Conditions:
 
     def attribute(self, holder: str, name: str) -> str:
         """How an attribute is read, whatever its name."""
-        return member(holder, name, self.own("getattr"))
+        return attribute_text(holder, name, self.own("getattr"))
 
     def own(self, name: str) -> str:
         """A name that is not the user's."""

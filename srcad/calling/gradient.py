@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 from srcad.arguments.request import (
     Parameter,
     Request,
-    entries_of,
     name_of,
     parameters_of,
     parameters_of_call,
+    wrt_entries,
 )
 from srcad.backends.interface.tracebacks import noted
 from srcad.calling import compiling
@@ -67,7 +67,7 @@ class Gradient(Generic[P, R]):
 
     def __init__(self, function: Any, request: Request) -> None:
         self.given = function
-        self.function = function = plain(function)
+        self.function = function = function_behind(function)
         self.request = request
         parameters = parameters_of(function)
         if parameters is None:
@@ -244,7 +244,7 @@ Gradient.__doc__ = Documentation(Gradient.__doc__)  # type: ignore[assignment]
 
 
 # ------------------------------------------------------------- shared with decorated functions
-def plain(function: Any) -> Any:
+def function_behind(function: Any) -> Any:
     """The function behind a `Differentiable`."""
     is_one = hasattr(type(function), "__srcad_primal__")
     return function.__srcad_primal__() if is_one else function
@@ -259,7 +259,7 @@ def of_arguments(
     backend: str = "numpy",
 ) -> Callable[..., Any] | Failure:
     """The call of a derivative, ready to be made: by `wrt`, or all positional arguments."""
-    entries = None if wrt is None else entries_of(wrt)
+    entries = None if wrt is None else wrt_entries(wrt)
     arity = len(args) if wrt is None else 0
     request = Request(mode, entries, False, backend=backend, arity=arity)
     parameters = parameters_of(function) or parameters_of_call(len(args), kwargs)

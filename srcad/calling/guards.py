@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.arguments.aliasing import backward_axes, memory_of
+from srcad.arguments.aliasing import argument_memory, backward_axes
 from srcad.calling.conditions import Conditions, guarded_code
 from srcad.startup.identifiers import quoted
 from srcad.types.sources import Path, is_filled
@@ -33,7 +33,7 @@ def guard(c: Conditions, path: Path, kind: str, expected: Any) -> None:
         case "backward":
             c.add(f"{c.constant(backward_axes)}({first}) == {expected}")
         case "memory":
-            c.add(f"{c.constant(memory_of)}({first}) == {expected!r}")
+            c.add(f"{c.constant(argument_memory)}({first}) == {expected!r}")
         case "equals":
             equals(c, first, c.names.get(path, first), expected)
         case "same" | "apart":

@@ -246,7 +246,7 @@ def _result(s: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> Atom
 def _read(s: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> AbstractValue:
     if is_recursive(s, callee):
         s.frames.append(callee.frame)
-        found = recursion.called(s, callee, boxes)
+        found = recursion.call_recursive(s, callee, boxes)
         if found is not None:
             return found
         s.frames.pop()

@@ -96,7 +96,7 @@ class Integers:
     # -------------------------------------------------------------- places
     def are_disjoint(self, first: Arg, second: Arg) -> bool:
         """Whether ``x[first]`` and ``x[second]`` certainly have no entry in common."""
-        for a, b in zip(parts_of(first), parts_of(second), strict=False):
+        for a, b in zip(index_parts(first), index_parts(second), strict=False):
             if not _is_plain(a) or not _is_plain(b):
                 return False
             if self._is_before(a, b) or self._is_before(b, a):
@@ -120,7 +120,7 @@ def nothing_known() -> Integers:
     return Integers({}, {})
 
 
-def parts_of(index: Arg) -> tuple[Arg, ...]:
+def index_parts(index: Arg) -> tuple[Arg, ...]:
     """What stands between the brackets of an index, by commas."""
     if isinstance(index, Display) and index.kind == "tuple":
         return index.items
@@ -131,7 +131,7 @@ def parts_of(index: Arg) -> tuple[Arg, ...]:
 
 def is_entry(index: Arg, rank: int) -> bool:
     """Whether an index names one entry of an array of some rank."""
-    parts = parts_of(index)
+    parts = index_parts(index)
     return len(parts) == rank and all(_is_integer(part) for part in parts)
 
 

@@ -44,7 +44,7 @@ def run_block(block: Block, env: Env) -> list[Any]:
             case Try():
                 env.update(zip(op.outputs, _try(op, env), strict=True))
             case If():
-                chosen = op.then if lookup(op.test, env) else op.orelse
+                chosen = op.then if argument_value(op.test, env) else op.orelse
                 env.update(zip(op.outputs, run_block(chosen, env), strict=True))
             case For():
                 env.update(zip(op.outputs, _for(op, env), strict=True))
@@ -52,16 +52,16 @@ def run_block(block: Block, env: Env) -> list[Any]:
                 env.update(zip(op.outputs, _while(op, env), strict=True))
             case _:
                 raise TypeError(f"no meaning for {type(op).__name__}")
-    return [lookup(atom, env) for atom in block.results]
+    return [argument_value(atom, env) for atom in block.results]
 
 
-def lookup(arg: Arg, env: Env) -> Any:
+def argument_value(arg: Arg, env: Env) -> Any:
     """The run-time value of an argument."""
     if isinstance(arg, Const):
         return arg.value
     if isinstance(arg, Value):
         return env[arg]
-    items = [lookup(item, env) for item in arg.items]
+    items = [argument_value(item, env) for item in arg.items]
     return _display(arg, items)
 
 
@@ -80,14 +80,14 @@ def _display(display: Display, items: list[Any]) -> Any:
 
 
 def _call(op: Call, env: Env) -> Any:
-    args = [lookup(a, env) for a in op.args]
+    args = [argument_value(a, env) for a in op.args]
     if isinstance(op.target, Routine):
         assert op.target.function is not None
         inner: Env = dict(zip(op.target.function.params, args, strict=True))
         return tuple(run_block(op.target.function.block, inner))
     if op.target is identity:
         return args[0]
-    return op.target(*args, **{name: lookup(a, env) for name, a in op.kwargs})
+    return op.target(*args, **{name: argument_value(a, env) for name, a in op.kwargs})
 
 
 def _try(op: Try, env: Env) -> list[Any]:
@@ -101,16 +101,16 @@ def _try(op: Try, env: Env) -> list[Any]:
 def _items(op: For, env: Env) -> list[tuple[Any, ...]]:
     if not op.seqs:
         assert op.count is not None
-        return [()] * lookup(op.count, env)
-    seqs: list[Sequence[Any]] = [lookup(s, env) for s in op.seqs]
+        return [()] * argument_value(op.count, env)
+    seqs: list[Sequence[Any]] = [argument_value(s, env) for s in op.seqs]
     rows = list(zip(*seqs, strict=False))
     if op.count is not None:
-        rows = rows[: lookup(op.count, env)]
+        rows = rows[: argument_value(op.count, env)]
     return rows[::-1] if op.backward else rows
 
 
 def _for(op: For, env: Env) -> list[Any]:
-    carried = [lookup(a, env) for a in op.inits]
+    carried = [argument_value(a, env) for a in op.inits]
     collected: list[list[Any]] = [[] for _ in op.body.results[1 + len(carried) :]]
     tag = trips = 0
     for row in _items(op, env):
@@ -124,7 +124,7 @@ def _for(op: For, env: Env) -> list[Any]:
 
 
 def _while(op: While, env: Env) -> list[Any]:
-    carried = [lookup(a, env) for a in op.inits]
+    carried = [argument_value(a, env) for a in op.inits]
     collected: list[list[Any]] = [[] for _ in op.body.results[1 + len(carried) :]]
     tag = trips = 0
     while True:

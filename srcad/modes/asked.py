@@ -7,7 +7,7 @@ from srcad.ir.inference.builder import Builder
 from srcad.modes.inert import refuse_inert
 from srcad.modes.mode import Part, Problem, Results, Run
 from srcad.modes.results import aux_of
-from srcad.modes.reverse import with_layouts, with_parts, with_zeros_for_stopped
+from srcad.modes.reverse import with_gradients_of_parts, with_layouts, with_zeros_for_stopped
 from srcad.modes.steps import warn_of_steps
 from srcad.startup.records import replace
 from srcad.transforms.silent import is_repeatable, silenced
@@ -28,7 +28,9 @@ def asked_gradients(made: Function, problem: Problem) -> Function:
         if problem.arguments:
             warn_of_steps(problem.function, lowered, made, problem.parameters, wrt, request.has_aux)
     places = problem.distinct
-    return with_layouts(with_parts(made, places, wrt), places, problem.laid_out_otherwise)
+    return with_layouts(
+        with_gradients_of_parts(made, places, wrt), places, problem.laid_out_otherwise
+    )
 
 
 def in_one_function(made: Function, problem: Problem, *, gives_value: bool) -> Results:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from srcad.arguments.request import Parameter
 from srcad.arguments.signature import LARGEST_DICT
-from srcad.arguments.wrt import Place
+from srcad.arguments.wrt import WrtEntry
 from srcad.errors import SrcadError, UnsupportedTypeError, WrtError
 from srcad.ir.core import Function
 from srcad.modes.reverse import is_inert, part_of
@@ -18,7 +18,7 @@ from srcad.types.structures import Fixed, Opaque, TupleOf, Type
 def refuse_inert(
     made: Function,
     parameters: Sequence[Parameter],
-    places: Sequence[Place],
+    places: Sequence[WrtEntry],
     wrt: Sequence[int],
     types: Mapping[str, Type],
 ) -> None:
@@ -30,7 +30,7 @@ def refuse_inert(
             raise _refusal(made, *_described(parameters[place.parameter].name, place, types))
 
 
-def _described(name: str, place: Place, types: Mapping[str, Type]) -> tuple[str, Type]:
+def _described(name: str, place: WrtEntry, types: Mapping[str, Type]) -> tuple[str, Type]:
     """An argument as the user sees it, and its type."""
     type_ = types[name]
     if place.item is None or not isinstance(type_, TupleOf):

@@ -7,7 +7,7 @@ from typing import Any
 
 from srcad.arguments.request import Parameter, Request, name_of
 from srcad.arguments.signature import is_in_c_order
-from srcad.arguments.wrt import Place
+from srcad.arguments.wrt import WrtEntry
 from srcad.ir.core import Function
 from srcad.startup.identifiers import is_name
 from srcad.startup.records import dataclass
@@ -41,7 +41,7 @@ class Problem:
     request: Request
     parameters: Sequence[Parameter]
     types: Mapping[str, Type]
-    places: Sequence[Place]
+    places: Sequence[WrtEntry]
     arguments: Mapping[str, Any]
 
     @property
@@ -50,7 +50,7 @@ class Problem:
         return list(dict.fromkeys(p.parameter for p in self.places))
 
     @property
-    def distinct(self) -> list[Place]:
+    def distinct(self) -> list[WrtEntry]:
         """What to differentiate by, each once."""
         return list(dict.fromkeys(self.places))
 
@@ -61,7 +61,7 @@ class Problem:
         return [distinct.index(place) for place in self.places]
 
     @property
-    def laid_out_otherwise(self) -> list[Place]:
+    def laid_out_otherwise(self) -> list[WrtEntry]:
         """The places whose arrays do not all lie in C order."""
         values = [self.arguments.get(self.parameters[p.parameter].name) for p in self.distinct]
         pairs = zip(self.distinct, values, strict=True)

@@ -85,7 +85,7 @@ def _attribute(s: Machine, callee: Constant, function: Any) -> AbstractValue:
     return value_of_object(s, function, (*callee.path, ("attr", "function")))
 
 
-def means(target: Any) -> Callable[[Meaning], Meaning]:
+def means_inside(target: Any) -> Callable[[Meaning], Meaning]:
     """Register what a call of a function means inside a function that is read."""
 
     def register(meaning: Meaning) -> Meaning:

@@ -16,7 +16,7 @@ from srcad.startup.identifiers import is_name
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one
-from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf, Type, Undefined, leaves
+from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf, Type, Undefined, numbers_in
 
 _ARTICLES: dict[type, str] = {list: "a list", dict: "a dict", tuple: "a tuple", str: "a str"}
 
@@ -35,7 +35,7 @@ def scalar_output(function: Function, *, has_aux: bool = False) -> Function:
     (result,) = function.block.results
     y = _pair(function, builder)[0] if has_aux else result
     type_ = atom_type(y)
-    if is_scalar(type_):
+    if is_real_number(type_):
         return function
     if not _may_be_scalar(type_):
         raise not_scalar(function, type_, y)
@@ -43,7 +43,7 @@ def scalar_output(function: Function, *, has_aux: bool = False) -> Function:
     return _with(function, builder, result)
 
 
-def is_scalar(type_: Type) -> bool:
+def is_real_number(type_: Type) -> bool:
     """Whether a result is certainly one real number."""
     return isinstance(type_, Numeric) and type_.shape == () and type_.kind in "fiu"
 
@@ -164,7 +164,7 @@ def refuse_complex(function: Function, active: Container[Value]) -> None:
                     help="compute with the real and the imaginary part as two real numbers",
                 )
     for param in function.params:
-        if param in active and any(leaf.kind == "c" for leaf in leaves(param.type)):
+        if param in active and any(leaf.kind == "c" for leaf in numbers_in(param.type)):
             raise UnsupportedTypeError(
                 f"argument {param.hint!r} of {function.name!r} is complex",
                 where=function.where,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from srcad import runtime
 from srcad.analysis.activity import position
 from srcad.arguments.request import Request
-from srcad.arguments.wrt import Place
+from srcad.arguments.wrt import WrtEntry
 from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Value, walk
 from srcad.ir.inference.builder import Builder
@@ -35,7 +35,7 @@ def is_inert(gradient: Atom, block: Block) -> bool:
     return all(not hasattr(p, "items") and is_inert(p, block) for p in built_parts(made))
 
 
-def with_layouts(made: Function, places: Sequence[Place], odd: Collection[Place]) -> Function:
+def with_layouts(made: Function, places: Sequence[WrtEntry], odd: Collection[WrtEntry]) -> Function:
     """Bring gradients into the memory order that is promised, where arguments have another."""
     if not odd:
         return made
@@ -70,7 +70,9 @@ def with_zeros_for_stopped(made: Function, lowered: Function, wrt: Sequence[int]
     return with_results(made, (y, *gradients))
 
 
-def with_parts(function: Function, places: Sequence[Place], wrt: Sequence[int]) -> Function:
+def with_gradients_of_parts(
+    function: Function, places: Sequence[WrtEntry], wrt: Sequence[int]
+) -> Function:
     """The derived function with one gradient for each of these places."""
     y, *found = function.block.results
     by_parameter = dict(zip(wrt, found, strict=True))

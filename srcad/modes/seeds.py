@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.arguments.signature import parts_of
+from srcad.arguments.signature import described_parts
 from srcad.backends.interface.tracebacks import add_note
 from srcad.errors import SeedError
 from srcad.ir.primitives import rebuilt
@@ -112,7 +112,7 @@ def mold_of(y: Any) -> Any:
         return Mold(y)
     if type(y) is list:
         return [mold_of(item) for item in y]
-    parts = parts_of(y)
+    parts = described_parts(y)
     if parts is None:
         return None
     keys, items, cls, _ = parts
@@ -140,7 +140,7 @@ def seed_like(y_bar: Any, mold: Any, name: str) -> Any:
     keys, cls, molds = mold
     if one_number:
         return rebuilt(cls, keys, tuple(seed_like(y_bar, m, name) for m in molds))
-    parts = parts_of(y_bar)
+    parts = described_parts(y_bar)
     if parts is None or parts[2] is not cls or parts[0] != keys or len(parts[1]) != len(molds):
         raise _other_structure(name, f"a {cls.__name__} of {len(molds)}")
     seeds = tuple(seed_like(g, m, name) for g, m in zip(parts[1], molds, strict=True))

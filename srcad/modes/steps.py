@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.activity import activity, candidates
+from srcad.analysis.activity import activity, fully_active
 from srcad.analysis.arguments import differentiable_arguments, has_float, is_of_integers, rule_of
 from srcad.arguments.request import Parameter, code_of
 from srcad.errors import NoDerivativeWarning
@@ -105,7 +105,7 @@ def _only_steps(function: Function, param: Value, *, has_aux: bool) -> list[Call
     if not _any_of((y,), _reached(function, param, steps)):
         return []
     tree = wanted_part(atom_type(y), has_aux=has_aux)
-    facts = activity(function, {param: candidates(param.type)}, [tree])
+    facts = activity(function, {param: fully_active(param.type)}, [tree])
     return steps if facts.active(param) is False else []
 
 

@@ -38,7 +38,7 @@ def is_real(arg: Arg) -> bool:
     return isinstance(type_, Numeric) and type_.kind == "f"
 
 
-def is_array(arg: Arg) -> bool:
+def is_certainly_array(arg: Arg) -> bool:
     """Whether an argument certainly is an array."""
     type_ = type_of(arg)
     return isinstance(type_, Numeric) and type_.form == "array"
@@ -274,7 +274,7 @@ def product_with_reciprocal(r: Rewriter, op: Call) -> Arg | None:
             return r.make(operator.truediv, other, inner.args[1])
         if top is not None and factor is not None:
             return r.make(operator.truediv, Const(top * factor), inner.args[1])
-        if top is not None and is_array(other) and not is_array(inner.args[1]):
+        if top is not None and is_certainly_array(other) and not is_certainly_array(inner.args[1]):
             return r.make(operator.truediv, r.make(operator.mul, Const(top), other), inner.args[1])
         if factor is not None and r.used_once(one):
             scaled = r.make(operator.mul, other, inner.args[0])

@@ -10,7 +10,7 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.activity import position
 from srcad.ir.core import Arg, Call, Const, Display, Value
-from srcad.ir.disjoint import parts_of
+from srcad.ir.disjoint import index_parts
 from srcad.ir.operations import (
     adds_at_places,
     built_parts,
@@ -174,5 +174,5 @@ def _names_all(index: Arg) -> bool:
     """Whether an index is ``:``, or several of these."""
     return all(
         isinstance(part, Display) and part.kind == "slice" and part.items == (_NONE,) * 3
-        for part in parts_of(index)
+        for part in index_parts(index)
     )

@@ -50,7 +50,7 @@ def quoted(text: str) -> str:
     return repr(plain(text))
 
 
-def member(holder: str, name: str, reader: str = "getattr") -> str:
+def attribute_text(holder: str, name: str, reader: str = "getattr") -> str:
     """The expression of an attribute; `reader` is what ``getattr`` is called in the text."""
     return f"{holder}.{name}" if is_name(name) else f"{reader}({holder}, {quoted(name)})"
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from srcad.analysis.activity import Activity, either, items_activity
+from srcad.analysis.activity import Activity, either_active, items_activity
 from srcad.analysis.trips import counts_from_zero, equally_long, is_range, may_exit
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
@@ -34,9 +34,9 @@ from srcad.ir.core import (
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.retype import settle
 from srcad.transforms.calls import undo_call
-from srcad.transforms.cotangents import Scope
+from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.rereading import ArmMirrors, LoopMirrors, put_back, reread
-from srcad.transforms.structure import add_at, add_to_item, as_list
+from srcad.transforms.structure import add_at, add_to_item, rows_as_list
 from srcad.transforms.sweep import (
     Path,
     Slot,
@@ -52,7 +52,7 @@ from srcad.types.numeric import INT, Numeric
 from srcad.types.structures import ListOf, TupleOf
 
 
-def undo_block(scope: Scope) -> None:
+def undo_block(scope: ReverseScope) -> None:
     """Undo every op of the scope's block, the last one first."""
     for op in reversed(scope.block.ops):
         start = len(scope.builder.ops)
@@ -68,7 +68,7 @@ def undo_block(scope: Scope) -> None:
 
 
 # ------------------------------------------------------------------------------- conditionals
-def _undo_if(scope: Scope, op: If) -> None:
+def _undo_if(scope: ReverseScope, op: If) -> None:
     found = {output: bars for output in op.outputs if (bars := scope.take(output))}
     mirrors = ArmMirrors(scope, op)
     if not found and not mirrors.places:
@@ -105,7 +105,7 @@ def _undo_if(scope: Scope, op: If) -> None:
         scope.replace(slot, output)
 
 
-def _seed(branch: Scope, result: Atom, path: Path, bar: Atom) -> None:
+def _seed(branch: ReverseScope, result: Atom, path: Path, bar: Atom) -> None:
     """Hand a cotangent to what a block yields, ready for use if that is surely bound."""
     if isinstance(result, Value):
         if branch.is_lazy(bar) and result not in branch.sweep.undefined:
@@ -115,29 +115,29 @@ def _seed(branch: Scope, result: Atom, path: Path, bar: Atom) -> None:
         branch.contribute(result, path, bar)
 
 
-def _after_branch(scope: Scope, branch: Scope, slot: Slot) -> Atom:
+def _after_branch(scope: ReverseScope, branch: ReverseScope, slot: Slot) -> Atom:
     """The cotangent of an outer slot at the end of a branch."""
     bar = branch.total(slot) if slot in branch.outer else scope.total(slot)
     return branch.zeros(*slot) if bar is None else bar
 
 
-def _agree(slot: Slot, branches: list[Scope], yields: list[list[Atom]], k: int) -> None:
+def _agree(slot: Slot, branches: list[ReverseScope], yields: list[list[Atom]], k: int) -> None:
     """The cotangent of a list is a list in both branches, where it is one in either."""
     type_ = type_at(slot[0].type, slot[1])
     if isinstance(type_, ListOf) and any(isinstance(y[k].type, ListOf) for y in yields):
         for branch, results in zip(branches, yields, strict=True):
             if isinstance(results[k].type, Numeric):
-                results[k] = as_list(branch, results[k], type_.item)
+                results[k] = rows_as_list(branch, results[k], type_.item)
 
 
-def _joined(scope: Scope, slot: Slot, a: Atom, b: Atom) -> Value:
+def _joined(scope: ReverseScope, slot: Slot, a: Atom, b: Atom) -> Value:
     output = Value(_bar_type(scope, slot, (a, b)), bar_hint(slot[0]))
     if any(scope.is_lazy(atom) for atom in (a, b)):
         scope.sweep.lazy.add(output)
     return output
 
 
-def _bar_type(scope: Scope, slot: Slot, atoms: tuple[Atom, ...]) -> Any:
+def _bar_type(scope: ReverseScope, slot: Slot, atoms: tuple[Atom, ...]) -> Any:
     """The joined type of cotangents; where one may be None, the type that the slot asks for."""
     if any(scope.is_lazy(atom) for atom in atoms):
         return cotangent_type(type_at(slot[0].type, slot[1]))
@@ -151,7 +151,7 @@ def _bar_type(scope: Scope, slot: Slot, atoms: tuple[Atom, ...]) -> Any:
 class _LoopReversal:
     """The making of one reverse loop."""
 
-    def __init__(self, scope: Scope, op: Loop) -> None:
+    def __init__(self, scope: ReverseScope, op: Loop) -> None:
         self.scope = scope
         self.op = op
         self.body = scope.inner(op.body, "loop")
@@ -186,7 +186,9 @@ class _LoopReversal:
     # -------------------------------------------------------------- what comes in
     def _tree(self, k: int) -> Activity:
         facts = self.scope.sweep.facts
-        return either(facts.active(carried_outputs(self.op)[k]), facts.active(self.op.carried[k]))
+        return either_active(
+            facts.active(carried_outputs(self.op)[k]), facts.active(self.op.carried[k])
+        )
 
     def _seed_carried(self, k: int, output: Value, result: Atom) -> None:
         scope = self.scope
@@ -353,7 +355,7 @@ def _item_hint(result: Atom) -> str | None:
     return bar_hint(result) if isinstance(result, Value) else None
 
 
-def _spread(scope: Scope, seq: Arg, bars: Value) -> None:
+def _spread(scope: ReverseScope, seq: Arg, bars: Value) -> None:
     """Contribute the items of a list of cotangents to the parts of a tuple."""
     type_ = argument_type(seq)
     count = len(seq.items) if isinstance(seq, Display) else len(getattr(type_, "items", ()))

@@ -15,7 +15,7 @@ from srcad.ir.core import Arg, Atom, Call, Const, Display, Routine, Value
 from srcad.ir.inference.builder import atom_type
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import AlwaysRaisesError, Rule
-from srcad.transforms.cotangents import Scope
+from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check, entries_of, part_of_rest
 from srcad.transforms.masks import cut, guarded_operands, record_mask
 from srcad.transforms.missing import rows_taking_part, zeros_stay
@@ -36,7 +36,7 @@ from srcad.types.structures import ListOf, TupleOf
 _FLOAT64 = Const(np.float64)
 
 
-def undo_call(scope: Scope, op: Call) -> None:
+def undo_call(scope: ReverseScope, op: Call) -> None:
     """Contribute to the cotangents of a call's arguments."""
     if scope.sweep.facts.active(op.result) is False:
         return
@@ -61,7 +61,7 @@ def _structural(op: Call) -> Any:
         return None
 
 
-def _by_rule(scope: Scope, op: Call, bars: dict[Path, Atom]) -> None:
+def _by_rule(scope: ReverseScope, op: Call, bars: dict[Path, Atom]) -> None:
     if _cannot_happen(op):
         return
     rule = rule_of(op.target)
@@ -89,7 +89,7 @@ def _by_rule(scope: Scope, op: Call, bars: dict[Path, Atom]) -> None:
         _leave_to_run_time(scope, op, problem)
 
 
-def _leave_to_run_time(scope: Scope, op: Call, problem: SrcadError) -> None:
+def _leave_to_run_time(scope: ReverseScope, op: Call, problem: SrcadError) -> None:
     """Write code that raises, in the place of a derivative that cannot be taken.
 
     It is not reached where the call fails for the same reason as its rule.  And where the rank of
@@ -114,7 +114,7 @@ def _cannot_happen(op: Call) -> bool:
     return any(isinstance(t, Numeric) and t.is_scalar for t in types)
 
 
-def _joins_collected_rows(scope: Scope, op: Call) -> bool:
+def _joins_collected_rows(scope: ReverseScope, op: Call) -> bool:
     """Whether a call makes an array whose rows are the items that a loop has collected.
 
     Then the cotangent is a sequence of the items' cotangents as it stands.
@@ -126,7 +126,7 @@ def _joins_collected_rows(scope: Scope, op: Call) -> bool:
 
 
 # ------------------------------------------------------------------------------- elementwise
-def _undo_elementwise(scope: Scope, op: Call, rule: Rule, y_bar: Atom) -> None:
+def _undo_elementwise(scope: ReverseScope, op: Call, rule: Rule, y_bar: Atom) -> None:
     arrays = {place: _as_array(scope, arg) for place, arg in arguments(op).items()}
     operands = {place: _lifted(scope, arg) for place, arg in arrays.items()}
     result = _lifted(scope, op.result) if rule.wants_result else op.result
@@ -146,14 +146,14 @@ def _undo_elementwise(scope: Scope, op: Call, rule: Rule, y_bar: Atom) -> None:
             contribute_structure(scope, arg, unbroadcast(scope, op, bar, array))
 
 
-def _as_array(scope: Scope, arg: Arg) -> Arg:
+def _as_array(scope: ReverseScope, arg: Arg) -> Arg:
     """A list or tuple as the array that an elementwise function makes of it."""
     is_list = isinstance(arg, Display) and arg.kind in ("list", "tuple")
     return scope.call(np.asarray, arg) if is_list else arg
 
 
 def _entries(
-    scope: Scope,
+    scope: ReverseScope,
     op: Call,
     rule: Rule,
     operands: dict[int | str, Arg],
@@ -182,7 +182,7 @@ def _entries(
     return chosen
 
 
-def times(scope: Scope, y_bar: Atom, partial: Any) -> Atom | None:
+def times(scope: ReverseScope, y_bar: Atom, partial: Any) -> Atom | None:
     """``y_bar * partial``; None if that is certainly nothing."""
     if partial is None or (isinstance(partial, Const) and partial.value is None):
         return None
@@ -198,7 +198,7 @@ def times(scope: Scope, y_bar: Atom, partial: Any) -> Atom | None:
     return scope.call(operator.mul, y_bar, partial)
 
 
-def _lifted(scope: Scope, arg: Arg) -> Arg:
+def _lifted(scope: ReverseScope, arg: Arg) -> Arg:
     """An argument as the reverse half reads it: active integer arrays as floats."""
     if not isinstance(arg, Value) or scope.sweep.facts.active(arg) is False:
         return arg
@@ -209,7 +209,7 @@ def _lifted(scope: Scope, arg: Arg) -> Arg:
                       *((_FLOAT64,) if type_.form == "array" else ()))  # fmt: skip
 
 
-def unbroadcast(scope: Scope, op: Call, bar: Atom, arg: Value) -> Atom:
+def unbroadcast(scope: ReverseScope, op: Call, bar: Atom, arg: Value) -> Atom:
     """Sum a cotangent of a result's shape over the axes along which an operand was broadcast."""
     wide, narrow = op.result.type, arg.type
     if not isinstance(wide, Numeric) or not isinstance(narrow, Numeric):
@@ -235,7 +235,7 @@ def unbroadcast(scope: Scope, op: Call, bar: Atom, arg: Value) -> Atom:
     return bar
 
 
-def _at_run_time(scope: Scope, op: Call, bar: Atom, arg: Value) -> Atom:
+def _at_run_time(scope: ReverseScope, op: Call, bar: Atom, arg: Value) -> Atom:
     """Leave it to the call, unless the other operands are numbers without axes."""
     others = [a for a in op.args if a is not arg]
     shapes = [getattr(argument_type(a), "shape", None) for a in others]
@@ -248,14 +248,14 @@ def _axes(axes: tuple[int, ...]) -> Display:
     return Display("tuple", tuple(Const(k) for k in axes))
 
 
-def _summed(scope: Scope, bar: Atom, axes: tuple[int, ...], *, whole: bool) -> Value:
+def _summed(scope: ReverseScope, bar: Atom, axes: tuple[int, ...], *, whole: bool) -> Value:
     if whole:
         return scope.call(np.sum, bar)
     return scope.call(np.sum, bar, axis=Const(axes[0]) if len(axes) == 1 else _axes(axes))
 
 
 # ------------------------------------------------------------------------------- the rest
-def _undo_by_cotangents(scope: Scope, op: Call, rule: Rule, bars: dict[Path, Atom]) -> None:
+def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Path, Atom]) -> None:
     lifted = differentiable_arguments(op)
     operands = {k: _lifted(scope, a) if k in lifted else a for k, a in arguments(op).items()}
     y_bar = _seed(op.result, bars)
@@ -287,7 +287,7 @@ def _display(type_: TupleOf, path: Path, bars: dict[Path, Atom]) -> Display:
     return Display("tuple", tuple(items))
 
 
-def contribute_structure(scope: Scope, arg: Arg, entry: Any) -> None:
+def contribute_structure(scope: ReverseScope, arg: Arg, entry: Any) -> None:
     """Contribute what a rule returned for one argument: atoms, None, or sequences of such."""
     if entry is None or (isinstance(entry, Const) and entry.value is None):
         return
@@ -307,7 +307,7 @@ def contribute_structure(scope: Scope, arg: Arg, entry: Any) -> None:
             contribute_structure(scope, one, part)
 
 
-def _contribute_sequence(scope: Scope, arg: Arg, entry: tuple[Any, ...] | list[Any]) -> None:
+def _contribute_sequence(scope: ReverseScope, arg: Arg, entry: tuple[Any, ...] | list[Any]) -> None:
     """Contribute a written-out sequence of cotangents to the items of an argument."""
     if isinstance(arg, Display):
         for one, part in zip(arg.items, entry, strict=True):

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.activity import Activity, candidates, part
+from srcad.analysis.activity import Activity, fully_active, part
 from srcad.ir.constructors import Constructors
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Value
 from srcad.ir.inference.builder import Builder, atom_type
@@ -39,7 +39,7 @@ from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
 
 @dataclass(eq=False)
-class Scope(Constructors[Arg, Value]):
+class ReverseScope(Constructors[Arg, Value]):
     """The cotangents known while the ops of one block are reversed.
 
     `outer` holds the slots of values from outside that were contributed to: for a loop with the
@@ -51,16 +51,16 @@ class Scope(Constructors[Arg, Value]):
     block: Block
     builder: Builder
     kind: Literal["function", "branch", "loop"] = "function"
-    parent: Scope | None = None
+    parent: ReverseScope | None = None
     bars: dict[Slot, list[Atom]] = field(default_factory=dict)
     outer: dict[Slot, Value | None] = field(default_factory=dict)
     places: dict[Slot, Location | None] = field(default_factory=dict)
     mirror: dict[Value, Atom] = field(default_factory=dict)
 
-    def inner(self, block: Block, kind: Literal["branch", "loop"]) -> Scope:
+    def inner(self, block: Block, kind: Literal["branch", "loop"]) -> ReverseScope:
         """The scope of a block inside an op of this one."""
         builder = Builder(where=self.builder.where, half=self.builder.half)
-        return Scope(self.sweep, block, builder, kind, self)
+        return ReverseScope(self.sweep, block, builder, kind, self)
 
     # -------------------------------------------------------------- contributing
     def contribute(self, arg: Arg, path: Path, bar: Atom) -> None:
@@ -248,7 +248,7 @@ class Scope(Constructors[Arg, Value]):
         """The sums of the items of two lists."""
         inside = Builder(where=self.builder.where, half=self.builder.half)
         left, right = (Value(item_type(atom_type(bars), item, activity)) for bars in lists)
-        body = Scope(self.sweep, Block(), inside)
+        body = ReverseScope(self.sweep, Block(), inside)
         result = body.plus(item, activity, left, right)
         block = inside.finish(Const(0), result, params=(left, right))
         return self.builder.for_(lists, (), block)[2]
@@ -263,7 +263,7 @@ class Scope(Constructors[Arg, Value]):
 
     def packed(self, value: Value, path: Path, bars: dict[Path, Atom]) -> Atom:
         """One atom that holds the cotangents of a part of a value, whether it is active or not."""
-        return self._packed(value, path, candidates(type_at(value.type, path)), bars)
+        return self._packed(value, path, fully_active(type_at(value.type, path)), bars)
 
     def _packed(self, value: Value, path: Path, tree: Activity, bars: dict[Path, Atom]) -> Atom:
         type_ = type_at(value.type, path)
@@ -297,7 +297,7 @@ class Scope(Constructors[Arg, Value]):
         tree = self.sweep.facts.active(value)
         for k in path:
             tree = part(tree, k)
-        return self.zeros_of(type_, tree or candidates(type_), self.at(value, path))
+        return self.zeros_of(type_, tree or fully_active(type_), self.at(value, path))
 
     def zeros_of(self, type_: Type, activity: Activity, value: Atom) -> Atom:
         """The zero cotangent of a value of a type."""
@@ -323,5 +323,5 @@ class Scope(Constructors[Arg, Value]):
             return self.call(operator.mul, Display("list", (Const(0.0),)), length)
         inside = Builder(where=self.builder.where, half=self.builder.half)
         one = Value(item)
-        zero = Scope(self.sweep, Block(), inside).zeros_of(item, activity, one)
+        zero = ReverseScope(self.sweep, Block(), inside).zeros_of(item, activity, one)
         return self.builder.for_((value,), (), inside.finish(Const(0), zero, params=(one,)))[2]

@@ -20,7 +20,7 @@ from srcad.rules.registry import qualified_name
 from srcad.rules.row import NoPartial, Rule
 from srcad.startup.identifiers import label
 from srcad.startup.records import dataclass
-from srcad.transforms.cotangents import Scope
+from srcad.transforms.cotangents import ReverseScope
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import same
 from srcad.types.structures import ListOf, Opaque, TupleOf, Type
@@ -31,7 +31,7 @@ _WHY = (
 )
 
 
-def entries_of(scope: Scope, op: Call, rule: Rule, found: Any) -> Sequence[Any]:
+def entries_of(scope: ReverseScope, op: Call, rule: Rule, found: Any) -> Sequence[Any]:
     """One entry per active parameter of a rule."""
     if rule.shipped:
         return [found] if rule.single else sequence(scope, found)
@@ -53,12 +53,12 @@ def entries_of(scope: Scope, op: Call, rule: Rule, found: Any) -> Sequence[Any]:
     return parts
 
 
-def sequence(scope: Scope, found: Any) -> list[Any]:
+def sequence(scope: ReverseScope, found: Any) -> list[Any]:
     """The items of what a rule returns for several parameters, or for a sequence."""
     return _parts(scope, found) or []
 
 
-def part_of_rest(scope: Scope, op: Call, rule: Rule, entry: Any, offset: int) -> Any:
+def part_of_rest(scope: ReverseScope, op: Call, rule: Rule, entry: Any, offset: int) -> Any:
     """The part of the entry of ``*args`` that is for one of these arguments."""
     parts = _parts(scope, entry)
     if not rule.shipped:
@@ -79,7 +79,7 @@ class Check:
     `place` is that of the argument which the entry is for.
     """
 
-    scope: Scope
+    scope: ReverseScope
     op: Call
     rule: Rule
     place: int | str
@@ -175,7 +175,7 @@ class Check:
 
 
 # ------------------------------------------------------------------------------- what was returned
-def _parts(scope: Scope, found: Any) -> list[Any] | None:
+def _parts(scope: ReverseScope, found: Any) -> list[Any] | None:
     """The items of a tuple or list; None of anything else."""
     match found:
         case tuple() | list():

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.activity import Activity, candidates, part
+from srcad.analysis.activity import Activity, fully_active, part
 from srcad.analysis.arguments import has_float
 from srcad.ir.core import Atom, Block, Const, Value
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.transforms.cotangents import Scope
+from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.sweep import Slot, bar_hint, cotangent_type, item_type, leaf_paths, type_at
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf, Type
@@ -20,7 +20,7 @@ from srcad.types.structures import ListOf, TupleOf, Type
 Leaves = dict[Slot, Atom]
 
 
-def gradient_leaves(scope: Scope, params: Iterable[Value]) -> Leaves:
+def gradient_leaves(scope: ReverseScope, params: Iterable[Value]) -> Leaves:
     """The cotangents of all leaves of the parameters, at the end of the sweep."""
     found: Leaves = {}
     for param in dict.fromkeys(params):
@@ -31,17 +31,19 @@ def gradient_leaves(scope: Scope, params: Iterable[Value]) -> Leaves:
     return found
 
 
-def gradient(scope: Scope, param: Value, leaves: Leaves) -> Atom:
+def gradient(scope: ReverseScope, param: Value, leaves: Leaves) -> Atom:
     """The gradient of a parameter: None for inert leaves, zeros for floats that are not used."""
     facts = scope.sweep.facts
     varied = facts.varied.get(param, False)
     return _gradient(scope, (param, ()), varied, facts.active(param), leaves)
 
 
-def _gradient(scope: Scope, slot: Slot, varied: Activity, tree: Activity, leaves: Leaves) -> Atom:
+def _gradient(
+    scope: ReverseScope, slot: Slot, varied: Activity, tree: Activity, leaves: Leaves
+) -> Atom:
     param, path = slot
     type_ = type_at(param.type, path)
-    if isinstance(type_, TupleOf) and candidates(type_) is not False:
+    if isinstance(type_, TupleOf) and fully_active(type_) is not False:
         parts = [
             _gradient(scope, (param, (*path, k)), part(varied, k), part(tree, k), leaves)
             for k in range(len(type_.items))
@@ -57,7 +59,12 @@ def _gradient(scope: Scope, slot: Slot, varied: Activity, tree: Activity, leaves
 
 
 def _leaf(
-    scope: Scope, type_: Type, tree: Activity, value: Value, bar: Atom | None, hint: str | None
+    scope: ReverseScope,
+    type_: Type,
+    tree: Activity,
+    value: Value,
+    bar: Atom | None,
+    hint: str | None,
 ) -> Atom:
     if bar is not None and tree is not False:
         return _converted(scope, type_, bar, value, hint)
@@ -66,12 +73,12 @@ def _leaf(
 
 # ------------------------------------------------------------------------------- lists
 def _list_gradient(
-    scope: Scope, type_: ListOf, tree: Activity, value: Value, bar: Atom | None
+    scope: ReverseScope, type_: ListOf, tree: Activity, value: Value, bar: Atom | None
 ) -> Atom:
     if bar is not None and _is_complete(type_, tree, atom_type(bar)):
         return bar
     inside = Builder(half="reverse", where=scope.builder.where)
-    inner = Scope(scope.sweep, Block(), inside)
+    inner = ReverseScope(scope.sweep, Block(), inside)
     item = Value(type_.item)
     if bar is None:
         result = _item(inner, type_.item, False, item, None)
@@ -97,7 +104,9 @@ def _is_complete(wanted: Type, tree: Activity, found: Type) -> bool:
     return isinstance(target, Numeric) and _is_like(found, target)
 
 
-def _item(scope: Scope, type_: Type, tree: Activity, value: Value, bar: Value | None) -> Atom:
+def _item(
+    scope: ReverseScope, type_: Type, tree: Activity, value: Value, bar: Value | None
+) -> Atom:
     if isinstance(type_, TupleOf):
         parts = [
             _item(scope, t, part(tree, k), scope.at(value, (k,)),
@@ -111,7 +120,7 @@ def _item(scope: Scope, type_: Type, tree: Activity, value: Value, bar: Value | 
 
 
 # ------------------------------------------------------------------------------- kinds
-def _unused(scope: Scope, type_: Type, value: Atom) -> Atom:
+def _unused(scope: ReverseScope, type_: Type, value: Atom) -> Atom:
     """Zeros in the kind of an argument that the result does not depend on."""
     if isinstance(type_, Numeric):
         if type_.form == "python":
@@ -123,7 +132,7 @@ def _unused(scope: Scope, type_: Type, value: Atom) -> Atom:
     return scope.call(runtime.zeros_like, value)
 
 
-def _converted(scope: Scope, type_: Type, bar: Atom, value: Value, hint: str | None) -> Atom:
+def _converted(scope: ReverseScope, type_: Type, bar: Atom, value: Value, hint: str | None) -> Atom:
     """A cotangent in the kind of the argument; nothing is written where it already has it."""
     target = cotangent_type(type_)
     if not isinstance(target, Numeric) or _is_like(atom_type(bar), target):

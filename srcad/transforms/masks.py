@@ -21,7 +21,7 @@ from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
 from srcad.ir.operations import is_store
 from srcad.rules.row import Rule
-from srcad.transforms.cotangents import Scope
+from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.sweep import Sweep
 from srcad.types.numeric import Numeric
 
@@ -30,7 +30,7 @@ _POWERS = (operator.pow, np.power, np.float_power)
 _QUOTIENTS = (operator.truediv, np.divide)
 
 
-def record_mask(scope: Scope, y_bar: Atom, partial: Any, bar: Atom) -> Atom:
+def record_mask(scope: ReverseScope, y_bar: Atom, partial: Any, bar: Atom) -> Atom:
     """Note that `bar`, made of `y_bar` and a partial, is zero where a mask is False."""
     masks = scope.sweep.masks
     if not isinstance(bar, Value) or bar is y_bar:
@@ -46,7 +46,7 @@ def record_mask(scope: Scope, y_bar: Atom, partial: Any, bar: Atom) -> Atom:
     return bar
 
 
-def cut(scope: Scope, op: Call, y_bar: Atom, partial: Any) -> Atom | None:
+def cut(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any) -> Atom | None:
     """``y_bar`` where a mask is True and exact zeros elsewhere, though `y_bar` be infinite there.
 
     None where a product with the mask does: for a cotangent that no singular partial has made.
@@ -79,7 +79,12 @@ def _is_mask(value: Value) -> bool:
 
 
 def guarded_operands(
-    scope: Scope, y_bar: Atom, op: Call, rule: Rule, operands: dict[int | str, Arg], result: Arg
+    scope: ReverseScope,
+    y_bar: Atom,
+    op: Call,
+    rule: Rule,
+    operands: dict[int | str, Arg],
+    result: Arg,
 ) -> tuple[dict[int | str, Arg], Arg]:
     """The operands of a rule, at a safe point where the cotangent's mask is False."""
     mask = scope.sweep.masks.get(y_bar) if isinstance(y_bar, Value) else None

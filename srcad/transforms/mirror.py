@@ -144,7 +144,7 @@ class Versions:
             if self.group(value) in self.written:
                 return value
             call = self.made.get(value)
-            if not isinstance(call, Call) or not is_read(call):
+            if not isinstance(call, Call) or not is_free_view(call):
                 return None
             value = call.args[0]  # type: ignore[assignment]
 
@@ -179,7 +179,7 @@ def makes_version(op: Call) -> bool:
     return is_store(op.target, "array") and isinstance(op.args[0], Value)
 
 
-def is_read(call: Call) -> bool:
+def is_free_view(call: Call) -> bool:
     """Whether a call reads a part of an array, or shows it in another way, at no cost."""
     return bool(call.args) and isinstance(call.args[0], Value) and _is_array(call.args[0]) and (
         is_cheap(call) and not is_one_of(call.target, _ARITHMETIC)

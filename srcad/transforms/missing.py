@@ -15,7 +15,7 @@ import numpy as np
 from srcad.ir.core import Arg, Atom, Call, Const, Value
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
-from srcad.transforms.cotangents import Scope
+from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.masks import arrives
 from srcad.transforms.sweep import Sweep, is_scalar
 from srcad.types.numeric import Numeric
@@ -38,7 +38,7 @@ _MOVES = frozenset(
 )  # fmt: skip
 
 
-def zeros_stay(scope: Scope, op: Call, y_bar: Atom, partial: Any, bar: Atom) -> Atom:
+def zeros_stay(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any, bar: Atom) -> Atom:
     """The product of a cotangent and a partial derivative, 0 where the cotangent is 0.
 
     It is the product as it stands unless the result of `op` is on the way to where entries are
@@ -55,7 +55,7 @@ def zeros_stay(scope: Scope, op: Call, y_bar: Atom, partial: Any, bar: Atom) -> 
 
 
 def rows_taking_part(
-    scope: Scope, op: Call, y_bar: Any, operands: dict[int | str, Arg]
+    scope: ReverseScope, op: Call, y_bar: Any, operands: dict[int | str, Arg]
 ) -> dict[int | str, Arg]:
     """The operands of ``x @ w``, zeros for the rows of a matrix `x` whose cotangents are zero."""
     x = operands.get(0)
@@ -79,7 +79,7 @@ def _rank(value: Arg | None) -> int | None:
     return len(type_.shape) if known and isinstance(type_, Numeric) and type_.shape else None
 
 
-def _unsigned(scope: Scope, y_bar: Value) -> Arg:
+def _unsigned(scope: ReverseScope, y_bar: Value) -> Arg:
     """What a cotangent is the negative of, or the cotangent itself: both are 0 together."""
     maker = next((op for op in reversed(scope.builder.ops) if y_bar in op.results), None)
     is_negative = isinstance(maker, Call) and maker.target is operator.neg

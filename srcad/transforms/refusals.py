@@ -21,7 +21,7 @@ from srcad.rules.row import NoPartial, Rule
 from srcad.rules.stubs import stub
 from srcad.startup.identifiers import dotted
 from srcad.startup.records import replace
-from srcad.transforms.cotangents import Scope
+from srcad.transforms.cotangents import ReverseScope
 from srcad.types.structures import OPAQUE
 
 
@@ -44,7 +44,7 @@ def refuse_texts(
         )
 
 
-def refuse_what_is_missing(scope: Scope, op: Call, rule: Rule) -> None:
+def refuse_what_is_missing(scope: ReverseScope, op: Call, rule: Rule) -> None:
     """A rule says of every argument of a call what it is."""
     _refuse_unknown_arguments(op, rule)
     _refuse_missing_entries(scope, op, rule)
@@ -79,7 +79,7 @@ def _is_default(target: Any, name: str, arg: Arg) -> bool:
     return arg.value is None or (type(arg.value) is type(default) and arg.value == default)
 
 
-def _refuse_missing_entries(scope: Scope, op: Call, rule: Rule) -> None:
+def _refuse_missing_entries(scope: ReverseScope, op: Call, rule: Rule) -> None:
     """A rule says of every argument that a derivative may flow through what it is."""
     for place, arg in arguments(op).items():
         if rule.entry(place) is not None or scope.sweep.facts.of(arg) is False:
@@ -97,7 +97,7 @@ def _refuse_missing_entries(scope: Scope, op: Call, rule: Rule) -> None:
             )
 
 
-def _refuse_perhaps_steps(scope: Scope, op: Call, rule: Rule) -> None:
+def _refuse_perhaps_steps(scope: ReverseScope, op: Call, rule: Rule) -> None:
     """``np.sum(x, dtype=int)`` is linear in integers and constant between steps in floats."""
     if not rule.shipped or not is_of_integers(op.result.type):
         return
@@ -139,7 +139,7 @@ def unwritten(op: Call, rule: Rule, problem: SrcadError) -> SrcadError:
     )
 
 
-def settle_branches(scope: Scope, op: Call, start: int) -> None:
+def settle_branches(scope: ReverseScope, op: Call, start: int) -> None:
     """Let what a rule wrote raise where it has no formula for what only the call knows.
 
     A branch without a cotangent, where another branch has one, stands for zeros.
@@ -172,14 +172,14 @@ def _without_formula(atom: Atom) -> bool:
     return isinstance(atom, Const) and isinstance(atom.value, NoPartial)
 
 
-def _settled_op(scope: Scope, call: Call, op: Op) -> Op:
+def _settled_op(scope: ReverseScope, call: Call, op: Op) -> Op:
     if not isinstance(op, If):
         return op
     then, orelse = (_settled(scope, call, branch) for branch in op.blocks)
     return replace(op, then=then, orelse=orelse)
 
 
-def _settled(scope: Scope, call: Call, block: Block) -> Block:
+def _settled(scope: ReverseScope, call: Call, block: Block) -> Block:
     """The branch, raising where it yields a partial that no formula is known for."""
     ops = [_settled_op(scope, call, op) for op in block.ops]
     missing = [atom for atom in block.results if _without_formula(atom)]
@@ -193,7 +193,7 @@ def _settled(scope: Scope, call: Call, block: Block) -> Block:
     return Block(block.params, (*ops, *raising.ops), results)
 
 
-def missing_rule(scope: Scope, op: Call) -> SrcadError:
+def missing_rule(scope: ReverseScope, op: Call) -> SrcadError:
     """The error for an active call to a function that has neither a rule nor a source."""
     if joins_keys(op.target):
         where = op.where or scope.sweep.primal.where

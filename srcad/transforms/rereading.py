@@ -5,17 +5,17 @@ from __future__ import annotations
 from srcad.ir.core import Atom, Block, Call, If, Loop, Op, Value, carried_outputs
 from srcad.passes.substitute import substituted_call
 from srcad.startup.records import replace
-from srcad.transforms.cotangents import Scope
-from srcad.transforms.mirror import is_read, makes_version
+from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.mirror import is_free_view, makes_version
 
 
-def mirrored(scope: Scope, value: Atom) -> Atom | None:
+def mirrored(scope: ReverseScope, value: Atom) -> Atom | None:
     """A version of an array as the reverse half has it; None where it has not."""
     mirrors = scope.sweep.mirrors
     if mirrors is None or value not in mirrors:
         return None
     assert isinstance(value, Value)
-    here: Scope | None = scope
+    here: ReverseScope | None = scope
     while here is not None:
         if value in here.mirror:
             return here.mirror[value]
@@ -23,7 +23,7 @@ def mirrored(scope: Scope, value: Atom) -> Atom | None:
     return value if mirrors.versions.depth(value) == 0 else None
 
 
-def put_back(scope: Scope, op: Op) -> None:
+def put_back(scope: ReverseScope, op: Op) -> None:
     """Undo a store on the mirror: put back what it has overwritten."""
     mirrors = scope.sweep.mirrors
     if mirrors is None or not isinstance(op, Call) or op.result not in mirrors.old:
@@ -35,7 +35,7 @@ def put_back(scope: Scope, op: Op) -> None:
         scope.mirror[before] = scope.updated(now, op.args[1], old, hint=before.hint)
 
 
-def reread(scope: Scope, start: int) -> None:
+def reread(scope: ReverseScope, start: int) -> None:
     """Let the ops written since read overwritten arrays from their mirrors."""
     if scope.sweep.mirrors is None:
         return
@@ -48,7 +48,7 @@ def reread(scope: Scope, start: int) -> None:
         scope.builder.ops.append(op)
 
 
-def _again(scope: Scope, value: Value) -> Atom | None:
+def _again(scope: ReverseScope, value: Value) -> Atom | None:
     """A read of an overwritten array, made again of its mirror."""
     mirrors = scope.sweep.mirrors
     assert mirrors is not None
@@ -57,7 +57,7 @@ def _again(scope: Scope, value: Value) -> Atom | None:
     if value in mirrors:
         return mirrored(scope, value)
     call = scope.sweep.made.get(value)
-    if call is None or not is_read(call) or call.half == "reverse":
+    if call is None or not is_free_view(call) or call.half == "reverse":
         return None
     array = call.args[0]
     again = _again(scope, array) if isinstance(array, Value) else None
@@ -73,7 +73,7 @@ def _again(scope: Scope, value: Value) -> Atom | None:
 class LoopMirrors:
     """The mirrors that a reverse loop carries."""
 
-    def __init__(self, scope: Scope, body: Scope, op: Loop) -> None:
+    def __init__(self, scope: ReverseScope, body: ReverseScope, op: Loop) -> None:
         self.scope, self.body, self.op = scope, body, op
         self.positions: list[int] = []
         self.params: list[Value] = []
@@ -106,7 +106,7 @@ class LoopMirrors:
 class ArmMirrors:
     """The mirrors that the two branches of a conditional put back."""
 
-    def __init__(self, scope: Scope, op: If) -> None:
+    def __init__(self, scope: ReverseScope, op: If) -> None:
         self.scope, self.op = scope, op
         self.before: list[Value] = []
         self.places: list[tuple[int, Atom]] = []
@@ -122,14 +122,14 @@ class ArmMirrors:
                 self.before.append(origins[0])
                 self.places.append((k, now))
 
-    def open(self, branch: Scope, block: Block) -> None:
+    def open(self, branch: ReverseScope, block: Block) -> None:
         """Let a branch begin with the mirrors as they are behind the conditional."""
         for k, now in self.places:
             result = block.results[k]
             if isinstance(result, Value):
                 branch.mirror[result] = now
 
-    def yields(self, branch: Scope) -> list[Atom]:
+    def yields(self, branch: ReverseScope) -> list[Atom]:
         """The mirrors at the start of a branch."""
         return [branch.mirror[value] for value in self.before]
 

@@ -8,13 +8,13 @@ of active parameters.
 
 from __future__ import annotations
 
-from srcad.analysis.activity import Activity, activity, both, candidates
+from srcad.analysis.activity import Activity, activity, both, fully_active
 from srcad.analysis.binding import possibly_undefined
 from srcad.ir.core import Atom, Block, Call, Function, Op, Routine, Value
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.substitute import substituted_block, with_blocks
 from srcad.startup.records import dataclass, replace
-from srcad.transforms.cotangents import Scope
+from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.split import Halves, halves
 from srcad.transforms.sweep import Path, Sweep, cotangent_type, homes_of
@@ -37,14 +37,14 @@ class Pair:
     bars: tuple[Type, ...]
 
 
-def undo_routine_call(scope: Scope, op: Call, bars: dict[Path, Atom]) -> None:
+def undo_routine_call(scope: ReverseScope, op: Call, bars: dict[Path, Atom]) -> None:
     """Contribute to the cotangents of the arguments of a routine."""
     routine = op.target
     assert isinstance(routine, Routine)
     assert routine.function is not None
     assert isinstance(op.result.type, TupleOf)
     pairs = zip(op.args, routine.function.params, strict=True)
-    pattern = tuple(both(scope.sweep.facts.of(a), candidates(p.type)) for a, p in pairs)
+    pattern = tuple(both(scope.sweep.facts.of(a), fully_active(p.type)) for a, p in pairs)
     pair = pair_of(scope.sweep, routine, pattern)
     full = Value(TupleOf((*op.result.type.items, OPAQUE)), op.result.hint)
     saved = Value(OPAQUE, "saved")
@@ -95,7 +95,7 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
     assert routine.function is not None
     function = outer.prepared(routine.function)
     results = function.block.results
-    wanted = [candidates(atom_type(atom)) for atom in results]
+    wanted = [fully_active(atom_type(atom)) for atom in results]
     varied = dict(zip(function.params, pattern, strict=True))
     hollow = [function.params[k] for k in routine.derived.get(_HOLLOW_PARAMS, ())]
     refuse_texts(function, varied, wanted)
@@ -104,7 +104,7 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
         possibly_undefined(function.block, hollow), outer.inline, function, outer.undo,
         outer.undo_routine, outer.prepared, outer.finish,
     )  # fmt: skip
-    scope = Scope(sweep, function.block, Builder(half="reverse", where=function.where))
+    scope = ReverseScope(sweep, function.block, Builder(half="reverse", where=function.where))
     seeds: list[Value] = []
     for k, (atom, tree) in enumerate(zip(results, wanted, strict=True)):
         seed = Value(cotangent_type(atom_type(atom), tree), "y_bar")
@@ -127,14 +127,14 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
     _install(pair, parts, len(results))
 
 
-def _contribute_hollow(scope: Scope, atom: Atom, seed: Value) -> None:
+def _contribute_hollow(scope: ReverseScope, atom: Atom, seed: Value) -> None:
     """Contribute a structure whose parts may be None."""
     type_ = atom_type(atom)
     if not isinstance(type_, TupleOf):
         scope.contribute(atom, (), seed)
         return
     for k, item in enumerate(type_.items):
-        if candidates(item) is not False:
+        if fully_active(item) is not False:
             part = scope.child(type_, seed, k)
             scope.sweep.lazy.add(part)
             scope.contribute(atom, (k,), part)

@@ -10,7 +10,7 @@ from srcad import runtime
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value, values_in
 from srcad.ir.disjoint import may_repeat
-from srcad.transforms.cotangents import Scope
+from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.sweep import Path, is_scalar
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one, same
@@ -18,7 +18,7 @@ from srcad.types.sizes import is_one, same
 Bars = dict[Path, Atom]
 
 
-def undo_updated(scope: Scope, op: Call, bars: Bars) -> None:
+def undo_updated(scope: ReverseScope, op: Call, bars: Bars) -> None:
     """``y[i] = v``: the cotangent of what was stored is read there, and nothing is left there."""
     array, index, value = op.args
     bar = bars[()]
@@ -35,7 +35,7 @@ def undo_updated(scope: Scope, op: Call, bars: Bars) -> None:
         scope.contribute(array, (), scope.updated(bar, index, Const(0.0)))
 
 
-def undo_add_at(scope: Scope, op: Call, bars: Bars) -> None:
+def undo_add_at(scope: ReverseScope, op: Call, bars: Bars) -> None:
     """``y[i] += v``: the cotangent of what was added is read there."""
     array, _, value = op.args
     bar = bars[()]
@@ -46,7 +46,7 @@ def undo_add_at(scope: Scope, op: Call, bars: Bars) -> None:
     scope.contribute(array, (), bar)
 
 
-def _read_where_stored(scope: Scope, op: Call, bar: Atom) -> Atom:
+def _read_where_stored(scope: ReverseScope, op: Call, bar: Atom) -> Atom:
     """The part of the cotangent of an array that belongs to what was stored."""
     _, index, value = op.args
     single = is_scalar(op.result.type) and is_scalar(argument_type(value))
@@ -55,7 +55,7 @@ def _read_where_stored(scope: Scope, op: Call, bar: Atom) -> Atom:
     return scope.call(operator.getitem, _with_places(scope, op, bar), index)
 
 
-def _with_places(scope: Scope, op: Call, bar: Atom) -> Atom:
+def _with_places(scope: ReverseScope, op: Call, bar: Atom) -> Atom:
     """The cotangent of an array as an array: arithmetic makes a number of one without axes."""
     return scope.call(np.asarray, bar) if is_scalar(op.result.type) else bar
 
@@ -66,11 +66,11 @@ def _is_all_of_a_point(index: Arg) -> bool:
     return all(part in (Const(None), Const(...), Const(())) for part in parts)
 
 
-def _is_any_active(scope: Scope, arg: Arg) -> bool:
+def _is_any_active(scope: ReverseScope, arg: Arg) -> bool:
     return any(scope.is_active((value, ())) for value in values_in(arg))
 
 
-def narrowed(scope: Scope, bar: Atom, value: Value) -> Atom:
+def narrowed(scope: ReverseScope, bar: Atom, value: Value) -> Atom:
     """A cotangent of what was stored, summed to the shape of the value that was broadcast."""
     wide, narrow = bar.type, value.type
     if isinstance(wide, Numeric) and isinstance(narrow, Numeric):

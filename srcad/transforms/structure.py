@@ -9,30 +9,30 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.activity import candidates, position
+from srcad.analysis.activity import fully_active, position
 from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
 from srcad.ir.disjoint import may_repeat
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.operations import built_parts
-from srcad.transforms.cotangents import Scope
+from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.stored import Bars, narrowed, undo_add_at, undo_updated
 from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type
 from srcad.types.numeric import INT, Numeric
 from srcad.types.structures import ListOf, TupleOf, Type
 
-Undo = Callable[[Scope, Call, Bars], None]
+Undo = Callable[[ReverseScope, Call, Bars], None]
 
 
 # ------------------------------------------------------------------------------- structures
-def _undo_build(scope: Scope, op: Call, bars: Bars) -> None:
+def _undo_build(scope: ReverseScope, op: Call, bars: Bars) -> None:
     parts = built_parts(op)
     for path, bar in bars.items():
         scope.contribute(parts[path[0]], path[1:], bar)
 
 
-def _undo_item(scope: Scope, op: Call, bars: Bars) -> None:
+def _undo_item(scope: ReverseScope, op: Call, bars: Bars) -> None:
     container, key = op.args[0], op.args[1]
     type_ = argument_type(container)
     index = position(type_, key.value) if isinstance(key, Const) else None
@@ -43,26 +43,26 @@ def _undo_item(scope: Scope, op: Call, bars: Bars) -> None:
         undo_getitem(scope, op, bars)
 
 
-def _undo_identity(scope: Scope, op: Call, bars: Bars) -> None:
+def _undo_identity(scope: ReverseScope, op: Call, bars: Bars) -> None:
     for path, bar in bars.items():
         scope.contribute(op.args[0], path, bar)
 
 
 # ------------------------------------------------------------------------------- lists
-def _undo_build_list(scope: Scope, op: Call, bars: Bars) -> None:
+def _undo_build_list(scope: ReverseScope, op: Call, bars: Bars) -> None:
     for k, arg in enumerate(op.args):
         if isinstance(arg, Value) and scope.is_active((arg, ())):
             scope.unpack(arg, scope.call(operator.getitem, bars[()], Const(k)))
 
 
-def _undo_append(scope: Scope, op: Call, bars: Bars) -> None:
+def _undo_append(scope: ReverseScope, op: Call, bars: Bars) -> None:
     items, last = op.args[0], op.args[-1]
     if isinstance(last, Value) and scope.is_active((last, ())):
         scope.unpack(last, scope.call(operator.getitem, bars[()], Const(-1)))
     scope.contribute(items, (), _taken_out(scope, bars[()], Const(-1)))
 
 
-def _undo_inserted(scope: Scope, op: Call, bars: Bars) -> None:
+def _undo_inserted(scope: ReverseScope, op: Call, bars: Bars) -> None:
     items, index, value = op.args
     place = _place_of_insertion(scope, index, bars[()])
     if isinstance(value, Value) and scope.is_active((value, ())):
@@ -71,7 +71,7 @@ def _undo_inserted(scope: Scope, op: Call, bars: Bars) -> None:
         scope.contribute(items, (), _taken_out(scope, bars[()], place))
 
 
-def _place_of_insertion(scope: Scope, index: Arg, bars: Atom) -> Atom:
+def _place_of_insertion(scope: ReverseScope, index: Arg, bars: Atom) -> Atom:
     """Where an item stands that was inserted: an index beyond the ends means the end."""
     if index == Const(0):
         return Const(0)
@@ -81,7 +81,7 @@ def _place_of_insertion(scope: Scope, index: Arg, bars: Atom) -> Atom:
     return scope.call(len, scope.call(operator.getitem, every, before))
 
 
-def _taken_out(scope: Scope, bars: Atom, place: Atom) -> Value:
+def _taken_out(scope: ReverseScope, bars: Atom, place: Atom) -> Value:
     """The cotangents without the one at a place."""
     if not isinstance(bars.type, Numeric):
         return scope.without(bars, place)
@@ -91,16 +91,16 @@ def _taken_out(scope: Scope, bars: Atom, place: Atom) -> Value:
     return scope.call(np.delete, bars, place, Const(0))
 
 
-def _undo_without(scope: Scope, op: Call, bars: Bars) -> None:
+def _undo_without(scope: ReverseScope, op: Call, bars: Bars) -> None:
     items, index = op.args
     type_ = argument_type(items)
     assert isinstance(items, Value)
     assert isinstance(type_, ListOf), type_
     gone = scope.call(operator.getitem, items, index)
-    zero = scope.zeros_of(type_.item, candidates(type_.item), gone)
+    zero = scope.zeros_of(type_.item, fully_active(type_.item), gone)
     bar: Atom = bars[()]
     if isinstance(bar.type, Numeric):
-        bar = as_list(scope, bar, type_.item)
+        bar = rows_as_list(scope, bar, type_.item)
     if index == Const(-1):
         scope.contribute(items, (), scope.append(bar, zero))
         return
@@ -112,14 +112,14 @@ def _undo_without(scope: Scope, op: Call, bars: Bars) -> None:
     scope.contribute(items, (), scope.inserted(bar, place, zero))
 
 
-def as_list(scope: Scope, rows: Atom, item: Type) -> Atom:
+def rows_as_list(scope: ReverseScope, rows: Atom, item: Type) -> Atom:
     """The rows of an array as a list."""
     row = Value(item_type(atom_type(rows), item, True))
     block = Block((row,), (), (Const(0), row))
     return scope.builder.for_((rows,), (), block)[2]
 
 
-def _undo_extended(scope: Scope, op: Call, bars: Bars) -> None:
+def _undo_extended(scope: ReverseScope, op: Call, bars: Bars) -> None:
     items, more = op.args
     length = len(items.items) if isinstance(items, Display) else None
     border = scope.call(len, items) if length is None else Const(length)
@@ -129,7 +129,7 @@ def _undo_extended(scope: Scope, op: Call, bars: Bars) -> None:
             scope.contribute(arg, (), scope.call(operator.getitem, bars[()], part))
 
 
-def _undo_replaced(scope: Scope, op: Call, bars: Bars) -> None:
+def _undo_replaced(scope: ReverseScope, op: Call, bars: Bars) -> None:
     items, index, value = op.args
     if isinstance(value, Value) and scope.is_active((value, ())):
         scope.unpack(value, scope.call(operator.getitem, bars[()], index))
@@ -143,7 +143,7 @@ def _undo_replaced(scope: Scope, op: Call, bars: Bars) -> None:
         scope.contribute(items, (), store(bars[()], index, zero))
 
 
-def add_to_item(scope: Scope, items: Value, index: Arg, bar: Atom) -> None:
+def add_to_item(scope: ReverseScope, items: Value, index: Arg, bar: Atom) -> None:
     """Add a packed cotangent to one item of a list."""
     slot = (items, ())
     if not scope.is_active(slot):
@@ -160,16 +160,16 @@ def add_to_item(scope: Scope, items: Value, index: Arg, bar: Atom) -> None:
     scope.replace(slot, result)
 
 
-def _buffer(scope: Scope, value: Value) -> Atom:
+def _buffer(scope: ReverseScope, value: Value) -> Atom:
     """The cotangent of an array or list so far, zeros if nothing was added yet."""
     total = scope.enter((value, ()))
     if total is None:
         type_ = value.type
-        return scope.zeros_of(type_, scope.sweep.facts.active(value) or candidates(type_), value)
+        return scope.zeros_of(type_, scope.sweep.facts.active(value) or fully_active(type_), value)
     return scope.filled(total, value)
 
 
-def _add_to_slice(scope: Scope, items: Value, index: Arg, bars: Atom) -> None:
+def _add_to_slice(scope: ReverseScope, items: Value, index: Arg, bars: Atom) -> None:
     """Add the cotangents of a slice of a list: one item after the other."""
     assert isinstance(items.type, ListOf)
     tree = scope.sweep.facts.active(items)
@@ -181,7 +181,7 @@ def _add_to_slice(scope: Scope, items: Value, index: Arg, bars: Atom) -> None:
     every = Display("range", (Const(0), length, Const(1)))
     indices = scope.call(operator.getitem, every, index)
     inside = Builder(where=scope.builder.where, half=scope.builder.half)
-    inner = Scope(scope.sweep, Block(), inside)
+    inner = ReverseScope(scope.sweep, Block(), inside)
     place = Value(INT)
     bar = Value(item_type(atom_type(bars), items.type.item, tree))
     total = Value(cotangent_type(items.type, tree))
@@ -192,7 +192,7 @@ def _add_to_slice(scope: Scope, items: Value, index: Arg, bars: Atom) -> None:
 
 
 # ------------------------------------------------------------------------------- elements
-def undo_getitem(scope: Scope, op: Call, bars: Bars) -> None:
+def undo_getitem(scope: ReverseScope, op: Call, bars: Bars) -> None:
     """Add the cotangent of what was read to the place where it was read."""
     container, index = op.args[0], op.args[1]
     type_ = argument_type(container)
@@ -213,7 +213,7 @@ def undo_getitem(scope: Scope, op: Call, bars: Bars) -> None:
         add_at(scope, container, index, bars[()])
 
 
-def add_at(scope: Scope, array: Value, index: Arg, bar: Atom) -> None:
+def add_at(scope: ReverseScope, array: Value, index: Arg, bar: Atom) -> None:
     """Add to some places of the cotangent of an array: one buffer, however often it is read."""
     if not scope.is_active((array, ())):
         return
@@ -244,7 +244,9 @@ def _bar_name(value: Value) -> str | None:
     return f"{value.hint}_bar" if value.hint else None
 
 
-def _undo_tuple_read(scope: Scope, container: Value, index: Arg, op: Call, bars: Bars) -> None:
+def _undo_tuple_read(
+    scope: ReverseScope, container: Value, index: Arg, op: Call, bars: Bars
+) -> None:
     assert isinstance(container.type, TupleOf)
     known = position(container.type, index.value) if isinstance(index, Const) else None
     if known is not None:
@@ -257,7 +259,9 @@ def _undo_tuple_read(scope: Scope, container: Value, index: Arg, op: Call, bars:
         _contribute_if(scope, chosen, container, (k,), op.result, bars)
 
 
-def _undo_display_read(scope: Scope, container: Display, index: Arg, op: Call, bars: Bars) -> None:
+def _undo_display_read(
+    scope: ReverseScope, container: Display, index: Arg, op: Call, bars: Bars
+) -> None:
     """Add to the item of a written-out sequence that was read."""
     for k, arg in enumerate(container.items):
         if isinstance(arg, Value) and scope.is_active((arg, ())):
@@ -266,14 +270,14 @@ def _undo_display_read(scope: Scope, container: Display, index: Arg, op: Call, b
             _contribute_if(scope, chosen, arg, (), op.result, bars)
 
 
-def _from_start(scope: Scope, index: Arg, length: int) -> Arg:
+def _from_start(scope: ReverseScope, index: Arg, length: int) -> Arg:
     if isinstance(index, Const) and isinstance(index.value, int):
         return Const(index.value % length)
     return scope.call(operator.mod, index, Const(length))
 
 
 def _contribute_if(
-    scope: Scope, chosen: Value, target: Value, path: Path, result: Value, bars: Bars
+    scope: ReverseScope, chosen: Value, target: Value, path: Path, result: Value, bars: Bars
 ) -> None:
     """Contribute to a part if it is the one that was read, zeros otherwise."""
     for rest, bar in bars.items():
@@ -287,27 +291,27 @@ def _contribute_if(
 
 
 # ------------------------------------------------------------------------------- helpers
-def _undo_unbroadcast(scope: Scope, op: Call, bars: Bars) -> None:
+def _undo_unbroadcast(scope: ReverseScope, op: Call, bars: Bars) -> None:
     wide = op.args[0]
     shape = scope.shape(wide)
     scope.contribute(wide, (), scope.call(np.broadcast_to, bars[()], shape))
 
 
-def _undo_passing(scope: Scope, op: Call, bars: Bars) -> None:
+def _undo_passing(scope: ReverseScope, op: Call, bars: Bars) -> None:
     _pass(scope, op.args[0], bars)
 
 
-def _pass(scope: Scope, arg: Arg, bars: Bars) -> None:
+def _pass(scope: ReverseScope, arg: Arg, bars: Bars) -> None:
     for path, bar in bars.items():
         scope.contribute(arg, path, bar)
 
 
-def _undo_plus(scope: Scope, op: Call, bars: Bars) -> None:
+def _undo_plus(scope: ReverseScope, op: Call, bars: Bars) -> None:
     for arg in op.args:
         _pass(scope, arg, bars)
 
 
-def _nothing(scope: Scope, op: Call, bars: Bars) -> None:
+def _nothing(scope: ReverseScope, op: Call, bars: Bars) -> None:
     """No derivative flows here."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from srcad.analysis.activity import Activity, activity, candidates, part
+from srcad.analysis.activity import Activity, activity, fully_active, part
 from srcad.analysis.binding import possibly_undefined
 from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While
 from srcad.ir.inference.builder import Builder, atom_type
@@ -16,7 +16,7 @@ from srcad.passes.shape_reads import steady_shapes
 from srcad.passes.simplify import simplify
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.blocks import undo_block
-from srcad.transforms.cotangents import Scope
+from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.gradients import gradient, gradient_leaves
 from srcad.transforms.mirror import Mirrors, with_old_reads, worth_mirroring
 from srcad.transforms.refusals import refuse_texts
@@ -77,7 +77,7 @@ class _Swept:
     """A function with its reverse half, written as if all values of the primal were in scope."""
 
     function: Function
-    scope: Scope
+    scope: ReverseScope
     leaves: list[Any]
 
 
@@ -93,12 +93,13 @@ def _swept(
     (y,) = function.block.results
     wanted = wanted_part(atom_type(y), has_aux=has_aux)
     params = [function.params[k] for k in wrt]
-    varied = {p: candidates(p.type) for p in params}
+    varied = {p: fully_active(p.type) for p in params}
     refuse_texts(function, varied, [wanted])
     facts = activity(function, varied, [wanted])
     sweep = Sweep(facts, homes_of(function), possibly_undefined(function.block), inline, function,
-                  undo_block, undo_routine_call, prepared, finished, mirrors=mirrors)  # fmt: skip
-    scope = Scope(sweep, function.block, Builder(half="reverse", where=function.where))
+                  undo_block, undo_routine_call, prepared, simplified_sweep,
+                  mirrors=mirrors)  # fmt: skip
+    scope = ReverseScope(sweep, function.block, Builder(half="reverse", where=function.where))
     params_out = function.params
     if seed is None:
         seed = Value(_seed_type(atom_type(y), wanted), "seed")
@@ -116,7 +117,7 @@ def prepared(function: Function) -> Function:
     return dce(steady_shapes(as_primal(function)))
 
 
-def finished(derived: Function, sweep: Sweep) -> Function:
+def simplified_sweep(derived: Function, sweep: Sweep) -> Function:
     """Simplify what the sweep wrote, then bring what it reads into scope."""
     return _with_fewer_stores(dce(close(simplified(derived, sweep))))
 
@@ -133,7 +134,7 @@ def simplified(derived: Function, sweep: Sweep) -> Function:
 
 def wanted_part(type_: Type, *, has_aux: bool) -> Activity:
     """Which parts of a result are differentiated: not what comes beside it."""
-    tree = candidates(type_)
+    tree = fully_active(type_)
     if has_aux and isinstance(type_, TupleOf):
         return (part(tree, 0), *(False for _ in type_.items[1:]))
     return tree

@@ -115,15 +115,15 @@ def field_type(type_: Type, value: object) -> Type:
     return Fixed(value) if value is None or callable(value) else type_
 
 
-def leaves(type_: Type) -> Iterator[Numeric]:
+def numbers_in(type_: Type) -> Iterator[Numeric]:
     """The numbers inside a type."""
     if isinstance(type_, Numeric):
         yield type_
     elif isinstance(type_, TupleOf):
         for item in type_.items:
-            yield from leaves(item)
+            yield from numbers_in(item)
     elif isinstance(type_, ListOf):
-        yield from leaves(type_.item)
+        yield from numbers_in(type_.item)
 
 
 def freshened(type_: Type, *, keep_examples: bool = False) -> Type:

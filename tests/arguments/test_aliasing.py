@@ -7,7 +7,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import srcad
-from srcad.arguments.aliasing import memory_of
+from srcad.arguments.aliasing import argument_memory
 from srcad.errors import MutationError
 from tests.language import assert_program
 
@@ -225,7 +225,7 @@ VIEWS = {
 def test_a_view_whose_entries_lie_apart_repeats_none(x):
     x = as_strided(x, x.shape, x.strides, writeable=x.flags.writeable)
 
-    assert memory_of(x) == ("own" if x.flags.writeable else "read-only")
+    assert argument_memory(x) == ("own" if x.flags.writeable else "read-only")
 
 
 def test_a_view_that_runs_backwards_is_written_into():

@@ -13,7 +13,7 @@ from srcad.ir.core import Block, For, Function, If, Op, While
 from srcad.modes import reverse
 from srcad.rules import registry
 from srcad.transforms import calls
-from srcad.transforms.cotangents import Scope
+from srcad.transforms.cotangents import ReverseScope
 
 Change = Callable[[Op], Op]
 
@@ -69,7 +69,7 @@ def loops_undone_in_the_wrong_order() -> Iterator[None]:
 @contextmanager
 def contributions_forgotten() -> Iterator[None]:
     """Of several contributions to a cotangent only the last one counts."""
-    with patched(Scope, "sum", lambda self, slot, a, b: b):
+    with patched(ReverseScope, "sum", lambda self, slot, a, b: b):
         yield
 
 

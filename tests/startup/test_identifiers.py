@@ -13,10 +13,10 @@ import pytest
 import srcad
 from srcad.errors import SourceUnavailableError, SrcadError, WrtError
 from srcad.startup.identifiers import (
+    attribute_text,
     dotted,
     identifier,
     is_name,
-    member,
     plain,
     printable,
     quoted,
@@ -435,7 +435,7 @@ def test_every_text_for_code_is_a_name_or_a_literal():
         RAN.clear()
         o = box(plain(name), 7.0)
 
-        assert eval(member("o", name), {"o": o}) == 7.0
+        assert eval(attribute_text("o", name), {"o": o}) == 7.0
         assert eval(quoted(name)) == plain(name)
         assert identifier(name).isidentifier()
         assert is_name(identifier(name))

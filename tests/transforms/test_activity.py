@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from srcad.analysis.activity import activity, both, candidates, either
+from srcad.analysis.activity import activity, both, either_active, fully_active
 from srcad.analysis.binding import possibly_undefined
 from srcad.analysis.trips import equally_long, may_exit
 from srcad.ir.core import For, walk
@@ -15,7 +15,7 @@ from tests.transforms.checking import lowered
 
 def active_names(f, *args) -> set[str]:
     function = lowered(f, *args)[0].function
-    facts = activity(function, {p: candidates(p.type) for p in function.params}, [True])
+    facts = activity(function, {p: fully_active(p.type) for p in function.params}, [True])
     values = [*function.params, *(v for op in walk(function.block) for v in op.results)]
     return {v.hint for v in values if v.hint and facts.active(v) is not False}
 
@@ -26,11 +26,11 @@ def loop_of(f, *args) -> For:
 
 
 def test_activities_of_structures_meet_leaf_by_leaf():
-    pair = candidates(TupleOf((FLOAT, BOOL, ListOf(FLOAT))))
+    pair = fully_active(TupleOf((FLOAT, BOOL, ListOf(FLOAT))))
 
     assert pair == (True, False, True)
     assert both(pair, (False, True, True)) == (False, False, True)
-    assert either((False, False, True), pair) == pair
+    assert either_active((False, False, True), pair) == pair
     assert both(pair, (False, True, False)) is False
 
 

@@ -27,7 +27,7 @@ def register(function: FunctionType, line_map: Mapping[int, Location]) -> None:
 
 def add_note(error: BaseException) -> None:
     """Add the user's file and line to an error that passed through generated code."""
-    where = origin(error)
+    where = users_place(error)
     if where is None or not where.file:
         return
     text = linecache.getline(where.file, where.line).strip()
@@ -51,7 +51,7 @@ class noted:  # noqa: N801 - reads like contextlib's own
             add_note(error)
 
 
-def origin(error: BaseException) -> Location | None:
+def users_place(error: BaseException) -> Location | None:
     """The user's place of the innermost generated line that an error passed through."""
     found = None
     trace = error.__traceback__

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from srcad.frontend.branches.leaves import Leaf, _alike, leaves, pairs
+from srcad.frontend.branches.leaves import Leaf, _alike, carried_leaves, pairs
 from srcad.frontend.branches.loop_variables import LoopVariable
 from srcad.frontend.domain.memory import Either, Origin
 from srcad.frontend.domain.structure import (
     components,
-    parts_of,
+    shown_parts,
     with_parts,
 )
 from srcad.frontend.domain.values import AbstractValue, Code, Env, Structure, Taken
@@ -47,7 +47,7 @@ EXACT, OWN, ANY = "exact", "own", "any"
 
 
 @dataclass(eq=False)
-class Memory:
+class CarriedMemory:
     """What is taken for granted of the memory of a loop's carried names."""
 
     s: Machine
@@ -137,9 +137,9 @@ class Memory:
             header.now = origin(self.s, root).objects
             return realised(self.s, root, header.steps, header.start.hint)
         if isinstance(header, Structure | Code) and any(
-            isinstance(x, Taken) for x in leaves(header)
+            isinstance(x, Taken) for x in carried_leaves(header)
         ):
-            return with_parts(header, tuple(self.opened(p, roots) for p in parts_of(header)))
+            return with_parts(header, tuple(self.opened(p, roots) for p in shown_parts(header)))
         return header
 
     def carried_roots(self, headers: dict[Key, AbstractValue]) -> dict[Value, Value]:
@@ -234,9 +234,9 @@ class Memory:
             if (box, id(at_end)) in made:
                 return made[box, id(at_end)]
             if isinstance(box, Structure | Code):
-                parts, same = parts_of(box), _alike(box, at_end)
+                parts, same = shown_parts(box), _alike(box, at_end)
                 items = tuple(
-                    change(part, parts_of(at_end)[k] if same else at_end)
+                    change(part, shown_parts(at_end)[k] if same else at_end)
                     for k, part in enumerate(parts)
                 )
                 same = all(a is b for a, b in zip(items, parts, strict=True))
@@ -278,7 +278,7 @@ class Memory:
         """A header was widened: its new parameters begin with what was taken for granted."""
         start = self.before[key[0]].get(key[1])
         alone = self.structures[id(start)] == 1
-        before = [leaf for leaf in leaves(old) if isinstance(leaf, Value)]
+        before = [leaf for leaf in carried_leaves(old) if isinstance(leaf, Value)]
         for leaf, box in pairs(new, end):
             if isinstance(leaf, Value) and leaf not in self.modes and has_storage(leaf):
                 if len(before) == 1 and isinstance(new, Value):

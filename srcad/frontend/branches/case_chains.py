@@ -38,7 +38,7 @@ def in_a_row(statements: Statements) -> Statements:
     return found
 
 
-def halves(statements: Statements, *, whole: bool) -> tuple[Statements, Statements]:
+def cut_in_half(statements: Statements, *, whole: bool) -> tuple[Statements, Statements]:
     """Where a list of statements is cut, if many of them may leave."""
     places = [k for k, node in enumerate(statements) if isinstance(node, ast.If) and _leaves(node)]
     is_run = whole and _is_run_of_returns(statements, places)

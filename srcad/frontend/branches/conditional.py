@@ -64,7 +64,7 @@ def lower_if(s: Machine, node: ast.If, rest: Statements, read: Reader) -> bool:
     return taken
 
 
-def either(s: Machine, box: Choice, read: Callable[[AbstractValue], None]) -> None:
+def read_either(s: Machine, box: Choice, read: Callable[[AbstractValue], None]) -> None:
     """Read statements about what is one thing where a test holds and another where not."""
     known = s.assumed.get(box.test)
     if known is not None:

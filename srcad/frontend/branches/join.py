@@ -5,7 +5,7 @@ from __future__ import annotations
 from srcad.frontend.branches.branch import Branch
 from srcad.frontend.branches.joined_objects import (
     in_both,
-    is_plain,
+    is_made_of_values,
     leaks,
     made_in,
     settle_aliases,
@@ -20,9 +20,9 @@ from srcad.frontend.domain.structure import (
     is_mutable,
     mapped,
     mutable_parts,
-    parts_of,
     rebuilt,
     same_structure,
+    shown_parts,
     values_of,
     with_parts,
 )
@@ -40,7 +40,7 @@ from srcad.frontend.domain.values import (
     Unbound,
 )
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.store.cells import are_alike, is_same
+from srcad.frontend.store.cells import are_alike, is_one_thing
 from srcad.frontend.store.origins import (
     current,
     inner_values,
@@ -99,7 +99,7 @@ class Join:
         a, b = alike(a, b)
         if isinstance(b, Stale):
             return b
-        if isinstance(a, Stale) or is_same(self.s, a, b):
+        if isinstance(a, Stale) or is_one_thing(self.s, a, b):
             return a
         if same_structure(a, b) or are_alike(self.s, a, b):
             return self._by_parts(a, b)
@@ -120,7 +120,7 @@ class Join:
 
     def _by_parts(self, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         """One structure, or function, that holds this on one path and that on the other."""
-        pairs = zip(parts_of(a), parts_of(b), strict=True)
+        pairs = zip(shown_parts(a), shown_parts(b), strict=True)
         met = tuple(self.box(x, y, None) for x, y in pairs)
         if not isinstance(a, Structure) and any(isinstance(part, Conflict) for part in met):
             return Conflict(a, b) if isinstance(a, Choice) else self._choice(a, b)
@@ -146,7 +146,7 @@ class Join:
         if not left:
             branch, other = other, branch
         made = made_in(branch)
-        if not is_plain(box) or leaks(s, box, made):
+        if not is_made_of_values(box) or leaks(s, box, made):
             return None
         kept, done = in_both(self.pairs), Done()
 

@@ -128,12 +128,12 @@ def made_in(branch: Branch) -> set[Value]:
     return {result for op in branch.builder.ops for result in op.results}
 
 
-def is_plain(box: AbstractValue) -> bool:
+def is_made_of_values(box: AbstractValue) -> bool:
     """Whether a box is made of values, constants, functions and structures only."""
     if isinstance(box, Value | Constant | Stale):
         return True
     if isinstance(box, Structure | FunctionValue | BoundValue | MethodValue | Choice):
-        return not isinstance(box, ViewValue) and all(map(is_plain, components(box)))
+        return not isinstance(box, ViewValue) and all(map(is_made_of_values, components(box)))
     return False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from srcad.frontend.domain.structure import parts_of
+from srcad.frontend.domain.structure import shown_parts
 from srcad.frontend.domain.values import AbstractValue, Code, Structure, Taken
 from srcad.frontend.store.cells import same_parts
 from srcad.ir.core import Value
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 Leaf = Value | Taken
 
 
-def leaves(box: AbstractValue) -> Iterator[Leaf]:
+def carried_leaves(box: AbstractValue) -> Iterator[Leaf]:
     """The carried values and views of a header."""
     if isinstance(box, Value | Taken):
         yield box
     elif isinstance(box, Structure | Code):
-        for item in parts_of(box):
-            yield from leaves(item)
+        for item in shown_parts(box):
+            yield from carried_leaves(item)
 
 
 def pairs(header: AbstractValue, other: AbstractValue) -> Iterator[tuple[Leaf, AbstractValue]]:
@@ -32,8 +32,8 @@ def pairs(header: AbstractValue, other: AbstractValue) -> Iterator[tuple[Leaf, A
         yield header, other
     elif isinstance(header, Structure | Code):
         same = _alike(header, other)
-        for k, item in enumerate(parts_of(header)):
-            yield from pairs(item, parts_of(other)[k] if same else other)
+        for k, item in enumerate(shown_parts(header)):
+            yield from pairs(item, shown_parts(other)[k] if same else other)
 
 
 def _alike(a: Structure | Code, b: AbstractValue) -> bool:

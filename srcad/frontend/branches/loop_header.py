@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from srcad.frontend.branches.carried_memory import Memory
+from srcad.frontend.branches.carried_memory import CarriedMemory
 from srcad.frontend.branches.type_order import type_subsumes, widened_type
 from srcad.frontend.domain.representation import is_representable, representing_type, without_value
-from srcad.frontend.domain.structure import parts_of, rebuilt, same_structure, with_parts
+from srcad.frontend.domain.structure import rebuilt, same_structure, shown_parts, with_parts
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -23,7 +23,7 @@ from srcad.frontend.domain.values import (
     Taken,
     Unbound,
 )
-from srcad.frontend.machine.constants import same_constant
+from srcad.frontend.machine.constants import is_one_constant
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import (
     holds_functions,
@@ -47,7 +47,7 @@ def _is_code(box: AbstractValue) -> bool:
 
 
 def header(
-    s: Machine, start: AbstractValue, hint: str | None = None, memory: Memory | None = None
+    s: Machine, start: AbstractValue, hint: str | None = None, memory: CarriedMemory | None = None
 ) -> AbstractValue:
     """The first guess: what the name is before the loop."""
     found = memory.header(start) if memory is not None else None
@@ -59,7 +59,7 @@ def header(
 
 
 def _header(
-    s: Machine, start: AbstractValue, hint: str | None, memory: Memory | None
+    s: Machine, start: AbstractValue, hint: str | None, memory: CarriedMemory | None
 ) -> AbstractValue:
     if isinstance(start, Value):
         return _param(s, start.type, hint or start.hint, start in s.active)
@@ -71,12 +71,12 @@ def _header(
         return start
     if isinstance(start, Structure):
         return rebuilt(start, tuple(header(s, item, None, memory) for item in start.items))
-    if isinstance(start, Code) and parts_of(start):
-        return with_parts(start, tuple(_header_of_part(s, p, memory) for p in parts_of(start)))
+    if isinstance(start, Code) and shown_parts(start):
+        return with_parts(start, tuple(_header_of_part(s, p, memory) for p in shown_parts(start)))
     return start
 
 
-def _header_of_part(s: Machine, part: AbstractValue, memory: Memory | None) -> AbstractValue:
+def _header_of_part(s: Machine, part: AbstractValue, memory: CarriedMemory | None) -> AbstractValue:
     """What a function holds; a number stays what it is until a trip holds another one."""
     return part if isinstance(part, Constant) else header(s, part, None, memory)
 
@@ -98,13 +98,13 @@ def subsumes(s: Machine, known: AbstractValue, end: AbstractValue) -> bool:
     if isinstance(known, Value):
         return _value_subsumes(s, known, end)
     if isinstance(known, Constant) and isinstance(end, Constant):
-        return same_constant(s, known, end)
+        return is_one_constant(s, known, end)
     if same_structure(known, end):
         assert isinstance(known, Structure)
         assert isinstance(end, Structure)
         return all(subsumes(s, a, b) for a, b in zip(known.items, end.items, strict=True))
     if isinstance(known, Code) and isinstance(end, Code):
-        parts = zip(parts_of(known), parts_of(end), strict=True)
+        parts = zip(shown_parts(known), shown_parts(end), strict=True)
         return are_alike(s, known, end) and all(subsumes(s, a, b) for a, b in parts)
     if isinstance(known, Unbound):
         return not (is_representable(end) or _is_code(end) or isinstance(end, Structure))
@@ -127,7 +127,7 @@ def _values(box: AbstractValue) -> Iterator[Value]:
     if isinstance(box, Value):
         yield box
     elif isinstance(box, Structure | Code):
-        for item in parts_of(box):
+        for item in shown_parts(box):
             yield from _values(item)
 
 
@@ -182,7 +182,7 @@ def _widened(
         rows = zip(known.items, end.items, part_names(known, name), strict=True)
         return rebuilt(known, tuple(widened(s, a, b, hint, same) for a, b, hint in rows))
     if are_alike(s, known, end):
-        parts = zip(parts_of(known), parts_of(end), strict=True)
+        parts = zip(shown_parts(known), shown_parts(end), strict=True)
         return with_parts(known, tuple(widened(s, a, b, None, same) for a, b in parts))
     if not is_representable(known) or not is_representable(end):
         return Conflict(known, end)
@@ -210,7 +210,7 @@ def _first_binding(s: Machine, end: AbstractValue, hint: str | None = None) -> A
     if isinstance(end, Structure) and not isinstance(end, ListValue):
         return rebuilt(end, tuple(_first_binding(s, item) for item in end.items))
     if isinstance(end, Code):
-        parts = parts_of(end)
+        parts = shown_parts(end)
         first = (p if isinstance(p, Constant) else _first_binding(s, p) for p in parts)
         return with_parts(end, tuple(first)) if parts else end
     if not is_representable(end):

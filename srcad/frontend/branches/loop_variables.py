@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from srcad.frontend.domain.representation import is_representable
-from srcad.frontend.domain.structure import parts_of
+from srcad.frontend.domain.structure import shown_parts
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Code, Conflict, Structure, Unbound
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.cells import same_parts
@@ -38,7 +38,7 @@ def loop_variables(
         return [LoopVariable(known, _entering(s, start), _leaving(s, end, body))]
     if isinstance(known, Structure | Code):
         result: list[LoopVariable] = []
-        for k, item in enumerate(parts_of(known)):
+        for k, item in enumerate(shown_parts(known)):
             parts = [_part(box, k, known) for box in (start, end)]
             result += loop_variables(s, item, parts[0], parts[1], body)
         return result
@@ -51,7 +51,7 @@ def _part(box: AbstractValue, k: int, known: AbstractValue) -> AbstractValue:
         fits = isinstance(box, Structure) and len(box.items) == len(known.items)
     else:
         fits = same_parts(box, known)
-    return parts_of(box)[k] if fits else UNBOUND
+    return shown_parts(box)[k] if fits else UNBOUND
 
 
 def _entering(s: Machine, box: AbstractValue) -> Atom:

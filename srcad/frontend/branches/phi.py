@@ -16,7 +16,7 @@ from srcad.startup.records import dataclass
 
 
 @dataclass(eq=False)
-class Failure:
+class Raised:
     """What sends a path to the other branch of a try region: the classes, the exception itself."""
 
     catches: tuple[type[BaseException], ...]
@@ -24,7 +24,7 @@ class Failure:
 
 
 def join_branches(
-    s: Machine, test: Atom, left: Branch, right: Branch, failure: Failure | None = None
+    s: Machine, test: Atom, left: Branch, right: Branch, failure: Raised | None = None
 ) -> None:
     """Append the conditional that joins two branches, and bind every name to what it is now."""
     joined = Join(s, test, left, right)

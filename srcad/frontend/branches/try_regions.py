@@ -14,7 +14,7 @@ from collections.abc import Callable
 from srcad import errors
 from srcad.frontend.branches.branch import Branch, read_branch
 from srcad.frontend.branches.conditional import Statements, on_tag
-from srcad.frontend.branches.phi import Failure, join_branches
+from srcad.frontend.branches.phi import Raised, join_branches
 from srcad.frontend.domain.frames import DEAD, RETURN_NAME, Unreachable
 from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant, Env, Frame, Stale
@@ -59,7 +59,7 @@ def settle_region(
         if _raises_active(s, branch.builder.ops):
             s.active.add(error)
         other = read_branch(s, lambda: handle(error))
-        join_branches(s, Const(None), branch, other, Failure(catches, error))
+        join_branches(s, Const(None), branch, other, Raised(catches, error))
     if frame.exit == DEAD:
         raise Unreachable
 
@@ -192,7 +192,7 @@ def on_exit(s: Machine, tag: int, build: Callable[[], None]) -> None:
 
 
 # ------------------------------------------------------------------------------ who can tell
-def is_one(
+def fails_as_one(
     s: Machine, body: Statements, before: list[Env], branch: Branch, readers: Statements | None
 ) -> bool:
     """Whether nobody can tell how far the body came when it failed.

@@ -37,7 +37,7 @@ from srcad.frontend.machine.dispatch import (
     meaning_of,
     meaning_of_object,
 )
-from srcad.frontend.machine.folding import all_known, called, filled_in, folded, text_method
+from srcad.frontend.machine.folding import all_known, filled_in, folded, result_of, text_method
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.operations.construction import construct, is_readable
@@ -81,7 +81,9 @@ def invoke_static(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> A
     result = _of_holder(s, callee, args, kwargs) if result is None else result
     special = meaning_of(function)
     if result is None:
-        result = special(s, args, kwargs) if special else getters.called(s, callee, args, kwargs)
+        result = (
+            special(s, args, kwargs) if special else getters.call_getter(s, callee, args, kwargs)
+        )
     if result is not None:
         return result
     args = asked_at_once(s, function, args)
@@ -94,7 +96,7 @@ def invoke_static(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> A
     if instance is not None:
         return instance
     if registry.is_static(function) and all_known(args, kwargs):
-        return s.box(Const(called(function, args, kwargs)))
+        return s.box(Const(result_of(function, args, kwargs)))
     if isinstance(function, type) and issubclass(function, BaseException):
         return s.emit(function, *args, kwargs=kwargs, effect=True, type=Opaque(function))
     rule = registry.lookup(function) if is_hashable(function) else None

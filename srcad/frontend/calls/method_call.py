@@ -67,8 +67,8 @@ def invoke_method(
         if inner is not None:
             return apply(s, inner, args, kwargs)
     if isinstance(receiver, Holder):
-        return outside_containers.called(s, receiver, name, args, kwargs)
-    found = methods.called(s, receiver, name, args, kwargs)
+        return outside_containers.call_method(s, receiver, name, args, kwargs)
+    found = methods.read_method(s, receiver, name, args, kwargs)
     if found is not None:
         return found
     if name == "shuffle" and args:

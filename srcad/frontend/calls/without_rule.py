@@ -69,7 +69,7 @@ def call_without_rule(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) 
         if path is not None:
             s.guard(path, "code", dunder_call)
         return called_in_place(s, callee_of(s, dunder_call, path), (callee, *args), kwargs)
-    return missing_rule(s, function, args, kwargs)
+    return call_active_without_rule(s, function, args, kwargs)
 
 
 def _inactive(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
@@ -129,7 +129,9 @@ def opaque_call(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abs
     return s.box(result)
 
 
-def missing_rule(s: Machine, function: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
+def call_active_without_rule(
+    s: Machine, function: Any, args: Args, kwargs: Kwargs
+) -> AbstractValue:
     """Refuse a function without a rule that carries a derivative."""
     if only_counts(s, args, kwargs):
         return opaque_call(s, Constant(function), args, kwargs)

@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from srcad import errors
-from srcad.frontend.branches.carried_memory import Key, Made, Memory
+from srcad.frontend.branches.carried_memory import CarriedMemory, Key, Made
 from srcad.frontend.branches.conditional import settle_continue
 from srcad.frontend.branches.joined_objects import settle_aliases
-from srcad.frontend.branches.leaves import leaves
+from srcad.frontend.branches.leaves import carried_leaves
 from srcad.frontend.branches.loop_header import (
     Same,
     assigned_names,
@@ -29,7 +29,7 @@ from srcad.frontend.branches.loop_header import (
 from srcad.frontend.branches.loop_variables import LoopVariable, loop_variables
 from srcad.frontend.branches.type_order import is_steady
 from srcad.frontend.domain.frames import DEAD, Unreachable
-from srcad.frontend.domain.structure import is_mutable, mutable_parts, parts_of, values_of
+from srcad.frontend.domain.structure import is_mutable, mutable_parts, shown_parts, values_of
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -78,13 +78,13 @@ class LoopReader:
     test: ast.expr | None = None
     headers: dict[Key, AbstractValue] = field(default_factory=dict)
     before: list[dict[str, AbstractValue]] = field(default_factory=list)
-    memory: Memory = field(init=False)
+    memory: CarriedMemory = field(init=False)
 
     def settle(self) -> Iteration:
         """Read the body until the headers subsume what every trip leaves."""
         s = self.s
         self.before = s.snapshot()
-        self.memory = Memory(s, self.before)
+        self.memory = CarriedMemory(s, self.before)
         level = len(s.frames) - 1
         names = assigned_names(self.node, s.frame)
         for name in names:
@@ -235,7 +235,7 @@ class LoopReader:
         wrong = self.memory.wrong(self.headers, iteration.finals)
         made: Made = {}
         for key, box in self.headers.items():
-            if any(leaf in wrong for leaf in leaves(box)):
+            if any(leaf in wrong for leaf in carried_leaves(box)):
                 end = iteration.finals[key[0]].get(key[1], UNBOUND)
                 self.headers[key] = self.memory.weakened(key, box, end, wrong, made)
         return not wrong
@@ -273,12 +273,12 @@ def objects(
     if is_mutable(known):
         yield (start, end), known
     if isinstance(known, Structure | Code):
-        for k, part in enumerate(parts_of(known)):
+        for k, part in enumerate(shown_parts(known)):
             yield from objects(_part(start, known, k), _part(end, known, k), part)
 
 
 def _part(box: AbstractValue, known: AbstractValue, k: int) -> AbstractValue:
-    return parts_of(box)[k] if same_parts(box, known) else UNBOUND
+    return shown_parts(box)[k] if same_parts(box, known) else UNBOUND
 
 
 def user_name(name: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, Constant, GeneratorValue, MethodValue
 from srcad.frontend.functions.inlining import callee_of_value
-from srcad.frontend.functions.lazy_iterables import is_lazy, made
+from srcad.frontend.functions.lazy_iterables import generator_of_call, is_lazy
 from srcad.frontend.machine.deferred import Deferred
 from srcad.frontend.machine.dispatch import evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
@@ -49,7 +49,7 @@ def generator_expression(s: Machine, node: ast.GeneratorExp) -> GeneratorValue:
     for part in ast.walk(function):
         if isinstance(part, ast.expr | ast.stmt) and not hasattr(part, "lineno"):
             ast.copy_location(part, node)
-    return made(s, callee_of_value(s, function_box(s, function)), (first,), {})
+    return generator_of_call(s, callee_of_value(s, function_box(s, function)), (first,), {})
 
 
 def consumed(s: Machine, node: ast.GeneratorExp) -> AbstractValue:

@@ -7,7 +7,13 @@ import operator
 from collections.abc import Sequence
 
 from srcad import errors
-from srcad.frontend.branches.conditional import after_break, choice, either, on_tag, outward_tags
+from srcad.frontend.branches.conditional import (
+    after_break,
+    choice,
+    on_tag,
+    outward_tags,
+    read_either,
+)
 from srcad.frontend.branches.try_regions import refuse_in_steps
 from srcad.frontend.control.fixpoint import LoopReader
 from srcad.frontend.control.interleaving import checked_interleaving
@@ -42,7 +48,7 @@ from srcad.frontend.operations.lists import is_list
 from srcad.frontend.operations.sequences import sequences
 from srcad.frontend.operations.statements import lower_statements
 from srcad.frontend.store.object_writes import of_family, resizes
-from srcad.frontend.store.origins import is_array, origin
+from srcad.frontend.store.origins import may_be_array, origin
 from srcad.ir.core import BREAK, NONE, Const, Value
 
 
@@ -54,7 +60,7 @@ def for_(s: Machine, node: ast.For) -> None:
 
 def _loop_over(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
     if isinstance(iterable, Choice):
-        either(s, iterable, lambda part: _loop_over(s, node, part))
+        read_either(s, iterable, lambda part: _loop_over(s, node, part))
         return
     iterable = iterate(s, iterable)
     if isinstance(iterable, Value):
@@ -159,7 +165,7 @@ def _row_by_row(s: Machine, node: ast.For, iterable: AbstractValue, start: _Star
     names: list[str] = []
 
     def by_index(box: AbstractValue) -> AbstractValue | None:
-        if not is_array(box) and not is_list(box):
+        if not may_be_array(box) and not is_list(box):
             return None
         name = f"%rows {id(node)} {len(names)}"
         names.append(name)

@@ -12,9 +12,9 @@ from srcad.frontend.branches.choices import choose
 from srcad.frontend.branches.conditional import Statements, lower_if
 from srcad.frontend.branches.try_regions import (
     ERROR,
+    fails_as_one,
     flag,
     in_regions,
-    is_one,
     leave,
     may_pass_on,
     on_exit,
@@ -77,7 +77,7 @@ def _with_clauses(s: Machine, node: ast.Try) -> None:
         branch = read_region(s, body)
         for env in (before[-1], branch.envs[-1]):
             done = env.pop(DONE, None)
-        if is_one(s, node.body, before, branch, _readers(s, node)):
+        if fails_as_one(s, node.body, before, branch, _readers(s, node)):
             branch.envs[-1][DONE] = done or Constant(True)
             outward = (c for classes in s.frame.handlers for c in classes)
             settle_region(s, branch, tuple(dict.fromkeys((*catches, *outward))), handle)
@@ -190,7 +190,7 @@ def protected(
 
     with _kept_names(s.frame, readers):
         branch = read_region(s, body)
-        one = is_one(s, nodes, before, branch, None if s.frame.handlers else readers)
+        one = fails_as_one(s, nodes, before, branch, None if s.frame.handlers else readers)
         if one:
             hands_on = bool(s.frame.handlers)
             settle_region(

@@ -9,7 +9,7 @@ from typing import Any
 from srcad.frontend.domain.values import AbstractValue
 from srcad.ir import primitives
 from srcad.ir.core import Arg, Const, Value
-from srcad.ir.disjoint import parts_of
+from srcad.ir.disjoint import index_parts
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric
 
@@ -44,7 +44,7 @@ def are_disjoint(a: Sequence[Step], b: Sequence[Step]) -> bool:
 
 def _apart(a: Arg, b: Arg) -> bool:
     """Whether two basic indices name different places: some number in them differs."""
-    first, second = parts_of(a), parts_of(b)
+    first, second = index_parts(a), index_parts(b)
     for x, y in zip(first, second, strict=False):
         if isinstance(x, Const) and isinstance(y, Const):
             m, n = x.value, y.value

@@ -16,7 +16,7 @@ import numpy as np
 
 from srcad.frontend.domain.access_paths import Step, is_number_index
 from srcad.ir.core import Arg, Const, Display, Value
-from srcad.ir.disjoint import parts_of
+from srcad.ir.disjoint import index_parts
 from srcad.ir.operations import is_same
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric, Shape
@@ -55,7 +55,7 @@ Layout = tuple[Stride | None, ...]
 Axis = tuple[Extent, Stride | None]
 
 
-def in_order(shape: Shape) -> Layout:
+def c_order(shape: Shape) -> Layout:
     """The layout of an array in C order."""
     result: list[Stride | None] = []
     stride = Stride()
@@ -88,7 +88,7 @@ def seen_through(layout: Layout, step: Step, before: Value, after: Value) -> Lay
 
 
 def _indexed(layout: Layout, index: Arg, rank: int) -> Layout | None:
-    parts = list(parts_of(index))
+    parts = list(index_parts(index))
     eaten = sum(not (isinstance(p, Const) and p.value in (None, Ellipsis)) for p in parts)
     if _ELLIPSIS not in parts:
         parts.append(_ELLIPSIS)
@@ -122,7 +122,7 @@ def _shaped(layout: Layout, old: Shape, new: Shape) -> Layout | None:
     last = axes[-1][1]
     return tuple(
         None if s is None else Stride(s.factor * last.factor, (*s.lengths, *last.lengths))
-        for s in in_order(new)
+        for s in c_order(new)
     )
 
 
@@ -237,14 +237,14 @@ def is_line(shape: Shape) -> bool:
     return sum(is_one(length) is not True for length in shape) < 2
 
 
-def kept(layouts: list[Layout | None], shape: Shape) -> Layout | None:
+def operands_layout(layouts: list[Layout | None], shape: Shape) -> Layout | None:
     """The layout of a new array that NumPy lays out as its operands are, where they agree."""
     axes = [k for k, length in enumerate(shape) if is_one(length) is not True]
     orders = {None if one is None else _order(one, axes) for one in layouts}
     order = orders.pop() if len(orders) == 1 else None
     if order is None:
         return None
-    dense = dict(zip(order, in_order(tuple(shape[k] for k in order)), strict=True))
+    dense = dict(zip(order, c_order(tuple(shape[k] for k in order)), strict=True))
     return tuple(dense.get(k) for k in range(len(shape)))
 
 

@@ -30,7 +30,7 @@ Key = tuple[int, str, Hashable]
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class OutsidePlace:
     """The attribute `name` of an object, a global or a cell of that name.
 
     `owner` is what tells it from others of that name; `by` is the object through which it is
@@ -64,8 +64,8 @@ class Outside:
     """
 
     holders: dict[int, Any] = field(default_factory=dict)
-    first: dict[Key, Place] = field(default_factory=dict)
-    seen: dict[Key, dict[Path, Place]] = field(default_factory=dict)
+    first: dict[Key, OutsidePlace] = field(default_factory=dict)
+    seen: dict[Key, dict[Path, OutsidePlace]] = field(default_factory=dict)
     written: dict[Key, str] = field(default_factory=dict)
     arrays: set[str] = field(default_factory=set)
     given: set[Value] = field(default_factory=set)

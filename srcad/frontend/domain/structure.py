@@ -177,7 +177,7 @@ def is_mutable(box: AbstractValue) -> bool:
     )
 
 
-def parts_of(box: AbstractValue) -> tuple[AbstractValue, ...]:
+def shown_parts(box: AbstractValue) -> tuple[AbstractValue, ...]:
     """The boxes that a box is made of; of a view of a dict, those that it shows."""
     return box.items if isinstance(box, Structure) else components(box)
 

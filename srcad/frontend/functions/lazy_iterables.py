@@ -44,7 +44,7 @@ REUSABLE: tuple[type, ...] = (
 
 
 # ------------------------------------------------------------------------------ making
-def made(
+def generator_of_call(
     s: Machine, callee: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> GeneratorValue:
     """The generator that a call of a generator function returns: nothing has run yet."""
@@ -53,7 +53,7 @@ def made(
 
 def prelude_generator(s: Machine, function: Any, *args: AbstractValue) -> GeneratorValue:
     """A generator function of the prelude, called with these boxes."""
-    return made(s, callee_of(s, function, None), args, {})
+    return generator_of_call(s, callee_of(s, function, None), args, {})
 
 
 # ------------------------------------------------------------------------------ what is lazy

@@ -23,7 +23,7 @@ from srcad.frontend.source.code import nested_codes
 from srcad.frontend.source.definition import definition
 from srcad.frontend.source.effects import Effects, effects_of
 from srcad.frontend.source.writers import may_write
-from srcad.frontend.store.origins import inner_values, is_array, origin
+from srcad.frontend.store.origins import inner_values, may_be_array, origin
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label, module_of
 from srcad.types.sources import Unreadable, read
@@ -46,7 +46,7 @@ def call_method_of(function: Any) -> FunctionType | None:
 def may_write_arrays(function: FunctionType, given: Iterable[AbstractValue]) -> bool:
     """Whether a function may write into an array among its arguments, as far as its text tells."""
     values = (v for box in given for v in inner_values(box))
-    if not any(map(is_array, values)):
+    if not any(map(may_be_array, values)):
         return False
     try:
         node = definition(function).tree
@@ -170,7 +170,7 @@ def put_into_objects(
 
 def _objects(box: AbstractValue) -> list[AbstractValue]:
     """The containers and arrays that a box is or holds."""
-    arrays = filter(is_array, inner_values(box))
+    arrays = filter(may_be_array, inner_values(box))
     return [*mutable_parts(box), *arrays]
 
 

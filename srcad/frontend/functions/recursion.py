@@ -12,11 +12,11 @@ from srcad.frontend.domain.structure import (
     Done,
     mapped,
     mutable_parts,
-    parts_of,
+    shown_parts,
 )
 from srcad.frontend.domain.values import AbstractValue, Code, Env, Frame, Stale, Structure
 from srcad.frontend.functions.inlining import read_body, size_around, size_of
-from srcad.frontend.functions.variants import Variant, close, values_in_order
+from srcad.frontend.functions.variants import Variant, values_in_order, with_outside_parameters
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.store.aliases import doubtful
@@ -37,7 +37,9 @@ MOST_ITERATIONS = 8
 MOST_RUNNING = 3  # readings within each other, each for other surroundings
 
 
-def called(s: Machine, callee: Any, bound: dict[str, AbstractValue]) -> AbstractValue | None:
+def call_recursive(
+    s: Machine, callee: Any, bound: dict[str, AbstractValue]
+) -> AbstractValue | None:
     """Call a recursive function by reference; None if it is to be read here instead.
 
     That is where it goes down a structure: every call has a smaller one, or a part of the last.
@@ -132,7 +134,9 @@ def _settle(s: Machine, callee: Any, variant: Variant) -> None:
         raise Unreachable
     inner = [v for key, known in s.routines.items() for v in known
              if v is not variant and v not in earlier.get(key, ())]  # fmt: skip
-    close(s, variant, Block((), tuple(builder.ops), (atom or Const(None),)), inner)
+    with_outside_parameters(
+        s, variant, Block((), tuple(builder.ops), (atom or Const(None),)), inner
+    )
 
 
 def _is_open(s: Machine, variant: Variant) -> bool:
@@ -224,7 +228,7 @@ def _arguments(s: Machine, known: AbstractValue, given: AbstractValue) -> list[A
     if isinstance(known, Value):
         return [s.atom(given)]
     if isinstance(known, Structure | Code):
-        pairs = zip(parts_of(known), parts_of(given), strict=True)
+        pairs = zip(shown_parts(known), shown_parts(given), strict=True)
         return [a for x, y in pairs for a in _arguments(s, x, y)]
     return []
 

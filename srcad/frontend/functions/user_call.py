@@ -11,7 +11,7 @@ from srcad.frontend.functions.inlining import (
     is_recursive,
     reading,
 )
-from srcad.frontend.functions.lazy_iterables import made
+from srcad.frontend.functions.lazy_iterables import generator_of_call
 from srcad.frontend.machine.dispatch import (
     Args,
     Kwargs,
@@ -29,10 +29,10 @@ else:
 def called_in_place(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call a function of the user."""
     if is_generator(callee.node):
-        return made(s, callee, args, kwargs)
+        return generator_of_call(s, callee, args, kwargs)
     if is_recursive(s, callee):
         bound = bind_parameters(s, callee, args, kwargs)
-        found = recursion.called(s, callee, bound)
+        found = recursion.call_recursive(s, callee, bound)
         if found is not None:
             return found
     with reading(s, callee.key, (*callee.parts, *args, *kwargs.values())):

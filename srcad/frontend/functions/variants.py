@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from srcad import errors
 from srcad.frontend.branches.loop_header import subsumes
-from srcad.frontend.domain.structure import parts_of
+from srcad.frontend.domain.structure import shown_parts
 from srcad.frontend.domain.values import AbstractValue, Code, Structure
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.store.cells import Read, is_same
+from srcad.frontend.store.cells import Read, is_one_thing
 from srcad.ir.core import Block, Call, Function, Routine, Value, free_values, walk
 from srcad.ir.rewrite import substitute
 from srcad.startup.records import dataclass, field, replace
@@ -43,7 +43,7 @@ class Variant:
     def stands(self, s: Machine, around: Read) -> bool:
         """Whether it was read where its surroundings were these."""
         return len(self.around) == len(around) and all(
-            name == other and (is_same(s, a, b) or self._is_left_alone(a, b))
+            name == other and (is_one_thing(s, a, b) or self._is_left_alone(a, b))
             for (name, a), (other, b) in zip(self.around, around, strict=True)
         )
 
@@ -60,7 +60,9 @@ class Variant:
         return names and all(subsumes(s, self.headers[n], bound[n]) for n in self.headers)
 
 
-def close(s: Machine, variant: Variant, body: Block, inner: list[Variant]) -> None:
+def with_outside_parameters(
+    s: Machine, variant: Variant, body: Block, inner: list[Variant]
+) -> None:
     """Make what the function reads from outside parameters of its own.
 
     Of the functions that were read meanwhile (`inner`), those that call this one hand it all on.
@@ -133,5 +135,5 @@ def values_in_order(box: AbstractValue) -> list[Value]:
     if isinstance(box, Value):
         return [box]
     if isinstance(box, Structure | Code):
-        return [v for part in parts_of(box) for v in values_in_order(part)]
+        return [v for part in shown_parts(box) for v in values_in_order(part)]
     return []

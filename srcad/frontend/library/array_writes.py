@@ -10,15 +10,15 @@ import numpy as np
 from srcad import errors, runtime
 from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.values import AbstractValue, Constant, SliceValue, TupleValue
-from srcad.frontend.library.builtins import read
+from srcad.frontend.library.builtins import read_prelude
 from srcad.frontend.machine.dispatch import apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import array_stores, store_checks
 from srcad.frontend.prelude import builtins
 from srcad.frontend.store.memory_effects import flat
-from srcad.frontend.store.origins import is_array, origin
+from srcad.frontend.store.origins import may_be_array, origin
 from srcad.ir.core import Arg, Const, Display, Value
-from srcad.ir.disjoint import parts_of
+from srcad.ir.disjoint import index_parts
 from srcad.ir.memory import reads_a_copy
 from srcad.rules.indexing import along
 from srcad.startup.lazy import Later
@@ -44,7 +44,7 @@ def target_array(s: Machine, box: AbstractValue, what: str) -> Value:
     """The array that is written into; anything else is refused."""
     if isinstance(box, TupleValue) and len(box.items) == 1:
         (box,) = box.items
-    if not is_array(box):
+    if not may_be_array(box):
         s.refuse(
             errors.MutationError,
             f"cannot write into this with {what!r}",
@@ -73,14 +73,14 @@ def fill_diagonal(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
     array = target_array(s, args[0], "np.fill_diagonal")
     rank = array.type.shape if isinstance(array.type, Numeric) else None
     if rank is None or len(rank) != 2 or kwargs or len(args) != 2:
-        refuse_form(s, "np.fill_diagonal", "only of a matrix, and without 'wrap'")
-    length = s.emit(min, *[s.item(shape_of(s, array), k) for k in (0, 1)])
+        refuse_write_form(s, "np.fill_diagonal", "only of a matrix, and without 'wrap'")
+    length = s.emit(min, *[s.item(shape_value(s, array), k) for k in (0, 1)])
     places = s.emit(np.arange, length)
     array_stores.store(s, array, Display("tuple", (places, places)), args[1])
     return NOTHING
 
 
-def shape_of(s: Machine, array: Value) -> Value:
+def shape_value(s: Machine, array: Value) -> Value:
     """The shape as a value."""
     return s.shape(array)
 
@@ -91,8 +91,8 @@ def in_place_unless_copied(s: Machine, args: Args, kwargs: Kwargs) -> AbstractVa
     given = {**dict(zip(("x", "copy", "nan", "posinf", "neginf"), args, strict=False)), **kwargs}
     array, copy = given.pop("x"), given.pop("copy", Constant(True))
     if not isinstance(copy, Constant):
-        refuse_form(s, "np.nan_to_num", "only where it is known whether it copies")
-    elif not copy.value and is_array(array):
+        refuse_write_form(s, "np.nan_to_num", "only where it is known whether it copies")
+    elif not copy.value and may_be_array(array):
         assert isinstance(array, Value)
         value = s.emit(np.nan_to_num, array, kwargs=given)
         return array_stores.store(s, array, array_stores.EVERYTHING, value)
@@ -119,7 +119,7 @@ def putmask(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     array, mask, value = target_array(s, args[0], "np.putmask"), args[1], args[2]
     alike = isinstance(value, Value) and array_stores.have_same_shape(array.type, value.type)
     if not alike and not _is_scalar(value):
-        refuse_form(s, "np.putmask", "only with one value, or values of the array's shape")
+        refuse_write_form(s, "np.putmask", "only with one value, or values of the array's shape")
     array_stores.store(s, array, array_stores.EVERYTHING, s.emit(np.where, mask, value, array))
     return NOTHING
 
@@ -129,7 +129,7 @@ def place(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.place(a, mask, value)`` of one value."""
     array, mask, value = target_array(s, args[0], "np.place"), args[1], args[2]
     if not _is_scalar(value):
-        refuse_form(s, "np.place", "only with one value:  a[mask] = value")
+        refuse_write_form(s, "np.place", "only with one value:  a[mask] = value")
     mask = s.emit(np.astype, s.emit(np.asarray, mask), Constant(bool))
     array_stores.store(s, array, s.arg(mask), value)
     return NOTHING
@@ -146,7 +146,7 @@ def put(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.put(a, places, values)``: places of the flat array."""
     array = target_array(s, args[0], "np.put")
     if kwargs or len(args) != 3:
-        refuse_form(s, "np.put", "only in its plain form")
+        refuse_write_form(s, "np.put", "only in its plain form")
     array_stores.store(s, flat(s, array), s.arg(args[1]), args[2])
     return NOTHING
 
@@ -159,13 +159,13 @@ def put_along_axis(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | No
     array = target_array(s, given["arr"], "np.put_along_axis")
     axis = given["axis"]
     if not isinstance(axis, Constant) or not isinstance(axis.value, int):
-        refuse_form(s, "np.put_along_axis", "only with an axis that is known")
-    place = apply(s, Constant(along), (given["indices"], s.box(shape_of(s, array)), axis), {})
+        refuse_write_form(s, "np.put_along_axis", "only with an axis that is known")
+    place = apply(s, Constant(along), (given["indices"], s.box(shape_value(s, array)), axis), {})
     array_stores.store(s, array, s.arg(place), given["values"])
     return NOTHING
 
 
-def refuse_form(s: Machine, name: str, why: str) -> None:
+def refuse_write_form(s: Machine, name: str, why: str) -> None:
     """Refuse a form of a writing function."""
     s.refuse(
         errors.MutationError,
@@ -201,7 +201,7 @@ def _at_once(s: Machine, ufunc: np.ufunc, array: Value, args: Args) -> AbstractV
 def _at_each(s: Machine, ufunc: np.ufunc, array: Value, args: Args) -> AbstractValue:
     """``np.multiply.at(a, positions, values)`` of a list of positions along the first axis."""
     if len(args) != 3:
-        refuse_form(s, f"np.{ufunc.__name__}.at", "with a place and a value")
+        refuse_write_form(s, f"np.{ufunc.__name__}.at", "with a place and a value")
     if isinstance(args[1], TupleValue):
         return _at_each_entry(s, ufunc, array, args[1].items, args[2])
     places = s.emit(np.ravel, s.emit(np.asarray, args[1]))
@@ -217,7 +217,7 @@ def _at_each_entry(
     """``np.multiply.at(a, (rows, columns), values)``: a position along every axis."""
     shape = array.type.shape if isinstance(array.type, Numeric) else None
     if shape is None or len(shape) != len(places) or any(isinstance(p, SliceValue) for p in places):
-        refuse_form(s, f"np.{ufunc.__name__}.at", "with positions along every axis")
+        refuse_write_form(s, f"np.{ufunc.__name__}.at", "with positions along every axis")
     where = s.shape(s.emit(operator.getitem, array, TupleValue(places)))
     flat_places = tuple(
         s.emit(np.ravel, s.emit(np.broadcast_to, s.emit(np.asarray, place), where))
@@ -232,7 +232,7 @@ def _each(s: Machine, loop: Any, *args: AbstractValue) -> None:
     """Read a loop over places: NumPy, too, has looked at all of them before it writes."""
 
     def build() -> None:
-        read(s, loop, *args)
+        read_prelude(s, loop, *args)
 
     try_regions.surely(s, build)
 
@@ -246,7 +246,7 @@ def into(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractVa
     function, out = callee.value, kwargs.get("out")
     if isinstance(function, np.ufunc) and len(args) > function.nin:
         if function.nout > 1:
-            refuse_form(s, f"np.{function.__name__}", "with one result only")
+            refuse_write_form(s, f"np.{function.__name__}", "with one result only")
         out, args = args[function.nin], args[: function.nin]
     if out is None or (isinstance(out, Constant) and out.value is None):
         return None
@@ -288,7 +288,7 @@ def _rounded(
 def _may_be_backward(steps: tuple[Step, ...] | None) -> bool:
     for step in steps or ():
         if step.target is operator.getitem:
-            if any(_steps_back(part) for part in parts_of(step.args[0])):
+            if any(_steps_back(part) for part in index_parts(step.args[0])):
                 return True
         elif step.target in (np.flip, np.flipud, np.fliplr, np.rot90):
             return True
@@ -327,7 +327,9 @@ def shuffle(s: Machine, generator: AbstractValue, args: Args, kwargs: Kwargs) ->
     """``rng.shuffle(a)`` of data without derivative."""
     array = target_array(s, args[0], "shuffle")
     if s.is_active(array):
-        refuse_form(s, "shuffle", "of data without derivative only; index with rng.permutation(n)")
+        refuse_write_form(
+            s, "shuffle", "of data without derivative only; index with rng.permutation(n)"
+        )
     shuffled = s.emit(
         runtime.shuffled, generator, array, *args[1:], kwargs=kwargs, effect=True, type=array.type
     )
@@ -338,5 +340,5 @@ def shuffle(s: Machine, generator: AbstractValue, args: Args, kwargs: Kwargs) ->
 def view(s: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
     """``x.view()``."""
     if args or kwargs:
-        refuse_form(s, "view", "as another name of the same array only")
+        refuse_write_form(s, "view", "as another name of the same array only")
     return s.identity(receiver)

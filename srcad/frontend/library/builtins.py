@@ -29,7 +29,7 @@ from srcad.frontend.functions.lazy_iterables import (
 from srcad.frontend.machine.constants import known, of_constant, raises, spread, static_items
 from srcad.frontend.machine.dispatch import apply, means
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.dict_writes import entries_of
+from srcad.frontend.operations.dict_writes import dict_entries
 from srcad.frontend.operations.lists import as_copy
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.operations.outside_containers import as_data
@@ -52,7 +52,7 @@ _PYTHON = ("python", "number")  # forms of what is, or may be, a number of Pytho
 _KINDS = ("f", "i", "b")
 
 
-def read(s: Machine, function: Any, *args: AbstractValue) -> AbstractValue:
+def read_prelude(s: Machine, function: Any, *args: AbstractValue) -> AbstractValue:
     """Read a function of the prelude with these arguments."""
     return inline(s, callee_of(s, function, None), args, {})
 
@@ -78,7 +78,7 @@ def zip_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     strict = kwargs.get("strict", Constant(False))
     sized = [a for a in args if not is_lazy(a)]
     if known(s, strict, "whether 'zip' is strict") and len(sized) > 1:
-        read(s, builtins.equally_long, *(sequences.length(s, a) for a in sized))
+        read_prelude(s, builtins.equally_long, *(sequences.length(s, a) for a in sized))
     once = [a for a in args if is_lazy(a)]
     if any(a is b for k, a in enumerate(once) for b in once[:k]):
         refuse_listing(s)  # zip(*[iter(items)] * 2): each takes what the other leaves
@@ -113,14 +113,14 @@ def list_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``list(items)``."""
     if not args:
         return ListValue(())
-    items = known_items(s, args[0])
+    items = few_known_items(s, args[0])
     if items is not None:
         return ListValue(items)
     if isinstance(args[0], Value | Constant) and is_drawn(args[0]):
         return None
     if isinstance(args[0], Value) and isinstance(args[0].type, ListOf):
         return as_copy(s, args[0])
-    return read(s, builtins.listed, args[0])
+    return read_prelude(s, builtins.listed, args[0])
 
 
 @means(tuple)
@@ -129,8 +129,8 @@ def tuple_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     if not args:
         return TupleValue(())
     if is_lazy(args[0]) and not is_drawn(args[0]):
-        return TupleValue(spread(s, read(s, builtins.listed, args[0])))
-    items = known_items(s, args[0])
+        return TupleValue(spread(s, read_prelude(s, builtins.listed, args[0])))
+    items = few_known_items(s, args[0])
     if items is not None:
         return TupleValue(items)
     if s.is_active(args[0]):
@@ -138,7 +138,7 @@ def tuple_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     return None
 
 
-def known_items(s: Machine, box: AbstractValue) -> Args | None:
+def few_known_items(s: Machine, box: AbstractValue) -> Args | None:
     """The items of what is known one by one, if they are few."""
     if isinstance(box, TupleValue | ListValue):
         return box.items
@@ -155,19 +155,19 @@ def dict_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``dict(pairs, **more)``."""
     args = tuple(as_data(s, arg) for arg in args)
     if any(map(is_mapping, args)):
-        return mappings.made(s, args, kwargs)
-    entries = unless_open(s, lambda: entries_of(s, args, kwargs))
+        return mappings.made_dict(s, args, kwargs)
+    entries = unless_open(s, lambda: dict_entries(s, args, kwargs))
     if entries is None:
-        return mappings.made(s, args, kwargs)
+        return mappings.made_dict(s, args, kwargs)
     return DictValue(tuple(entries), tuple(entries.values()))
 
 
 @means(dict.fromkeys)
 def dict_from_keys(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``dict.fromkeys(keys, value)`` of keys that are known."""
-    items = known_items(s, args[0])
+    items = few_known_items(s, args[0])
     if items is None and s.dicts.is_needed(s.builder.where):
-        return read(s, containers.from_keys, args[0], *(args[1:] or (Constant(None),)))
+        return read_prelude(s, containers.from_keys, args[0], *(args[1:] or (Constant(None),)))
     if items is None or kwargs:
         return None
     value = args[1] if len(args) > 1 else Constant(None)
@@ -179,7 +179,7 @@ def dict_from_keys(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | No
 def sum_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``sum(items, start)``."""
     start = args[1] if len(args) > 1 else kwargs.get("start", Constant(0))
-    items = known_items(s, args[0])
+    items = few_known_items(s, args[0])
     more = () if isinstance(start, Constant) and start.value == 0 else (start,)
     if _is_list_of_numbers(args[0], start):
         return s.emit(sum, args[0], *more)
@@ -191,7 +191,7 @@ def sum_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         return result
     if not s.is_active(args[0], start) and not isinstance(args[0], GeneratorValue | IteratorValue):
         return None
-    return read(s, builtins.total, args[0], start)
+    return read_prelude(s, builtins.total, args[0], start)
 
 
 def _rounded_once(items: Sequence[AbstractValue], start: AbstractValue) -> int:
@@ -248,7 +248,7 @@ def filter_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(functools.reduce)
 def reduce_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``functools.reduce(function, items, start)``."""
-    items = known_items(s, args[1])
+    items = few_known_items(s, args[1])
     if items == () and len(args) < 3:
         raises(s, TypeError, "reduce() of empty iterable with no initial value")
     if items is not None and len(items) <= 64:
@@ -257,8 +257,8 @@ def reduce_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
             result = apply(s, args[0], (result, item), {})
         return result
     if len(args) > 2:
-        return read(s, builtins.reduced_from, *args)
-    return read(s, builtins.reduced, args[0], indexed(s, args[1]))
+        return read_prelude(s, builtins.reduced_from, *args)
+    return read_prelude(s, builtins.reduced, args[0], indexed(s, args[1]))
 
 
 @means(functools.partial)

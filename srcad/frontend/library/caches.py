@@ -58,7 +58,7 @@ def cached(
 
 
 @means(once)
-def remembered(
+def cached_result(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """The result of a function behind a cache."""

@@ -14,7 +14,7 @@ from srcad.frontend.domain.predicates import has_dtype, is_asked, is_of_users
 from srcad.frontend.domain.values import AbstractValue, Constant, ListValue, SliceValue, TupleValue
 from srcad.frontend.machine.constants import known, truth
 from srcad.frontend.machine.dispatch import apply, means, means_in
-from srcad.frontend.machine.folding import all_known, called
+from srcad.frontend.machine.folding import all_known, result_of
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.store.runtime_keys import tested
@@ -164,7 +164,7 @@ def _text_of(function: Any) -> None:
     @means(function)
     def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         if args and not kwargs and all_known(args, kwargs):
-            return Constant(called(function, args, kwargs))
+            return Constant(result_of(function, args, kwargs))
         return s.emit(function, *args, type=Opaque(str)) if args and not kwargs else None
 
 

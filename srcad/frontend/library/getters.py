@@ -27,7 +27,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.functions.callees import below
 from srcad.frontend.functions.inlining import callee_of
-from srcad.frontend.functions.lazy_iterables import made
+from srcad.frontend.functions.lazy_iterables import generator_of_call
 from srcad.frontend.machine.constants import pinned
 from srcad.frontend.machine.dispatch import apply, means, means_in
 from srcad.frontend.machine.machine import Machine
@@ -41,7 +41,7 @@ _GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 _MANAGING = getattr(contextlib.contextmanager(lambda: iter(())), "__code__")  # noqa: B009
 
 
-def called(
+def call_getter(
     s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
     """The call of such an object; None where it is another one, or need not be read."""
@@ -52,7 +52,7 @@ def called(
         given = (*args, *kwargs.values())
         if s.is_active(*given) or any(mutable_parts(box) for box in given):
             inner = callee_of(s, _decorated(function), below(callee.path, ("attr", "__wrapped__")))
-            return replace(made(s, inner, args, kwargs), manages=True)
+            return replace(generator_of_call(s, inner, args, kwargs), manages=True)
     return None
 
 

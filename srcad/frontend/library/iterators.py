@@ -24,7 +24,7 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.functions.lazy_iterables import indexable, is_lazy, prelude_generator
-from srcad.frontend.library.builtins import read
+from srcad.frontend.library.builtins import read_prelude
 from srcad.frontend.machine.constants import known, spread
 from srcad.frontend.machine.dispatch import means
 from srcad.frontend.machine.machine import Machine
@@ -38,7 +38,7 @@ Kwargs = dict[str, AbstractValue]
 FEW = 256  # combinations of things that are known one by one
 
 
-def is_read(s: Machine, *boxes: AbstractValue) -> bool:
+def must_be_read(s: Machine, *boxes: AbstractValue) -> bool:
     """Whether an iterator has to be read here: a derivative, or a function, goes through it."""
     here = (GeneratorValue, IteratorValue, FunctionValue, Choice)
     return s.is_active(*boxes) or any(isinstance(b, here) or is_lazy(b) for b in boxes)
@@ -68,7 +68,7 @@ def next_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         rest = GeneratorValue(box.callee, {"items": type(items)(items.items[1:])}, box.spent)
         s.replace_everywhere(box, rest)
         return items.items[0]
-    return read(s, iterators.first if len(args) == 1 else iterators.first_or, *args)
+    return read_prelude(s, iterators.first if len(args) == 1 else iterators.first_or, *args)
 
 
 def _is_held(s: Machine, items: AbstractValue, iterator: AbstractValue) -> bool:
@@ -84,7 +84,7 @@ def _lazily(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | 
     """A function of `itertools` that is a generator of the prelude with the same parameters."""
 
     def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-        if kwargs or not is_read(s, *args):
+        if kwargs or not must_be_read(s, *args):
             return None
         return prelude_generator(s, function, *args)
 
@@ -100,7 +100,7 @@ means(itertools.starmap)(_lazily(iterators.starmapped))
 @means(itertools.chain.from_iterable)
 def chain_from(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.chain.from_iterable(sources)``."""
-    return prelude_generator(s, iterators.chained_from, *args) if is_read(s, *args) else None
+    return prelude_generator(s, iterators.chained_from, *args) if must_be_read(s, *args) else None
 
 
 @means(itertools.count)
@@ -114,7 +114,7 @@ def count(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(itertools.accumulate)
 def accumulate(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.accumulate(items, function, initial=...)``."""
-    if not is_read(s, *args, *kwargs.values()):
+    if not must_be_read(s, *args, *kwargs.values()):
         return None
     function = args[1] if len(args) > 1 else kwargs.get("func", Constant(None))
     if isinstance(function, Constant) and function.value is None:
@@ -128,7 +128,7 @@ def accumulate(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(itertools.islice)
 def islice(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.islice(items, start, stop, step)``."""
-    if not is_read(s, args[0]):
+    if not must_be_read(s, args[0]):
         return None
     none = Constant(None)
     start, stop, step = {2: (none, args[-1], none), 3: (*args[1:], none)}.get(len(args), args[1:])
@@ -140,7 +140,7 @@ def islice(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(itertools.pairwise)
 def pairwise(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.pairwise(items)``."""
-    if not is_read(s, *args):
+    if not must_be_read(s, *args):
         return None
     if is_lazy(args[0]):
         return prelude_generator(s, iterators.paired_lazily, *args)
@@ -184,7 +184,7 @@ def _chosen(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | 
     """What chooses among items by their positions: those are chosen now."""
 
     def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-        if not is_read(s, args[0]):
+        if not must_be_read(s, args[0]):
             return None
         sizes = [known(s, a, "a size") for a in args[1:]]
         items = known_items(s, args[0])
@@ -241,7 +241,7 @@ def ndenumerate(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 def zip_longest(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``itertools.zip_longest(..., fillvalue=x)`` of things that are known one by one."""
     fill = kwargs.get("fillvalue", Constant(None))
-    if not is_read(s, *args, fill):
+    if not must_be_read(s, *args, fill):
         return None
     rows = itertools.zip_longest(*[spread(s, a) for a in args], fillvalue=fill)
     return TupleValue(tuple(TupleValue(row) for row in rows))

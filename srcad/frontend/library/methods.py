@@ -58,13 +58,13 @@ def _list_copy(
 def _index(
     s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    return lists.found(s, operator.indexOf, receiver, args[0])
+    return lists.found_in_list(s, operator.indexOf, receiver, args[0])
 
 
 def _count(
     s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    return lists.found(s, operator.countOf, receiver, args[0])
+    return lists.found_in_list(s, operator.countOf, receiver, args[0])
 
 
 LIST: dict[str, Method] = {
@@ -99,13 +99,13 @@ RECORD: dict[str, Method] = {
 }
 
 
-def is_array(box: AbstractValue) -> bool:
+def is_number_or_array(box: AbstractValue) -> bool:
     """Whether a box is a number or an array."""
     return isinstance(box, Value) and isinstance(box.type, Numeric)
 
 
 METHODS: tuple[tuple[Callable[[AbstractValue], bool], dict[str, Method]], ...] = (
-    (is_array, ARRAY),
+    (is_number_or_array, ARRAY),
     (lists.is_list, LIST),
     (lambda box: isinstance(box, TupleValue), {"index": _index, "count": _count}),
     (lambda box: isinstance(box, DictValue), DICT),
@@ -113,7 +113,7 @@ METHODS: tuple[tuple[Callable[[AbstractValue], bool], dict[str, Method]], ...] =
 )
 
 
-def called(
+def read_method(
     s: Machine,
     receiver: AbstractValue,
     name: str,

@@ -17,7 +17,7 @@ from srcad.frontend.domain.values import (
     Structure,
     TupleValue,
 )
-from srcad.frontend.library.builtins import indexed, known_items, read
+from srcad.frontend.library.builtins import few_known_items, indexed, read_prelude
 from srcad.frontend.machine.constants import truth
 from srcad.frontend.machine.dispatch import apply, means
 from srcad.frontend.machine.machine import Machine
@@ -64,20 +64,22 @@ def _extreme(many: Any, one: Any, many_by: Any, one_by: Any) -> Special:
         by: Args = () if key is None or _none(key) else (key,)
         several, sequence = (many_by, one_by) if by else (many, one)
         if len(args) > 1:
-            return read(s, several, *by, *args)
-        items = known_items(s, args[0])
+            return read_prelude(s, several, *by, *args)
+        items = few_known_items(s, args[0])
         if items:
-            return read(s, several, *by, *items)
+            return read_prelude(s, several, *by, *items)
         if items is not None and default is not None:
             return default
         whole = indexed(s, args[0])
         if default is None:
-            return read(s, sequence, *by, whole)
+            return read_prelude(s, sequence, *by, whole)
         count = sequences.length(s, whole)
         empty = truth(s, count) is False
         if isinstance(count, Constant):
-            return default if empty else read(s, sequence, *by, whole)
-        return choose(s, s.atom(count), lambda: read(s, sequence, *by, whole), lambda: default)
+            return default if empty else read_prelude(s, sequence, *by, whole)
+        return choose(
+            s, s.atom(count), lambda: read_prelude(s, sequence, *by, whole), lambda: default
+        )
 
     return special
 
@@ -105,14 +107,16 @@ def all_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 def _asked(s: Machine, function: Any, box: AbstractValue) -> AbstractValue | None:
     """None (as it stands) where the items are there already."""
-    return read(s, function, box) if isinstance(box, GeneratorValue | IteratorValue) else None
+    return (
+        read_prelude(s, function, box) if isinstance(box, GeneratorValue | IteratorValue) else None
+    )
 
 
 # ------------------------------------------------------------------------------ sorted
 @means(sorted)
 def sorted_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``sorted(items, key=..., reverse=...)``: in an order that is found once, at the call."""
-    known = known_items(s, args[0])
+    known = few_known_items(s, args[0])
     if not _is_read(s, *args, *kwargs.values()) and known is None:
         return None
     key = kwargs.get("key", Constant(None))
@@ -125,12 +129,12 @@ def sorted_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
             return ListValue(tuple(known[k] for k in order))
         by: AbstractValue = ListValue(tuple(keys))
     else:
-        by = items if _none(key) else read(s, builtins.mapped, key, items)
+        by = items if _none(key) else read_prelude(s, builtins.mapped, key, items)
     places = s.emit(ascending, by, reverse, type=ListOf(INT))
     s.active.discard(places)
     if isinstance(items, ListValue):
         items = s.box(s.atom(items))
-    return read(s, builtins.in_order, items, places)
+    return read_prelude(s, builtins.in_order, items, places)
 
 
 def _known_order(keys: list[AbstractValue], reverse: AbstractValue) -> list[int] | None:

@@ -100,7 +100,7 @@ def is_settled(s: Machine, box: Constant) -> bool:
     return True
 
 
-def same_constant(s: Machine, a: Constant, b: Constant) -> bool:
+def is_one_constant(s: Machine, a: Constant, b: Constant) -> bool:
     """Whether two constants are one: one object, or equal plain data.
 
     Two places outside that hold one object now are taken for granted to do so from now on.

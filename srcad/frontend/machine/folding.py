@@ -19,11 +19,13 @@ def folded(
 
     An array is made anew by every call of the user's function, and may be written into.
     """
-    found = called(function, args, kwargs)
+    found = result_of(function, args, kwargs)
     return s.box(Const(found)) if _is_exact(found) else None
 
 
-def called(function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]) -> Any:
+def result_of(
+    function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> Any:
     """What a function returns for these constants."""
     return function(*map(_plain, args), **{k: _plain(b) for k, b in kwargs.items()})
 
@@ -66,7 +68,7 @@ def text_method(
     if type(receiver) is not str or not all(map(_is_plain_constant, (*args, *kwargs.values()))):
         return None
     try:
-        return _box_of_exact(called(getattr(receiver, name), args, kwargs))
+        return _box_of_exact(result_of(getattr(receiver, name), args, kwargs))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return None  # it fails at the call, as in the plain call
 

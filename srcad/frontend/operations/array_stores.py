@@ -15,7 +15,7 @@ import numpy as np
 from srcad import errors, runtime
 from srcad.frontend.domain.access_paths import Step, is_number_index
 from srcad.frontend.domain.layout import (
-    in_order,
+    c_order,
     shape_of,
 )
 from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
@@ -32,7 +32,7 @@ from srcad.frontend.store.known_layout import layout
 from srcad.frontend.store.origins import bases, current, origin, realised, seen_from
 from srcad.frontend.store.written_arguments import before_write
 from srcad.ir.core import Arg, Const, Display, Value
-from srcad.ir.disjoint import may_repeat, parts_of
+from srcad.ir.disjoint import index_parts, may_repeat
 from srcad.ir.memory import reads_a_copy
 from srcad.startup.identifiers import label
 from srcad.startup.lazy import Later
@@ -119,7 +119,7 @@ def _written_through(s: Machine, array: Value) -> tuple[Value, tuple[Step, ...]]
 
 def _is_in_order(s: Machine, array: Value) -> bool:
     shape = shape_of(array)
-    return shape is not None and layout(s, array) == in_order(shape)
+    return shape is not None and layout(s, array) == c_order(shape)
 
 
 def _new_version(
@@ -161,11 +161,11 @@ def _put(
 
 def composed(first: Arg, second: Arg) -> Arg | None:
     """The one index that reads ``x[first][second]``, where numbers and ``:`` tell it."""
-    rest = list(parts_of(second))
+    rest = list(index_parts(second))
     if reads_a_copy(second) or any(isinstance(part, Const) and part.value is None for part in rest):
         return None
     result: list[Arg] = []
-    for part in parts_of(first):
+    for part in index_parts(first):
         if part == _WHOLE:
             if any(_is_ellipsis(p) for p in rest):
                 return None
@@ -193,8 +193,8 @@ def turned_back(s: Machine, step: Step, new: Value, parent: Value) -> Value:
     if target is np.moveaxis and len(args) == 2:
         return s.emit(target, new, args[1], args[0], hint=parent.hint)
     if target is np.transpose and not kwargs and len(args) == 1:
-        axes = [p.value for p in parts_of(args[0]) if isinstance(p, Const)]
-        if len(axes) == len(parts_of(args[0])) and min(axes) >= 0:
+        axes = [p.value for p in index_parts(args[0]) if isinstance(p, Const)]
+        if len(axes) == len(index_parts(args[0])) and min(axes) >= 0:
             back = tuple(Const(int(k)) for k in np.argsort(axes))
             return s.emit(target, new, Display("tuple", back), hint=parent.hint)
     if target is np.real:

@@ -36,11 +36,11 @@ from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.lists import extend, is_list
 from srcad.frontend.operations.operators import BINARY, operate
 from srcad.frontend.operations.special_methods import of_augmented
-from srcad.frontend.operations.unknown_memory import changed
+from srcad.frontend.operations.unknown_memory import augment_unknown
 from srcad.frontend.store.binding import bind
 from srcad.frontend.store.missing_rules import refuse_without_rule
 from srcad.frontend.store.object_writes import write
-from srcad.frontend.store.origins import is_array
+from srcad.frontend.store.origins import may_be_array
 from srcad.ir.core import Const, Value
 from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
@@ -213,7 +213,7 @@ def store_item(
     target: ast.Subscript,
 ) -> None:
     """Write an item of an array, a list or a dict."""
-    if is_array(container):
+    if may_be_array(container):
         assert isinstance(container, Value)
         array_stores.store(s, container, s.arg(index), box)
     elif is_container(container):
@@ -253,7 +253,7 @@ def augmented(s: Machine, node: ast.AugAssign) -> None:
 
 def _augmented_item(s: Machine, target: ast.Subscript, operation: Any, node: ast.expr) -> None:
     container, index = evaluate_next(s, evaluate(s, target.value), target.slice)
-    if is_array(container):
+    if may_be_array(container):
         container, value = evaluate_next(s, container, node)
         assert isinstance(container, Value)
         array_stores.augment_item(s, container, s.arg(index), operation, value)
@@ -292,12 +292,12 @@ def augment(
         write(s, old, operate(s, operation, old, value), keeps_places=False)
     elif isinstance(old, Value) and guarded_stores.is_either(s, old):
         return guarded_stores.in_each(s, old, lambda one: augment(s, operation, one, value) or one)
-    elif is_array(old):
+    elif may_be_array(old):
         assert isinstance(old, Value)
         return array_stores.augment_name(s, old, operation, value)
     else:
         own = of_augmented(s, operation, old, value)
-        own = changed(s, operation, old, value) if own is None else own
+        own = augment_unknown(s, operation, old, value) if own is None else own
         return operate(s, operation, old, value) if own is None else own
     return None
 

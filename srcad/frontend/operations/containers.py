@@ -20,7 +20,7 @@ from srcad.frontend.operations.dict_writes import put, take
 from srcad.frontend.operations.lists import as_value, is_list, pop, set_slice, take_out
 from srcad.frontend.operations.special_methods import special
 from srcad.frontend.store.aliases import detach, held_by, placed
-from srcad.frontend.store.object_writes import check_owner, write
+from srcad.frontend.store.object_writes import check_container_owner, write
 from srcad.frontend.store.runtime_keys import invoked, key_of
 
 
@@ -65,7 +65,7 @@ def set_item(s: Machine, box: AbstractValue, index: AbstractValue, value: Abstra
         outside_containers.set_item(s, box, index, value)
         return
     if isinstance(box, DictValue):
-        check_owner(s, box)
+        check_container_owner(s, box)
         key = key_of(s, index)
         if key is None:
             invoked(s, box, "__setitem__", (index, value), {})

@@ -31,10 +31,10 @@ def update(
     """``mapping.update(*args, **kwargs)`` and ``mapping |= more``."""
     if any(is_made_lazily(more) for more in args):
         s.note_write(box)  # what came before a failure stays in the dict
-    merge(s, box, entries_of(s, args, kwargs))
+    merge(s, box, dict_entries(s, args, kwargs))
 
 
-def entries_of(
+def dict_entries(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> dict[Any, AbstractValue]:
     """What ``dict(*args, **kwargs)`` holds."""

@@ -29,7 +29,7 @@ from srcad.frontend.operations.definite_assignment import require_bound
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.operations.outside_containers import as_data
 from srcad.frontend.store.binding import bind
-from srcad.frontend.store.lookup import lookup
+from srcad.frontend.store.lookup import value_of_name
 from srcad.frontend.store.runtime_keys import is_mapping, unless_open
 from srcad.ir.core import Const
 from srcad.startup.lazy import Later
@@ -52,7 +52,7 @@ def constant(s: Machine, node: ast.Constant) -> AbstractValue:
 @evaluates(ast.Name)
 def name(s: Machine, node: ast.Name) -> AbstractValue:
     """A name; where one path has not bound it, it raises there as the plain call does."""
-    box = lookup(s, node.id)
+    box = value_of_name(s, node.id)
     require_bound(s, node.id, box)
     if isinstance(box, IteratorValue) and not s.frame.trusted:
         _use_up(s, box, node)

@@ -12,7 +12,7 @@ import types
 from typing import Any
 
 from srcad import errors
-from srcad.frontend.domain.outside_places import Place
+from srcad.frontend.domain.outside_places import OutsidePlace
 from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply
@@ -82,7 +82,7 @@ def has_attributes(box: AbstractValue) -> bool:
     return is_record(type(value)) or not is_data(value)
 
 
-def attribute_place(box: Constant, name: str) -> Place | None:
+def attribute_place(box: Constant, name: str) -> OutsidePlace | None:
     """An attribute of an object outside, as a place that may be written."""
     path, value = box.path, box.value
     if path is None:
@@ -90,14 +90,14 @@ def attribute_place(box: Constant, name: str) -> Place | None:
     path = path or (("attr", "__call__"), ("attr", "__self__"))  # the function is the object
     content = (*path, ("attr", name))
     if isinstance(value, types.ModuleType):
-        return Place(vars(value), "global", name, path, content, value)
-    return Place(value, "attr", name, path, content, value)
+        return OutsidePlace(vars(value), "global", name, path, content, value)
+    return OutsidePlace(value, "attr", name, path, content, value)
 
 
 def written_attribute(s: Machine, box: Constant, name: str) -> AbstractValue | None:
     """What this call has written to an attribute of an object outside, or of its class."""
     place = attribute_place(box, name)
-    found = None if place is None else places.found(s, place)
+    found = None if place is None else places.content_of(s, place)
     if found is None and s.outside.written and not isinstance(box.value, types.ModuleType):
         _refuse_all_at_once(s, box, name)
         found = _written_to_class(s, box, name)
@@ -118,7 +118,7 @@ def _written_to_class(s: Machine, box: Constant, name: str) -> AbstractValue | N
             held = attribute_place(
                 Constant(one, (*path, ("attr", "__mro__"), ("item", k)) if k else path), name
             )
-            found = None if held is None else places.found(s, held)
+            found = None if held is None else places.content_of(s, held)
             if found is not None:
                 return found
     return None
@@ -140,7 +140,7 @@ def _refuse_all_at_once(s: Machine, box: Constant, name: str) -> None:
 def has_written(s: Machine, box: Constant, name: str) -> bool:
     """Whether this call has certainly written an attribute of an object outside."""
     place = attribute_place(box, name)
-    found = None if place is None else places.found(s, place)
+    found = None if place is None else places.content_of(s, place)
     if place is not None and found is not None and may_be_unbound(s, found):
         places.refuse_unknown_place(s, place)
     return found is not None
@@ -244,4 +244,4 @@ def _delete_outside(s: Machine, box: Constant, name: str) -> None:
             why="its class says what that does.",
             help=("set it to None",),
         )
-    places.take_out(s, place)
+    places.delete_place(s, place)

@@ -102,7 +102,7 @@ def _item_of_object(s: Machine, box: Constant, index: AbstractValue) -> Abstract
             _raise_as_now(s, box, error)
         return s.box(Const(found)) if box.path is None else attribute_item(s, box, index.value)
     if box.value is np.r_ or box.value is np.c_:
-        return joined(s, box, index)
+        return index_trick(s, box, index)
     return None
 
 
@@ -112,7 +112,7 @@ def _raise_as_now(s: Machine, box: Constant, error: Exception) -> NoReturn:
     raises(s, type(error), *map(str, error.args))
 
 
-def joined(s: Machine, maker: Constant, index: AbstractValue) -> AbstractValue:
+def index_trick(s: Machine, maker: Constant, index: AbstractValue) -> AbstractValue:
     """``np.r_[a, b]``: entries one after the other; ``np.c_[a, b]``: columns side by side."""
     parts = index.items if isinstance(index, TupleValue) else (index,)
     if not s.is_active(*parts) or any(_is_told(part) for part in parts):

@@ -32,7 +32,7 @@ from srcad.frontend.operations.fields import delete_attribute, has_attributes, s
 from srcad.frontend.operations.lists import as_copy
 from srcad.frontend.operations.special_methods import special
 from srcad.frontend.prelude import builtins
-from srcad.frontend.store.lookup import lookup
+from srcad.frontend.store.lookup import value_of_name
 from srcad.ir.core import Value
 from srcad.startup.identifiers import dotted, label
 from srcad.startup.lazy import Later
@@ -111,7 +111,7 @@ def super_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
             help=("name the class:  Base.method(self, ...)",),
         )
     name: ast.arg = parameters[0]
-    return Super(frame.cells["__class__"], lookup(s, name.arg))
+    return Super(frame.cells["__class__"], value_of_name(s, name.arg))
 
 
 # ------------------------------------------------------------------------------ copies

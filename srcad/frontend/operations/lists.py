@@ -33,7 +33,7 @@ from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.prelude import builtins
-from srcad.frontend.store.aliases import held_by, placed, repeat
+from srcad.frontend.store.aliases import held_by, note_repeated, placed
 from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.origins import note_container
 from srcad.ir.core import Value
@@ -94,16 +94,16 @@ def extend(s: Machine, box: AbstractValue, more: AbstractValue) -> None:
         more = old
     if not is_list(more):
         more = apply(s, Constant(list), (more,), {})
-    write(s, old, joined(s, old, more))
+    write(s, old, concatenated(s, old, more))
 
 
-def joined(s: Machine, left: AbstractValue, right: AbstractValue) -> Value:
+def concatenated(s: Machine, left: AbstractValue, right: AbstractValue) -> Value:
     """``left + right`` of two lists of which not both are known."""
     parts = [s.atom(left), s.atom(right)]
     result = s.extended(*parts)
     result.hint = left.hint if isinstance(left, Value) else None
     note_container(s, result)
-    repeat(s, result, *parts)
+    note_repeated(s, result, *parts)
     return result
 
 
@@ -206,7 +206,7 @@ def _spliced(s: Machine, old: Value, index: SliceValue, value: AbstractValue) ->
     ]
     result = s.atom(parts[0])
     for part in parts[1:]:
-        result = joined(s, s.box(result), part)
+        result = concatenated(s, s.box(result), part)
     assert isinstance(result, Value)
     result.hint = old.hint
     return result
@@ -236,7 +236,7 @@ def _begins(start: AbstractValue) -> bool:
     return not (isinstance(start, Constant) and start.value in (None, 0))
 
 
-def found(
+def found_in_list(
     s: Machine, question: Any, box: AbstractValue, value: AbstractValue, missing: str = ""
 ) -> AbstractValue:
     """``items.index(value)`` and ``items.count(value)``."""
@@ -253,7 +253,7 @@ def found(
 def remove(s: Machine, box: AbstractValue, value: AbstractValue) -> None:
     """``items.remove(value)``."""
     missing = "list.remove(x): x not in list"
-    pop(s, box, found(s, operator.indexOf, box, value, missing))
+    pop(s, box, found_in_list(s, operator.indexOf, box, value, missing))
 
 
 def reverse(s: Machine, box: AbstractValue) -> None:

@@ -29,7 +29,7 @@ Kwargs = dict[str, AbstractValue]
 
 
 # ------------------------------------------------------------------------------ dicts
-def made(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue:
+def made_dict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue:
     """``dict(pairs, **more)``."""
     return _filled(s, containers.Mapping, args, kwargs)
 

@@ -68,7 +68,7 @@ def _conditional(case: ast.match_case, subject: AbstractValue, orelse: list[ast.
     found = Reading()
 
     def holds(s: Machine) -> AbstractValue:
-        take(s, found, case.pattern, lambda: subject)
+        take_apart(s, found, case.pattern, lambda: subject)
         if case.guard is None:
             return _all(s, found.questions)
         return _all(s, [*found.questions, lambda: guard(s)])
@@ -107,7 +107,7 @@ def _all(s: Machine, questions: list[Part]) -> AbstractValue:
 
 
 # ------------------------------------------------------------------------------ patterns
-def take(s: Machine, found: Reading, pattern: ast.pattern, part: Part) -> None:
+def take_apart(s: Machine, found: Reading, pattern: ast.pattern, part: Part) -> None:
     """Take one pattern apart; `part` reads what it is matched against."""
     match pattern:
         case ast.MatchValue(value=value):
@@ -116,7 +116,7 @@ def take(s: Machine, found: Reading, pattern: ast.pattern, part: Part) -> None:
             found.questions.append(lambda: compare(s, ast.Is(), part(), Constant(constant)))
         case ast.MatchAs(pattern=inner, name=name):
             if inner is not None:
-                take(s, found, inner, part)
+                take_apart(s, found, inner, part)
             if name is not None:
                 found.captures[name] = part
         case ast.MatchOr():
@@ -134,7 +134,7 @@ def _either(s: Machine, found: Reading, pattern: ast.MatchOr, part: Part) -> Non
     readings = [Reading() for _ in pattern.patterns]
     names: dict[str, None] = {}
     for reading, inner in zip(readings, pattern.patterns, strict=True):
-        take(s, reading, inner, part)
+        take_apart(s, reading, inner, part)
         names.update(dict.fromkeys(reading.captures))
 
     def matched(reading: Reading) -> AbstractValue:
@@ -176,7 +176,7 @@ def _sequence(s: Machine, found: Reading, pattern: ast.MatchSequence, part: Part
                 found.captures[inner.name] = lambda k=k, n=after: _middle(s, part(), k, n)  # type: ignore[misc]
             continue
         position = k if star is None or k < star else k - len(parts)
-        take(s, found, inner, lambda p=position: getitem(s, _plain(part()), Constant(p)))  # type: ignore[misc]
+        take_apart(s, found, inner, lambda p=position: getitem(s, _plain(part()), Constant(p)))  # type: ignore[misc]
 
 
 def _plain(box: AbstractValue) -> AbstractValue:
@@ -205,7 +205,7 @@ def _mapping(s: Machine, found: Reading, pattern: ast.MatchMapping, part: Part) 
         found.questions.append(
             lambda key=key: compare(s, ast.In(), evaluate(s, key), part())  # type: ignore[misc]
         )
-        take(s, found, inner, lambda key=key: getitem(s, part(), evaluate(s, key)))  # type: ignore[misc]
+        take_apart(s, found, inner, lambda key=key: getitem(s, part(), evaluate(s, key)))  # type: ignore[misc]
     if pattern.rest is not None:
         found.captures[pattern.rest] = lambda: _remaining(s, pattern, part())
 
@@ -231,7 +231,7 @@ def _instance(s: Machine, found: Reading, pattern: ast.MatchClass, part: Part) -
     found.questions.append(lambda: apply(s, Constant(isinstance), (part(), Constant(cls)), {}))
     positional = list(pattern.patterns)
     if positional and cls in WHOLE:
-        take(s, found, positional.pop(0), part)
+        take_apart(s, found, positional.pop(0), part)
     names = [*getattr(cls, "__match_args__", ())[: len(positional)], *pattern.kwd_attrs]
     if len(names) != len(positional) + len(pattern.kwd_attrs):
         s.refuse(
@@ -246,7 +246,7 @@ def _instance(s: Machine, found: Reading, pattern: ast.MatchClass, part: Part) -
         found.questions.append(
             lambda name=name: apply(s, Constant(hasattr), (part(), Constant(name)), {})  # type: ignore[misc]
         )
-        take(s, found, inner, read)
+        take_apart(s, found, inner, read)
 
 
 def _attribute(s: Machine, name: str, part: Part) -> Part:

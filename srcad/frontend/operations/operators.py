@@ -27,10 +27,10 @@ from srcad.frontend.machine.constants import as_tuple, raises, truth
 from srcad.frontend.machine.dispatch import apply, evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
-from srcad.frontend.operations.lists import is_list, joined
+from srcad.frontend.operations.lists import concatenated, is_list
 from srcad.frontend.operations.special_methods import of_objects, special
 from srcad.frontend.prelude import builtins
-from srcad.frontend.store.aliases import repeat
+from srcad.frontend.store.aliases import note_repeated
 from srcad.frontend.store.origins import note_container
 from srcad.ir.core import Value
 from srcad.types.numeric import Numeric
@@ -161,7 +161,7 @@ def _sequence_operation(
         if target is operator.add and isinstance(left, kind) and isinstance(right, kind):
             return kind((*left.items, *right.items))
     if target is operator.add and is_list(left) and is_list(right):
-        return joined(s, left, right)
+        return concatenated(s, left, right)
     if target is operator.mul:
         return _repeated(s, left, right)
     return None
@@ -186,7 +186,7 @@ def _repeated(s: Machine, left: AbstractValue, right: AbstractValue) -> Abstract
         result = s.emit(operator.mul, holder, count)
     if isinstance(result, Value):
         note_container(s, result)
-        repeat(s, result, holder)
+        note_repeated(s, result, holder)
     return result
 
 

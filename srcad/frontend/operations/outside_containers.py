@@ -12,7 +12,7 @@ import operator
 from typing import Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.domain.outside_places import Place
+from srcad.frontend.domain.outside_places import OutsidePlace
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -46,13 +46,13 @@ LAST = -1
 _NOTHING = Constant(None)
 
 
-def _place(s: Machine, box: Holder, key: Any) -> Place:
+def _place(s: Machine, box: Holder, key: Any) -> OutsidePlace:
     if box.path[-1] == ("attr", "__dict__") and isinstance(key, str):
         holder = box.path[:-1] or (("attr", "__call__"), ("attr", "__self__"))
         owner = read(holder, s.root, s.arguments)
-        return Place(owner, "attr", key, holder, (*box.path[:-1], ("attr", key)), owner)
+        return OutsidePlace(owner, "attr", key, holder, (*box.path[:-1], ("attr", key)), owner)
     content = (*box.path, ("item", key))
-    return Place(box.value, "item", key, box.path, content, box.value)
+    return OutsidePlace(box.value, "item", key, box.path, content, box.value)
 
 
 def _key(s: Machine, index: AbstractValue) -> Any:
@@ -97,7 +97,7 @@ def item(s: Machine, box: Holder, index: AbstractValue) -> AbstractValue:
     key = _key(s, index)
     if _is_vague(s, box, key):
         refuse(s, box, "read this item of")
-    found = places.found(s, _place(s, box, key))
+    found = places.content_of(s, _place(s, box, key))
     if found is not None:
         require_bound(s, str(key), found, lambda: raises(s, KeyError, str(key)))
         return found
@@ -125,7 +125,7 @@ def delete_item(s: Machine, box: Holder, index: AbstractValue) -> None:
     """``del holder[index]``."""
     if isinstance(box.value, list):
         refuse(s, box, "delete an item of")
-    places.take_out(s, _place(s, box, _key(s, index)))
+    places.delete_place(s, _place(s, box, _key(s, index)))
 
 
 def has_item(
@@ -139,7 +139,7 @@ def has_item(
         handle = places.handle(s, _place(s, box, key))
         found = s.contains(handle, index, effect=True, type=BOOL)
         return s.not_(found, type=BOOL) if negated else found
-    if places.found(s, _place(s, box, key)) is not None:
+    if places.content_of(s, _place(s, box, key)) is not None:
         return Constant(not negated)
     there = key in box.value
     s.guard(box.path, "set" if there else "unset", key)
@@ -168,7 +168,7 @@ def snapshot(s: Machine, box: Holder) -> Value:
     return s.emit(copy.copy, handle, effect=True, type=Opaque(type(box.value)))
 
 
-def called(s: Machine, box: Holder, name: str, args: Args, kwargs: Kwargs) -> AbstractValue:
+def call_method(s: Machine, box: Holder, name: str, args: Args, kwargs: Kwargs) -> AbstractValue:
     """``holder.name(*args, **kwargs)``."""
     method = _METHODS.get((type(box.value), name))
     if method is None:

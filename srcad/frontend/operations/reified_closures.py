@@ -16,7 +16,7 @@ from srcad.frontend.machine.dispatch import reifies
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import bound_names, read_counts
 from srcad.frontend.store.cells import around
-from srcad.frontend.store.lookup import lookup
+from srcad.frontend.store.lookup import value_of_name
 from srcad.ir.core import Const, Value
 from srcad.types.structures import Opaque
 
@@ -59,7 +59,7 @@ def _free_names(box: FunctionValue, frame: Frame | None) -> list[str]:
 def _read(s: Machine, outer: Frame, name: str) -> AbstractValue | None:
     s.frames.append(outer)
     try:
-        found = lookup(s, name)
+        found = value_of_name(s, name)
     finally:
         s.frames.pop()
     return None if isinstance(found, Unbound) else found

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from srcad import errors
-from srcad.frontend.branches.case_chains import halves, in_a_row
+from srcad.frontend.branches.case_chains import cut_in_half, in_a_row
 from srcad.frontend.branches.choices import choose
 from srcad.frontend.branches.conditional import Reader, Statements, guarded, lower_if
 from srcad.frontend.domain.frames import (
@@ -40,7 +40,7 @@ else:
 
 def lower_statements(s: Machine, statements: Statements, *, whole: bool = True) -> None:
     """Read statements until one of them leaves; those of a list that was cut are not `whole`."""
-    first, second = halves(in_a_row(statements), whole=whole)
+    first, second = cut_in_half(in_a_row(statements), whole=whole)
     if second:
         _lower_part(s, first)
         if _goes_on(s, second, _lower_part):

@@ -21,7 +21,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.store.array_versions import perhaps_written
 from srcad.frontend.store.origins import is_doubtful, is_outside, origin
-from srcad.frontend.store.ownership import refuse_shared
+from srcad.frontend.store.ownership import refuse_shared_write
 from srcad.ir.core import Call, Const, Value
 from srcad.ir.operations import is_attribute
 from srcad.types.structures import Opaque
@@ -32,7 +32,7 @@ _WRITING = frozenset(
 )
 
 
-def changed(
+def augment_unknown(
     s: Machine, operation: Any, old: AbstractValue, value: AbstractValue
 ) -> AbstractValue | None:
     """``old op= value`` of what only the call knows; None where that makes no difference."""
@@ -69,7 +69,7 @@ def _before_write(s: Machine, holder: Value) -> None:
     if unknown and not s.is_active(holder) and _is_seen(s, holder):
         perhaps_written(s, holder)
         if not is_doubtful(s, holder):
-            refuse_shared(s)
+            refuse_shared_write(s)
 
 
 def _check_object(s: Machine, in_place: Any, old: Constant) -> None:

@@ -24,7 +24,7 @@ class Again(Exception):  # noqa: N818 - control flow of the reader, not an error
     """More is known now of what the function writes: read it once more."""
 
 
-def settle(s: Machine, one: Doubt) -> NoReturn:
+def settle_doubt(s: Machine, one: Doubt) -> NoReturn:
     """Read what was left by a call that is in doubt, or refuse it."""
     if one.unread is None or one.unread in s.outside.unread:
         raise one.error
@@ -36,7 +36,7 @@ def doubt(s: Machine, effects: Effects, name: str, unread: Any = None) -> None:
     """Note what a call may change that is not read: what it may have changed is read no more."""
     found = Doubt(effects, _error_of(s, name), s.builder is not s.inactive.outermost, unread)
     if any(_may_change(s, found, path) for path in _paths_written(s)):
-        settle(s, found)
+        settle_doubt(s, found)
     s.outside.doubts.append(found)
 
 
@@ -48,7 +48,7 @@ def note_read(s: Machine, path: Path, value: Any) -> None:
         s.outside.inner.add(path)
     for one in s.outside.doubts:
         if _may_change(s, one, path):
-            settle(s, one)
+            settle_doubt(s, one)
 
 
 def refuse_doubts(s: Machine) -> None:
@@ -56,7 +56,7 @@ def refuse_doubts(s: Machine) -> None:
     for one in s.outside.doubts:
         paths = [*s.outside.inner, *_paths_written(s)] if one.in_loop else []
         if any(_may_change(s, one, path) for path in paths):
-            settle(s, one)
+            settle_doubt(s, one)
 
 
 def _paths_written(s: Machine) -> list[Path]:

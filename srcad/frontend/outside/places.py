@@ -29,7 +29,7 @@ from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
-from srcad.frontend.domain.outside_places import Place
+from srcad.frontend.domain.outside_places import OutsidePlace
 
 PLACE = "%at "
 
@@ -46,7 +46,7 @@ def surroundings(s: Machine) -> Frame:
 
 
 # ------------------------------------------------------------------------------ reading
-def found(s: Machine, place: Place) -> AbstractValue | None:
+def content_of(s: Machine, place: OutsidePlace) -> AbstractValue | None:
     """What a place holds if it was written in this call; None: what it held before."""
     outside = s.outside
     outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
@@ -64,7 +64,7 @@ def found(s: Machine, place: Place) -> AbstractValue | None:
     raise Again
 
 
-def refuse_unknown_place(s: Machine, place: Place) -> NoReturn:
+def refuse_unknown_place(s: Machine, place: OutsidePlace) -> NoReturn:
     """Refuse to read a place of which nobody knows what it holds, if anything."""
     s.refuse(
         errors.MutationError,
@@ -79,7 +79,7 @@ def is_place(name: str) -> bool:
     return name.startswith(PLACE)
 
 
-def _spelled(place: Place) -> str:
+def _spelled(place: OutsidePlace) -> str:
     """A place in the user's words."""
     return "an item" if isinstance(place.name, Value) else repr(place.name)
 
@@ -96,13 +96,13 @@ def is_active(s: Machine) -> bool:
 
 
 # ------------------------------------------------------------------------------ writing
-def begin(s: Machine, place: Place, box: AbstractValue) -> None:
+def begin(s: Machine, place: OutsidePlace, box: AbstractValue) -> None:
     """Note what a place holds first."""
     s.outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
     s.frames[0].env[_name(s, place)] = box
 
 
-def put(s: Machine, place: Place, box: AbstractValue, *, appended: bool = False) -> None:
+def put(s: Machine, place: OutsidePlace, box: AbstractValue, *, appended: bool = False) -> None:
     """Write a place: now, in the order of what the function does."""
     outside = s.outside
     outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
@@ -118,7 +118,7 @@ def put(s: Machine, place: Place, box: AbstractValue, *, appended: bool = False)
     s.note_write(outside.token)
 
 
-def take_out(s: Machine, place: Place) -> None:
+def delete_place(s: Machine, place: OutsidePlace) -> None:
     """``del``: nothing is there any more."""
     s.outside.count += 1
     if place.kind == "attr":
@@ -130,11 +130,11 @@ def take_out(s: Machine, place: Place) -> None:
     s.note_write(s.outside.token)
 
 
-def _name(s: Machine, place: Place) -> str:
+def _name(s: Machine, place: OutsidePlace) -> str:
     return s.outside.written.setdefault(place.key, f"{PLACE}{len(s.outside.written)}")
 
 
-def _emit(s: Machine, place: Place, box: AbstractValue) -> None:
+def _emit(s: Machine, place: OutsidePlace, box: AbstractValue) -> None:
     owner, value = handle(s, place), real(s, _name(s, place), box)
     write = operator.setitem if isinstance(place.by, dict | list) else setattr
     name = "cell_contents" if place.kind == "cell" else place.name
@@ -142,12 +142,12 @@ def _emit(s: Machine, place: Place, box: AbstractValue) -> None:
     s.emit(write, owner, key, value, effect=True, type=NOTHING)
 
 
-def handle(s: Machine, place: Place) -> Atom:
+def handle(s: Machine, place: OutsidePlace) -> Atom:
     """The object that holds a place, at the call."""
     return s.captured(place.holder, place.by, Opaque(type(place.by)))
 
 
-def changed(s: Machine, before: Env, is_shown: Callable[[AbstractValue], bool]) -> None:
+def note_array_written(s: Machine, before: Env, is_shown: Callable[[AbstractValue], bool]) -> None:
     """An array was written into: the places that hold it hold its new version.
 
     `is_shown` says whether a box may show its memory.
@@ -215,7 +215,7 @@ def is_held(s: Machine, value: Any) -> bool:
     return id(value) in s.outside.holders
 
 
-def _refuse_held(s: Machine, place: Place) -> NoReturn:
+def _refuse_held(s: Machine, place: OutsidePlace) -> NoReturn:
     s.refuse(
         errors.MutationError,
         f"cannot tell whether {_spelled(place)} holds what is written into here",

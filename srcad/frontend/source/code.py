@@ -20,7 +20,7 @@ def nested_codes(code: CodeType) -> Iterator[CodeType]:
                 pending.append(constant)
 
 
-def span(code: CodeType) -> tuple[int, int]:
+def lines_of(code: CodeType) -> tuple[int, int]:
     """The first and last line that the code and the codes inside it mention."""
     last = code.co_firstlineno
     for part in (code, *nested_codes(code)):

@@ -20,7 +20,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from srcad.errors import SourceChangedError, SourceUnavailableError, SrcadError
-from srcad.frontend.source.code import called_as_methods, fingerprint, is_among, span
+from srcad.frontend.source.code import called_as_methods, fingerprint, is_among, lines_of
 from srcad.frontend.source.text import (
     Candidate,
     Definition,
@@ -173,7 +173,7 @@ def _top_level(
     starts = first <= len(lines) and lines[first - 1].startswith(("def ", "@"))
     if not starts or code.co_name == "<lambda>":  # one among the defaults or decorators
         return None
-    last = max(span(code)[1], first)
+    last = max(lines_of(code)[1], first)
     while last < len(lines) and (lines[last].isspace() or lines[last][0] in " \t)]}"):
         last += 1
     text = "\n" * (first - 1) + "".join(lines[first - 1 : last])

@@ -17,7 +17,7 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.source.definition import definition
-from srcad.frontend.source.written_names import Written, written_outside
+from srcad.frontend.source.written_names import WrittenNames, written_outside
 from srcad.startup.identifiers import module_of
 from srcad.startup.records import dataclass, field
 from srcad.types.sources import is_filled
@@ -129,7 +129,7 @@ def _parts(found: Any) -> Iterator[Any]:
         yield from getattr(found, "__dict__", {}).values()
 
 
-def _written(function: types.FunctionType) -> Written | None:
+def _written(function: types.FunctionType) -> WrittenNames | None:
     try:
         node = definition(function).tree
     except errors.SrcadError:

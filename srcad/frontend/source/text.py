@@ -65,7 +65,7 @@ def parse(text: str) -> ast.Module | None:
         return None
 
 
-def compiled(module: ast.Module, file: str, flags: int) -> CodeType:
+def compiled_module(module: ast.Module, file: str, flags: int) -> CodeType:
     """Compile a module with these flags only."""
     code: CodeType = compile(
         module, file.replace("\0", " "), "exec", flags=flags, dont_inherit=True
@@ -81,7 +81,7 @@ def compiled_below_imports(
                          lineno=1, col_offset=0)  # fmt: skip
     module = ast.Module([imports, *body] if imports.names else body, [])
     try:
-        code = compiled(module, file, flags)
+        code = compiled_module(module, file, flags)
     except (SyntaxError, ValueError):
         return None
     return code
@@ -121,7 +121,7 @@ class Text:
             module: CodeType | None
             if as_pytest_has_it:
                 tree = self._as_pytest_has_it()
-                module = compiled(tree, self.file, flags)
+                module = compiled_module(tree, self.file, flags)
             else:
                 body = [unit.part or self.tree.body[unit.statement]]
                 module = compiled_below_imports(body, names, self.file, flags)

@@ -28,7 +28,7 @@ _NEW = (
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenNames:
     """The names that a text writes outside, and those that it mentions.
 
     `others` are those that are no attributes of the first parameter.
@@ -40,7 +40,7 @@ class Written:
 
 
 @per_node
-def written_outside(node: ast.AST) -> Written:
+def written_outside(node: ast.AST) -> WrittenNames:
     """What a function may write into that it has not made: attributes, globals, items."""
     own, declared = _own_names(node), declared_names(node)
     itself = _first_parameter(node)
@@ -59,7 +59,7 @@ def written_outside(node: ast.AST) -> Written:
             mentioned.add(inner.id)
         elif isinstance(inner, ast.Attribute):
             mentioned.add(inner.attr)
-    return Written(frozenset(names), frozenset(others), frozenset(mentioned))
+    return WrittenNames(frozenset(names), frozenset(others), frozenset(mentioned))
 
 
 def _first_parameter(node: ast.AST) -> str | None:

@@ -44,7 +44,7 @@ def note_element(s: Machine, target: Any, args: tuple[Arg, ...], result: Value) 
     if isinstance(first.type, ListOf):
         whole = target is operator.getitem and not isinstance(args[1], Value | Const)
         if whole:
-            repeat(s, result, first)
+            note_repeated(s, result, first)
         else:
             index = args[1] if isinstance(args[1], Value) else s.box(args[1])  # type: ignore[arg-type]
             s.objects.elements[result] = Element(first, index, where)
@@ -97,12 +97,12 @@ def held_by(s: Machine, box: AbstractValue, container: Value, index: AbstractVal
     for inner in mutable_parts(box):
         before = element_of(s, inner)
         if before is not None:
-            repeat(s, container, *([] if before.container is None else [before.container]))
+            note_repeated(s, container, *([] if before.container is None else [before.container]))
         known = index if inner is box and before is None else None
         s.objects.elements[inner] = Element(container, known, s.builder.where)
 
 
-def repeat(s: Machine, result: Value, *lists: Any) -> None:
+def note_repeated(s: Machine, result: Value, *lists: Any) -> None:
     """The same objects may be items of several lists, or of one list several times."""
     for other in lists:
         if isinstance(other, Value):

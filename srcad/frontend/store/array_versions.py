@@ -104,7 +104,7 @@ def _follow(
             frame.env[name] = mapped(box, change, done)
     refuse_hidden(s, with_beginnings(s, objects))
     if before:
-        places.changed(s, before, lambda box: _may_show(s, box, objects))
+        places.note_array_written(s, before, lambda box: _may_show(s, box, objects))
 
 
 def _is_beside(where: Origin, objects: frozenset[Value], place: tuple[Step, ...]) -> bool:

@@ -25,7 +25,7 @@ from srcad.frontend.domain.values import (
     Holder,
     MethodValue,
 )
-from srcad.frontend.machine.constants import same_constant
+from srcad.frontend.machine.constants import is_one_constant
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import read_counts
 from srcad.startup.records import replace
@@ -151,18 +151,18 @@ def _leads_back(box: FunctionValue, taken: dict[int, Env]) -> bool:
 
 
 # ------------------------------------------------------------------------ which is which
-def is_same(s: Machine, a: AbstractValue, b: AbstractValue) -> bool:
+def is_one_thing(s: Machine, a: AbstractValue, b: AbstractValue) -> bool:
     """Whether two boxes certainly are one thing."""
     if a is b:
         return True
     if isinstance(a, Constant) and isinstance(b, Constant):
-        return same_constant(s, a, b)
+        return is_one_constant(s, a, b)
     if isinstance(a, Holder) and isinstance(b, Holder):
         return a.value is b.value
     if not are_alike(s, a, b):
         return False
     parts = zip(components(a), components(b), strict=True)
-    return all(is_same(s, x, y) for x, y in parts)
+    return all(is_one_thing(s, x, y) for x, y in parts)
 
 
 def same_parts(a: AbstractValue, b: AbstractValue) -> bool:
@@ -192,7 +192,7 @@ def are_alike(s: Machine, a: AbstractValue, b: AbstractValue) -> bool:
     functions = {BoundValue: components(a)[:1], Choice: components(a)[1:]}.get(type(a), ())
     others = components(b)[-len(functions) :] if isinstance(a, Choice) else components(b)
     return all(
-        is_same(s, x, y) or are_alike(s, x, y) for x, y in zip(functions, others, strict=False)
+        is_one_thing(s, x, y) or are_alike(s, x, y) for x, y in zip(functions, others, strict=False)
     )
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from srcad.frontend.domain.access_paths import Step, is_number_index
 from srcad.frontend.domain.layout import (
     Layout,
-    in_order,
-    kept,
+    c_order,
+    operands_layout,
     seen_through,
     shape_of,
 )
-from srcad.frontend.store.origins import is_array, origin
+from srcad.frontend.store.origins import may_be_array, origin
 from srcad.ir.core import Arg, Const, Value, values_in
-from srcad.ir.disjoint import parts_of
+from srcad.ir.disjoint import index_parts
 from srcad.ir.operations import shows_operand
 from srcad.types.numeric import Shape
 from srcad.types.sizes import resolved
@@ -56,13 +56,17 @@ def _layout_from(s: Machine, value: Value, sources: tuple[Value, ...]) -> Layout
     if value in s.layouts or shape is None:
         return s.layouts.get(value)
     if value in s.compact or (not sources and s.lies_close(value)):
-        return in_order(shape)
+        return c_order(shape)
     found = [s.layouts[source] for source in sources]
     if value not in s.laid_as:
         return found[0] if found and all(one == found[0] for one in found) else None
     step = s.laid_as[value][0]
     if step is None:
-        return kept(found, shape) if all(_is_as_long(one, shape) for one in sources) else None
+        return (
+            operands_layout(found, shape)
+            if all(_is_as_long(one, shape) for one in sources)
+            else None
+        )
     return None if found[0] is None else seen_through(found[0], step, sources[0], value)
 
 
@@ -86,7 +90,7 @@ def is_compact(s: Machine, value: Value) -> bool:
 def _keeps_compact(step: Step) -> bool:
     """Whether a view of an array in C order is one: another shape, or one row of rows."""
     if step.target is operator.getitem:
-        *first, last = parts_of(step.args[0]) or (Const(Ellipsis),)
+        *first, last = index_parts(step.args[0]) or (Const(Ellipsis),)
         return all(map(is_number_index, first)) and (
             is_number_index(last) or last == Const(Ellipsis)
         )
@@ -95,5 +99,5 @@ def _keeps_compact(step: Step) -> bool:
 
 def all_compact(s: Machine, args: tuple[Arg, ...]) -> bool:
     """Whether all arrays among some arguments certainly are in C order without gaps."""
-    arrays = [v for arg in args for v in values_in(arg) if is_array(v)]
+    arrays = [v for arg in args for v in values_in(arg) if may_be_array(v)]
     return all(is_compact(s, v) for v in arrays)

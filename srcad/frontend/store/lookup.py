@@ -13,7 +13,7 @@ import numpy as np
 
 from srcad import errors
 from srcad.frontend.domain.frames import Unreachable
-from srcad.frontend.domain.outside_places import Place
+from srcad.frontend.domain.outside_places import OutsidePlace
 from srcad.frontend.domain.values import (
     UNBOUND,
     AbstractValue,
@@ -38,7 +38,7 @@ STABLE_MODULES = frozenset(
 )
 
 
-def lookup(s: Machine, name: str) -> AbstractValue:
+def value_of_name(s: Machine, name: str) -> AbstractValue:
     """The box of a name, found as Python finds it."""
     frame: Frame | None = s.frame
     while frame is not None:
@@ -74,26 +74,26 @@ def _of_cell(s: Machine, frame: Frame, name: str) -> AbstractValue:
     return value_of_object(s, frame.cells[name], path)
 
 
-def global_place(frame: Frame, name: str) -> Place | None:
+def global_place(frame: Frame, name: str) -> OutsidePlace | None:
     """A name of the module, as a place that may be written."""
     path = frame.path
     if path is None:
         return None
-    return Place(frame.globals, "global", name, (*path, ("attr", "__globals__")),
+    return OutsidePlace(frame.globals, "global", name, (*path, ("attr", "__globals__")),
                  (*path, ("global", name)), frame.globals)  # fmt: skip
 
 
-def cell_place(frame: Frame, name: str) -> Place | None:
+def cell_place(frame: Frame, name: str) -> OutsidePlace | None:
     """A name of a function around this one that has returned, as a place that may be written."""
     path = frame.path
     if path is None:
         return None
     holder = (*path, ("attr", "__closure__"), ("item", list(frame.closure).index(name)))
     cell = frame.closure[name]
-    return Place(cell, "cell", name, holder, (*path, ("cell", name)), cell)
+    return OutsidePlace(cell, "cell", name, holder, (*path, ("cell", name)), cell)
 
 
-def first_content(s: Machine, place: Place) -> AbstractValue | None:
+def first_content(s: Machine, place: OutsidePlace) -> AbstractValue | None:
     """What a place holds when the call starts; None where there is nothing."""
     held = vars(place.by) if place.kind == "global" and place.by is not place.owner else place.by
     if isinstance(held, dict) and place.kind == "global":
@@ -111,7 +111,7 @@ def first_content(s: Machine, place: Place) -> AbstractValue | None:
     return None
 
 
-def _first_item(s: Machine, place: Place) -> AbstractValue | None:
+def _first_item(s: Machine, place: OutsidePlace) -> AbstractValue | None:
     try:
         return value_of_object(s, place.by[place.name], place.content)
     except LookupError:
@@ -121,8 +121,8 @@ def _first_item(s: Machine, place: Place) -> AbstractValue | None:
         places.refuse_unknown_place(s, place)
 
 
-def _written(s: Machine, place: Place | None) -> AbstractValue | None:
-    return None if place is None else places.found(s, place)
+def _written(s: Machine, place: OutsidePlace | None) -> AbstractValue | None:
+    return None if place is None else places.content_of(s, place)
 
 
 def _unfilled(s: Machine, frame: Frame, name: str) -> NoReturn:

@@ -9,7 +9,7 @@ import numpy as np
 
 from srcad.frontend.domain.access_paths import SAME, Step
 from srcad.frontend.domain.layout import (
-    in_order,
+    c_order,
     is_line,
     is_view,
     shape_of,
@@ -17,7 +17,7 @@ from srcad.frontend.domain.layout import (
 from srcad.frontend.domain.memory import Either, Origin
 from srcad.frontend.domain.values import Constant
 from srcad.frontend.store.origins import (
-    is_array,
+    may_be_array,
     origin,
 )
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Value, values_in
@@ -80,12 +80,12 @@ def note(
     if not has_storage(result):
         return
     first = args[0] if args else None
-    if is_array(first) and _note_view(s, target, args, kwargs, result):
+    if may_be_array(first) and _note_view(s, target, args, kwargs, result):
         return
     if is_one_of(target, OPERATORS) and any(map(_is_users_object, args)):
         s.inactive.unknown.add(result)
         return
-    drawn = calls_operand(target) and is_array(result)  # the only such results of a known type
+    drawn = calls_operand(target) and may_be_array(result)  # the only such results of a known type
     if drawn or makes_new_array(target, result.type, args, kwargs) or is_inert(target):
         _note_new(s, target, args, kwargs, result)
         return
@@ -114,7 +114,7 @@ def _note_use(s: Machine, target: Any, args: tuple[Arg, ...], op: Op) -> None:
         s.inactive.handed.update(v for v in op.operands if has_storage(v))
         if op.result.type == OPAQUE and not is_one_of(target, IN_PLACE):
             s.inactive.unknown.add(op.result)
-    elif target is operator.getitem and not is_array(args[0]):
+    elif target is operator.getitem and not may_be_array(args[0]):
         if not (isinstance(args[1], Const) and isinstance(args[1].value, str)):
             s.inactive.items.add(op.results[0])  # it may be a number that is read again
     elif not is_attribute(target):
@@ -275,7 +275,7 @@ def _is_reshaped_view(
         return True
     known, old, new = layout(s, first), shape_of(first), shape_of(result)
     if known is None and old is not None and len(old) < 2 and target is np.reshape:
-        known = in_order(old)
+        known = c_order(old)
     if known is None or old is None or new is None:
         return None
     if order == _C_ORDER or (order == _F_ORDER and is_line(old) and is_line(new)):

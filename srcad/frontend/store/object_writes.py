@@ -64,14 +64,14 @@ def write(
     """
     if resizes:
         s.objects.resized.append(old)
-    check_owner(s, old)
+    check_container_owner(s, old)
     _refuse_hidden(s, old)
     element = element_of(s, old)
     place = None if element is None or element.inner else _place(s, element)
     first = dict(s.frames[0].env) if s.outside.written else {}
     held = s.replace_everywhere(old, new)
     if first:
-        places.changed(s, first, lambda _: False)
+        places.note_array_written(s, first, lambda _: False)
     if element is not None and element.inner:
         _keep_inner(s, element, new, held)
     if isinstance(old, Value) and isinstance(new, Value):
@@ -221,7 +221,7 @@ def _make_others_stale(
             frame.env[name] = mapped(box, change, done)
 
 
-def check_owner(s: Machine, box: AbstractValue) -> None:
+def check_container_owner(s: Machine, box: AbstractValue) -> None:
     """Refuse to write into a container of the surroundings: it would change with every call."""
     if box in s.inactive.kept:
         refuse_kept(s)

@@ -32,7 +32,7 @@ def origin(s: Machine, value: Value) -> Origin:
     return Origin(frozenset({value})) if found is None else found
 
 
-def is_array(value: Any) -> bool:
+def may_be_array(value: Any) -> bool:
     """Whether a value may be an array that can be written into."""
     return (
         isinstance(value, Value) and isinstance(value.type, Numeric) and value.type.form != "python"

@@ -17,7 +17,7 @@ def check_owner(s: Machine, objects: frozenset[Value]) -> None:
     for object_ in with_beginnings(s, objects):
         if is_unowned(s, object_):
             ask_whose(s)
-            refuse_shared(s)
+            refuse_shared_write(s)
         if object_ in s.inactive.kept:
             refuse_kept(s)
         if object_ in s.outside.given:
@@ -62,10 +62,10 @@ def ask_whose(s: Machine) -> None:
     """Have the calls that were left as they stand read, once, since it matters what they return."""
     if s.inactive.may_open:
         s.inactive.is_open = True
-        refuse_shared(s)
+        refuse_shared_write(s)
 
 
-def refuse_shared(s: Machine) -> NoReturn:
+def refuse_shared_write(s: Machine) -> NoReturn:
     """Refuse to write into what others may hold."""
     s.refuse(
         errors.MutationError,

@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from srcad import errors
-from srcad.arguments.aliasing import Memory, backward_axes, memory_of, places
+from srcad.arguments.aliasing import Memory, argument_memory, backward_axes, places
 from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.memory import Origin
 from srcad.frontend.domain.values import AbstractValue
@@ -50,7 +50,7 @@ def _memory(s: Machine, path: Path) -> Memory | None:
     given = s.arguments.get(path[0][1]) if path[0][0] == "param" else None
     if given is None:
         return None
-    found = memory_of(read(path, s.root, s.arguments))
+    found = argument_memory(read(path, s.root, s.arguments))
     s.guard(path, "memory", found)
     return found
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Const, Display
-from srcad.ir.disjoint import parts_of
+from srcad.ir.disjoint import index_parts
 from srcad.ir.inference.elementwise import broadcast
 from srcad.types.numeric import Numeric, Shape, int_type
 from srcad.types.sizes import Extent, at_least, constant_extent, fresh_extent, resolved, same
@@ -42,7 +42,7 @@ def _read(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
     array = argument_type(args[0])
     if not isinstance(array, Numeric) or array.form != "array" or array.shape is None:
         return None
-    places = [_place(part) for part in parts_of(args[1])]
+    places = [_place(part) for part in index_parts(args[1])]
     known = [place for place in places if place is not NotImplemented]
     shape = _shape_read(array.shape, known)
     if len(known) < len(places) or shape is None:

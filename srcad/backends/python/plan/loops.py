@@ -17,7 +17,7 @@ from srcad.backends.python.plan.statements import (
     defined,
     inner_lists,
 )
-from srcad.backends.python.plan.uses import Uses, integer_key, length_of, trips_key
+from srcad.backends.python.plan.uses import Uses, integer_key, length_key, trips_key
 from srcad.ir.core import Arg, Atom, For, Loop, Value
 
 
@@ -64,11 +64,11 @@ def loop_head(op: For, unpacker: Unpacker) -> Head:
 def _drop_unread(head: Head, uses: Uses) -> None:
     """Leave out a sequence whose items nobody reads, if another one has the same length."""
     for k in reversed(range(len(head.seqs))):
-        length = length_of(head.seqs[k], uses)
+        length = length_key(head.seqs[k], uses)
         others = [s for j, s in enumerate(head.seqs) if j != k and not head.limited[j]]
         if head.patterns[k] is not None or head.limited[k]:
             continue
-        if any(length_of(other, uses) == length for other in others):
+        if any(length_key(other, uses) == length for other in others):
             for column in (head.patterns, head.seqs, head.limited):
                 del column[k]
 
@@ -82,20 +82,20 @@ def _pattern(item: Value, unpacker: Unpacker) -> Pattern | None:
 def _needs_limit(seq: Arg, op: For, uses: Uses) -> bool:
     if op.count is None:
         return False
-    return length_of(seq, uses) != integer_key(op.count, uses)
+    return length_key(seq, uses) != integer_key(op.count, uses)
 
 
 def _are_aligned(op: For, uses: Uses) -> bool:
     if op.half == "reverse" and op.backward and op.count is None:
         return True  # `transforms.residuals` has cut them to the trips that were made
-    keys = {length_of(seq, uses) for seq in op.seqs}
+    keys = {length_key(seq, uses) for seq in op.seqs}
     if len(keys) <= 1:
         return True
     source = uses.trips_of.get(op.count) if isinstance(op.count, Value) else None
     if not isinstance(source, For):
         return False
     counted = trips_key(source, uses)
-    return all(length_of(seq, uses) == counted or seq in source.seqs for seq in op.seqs)
+    return all(length_key(seq, uses) == counted or seq in source.seqs for seq in op.seqs)
 
 
 # ---------------------------------------------------------------------------------- saving

@@ -37,7 +37,7 @@ from srcad.backends.python.plan.statements import (
     has_effect,
     inner_lists,
     line_of,
-    value_of,
+    statement_value,
 )
 from srcad.backends.python.plan.structure import Structured
 from srcad.ir.core import UNDEF, Atom, Value
@@ -335,4 +335,4 @@ class Nester:
         )  # fmt: skip
 
     def _is_reduced(self, branch: list[Statement]) -> bool:
-        return all(value_of(s) in self.nesting.nested for s in branch[:-1])
+        return all(statement_value(s) in self.nesting.nested for s in branch[:-1])

@@ -184,7 +184,7 @@ def inner_lists(statement: Statement) -> tuple[list[Statement], ...]:
             return ()
 
 
-def place_of(statement: Statement) -> Location | None:
+def users_place_of(statement: Statement) -> Location | None:
     """The user's place that a statement comes from."""
     match statement:
         case Do(op=op) | Loop(op=op) | Attempt(op=op):
@@ -197,7 +197,7 @@ def place_of(statement: Statement) -> Location | None:
 
 def errstate_of(statement: Statement) -> tuple[tuple[str, str], ...] | None:
     """The ``np.errstate`` that a statement runs under; None where it makes no difference."""
-    where = place_of(statement)
+    where = users_place_of(statement)
     if where is None:
         placed = isinstance(statement, Do | Conditional | Attempt | Loop | Return)
         return () if placed else None
@@ -248,7 +248,7 @@ def half_of(statement: Statement) -> str:
 
 def line_of(statement: Statement) -> object:
     """The line of the user's text that a statement stands for."""
-    where = place_of(statement)
+    where = users_place_of(statement)
     return (where.file, where.line) if where is not None else None
 
 
@@ -260,7 +260,7 @@ def has_effect(statement: Do | Conditional) -> bool:
     return any(has_effect(s) for s in branches if isinstance(s, Do | Conditional))
 
 
-def value_of(statement: Statement) -> Value | None:
+def statement_value(statement: Statement) -> Value | None:
     """The value that a statement makes."""
     match statement:
         case Do(result=result):

@@ -27,18 +27,18 @@ from srcad.backends.python.plan.terminators import (
     End,
     FunctionEnd,
     GuardEnd,
-    Join,
+    JoinAssignments,
     LoopEnd,
     Mapped,
 )
 from srcad.backends.python.plan.uses import (
     Uses,
+    collected_uses,
     item_readers,
     leaf_tags,
     may_break,
     tells_tag,
     tuple_width,
-    uses_of,
 )
 from srcad.ir.core import (
     BREAK,
@@ -80,7 +80,7 @@ class Structured:
 
 def structure(function: Function) -> Structured:
     """Give a function the shape of a Python program."""
-    uses = uses_of(function.block)
+    uses = collected_uses(function.block)
     structurer = Structurer(uses)
     body = structurer.block(function.block, FunctionEnd())
     return Structured(function.params, body, structurer.alias, uses)
@@ -186,7 +186,7 @@ class Structurer:
             case Call():
                 return self._call(op)
             case If():
-                join = Join(op.outputs, self)
+                join = JoinAssignments(op.outputs, self)
                 then, orelse = self.block(op.then, join), self.block(op.orelse, join)
                 if isinstance(op, Try):
                     return [Attempt(op, then, orelse, op.error)]

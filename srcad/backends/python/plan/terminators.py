@@ -67,7 +67,7 @@ class FunctionEnd:
 
 
 @dataclass(eq=False)
-class Join:
+class JoinAssignments:
     """Assign the values that anybody reads to the outputs of the conditional."""
 
     outputs: Sequence[Value]
@@ -163,7 +163,7 @@ class GuardEnd:
         if atoms[self.index] != Const(NONE):
             return self.away.finish(atoms)
         kept = [k for k in range(len(atoms)) if k != self.index]
-        join = Join([self.outputs[k] for k in kept], self.walk)
+        join = JoinAssignments([self.outputs[k] for k in kept], self.walk)
         return join.finish([atoms[k] for k in kept])
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:

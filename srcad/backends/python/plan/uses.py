@@ -55,7 +55,7 @@ class Uses:
         return bool(self.readers.get(value))
 
 
-def uses_of(block: Block) -> Uses:
+def collected_uses(block: Block) -> Uses:
     """Collect the uses of a whole function."""
     uses = Uses()
     _note_results(block, uses)
@@ -204,7 +204,7 @@ def collected_atom(value: Value, uses: Uses) -> Atom | None:
 
 
 # ---------------------------------------------------------------------------------- lengths
-def length_of(arg: Arg, uses: Uses) -> Hashable:
+def length_key(arg: Arg, uses: Uses) -> Hashable:
     """A key that is equal for two sequences only if they have the same length."""
     if isinstance(arg, Display):
         return _display_length(arg, uses)
@@ -220,7 +220,7 @@ def length_of(arg: Arg, uses: Uses) -> Hashable:
     if isinstance(arg.type, Numeric) and arg.type.shape:
         extent = resolved(arg.type.shape[0])
         stacked = uses.stacked.get(extent)
-        return extent if stacked is None else length_of(stacked, uses)
+        return extent if stacked is None else length_key(stacked, uses)
     if isinstance(arg.type, TupleOf):
         return constant_extent(len(arg.type.items))
     return ("len", arg)
@@ -232,7 +232,7 @@ def _row_length(item: Value, uses: Uses) -> Hashable:
     saved = source.body.results[place]
     if isinstance(saved, Const):
         return ("len", item)
-    key = length_of(saved, uses)
+    key = length_key(saved, uses)
     inside = uses.inside.get(source)
     if inside is None:
         results = (value for op in walk(source.body) for value in op.results)
@@ -283,7 +283,7 @@ def integer_key(arg: Arg, uses: Uses) -> Hashable:
         return trips_key(uses.trips_of[arg], uses)
     measured = measured_sequence(arg, uses)
     if measured is not None:
-        return length_of(measured, uses)
+        return length_key(measured, uses)
     if isinstance(arg.type, Numeric) and arg.type.value is not None:
         return resolved(arg.type.value)
     return ("len", arg)
@@ -308,9 +308,9 @@ def trips_key(loop: Loop, uses: Uses) -> Hashable:
     if isinstance(loop, For) and not may_break(loop, uses):
         if loop.count is not None:
             counted = integer_key(loop.count, uses)
-            keys = {length_of(seq, uses) for seq in loop.seqs}
+            keys = {length_key(seq, uses) for seq in loop.seqs}
             return counted if keys <= {counted} else ("trips", loop)
-        keys = {length_of(seq, uses) for seq in loop.seqs}
+        keys = {length_key(seq, uses) for seq in loop.seqs}
         if len(keys) == 1:
             return keys.pop()
     return ("trips", loop)

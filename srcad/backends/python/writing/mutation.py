@@ -110,7 +110,7 @@ _FORMS: dict[str, Callable[[StoreWriter, Call, Value], ast.stmt]] = {
 }
 
 
-def kept(writer: StoreWriter, op: Call) -> ast.stmt:
+def stored_outside(writer: StoreWriter, op: Call) -> ast.stmt:
     """What puts a value where somebody outside keeps it: ``net.h = h``, ``history.append(y)``."""
     owner, *where = (writer.expr(arg) for arg in op.args)
     name = op.args[1].value if isinstance(op.args[1], Const) else None

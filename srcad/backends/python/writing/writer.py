@@ -27,14 +27,14 @@ from srcad.backends.python.plan.statements import (
     Reverse,
     Statement,
     errstate_of,
-    place_of,
+    users_place_of,
 )
 from srcad.backends.python.plan.uses import Uses
 from srcad.backends.python.writing.assignments import augmented_assignment, copies
 from srcad.backends.python.writing.constants import constant
 from srcad.backends.python.writing.grouping import grouped, whole_container
 from srcad.backends.python.writing.loop_headers import for_statement
-from srcad.backends.python.writing.mutation import kept, mutation
+from srcad.backends.python.writing.mutation import mutation, stored_outside
 from srcad.backends.python.writing.spelling import call_expression
 from srcad.backends.python.writing.text import Comment
 from srcad.ir.core import Arg, Const, Display, For, Value, values_in
@@ -163,7 +163,7 @@ class Writer:
     ) -> tuple[str, int] | None:
         """Note the user's line, and write it above the reverse statements that undo it."""
         origin = self._origin(statement)
-        where = place_of(origin) if origin is not None else None
+        where = users_place_of(origin) if origin is not None else None
         if where is None:
             return line
         self.places.update(dict.fromkeys(nodes, where))
@@ -268,7 +268,7 @@ class Writer:
             return [ast.Raise(parts[0], parts[1] if len(parts) > 1 else None)]
         if do.result is None:
             is_kept = is_one_of(op.target, KEEPING)
-            return [kept(self, op) if is_kept else ast.Expr(call_expression(self, op))]
+            return [stored_outside(self, op) if is_kept else ast.Expr(call_expression(self, op))]
         if do.parts:
             return [ast.Assign([self.store(do.parts)], call_expression(self, op))]
         if writes_in_place(do):
