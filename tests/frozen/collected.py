@@ -21,7 +21,8 @@ from tests.frozen.programs import Program, Programs
 
 TESTS = Path(__file__).resolve().parent.parent
 COMPARISONS = ("assert_program", "assert_gradient", "assert_right")
-OWN = ("generator", "frozen", "attacks", "golden", "rules")  # folders with a source of their own
+# Folders with a source of their own.
+OWN = ("generator", "frozen", "corpus", "attacks", "golden", "rules")
 
 
 class _Collector:

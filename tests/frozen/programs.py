@@ -18,6 +18,7 @@ from srcad.errors import SrcadError
 from tests.adapter import generated
 from tests.attacks.collected import ATTACKS
 from tests.benchmarks.test_npbench import inputs_of
+from tests.corpus.collected import CORPUS
 from tests.generator.checker import loaded
 from tests.generator.program import program
 from tests.programs import golden_primals
@@ -69,6 +70,12 @@ def problems() -> Programs:
     for name, problem in PROBLEMS.items():
         args = problem.make(np.random.default_rng(0))
         yield f"problem {name}", Program(problem.primal, args, problem.wrt)
+
+
+def corpus() -> Programs:
+    """The programs of the corpus, one feature in each."""
+    for name, (function, args) in CORPUS.items():
+        yield f"corpus {name}", Program(function, args)
 
 
 def kernels() -> Programs:

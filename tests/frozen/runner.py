@@ -33,7 +33,8 @@ from tests.frozen.table import (
 ROOT = Path(__file__).resolve().parents[2]
 Source = Callable[[], Programs]
 WRITTEN: tuple[Source, ...] = (
-    programs.goldens, programs.problems, programs.kernels, programs.attacks, collected,
+    programs.goldens, programs.problems, programs.kernels, programs.corpus, programs.attacks,
+    collected,
 )  # fmt: skip
 ALL = (*WRITTEN, programs.all_random)
 SHORT = (*WRITTEN, programs.some_random)

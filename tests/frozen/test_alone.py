@@ -16,7 +16,7 @@ import srcad
 from srcad.errors import SrcadError
 from tests.adapter import with_value
 from tests.frozen.collected import collected
-from tests.frozen.programs import Program
+from tests.frozen.programs import Program, corpus
 from tests.numeric import leaves
 
 PARTS = 8
@@ -50,7 +50,7 @@ def disagreement(program: Program) -> str:
 @functools.cache
 def programs() -> tuple[tuple[str, Program], ...]:
     """The programs of the tests."""
-    return tuple(collected())
+    return (*corpus(), *collected())
 
 
 @pytest.mark.random
