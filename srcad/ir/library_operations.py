@@ -24,7 +24,6 @@ from srcad.ir.operations import (
     Gathers,
     Operation,
     PartOf,
-    ViewOf,
 )
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import resolved
@@ -144,11 +143,10 @@ def _has_no_entries(op: Call) -> bool:
 _rows(Operation(owed=_has_no_entries), np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.max,
       np.min, np.amax, np.amin, np.nanmax, np.nanmin, np.ptp)  # fmt: skip
 
-# ------------------------------------------------------------------------------ views, new memory
-_rows(Operation(memory=ViewOf(), owed=None), np.transpose, np.swapaxes, np.moveaxis, np.squeeze,
-      np.expand_dims, np.flip, np.matrix_transpose, np.atleast_1d, np.real)  # fmt: skip
-_rows(Operation(memory=ViewOf(certain=False), owed=None), np.reshape, np.ravel)
-_rows(Operation(memory=ViewOf(read_only=True), owed=None), np.broadcast_to, np.diagonal, np.diag)
+# ---------------------------------------------------------------- what may be written into later
+_rows(Operation(owed=None), np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims,
+      np.flip, np.matrix_transpose, np.atleast_1d, np.real, np.reshape, np.ravel, np.broadcast_to,
+      np.diagonal, np.diag)  # fmt: skip
 _rows(Operation(memory=Fresh(), asks_of=0, asks_for="likeness", owed=None), np.zeros_like,
       np.ones_like, np.empty_like)  # fmt: skip
 _rows(Operation(memory=Fresh(), owed=None), np.zeros, np.empty, np.full, np.copy)  # fmt: skip

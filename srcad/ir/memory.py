@@ -13,6 +13,7 @@ import numpy as np
 
 from srcad import runtime
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Function, Routine, Value, values_in, walk
+from srcad.rules.registry import lookup, memory_of
 from srcad.startup import identifiers
 from srcad.types.numeric import Numeric
 from srcad.types.structures import Fixed, TupleOf, Type
@@ -32,33 +33,6 @@ IN_PLACE = frozenset(
 )  # fmt: skip
 # What puts a value where somebody outside keeps it: the last argument.
 KEEPING = frozenset({setattr, operator.setitem, list.append})
-# NumPy functions whose result is always new memory.
-_FRESH_NAMES = (
-    "all any argmax argmin argsort array_equal bincount clip concatenate copy convolve "
-    "correlate count_nonzero cov cross cumprod cumsum diff dot empty empty_like eye full "
-    "full_like histogram hstack identity indices inner interp isclose kron linspace logspace max "
-    "mean median min nan_to_num nanmax nanmean nanmin nanprod nanstd nansum nanvar nonzero norm "
-    "ones ones_like outer pad prod ptp repeat roll searchsorted sort stack std sum take "
-    "take_along_axis tensordot tile trace trapezoid tri tril triu vander var vdot vstack where "
-    "zeros zeros_like arange amax amin append column_stack sinc i0 round around angle delete "
-    "insert unwrap allclose cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_power "
-    "matrix_rank multi_dot pinv qr slogdet solve svd fft ifft rfft irfft fft2 ifft2 fftn ifftn"
-)
-_FRESH = frozenset(_FRESH_NAMES.split(" "))
-# ... and those that return several arrays, each in memory of its own.
-_SEVERAL_FRESH = frozenset(
-    {"nonzero", "meshgrid", "unravel_index", "triu_indices", "tril_indices", "triu_indices_from",
-     "tril_indices_from", "mask_indices", "unique", "svd", "eigh", "eig", "qr", "slogdet"}
-)  # fmt: skip
-# ... but for one number of times, which leaves the array itself.
-_SAME_AFTER = {np.diff: 0, np.linalg.matrix_power: 1}
-# NumPy functions whose result always is a view of their first argument, if that is an array ...
-ALWAYS_VIEWS = frozenset(
-    {np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.flip,
-     np.matrix_transpose, np.atleast_1d, np.real}
-)  # fmt: skip
-# ... and those whose result is one unless the memory would have to be arranged anew.
-LAYOUT_VIEWS = frozenset({np.reshape, np.ravel})
 
 
 def has_storage(atom: Atom) -> bool:
@@ -98,24 +72,36 @@ def makes_new_array(
     module = module_of(target)
     if module == "math":
         return True
-    if target is np.astype:
-        return not names
-    if is_one_of(target, frozenset(_SAME_AFTER)):
-        times = dict(kwargs).get("n", args[1] if len(args) > 1 else Const(1 - _SAME_AFTER[target]))
-        return isinstance(times, Const) and times.value != _SAME_AFTER[target]
-    if target is np.array:
-        return all(name != "copy" or arg == Const(True) for name, arg in kwargs)
-    name = getattr(target, "__name__", None)
-    return module.startswith("numpy") and name in _FRESH
+    return module.startswith("numpy") and _is_fresh(target, args, kwargs)
 
 
 def makes_new_arrays(target: Any, kwargs: Iterable[tuple[str, Arg]] = ()) -> bool:
     """Whether the result of a call certainly is several arrays that share no memory with others."""
-    names = [name for name, _ in kwargs] if kwargs else []
     if isinstance(target, np.ufunc):
-        return target.nout > 1 and "out" not in names
-    is_numpys = module_of(target).startswith("numpy") and "copy" not in names
-    return is_numpys and getattr(target, "__name__", None) in _SEVERAL_FRESH
+        return target.nout > 1 and "out" not in dict(kwargs)
+    return module_of(target).startswith("numpy") and _is_fresh(target, (), kwargs)
+
+
+def _is_fresh(target: Any, args: tuple[Arg, ...], kwargs: Iterable[tuple[str, Arg]]) -> bool:
+    """Whether the table says that a call makes new arrays, by its options where they matter."""
+    memory = memory_of(target)
+    if isinstance(memory, str):
+        return memory == "fresh"
+    rule = lookup(target)
+    given = dict(zip(rule.parameters, args, strict=False)) if rule is not None else {}
+    given |= dict(kwargs)
+    return all(
+        name not in given or _is_none_of(given[name], values) for name, values in memory.items()
+    )
+
+
+def _is_none_of(option: Arg, values: tuple[Any, ...]) -> bool:
+    return isinstance(option, Const) and option.value not in values
+
+
+def returns_argument(target: Any) -> bool:
+    """Whether the result is the first argument itself, if that is an array."""
+    return memory_of(target) == "argument"
 
 
 def kept_outside(function: Function) -> set[Value]:

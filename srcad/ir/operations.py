@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 from srcad.ir.core import Arg, Call
+from srcad.rules import registry as table
 from srcad.startup.records import dataclass
 from srcad.types.structures import Type
 
@@ -69,18 +70,6 @@ class PartOf(Memory):
     """
 
     at: Literal["index", "key", "name"] = "index"
-
-
-@dataclass(frozen=True, eq=False)
-class ViewOf(Memory):
-    """The result shows the first operand, if that is an array.
-
-    One that is `read_only` cannot be written through; one that is not `certain` is a copy where the
-    memory has to be arranged anew.
-    """
-
-    read_only: bool = False
-    certain: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,14 +233,13 @@ def is_same(target: Any) -> bool:
 
 def shows_operand(target: Any, *, certain: bool = True) -> bool:
     """Whether the result shows the first operand: always, or unless it has to be copied."""
-    memory = memory_of(target)
-    return isinstance(memory, ViewOf) and memory.certain == certain
+    memory = table.memory_of(target)
+    return memory in ("view", "read-only view") if certain else memory == "view or copy"
 
 
 def is_read_only(target: Any) -> bool:
     """Whether the result shows the first operand and cannot be written into."""
-    memory = memory_of(target)
-    return isinstance(memory, ViewOf) and memory.read_only
+    return table.memory_of(target) == "read-only view"
 
 
 def built_parts(op: Call) -> tuple[Arg, ...]:

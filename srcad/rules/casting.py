@@ -17,7 +17,12 @@ def copy(y_bar, a, order="K", subok=False):
     return y_bar
 
 
-@linear(np.asarray, np.asanyarray, samples=lambda f, m: [f(m), f([0.1, 0.2], np.float64)])
+@linear(
+    np.asarray,
+    np.asanyarray,
+    memory="argument",
+    samples=lambda f, m: [f(m), f([0.1, 0.2], np.float64)],
+)
 def asarray(y_bar, a, dtype=None, order=None, *, copy=None):
     if dtype is not None and not np.issubdtype(dtype, np.inexact):
         return None
@@ -26,7 +31,7 @@ def asarray(y_bar, a, dtype=None, order=None, *, copy=None):
 
 @linear(
     np.array,
-    samples=lambda f, v, m, array: [
+    memory={"copy": (False, None)}, samples=lambda f, v, m, array: [
         f([0.1, 0.2]), f([[0.1, 0.2], [0.3, 0.4]]), f((v, array(4))), f(v, ndmin=3),
         f([0.1, 0.2], ndmin=2), f([[v, v], [array(4), v]]), f(m)],
 )  # fmt: skip
@@ -62,13 +67,15 @@ def cells(y_bar, structure):
     return [y_bar[k] for k in range(len(structure))]
 
 
-@linear(np.ascontiguousarray, np.asfortranarray, samples=lambda f, m: [f(m.T), f(0.5)])
+@linear(
+    np.ascontiguousarray, np.asfortranarray, memory="shared", samples=lambda f, m: [f(m.T), f(0.5)]
+)
 def ascontiguousarray(y_bar, a, dtype=None):
     """A number becomes an array of length 1."""
     return np.reshape(y_bar, np.shape(a))
 
 
-@linear(np.astype, samples=lambda f, m: [f(m, np.float64)])
+@linear(np.astype, memory={"copy": (False, None)}, samples=lambda f, m: [f(m, np.float64)])
 def astype(y_bar, x, dtype, *, copy=True):
     """A cast to integers cuts the derivative."""
     if not np.issubdtype(dtype, np.inexact):
@@ -76,8 +83,8 @@ def astype(y_bar, x, dtype, *, copy=True):
     return y_bar, None
 
 
-@linear(float, np.float64, samples=lambda f, array: [f(array()), f(0.7)])
-@linear(np.float32, np.float16, np.longdouble, np.ndarray.item, samples=())
+@linear(float, np.float64, memory="shared", samples=lambda f, array: [f(array()), f(0.7)])
+@linear(np.float32, np.float16, np.longdouble, np.ndarray.item, memory="shared", samples=())
 def number(y_bar, x):
     """An array of one entry becomes a number."""
     if np.ndim(x) == 0:
@@ -106,5 +113,6 @@ def as_rounded(y_bar, y, function, place, a, b=None):
     return y_bar, None, None, None
 
 
-nondifferentiable(int, bool, np.bool_, np.int8, np.int16, np.int32, np.int64)
-nondifferentiable(np.uint8, np.uint16, np.uint32, np.uint64)
+nondifferentiable(int, bool, np.bool_, memory="shared")
+nondifferentiable(np.int8, np.int16, np.int32, np.int64, memory="shared")
+nondifferentiable(np.uint8, np.uint16, np.uint32, np.uint64, memory="shared")

@@ -37,7 +37,8 @@ nondifferentiable(len, range, enumerate, np.shape, np.ndim, np.size)
 nondifferentiable(np.argmax, np.argmin, np.argsort, np.argpartition, np.nanargmax, np.nanargmin)
 nondifferentiable(np.argwhere, np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted)
 nondifferentiable(np.digitize, np.lexsort, np.unravel_index, np.ravel_multi_index)
-nondifferentiable(np.histogram_bin_edges, np.linalg.matrix_rank)
+nondifferentiable(np.linalg.matrix_rank)
+nondifferentiable(np.histogram_bin_edges, memory="shared")
 nondifferentiable(ascending)
 nondifferentiable(np.shares_memory, np.may_share_memory, str, repr, format, print)
 nondifferentiable(np.result_type, np.can_cast, np.promote_types, np.min_scalar_type)
@@ -45,9 +46,10 @@ nondifferentiable(np.issubdtype, np.finfo, np.iinfo, operator.indexOf, operator.
 
 # ------------------------------------------------------------------------ arrays from nothing
 nondifferentiable(np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like)
-nondifferentiable(np.eye, np.identity, np.tri, np.indices, np.ix_, zeros_like)
+nondifferentiable(np.eye, np.identity, np.tri, np.indices, zeros_like)
 nondifferentiable(np.tril_indices, np.triu_indices, np.tril_indices_from, np.triu_indices_from)
-nondifferentiable(np.diag_indices, np.diag_indices_from, np.mask_indices, np.ndindex)
+nondifferentiable(np.mask_indices, np.ndindex)
+nondifferentiable(np.ix_, np.diag_indices, np.diag_indices_from, memory="shared")
 nondifferentiable(np.hanning, np.hamming, np.blackman, np.bartlett)
 
 

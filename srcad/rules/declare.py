@@ -37,8 +37,8 @@ import numpy as np
 
 from srcad.errors import RuleError
 from srcad.rules.formulas import Place, check_arity
-from srcad.rules.registry import HOUSE, add, lookup, qualified_name
-from srcad.rules.row import Kind, Kinks, Rule, Samples
+from srcad.rules.registry import HOUSE, add, add_memory, lookup, qualified_name
+from srcad.rules.row import Kind, Kinks, Memory, Rule, Samples
 from srcad.rules.twins import declare_twin, formula_of_twin
 from srcad.startup.records import replace
 
@@ -57,6 +57,7 @@ def derivative(
     twin: Any = None,
     samples: Samples = None,
     kinks: Kinks = None,
+    memory: Memory | None = None,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the partial derivatives of elementwise functions.
@@ -76,6 +77,8 @@ def derivative(
     samples, kinks
         Arguments to try, and the agreed derivatives at special points, for tests and docs: see
         `srcad.rules.row`.
+    memory
+        What a call does with memory; of rows that come with srcad new arrays, unless they tell.
     override : bool
         Whether the rule may replace one that came with srcad.
 
@@ -96,8 +99,9 @@ def derivative(
     'derivative'
     """
     return _decorator(
-        "derivative", targets, active, override, twin, safe=safe, samples=samples, kinks=kinks
-    )
+        "derivative", targets, active, override, twin,
+        safe=safe, samples=samples, kinks=kinks, memory=memory,
+    )  # fmt: skip
 
 
 def linear(
@@ -105,13 +109,16 @@ def linear(
     active: tuple[str, ...] | None = None,
     samples: Samples = None,
     kinks: Kinks = None,
+    memory: Memory | None = None,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the transpose of functions that are linear: ``f(y_bar, *params)``.
 
     Parameters are those of `derivative`.  Forward mode is the function itself.
     """
-    return _decorator("linear", targets, active, override, samples=samples, kinks=kinks)
+    return _decorator(
+        "linear", targets, active, override, samples=samples, kinks=kinks, memory=memory
+    )
 
 
 def bilinear(
@@ -119,6 +126,7 @@ def bilinear(
     active: tuple[str, ...] | None = None,
     samples: Samples = None,
     kinks: Kinks = None,
+    memory: Memory | None = None,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of products, linear in each argument: ``f(y_bar, *params)``.
@@ -137,7 +145,9 @@ def bilinear(
     >>> rules.rule_for(torque).kind
     'bilinear'
     """
-    return _decorator("bilinear", targets, active, override, samples=samples, kinks=kinks)
+    return _decorator(
+        "bilinear", targets, active, override, samples=samples, kinks=kinks, memory=memory
+    )
 
 
 def adjoint(
@@ -145,13 +155,16 @@ def adjoint(
     active: tuple[str, ...] | None = None,
     samples: Samples = None,
     kinks: Kinks = None,
+    memory: Memory | None = None,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of any function: ``f(y_bar, y, *params)``, where ``y`` is the result.
 
     Parameters are those of `derivative`.
     """
-    return _decorator("adjoint", targets, active, override, samples=samples, kinks=kinks)
+    return _decorator(
+        "adjoint", targets, active, override, samples=samples, kinks=kinks, memory=memory
+    )
 
 
 def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
@@ -176,7 +189,7 @@ def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
     return register
 
 
-def nondifferentiable(*targets: Any, override: bool = False) -> Any:
+def nondifferentiable(*targets: Any, memory: Memory | None = None, override: bool = False) -> Any:
     """Declare that no derivative passes through `targets`.
 
     Returns the target if there is one, so that it may be used as a decorator.
@@ -187,9 +200,16 @@ def nondifferentiable(*targets: Any, override: bool = False) -> Any:
     for target in targets:
         if not isinstance(target, type):
             _refuse_target(target)
-        rule = Rule(target, "nondifferentiable", shipped=shipped, file=file, line=line)
+        rule = Rule(target, "nondifferentiable", memory=memory or _usual_memory(shipped),
+                    shipped=shipped, file=file, line=line)  # fmt: skip
         add(rule, override)
     return targets[0] if len(targets) == 1 else None
+
+
+def unruled(*targets: Any, memory: Memory) -> None:
+    """Say what functions that have no rule do with memory."""
+    for target in targets:
+        add_memory(target, memory)
 
 
 # ------------------------------------------------------------------------ the rows
@@ -254,6 +274,8 @@ def _row(
     if unknown or not chosen:
         what = f"{unknown[0]!r} is no parameter" if unknown else "nothing to differentiate for"
         raise RuleError(f"{what} in the rule '{function.__name__}'", where=_place(function))
+    shipped = str(function.__module__).startswith(f"{HOUSE}.")
+    traits["memory"] = traits["memory"] or _usual_memory(shipped)
     return Rule(
         target=target,
         kind=kind,
@@ -263,11 +285,15 @@ def _row(
         required=required,
         active=chosen,
         wants_result=kind == "adjoint" or "y" in keyword_only,
-        shipped=str(function.__module__).startswith(f"{HOUSE}."),
+        shipped=shipped,
         file=code.co_filename,
         line=code.co_firstlineno,
         **traits,
     )
+
+
+def _usual_memory(shipped: bool) -> Memory:
+    return "fresh" if shipped else "shared"
 
 
 def _place(function: Any) -> Place:

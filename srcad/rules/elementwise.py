@@ -193,7 +193,7 @@ def conjugate(x):
     return 1
 
 
-@derivative(np.real, samples=(-2, 2))
+@derivative(np.real, memory="view", samples=(-2, 2))
 def real(val):
     """Of real numbers, the identity."""
     return 1
@@ -201,6 +201,7 @@ def real(val):
 
 @derivative(
     np.nan_to_num,
+    memory={"copy": (False,)},
     active=("x", "nan", "posinf", "neginf"),
     samples=lambda f, m: [f(m), f(0.5)],
     kinks={math.nan: 0, math.inf: 0},

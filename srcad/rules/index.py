@@ -66,4 +66,8 @@ NAMES = {
         "flipud matrix_transpose moveaxis pad ravel repeat reshape roll rollaxis rot90 squeeze "
         "srcad.unbroadcast swapaxes tile transpose"
     ),
+    "unruled": (
+        "angle cond convolve correlate cov eig eigvals fft fft2 fftn i0 ifft ifft2 ifftn insert "
+        "irfft logspace lstsq multi_dot nanprod qr rfft unique unwrap vander"
+    ),
 }

@@ -163,7 +163,7 @@ def on_diagonal(a, y_bar, offset):
 
 @linear(
     np.diag,
-    samples=lambda f, v, m, square: [
+    memory="read-only view", samples=lambda f, v, m, square: [
         *[f(x, k) for x in (v, m, m.T, square(3)) for k in (0, 1, -1)], f(v)],
 )  # fmt: skip
 def diag(y_bar, v, k=0):
@@ -181,7 +181,7 @@ def diagflat(y_bar, v, k=0):
 
 @linear(
     np.diagonal,
-    samples=lambda f, m, t: [
+    memory="read-only view", samples=lambda f, m, t: [
         *[f(x, offset=k) for x in (m, m.T, t) for k in (0, 1, -1)], f(t, 0, 2, 0), f(m, 1, 1, 0)],
 )  # fmt: skip
 def diagonal(y_bar, a, offset=0, axis1=0, axis2=1):
@@ -191,7 +191,7 @@ def diagonal(y_bar, a, offset=0, axis1=0, axis2=1):
     return np.moveaxis(bar, (-2, -1), (axis1, axis2))
 
 
-@linear(np.linalg.diagonal, samples=lambda f, t: [f(t, offset=1)])
+@linear(np.linalg.diagonal, memory="read-only view", samples=lambda f, t: [f(t, offset=1)])
 def last_diagonal(y_bar, x, *, offset=0):
     return on_diagonal(x, y_bar, offset)
 

@@ -118,29 +118,34 @@ def append(y_bar, arr, values, axis=None):
 
 # ------------------------------------------------------------------------ taking apart
 # The result is a list, and so is its cotangent, with an array for every piece.
-@linear(np.split, np.array_split, samples=lambda f, v, m: [f(v, 2), f(m, [1], 1), f(m, 3)])
+@linear(
+    np.split,
+    np.array_split,
+    memory="shared",
+    samples=lambda f, v, m: [f(v, 2), f(m, [1], 1), f(m, 3)],
+)
 def split(y_bar, ary, indices_or_sections, axis=0):
     return np.concatenate(y_bar, axis), None
 
 
-@linear(np.hsplit, samples=lambda f, v, m: [f(m, 2), f(v, [1, 3])])
+@linear(np.hsplit, memory="shared", samples=lambda f, v, m: [f(m, 2), f(v, [1, 3])])
 def hsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 0 if np.ndim(ary) == 1 else 1), None
 
 
-@linear(np.vsplit, samples=lambda f, m: [f(m, 3)])
+@linear(np.vsplit, memory="shared", samples=lambda f, m: [f(m, 3)])
 def vsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 0), None
 
 
-@linear(np.dsplit, samples=lambda f, t: [f(t, 2)])
+@linear(np.dsplit, memory="shared", samples=lambda f, t: [f(t, 2)])
 def dsplit(y_bar, ary, indices_or_sections):
     return np.concatenate(y_bar, 2), None
 
 
 @adjoint(
     np.meshgrid,
-    samples=lambda f, v, array: [
+    memory={"copy": (False,)}, samples=lambda f, v, array: [
         f(v, array(3)), f(v, array(3), array(2), indexing="ij"), f(v, array(3), array(2)), f(v, v)],
 )  # fmt: skip
 def meshgrid(y_bar, y, *xi, indexing="xy"):

@@ -75,6 +75,7 @@ def pinv(y_bar, y, a, *, hermitian=False):
 
 @adjoint(
     np.linalg.matrix_power,
+    memory={"n": (1,)},
     samples=lambda f, square: [f(square(3), n) for n in (0, 1, 2, 5, -1, -3)],
 )
 def matrix_power(y_bar, y, a, n):

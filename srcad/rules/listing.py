@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from srcad.rules.formulas import always_none, straight_formula
-from srcad.rules.registry import ROOM, index_name, rows
+from srcad.rules.registry import ROOM, index_name, rows, unruled
 from srcad.rules.row import Rule
 from srcad.rules.stubs import written
 
@@ -159,6 +159,7 @@ def index() -> str:
         if row.shipped and room in Path(row.file).parents:
             file = ".".join(Path(row.file).relative_to(room).with_suffix("").parts)
             names[file].add(index_name(row.target))
+    names["unruled"] = {index_name(target) for target in unruled()}
     lines = [_INDEX]
     for file in sorted(names):
         lines.append(_entry(file, " ".join(sorted(names[file]))))

@@ -16,9 +16,10 @@ import numpy as np
 
 from srcad.errors import RuleError
 from srcad.rules.index import NAMES
-from srcad.rules.row import Rule
+from srcad.rules.row import Memory, Rule
 from srcad.startup.identifiers import label, module_of, printable
 from srcad.startup.locks import lock
+from srcad.startup.records import replace
 
 Helper = TypeVar("Helper", bound=Callable[..., Any])
 
@@ -26,6 +27,8 @@ Helper = TypeVar("Helper", bound=Callable[..., Any])
 ROOM = __name__.rpartition(".")[0]
 HOUSE = __name__.partition(".")[0]
 _table: dict[Any, Rule] = {}
+_without: set[Any] = set()  # functions of libraries that were looked up in vain
+_memories: dict[Any, Memory] = {}  # of functions without a rule
 _static: set[Callable[..., Any]] = set()
 _lock = lock(4)
 _version = 0
@@ -44,7 +47,20 @@ def lookup(target: Any) -> Rule | None:
         found = _table.get(target)
     except TypeError:
         return None
-    return found if found is not None else _from_files(target)
+    if found is not None or target in _without:
+        return found
+    return _from_files(target)
+
+
+def memory_of(target: Any) -> Memory:
+    """What a call does with memory, as far as the table knows."""
+    rule = lookup(target)
+    if rule is not None:
+        return rule.memory
+    try:
+        return _memories.get(target, "shared")
+    except TypeError:
+        return "shared"
 
 
 def version() -> int:
@@ -77,6 +93,7 @@ def add_file(file: str, names: Iterable[str], library: str = "builtins") -> None
     """
     _needs[file] = library
     _libraries.add(library.partition(".")[0])
+    _without.clear()
     for name in names:
         _files.setdefault(name, []).append(file)
 
@@ -92,6 +109,12 @@ def _topic(file: str) -> types.ModuleType:
     return _read[file]
 
 
+def unruled() -> tuple[Any, ...]:
+    """The functions without a rule of which it is known what they do with memory."""
+    topics()
+    return tuple(_memories)
+
+
 def _from_files(target: Any) -> Rule | None:
     """Read the files that may have the row, one after another until it is there."""
     module = getattr(target, "__module__", None)
@@ -100,9 +123,12 @@ def _from_files(target: Any) -> Rule | None:
     for file in _files.get(index_name(target), ()):
         if file not in _read and _is_met(file):
             _topic(file)
-            if target in _table:
+            if target in _table or target in _memories:
                 break
-    return _table.get(target)
+    found = _table.get(target)
+    if found is None and type(target) is types.FunctionType:  # nothing else would be kept alive
+        _without.add(target)
+    return found
 
 
 def index_name(target: Any) -> str:
@@ -128,10 +154,18 @@ def add(rule: Rule, override: bool) -> None:
             second=known.place,
             help="pass override=True to replace it",
         )
+    if known is not None and not rule.shipped:
+        rule = replace(rule, memory=known.memory)  # the function is the same
     with _lock:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1
         _table[rule.target] = rule
+        _without.discard(rule.target)
+
+
+def add_memory(target: Any, memory: Memory) -> None:
+    """Note what a function without a rule does with memory."""
+    _memories[target] = memory
 
 
 def static(function: Helper) -> Helper:

@@ -19,6 +19,16 @@ Samples = tuple[float, ...] | Callable[..., Any] | None
 # of a noted call and the gradient of its first argument.
 Kinks = Mapping[Any, Any] | Callable[..., Any] | None
 
+# What a call does with memory, if its first argument is an array.  The result is new, or a view of
+# the argument with other axes or another shape: always, never to be written into, or unless the
+# memory has to be arranged anew.  Or it is the argument itself.  Or it may share memory with any
+# argument: then nobody traces what is written into it.  A mapping says: new, unless an option has
+# one of these values.
+Memory = (
+    Literal["fresh", "view", "read-only view", "view or copy", "argument", "shared"]
+    | Mapping[str, tuple[Any, ...]]
+)
+
 
 class NoPartial:
     """A derivative that does not exist or is not known: an error where it would be needed.
@@ -72,6 +82,8 @@ class Rule:
     samples, kinks
         Arguments to try, and the agreed derivatives at special points; only tests and docs read
         them.  Without any samples, ``()``, a row has tests of its own.
+    memory
+        What a call does with memory; see above.
     shipped : bool
         Whether the row came with srcad.
     file, line : str, int
@@ -90,6 +102,7 @@ class Rule:
     safe: float | None = None
     samples: Samples = None
     kinks: Kinks = None
+    memory: Memory = "shared"
     shipped: bool = False
     file: str = ""
     line: int = 0

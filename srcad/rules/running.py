@@ -26,7 +26,7 @@ def nancumsum(y_bar, a, axis=None, dtype=None):
 
 # ------------------------------------------------------------------------ differences
 @linear(
-    np.diff, active=("a", "prepend", "append"),
+    np.diff, memory={"n": (0,)}, active=("a", "prepend", "append"),
     samples=lambda f, v, m, t, array: [
         f(m), f(m, 2), f(t, 1, 0), f(t, 2, 1), f(v, prepend=0.5),
         f(v, append=array(4), prepend=array(2)), f(m, 1, 0, append=array(1, 4)),

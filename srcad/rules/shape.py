@@ -55,7 +55,11 @@ def unflattened(rows, array, axis):
 
 
 # ------------------------------------------------------------------------ new shapes
-@linear(np.reshape, samples=lambda f, t: [f(t, (4, 6)), f(t, -1), f(t, (6, 4), order="F")])
+@linear(
+    np.reshape,
+    memory="view or copy",
+    samples=lambda f, t: [f(t, (4, 6)), f(t, -1), f(t, (6, 4), order="F")],
+)
 def reshape(y_bar, a, shape, order="C", *, copy=None):
     if order not in ("C", "F"):
         return MEMORY_ORDER, None
@@ -64,7 +68,7 @@ def reshape(y_bar, a, shape, order="C", *, copy=None):
     return np.reshape(y_bar, np.shape(a)), None
 
 
-@linear(np.ravel, samples=lambda f, t: [f(t), f(t, "F")])
+@linear(np.ravel, memory="view or copy", samples=lambda f, t: [f(t), f(t, "F")])
 def ravel(y_bar, a, order="C"):
     if order not in ("C", "F"):
         return MEMORY_ORDER
@@ -73,20 +77,23 @@ def ravel(y_bar, a, order="C"):
     return np.reshape(y_bar, np.shape(a))
 
 
-@linear(np.squeeze, samples=lambda f, array: [f(array(3, 1)), f(array(3, 1), axis=1)])
+@linear(
+    np.squeeze, memory="view", samples=lambda f, array: [f(array(3, 1)), f(array(3, 1), axis=1)]
+)
 def squeeze(y_bar, a, axis=None):
     return np.reshape(y_bar, np.shape(a))
 
 
-@linear(np.expand_dims, samples=lambda f, m: [f(m, 0), f(m, (0, -1))])
+@linear(np.expand_dims, memory="view", samples=lambda f, m: [f(m, 0), f(m, (0, -1))])
 def expand_dims(y_bar, a, axis):
     return np.reshape(y_bar, np.shape(a)), None
 
 
+@linear(np.atleast_1d, memory="view", samples=lambda f, v, array: [f(v), f(array()), f(v, v)])
 @linear(
-    np.atleast_1d,
     np.atleast_2d,
     np.atleast_3d,
+    memory="shared",
     samples=lambda f, v, m, t, array: [f(v), f(m), f(array()), f(t), f(v, m)],
 )
 def atleast(y_bar, *arys):
@@ -100,12 +107,16 @@ def reshaped(y_bar, a):
     return None if y_bar is None else np.reshape(y_bar, np.shape(a))
 
 
-@linear(np.broadcast_to, samples=lambda f, array: [f(array(3, 1), (2, 3, 4)), f(0.5, (3,))])
+@linear(
+    np.broadcast_to,
+    memory="read-only view",
+    samples=lambda f, array: [f(array(3, 1), (2, 3, 4)), f(0.5, (3,))],
+)
 def broadcast_to(y_bar, array, shape, subok=False):
     return unbroadcast(y_bar, array), None
 
 
-@linear(np.broadcast_arrays, samples=lambda f, v, array: [f(array(3, 1), v)])
+@linear(np.broadcast_arrays, memory="shared", samples=lambda f, v, array: [f(array(3, 1), v)])
 def broadcast_arrays(y_bar, *args):
     return [None if y_bar[k] is None else unbroadcast(y_bar[k], args[k]) for k in range(len(args))]
 
@@ -123,7 +134,7 @@ def inverse(axes):
     return tuple(order.index(k) for k in range(len(order)))
 
 
-@linear(np.transpose, samples=lambda f, t: [f(t), f(t, (1, 2, 0)), f(t, (-1, 0, 1))])
+@linear(np.transpose, memory="view", samples=lambda f, t: [f(t), f(t, (1, 2, 0)), f(t, (-1, 0, 1))])
 def transpose(y_bar, a, axes=None):
     if axes is None:
         return np.transpose(y_bar)
@@ -132,17 +143,18 @@ def transpose(y_bar, a, axes=None):
     return np.moveaxis(y_bar, span(0, np.ndim(a)), axes)
 
 
-@linear(np.matrix_transpose, np.linalg.matrix_transpose, samples=lambda f, t: [f(t)])
+@linear(np.matrix_transpose, memory="view", samples=lambda f, t: [f(t)])
+@linear(np.linalg.matrix_transpose, memory="shared", samples=lambda f, t: [f(t)])
 def matrix_transpose(y_bar, x):
     return np.swapaxes(y_bar, -1, -2)
 
 
-@linear(np.swapaxes, samples=lambda f, t: [f(t, 0, -1)])
+@linear(np.swapaxes, memory="view", samples=lambda f, t: [f(t, 0, -1)])
 def swapaxes(y_bar, a, axis1, axis2):
     return np.swapaxes(y_bar, axis1, axis2), None, None
 
 
-@linear(np.moveaxis, samples=lambda f, t: [f(t, 0, -1), f(t, (0, 1), (-1, 0))])
+@linear(np.moveaxis, memory="view", samples=lambda f, t: [f(t, 0, -1), f(t, (0, 1), (-1, 0))])
 def moveaxis(y_bar, a, source, destination):
     return np.moveaxis(y_bar, destination, source), None, None
 
@@ -154,28 +166,28 @@ def rolled(axis, start, ndim):
     return start - 1 if axis < start else start
 
 
-@linear(np.rollaxis, samples=lambda f, t: [f(t, 2), f(t, 0, 3), f(t, -2, 1)])
+@linear(np.rollaxis, memory="shared", samples=lambda f, t: [f(t, 2), f(t, 0, 3), f(t, -2, 1)])
 def rollaxis(y_bar, a, axis, start=0):
     return np.moveaxis(y_bar, rolled(axis, start, np.ndim(a)), axis), None
 
 
 # ------------------------------------------------------------------------ new places
-@linear(np.flip, samples=lambda f, t: [f(t), f(t, 1), f(t, (0, 2))])
+@linear(np.flip, memory="view", samples=lambda f, t: [f(t), f(t, 1), f(t, (0, 2))])
 def flip(y_bar, m, axis=None):
     return np.flip(y_bar, axis)
 
 
-@linear(np.fliplr, samples=lambda f, m: [f(m)])
+@linear(np.fliplr, memory="shared", samples=lambda f, m: [f(m)])
 def fliplr(y_bar, m):
     return np.fliplr(y_bar)
 
 
-@linear(np.flipud, samples=lambda f, m: [f(m)])
+@linear(np.flipud, memory="shared", samples=lambda f, m: [f(m)])
 def flipud(y_bar, m):
     return np.flipud(y_bar)
 
 
-@linear(np.rot90, samples=lambda f, m, t: [f(m), f(t, 3, (1, 2))])
+@linear(np.rot90, memory="shared", samples=lambda f, m, t: [f(m), f(t, 3, (1, 2))])
 def rot90(y_bar, m, k=1, axes=(0, 1)):
     return np.rot90(y_bar, -k, axes)
 

@@ -57,7 +57,7 @@ import sys, numpy as np
 from srcad.ir import primitives
 from srcad.rules.registry import lookup
 before = set(sys.modules)
-for target in (np.unique, primitives.append, print, lambda x: x, np.polynomial.Polynomial):
+for target in (np.polyfit, primitives.append, print, lambda x: x, np.polynomial.Polynomial):
     lookup(target)
 assert lookup(print) is not None
 print(*(name for name in set(sys.modules) - before if name.startswith("srcad.rules.")))

@@ -33,6 +33,7 @@ from srcad.ir.memory import (
     module_of,
     reads_a_copy,
     reads_a_view,
+    returns_argument,
 )
 from srcad.ir.operations import (
     calls_operand,
@@ -50,9 +51,6 @@ from srcad.types.structures import OPAQUE, Opaque, TupleOf
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.known_layout import all_compact, is_compact, layout
-
-_SAME: tuple[Any, ...] = (np.asarray, np.asanyarray)
-
 
 _LAID_OUT_ALIKE = frozenset(
     {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.array, np.astype}
@@ -244,7 +242,7 @@ def _followed(parent: Origin, step: Step | None) -> tuple[Step, ...] | None:
 def _view_step(
     target: Any, first: Value, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]
 ) -> Step | None:
-    if (is_same(target) or any(target is one for one in _SAME)) and not args and not kwargs:
+    if (is_same(target) or returns_argument(target)) and not args and not kwargs:
         return SAME
     if target is np.diag and isinstance(first.type, Numeric) and len(first.type.shape or ()) == 1:
         return None

@@ -115,9 +115,9 @@ CALLS = {
 
 
 def test_numpy_keeps_apart_what_is_taken_to_be_apart():
-    assert set(CALLS) == memory._SEVERAL_FRESH
     for name, args in CALLS.items():
         results = getattr(np, name, None) or getattr(np.linalg, name)
+        assert memory.makes_new_arrays(results), name
         arrays = [a for a in (*results(*args), *args) if isinstance(a, np.ndarray)]
         for a, b in itertools.combinations(arrays, 2):
             assert not np.shares_memory(a, b), name
