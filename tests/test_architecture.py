@@ -259,7 +259,16 @@ def test_what_is_loaded_later_is_what_its_name_says():
         importlib.import_module(module)
 
 
-TABLES = ("EXPRESSIONS", "STATEMENTS", "CALLS", "ATTRIBUTES", "ITERATED", "REIFIED", "MEANINGS")
+TABLES = (
+    "EXPRESSIONS",
+    "STATEMENTS",
+    "ABBREVIATIONS",
+    "CALLS",
+    "ATTRIBUTES",
+    "ITERATED",
+    "REIFIED",
+    "MEANINGS",
+)
 
 
 @pytest.mark.parametrize("table", TABLES)

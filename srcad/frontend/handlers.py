@@ -69,6 +69,9 @@ STATEMENTS: Index = {
     "srcad.frontend.control.with_statement": (ast.With,),
     "srcad.frontend.control.try_statement": (ast.Try,),
 }  # fmt: skip
+ABBREVIATIONS: Index = {
+    "srcad.frontend.operations.match": (ast.Match,),
+}
 CALLS: Index = {
     "srcad.frontend.calls.call": (
         BoundValue, Choice, Conflict, FunctionValue, RecordValue, Value, object,
@@ -107,6 +110,7 @@ def install() -> None:
     """Tell the dispatch where its handlers are."""
     dispatch.load_later(dispatch.EXPRESSIONS, EXPRESSIONS)
     dispatch.load_later(dispatch.STATEMENTS, STATEMENTS)
+    dispatch.load_later(dispatch.ABBREVIATIONS, ABBREVIATIONS)
     dispatch.load_later(dispatch.CALLS, CALLS)
     dispatch.load_later(dispatch.ATTRIBUTES, ATTRIBUTES)
     dispatch.load_later(dispatch.ITERATED, ITERATED)

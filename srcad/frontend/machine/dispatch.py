@@ -31,10 +31,12 @@ CallHandler = Callable[[Machine, Any, Args, Kwargs], AbstractValue]
 AttributeHandler = Callable[[Machine, Any, str], AbstractValue]
 IterationHandler = Callable[[Machine, Any], AbstractValue]
 ReifyHandler = Callable[[Machine, Any], Value]
+Abbreviation = Callable[[Machine, Any], list[ast.stmt]]
 Meaning = Callable[[Machine, Args, Kwargs], AbstractValue | None]
 ObjectMeaning = Callable[[Machine, Any, Args, Kwargs], AbstractValue | None]
 EXPRESSIONS: dict[type[ast.AST], ExpressionHandler] = {}
 STATEMENTS: dict[type[ast.AST], StatementHandler] = {}
+ABBREVIATIONS: dict[type[ast.AST], Abbreviation] = {}
 CALLS: dict[type, CallHandler] = {}
 ATTRIBUTES: dict[type, AttributeHandler] = {}
 ITERATED: dict[type, IterationHandler] = {}
@@ -53,6 +55,11 @@ def evaluates(*kinds: type[ast.AST]) -> Callable[[ExpressionHandler], Expression
 def executes(*kinds: type[ast.stmt]) -> Callable[[StatementHandler], StatementHandler]:
     """Register the handler of forms of statements."""
     return _registers(STATEMENTS, kinds)
+
+
+def abbreviates(*kinds: type[ast.stmt]) -> Callable[[Abbreviation], Abbreviation]:
+    """Register what forms of statements stand for: statements, which are read in their place."""
+    return _registers(ABBREVIATIONS, kinds)
 
 
 def applies(*kinds: type) -> Callable[[CallHandler], CallHandler]:
@@ -91,7 +98,9 @@ def means_in(module: str, *names: str) -> Callable[[Meaning], Meaning]:
     """Register what calls of functions of a module mean, without loading the module."""
 
     def register(meaning: Meaning) -> Meaning:
-        _OF_MODULES.setdefault(module, {}).update(dict.fromkeys(names, meaning))
+        known = _OF_MODULES.setdefault(module, {})
+        assert known.keys().isdisjoint(names), f"{names} of {module}: one has a meaning already"
+        known.update(dict.fromkeys(names, meaning))
         return meaning
 
     return register
@@ -146,6 +155,13 @@ def execute(s: Machine, node: ast.stmt) -> None:
         refuse_form(s, node)
     with s.at(node):
         handler(s, node)
+
+
+def spelled_out(s: Machine, node: ast.stmt) -> list[ast.stmt]:
+    """The statements that an abbreviation stands for, in its place."""
+    with s.at(node):
+        meant = ABBREVIATIONS[type(node)](s, node)
+    return [one if hasattr(one, "lineno") else ast.copy_location(one, node) for one in meant]
 
 
 def apply(s: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs) -> AbstractValue:

@@ -27,7 +27,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.constants import known, spread, truth
 from srcad.frontend.machine.deferred import Deferred
-from srcad.frontend.machine.dispatch import apply, attribute, evaluate
+from srcad.frontend.machine.dispatch import abbreviates, apply, attribute, evaluate
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.comparisons import compare
 from srcad.frontend.operations.indexing import getitem
@@ -51,17 +51,16 @@ class Reading:
     captures: dict[str, Part] = field(default_factory=dict)
 
 
-def as_conditional(s: Machine, node: ast.Match) -> ast.If:
-    """The conditionals that a ``match`` is; the subject is read here, once."""
+@abbreviates(ast.Match)
+def conditionals(s: Machine, node: ast.Match) -> list[ast.stmt]:
+    """The conditionals that a ``match`` stands for; the subject is read here, once."""
     subject = evaluate(s, node.subject)
     if isinstance(subject, Value):
         subject = s.box(subject)
     chain: list[ast.stmt] = []
     for case in reversed(node.cases):
         chain = [_conditional(case, subject, chain)]
-    first = chain[0]
-    assert isinstance(first, ast.If)
-    return first
+    return chain
 
 
 def _conditional(case: ast.match_case, subject: AbstractValue, orelse: list[ast.stmt]) -> ast.If:

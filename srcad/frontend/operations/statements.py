@@ -16,7 +16,14 @@ from srcad.frontend.domain.frames import (
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant
 from srcad.frontend.machine.constants import spread, truth
 from srcad.frontend.machine.deferred import Deferred, DeferredSteps
-from srcad.frontend.machine.dispatch import apply, evaluate, execute, executes
+from srcad.frontend.machine.dispatch import (
+    ABBREVIATIONS,
+    apply,
+    evaluate,
+    execute,
+    executes,
+    spelled_out,
+)
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
 from srcad.frontend.machine.unsupported import refuse_form
@@ -32,10 +39,8 @@ from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
     from srcad.frontend.branches import try_regions
-    from srcad.frontend.operations import match
 else:
     try_regions = Later("srcad.frontend.branches.try_regions")
-    match = Later("srcad.frontend.operations.match")
 
 
 def lower_statements(s: Machine, statements: Statements, *, whole: bool = True) -> None:
@@ -77,12 +82,12 @@ def _takes_rest(s: Machine, node: ast.stmt, rest: Statements) -> bool:
         if steps[0] is not node:
             lower_statements(s, [*steps, *rest])
             return True
-    if isinstance(node, ast.Match):
-        with s.at(node):
-            node = match.as_conditional(s, node)
-        if in_a_row([node]) != [node]:
-            lower_statements(s, [node, *rest])
+    if type(node) in ABBREVIATIONS:
+        meant = spelled_out(s, node)
+        if [type(one) for one in meant] != [ast.If] or in_a_row(meant) != meant:
+            lower_statements(s, [*meant, *rest])
             return True
+        (node,) = meant
     if isinstance(node, ast.If):
         return lower_if(s, node, rest, lower_statements)
     execute(s, node)
@@ -101,7 +106,7 @@ def in_steps(s: Machine, node: ast.stmt) -> Statements | None:
         first = held(node.iter, name)
         loop = ast.For(node.target, held_one(node.iter, name), node.body, node.orelse)
         return [first, ast.copy_location(loop, node)]
-    if isinstance(node, ast.Match):
+    if type(node) in ABBREVIATIONS:
         try_regions.refuse_in_steps(s, node)
     if isinstance(node, ast.Assign) and not isinstance(node.value, Deferred):
         targets = _bound_one_by_one(node)
