@@ -66,7 +66,7 @@ def evaluated_as_compiled(gradient: Gradient, *args: Any) -> Any:
     entry = family.entry_for(gradient.function, arguments)
     named = {p.name: a for p, a in zip(entry.parameters, arguments, strict=True)}
     captured = [read(path, gradient.function, named) for path, _ in entry.pattern.captures]
-    return evaluate(checked(entry.product.lowered), *arguments, *captured)
+    return evaluate(checked(entry.artifact.lowered), *arguments, *captured)
 
 
 def with_value(f: Callable[..., Any], *args: Any) -> Gradient:
@@ -121,4 +121,4 @@ def generated(f: Callable[..., Any], wrt: tuple[int, ...] | None, *args: Any) ->
     gradient = Gradient(f, Request("grad", wrt, single=False, arity=arity))
     gradient.cache_clear()
     family, arguments = gradient._bound(args, {})
-    return family.entry_for(gradient.function, arguments).product.text
+    return family.entry_for(gradient.function, arguments).artifact.text

@@ -42,13 +42,13 @@ _PLAIN = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 class Entry:
     """One compiled pattern.
 
-    `run` takes the arguments in order, then the captures.  `product` is everything else that the
+    `run` takes the arguments in order, then the captures.  `artifact` is everything else that the
     compiler made, for inspection; `why` says what made the compilation necessary.
     """
 
     pattern: Pattern
     run: Run
-    product: Any
+    artifact: Any
     parameters: tuple[Parameter, ...]
     why: str = "the first call"
     rules: int = field(default_factory=registry.version)

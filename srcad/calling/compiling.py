@@ -10,7 +10,7 @@ from srcad.arguments.request import code_of, name_of
 from srcad.arguments.signature import describe
 from srcad.calling.cache import Entry, Family
 from srcad.calling.conditions import guarded_code
-from srcad.calling.inspection import product_of
+from srcad.calling.inspection import artifact_of
 from srcad.calling.patterns import Pattern
 from srcad.calling.quiet import Quiet, with_quiet
 from srcad.frontend.domain.guards import Guard
@@ -27,9 +27,9 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
     run = made.run
     if made.silent is not None:
         run = with_quiet(run, Quiet(made.silent, made.results.repeats))
-    product = product_of(name_of(function), made)
+    artifact = artifact_of(name_of(function), made)
     why = _reason(family, function, arguments)
-    return Entry(_pattern(made, function, arguments), run, product, family.parameters, why=why)
+    return Entry(_pattern(made, function, arguments), run, artifact, family.parameters, why=why)
 
 
 def _pattern(made: Compiled, function: Any, arguments: Sequence[Any]) -> Pattern:

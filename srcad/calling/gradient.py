@@ -184,7 +184,7 @@ class Gradient(Generic[P, R]):
     def _newest(self) -> Any:
         """The pattern that was compiled last; a name tells wrappers of the same code apart."""
         name = name_of(self.function)
-        named = (e for f in self._families()[::-1] for e in f.entries if e.product.name == name)
+        named = (e for f in self._families()[::-1] for e in f.entries if e.artifact.name == name)
         return next(named, None)
 
     @property
@@ -192,7 +192,7 @@ class Gradient(Generic[P, R]):
         """The generated code: of the last specialisation, else of the generic form."""
         entry = self._newest()
         if entry is not None:
-            return Code(entry.product.text)
+            return Code(entry.artifact.text)
         return Code(readable.readable(self.function, self.request).text)
 
     def specialize(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
@@ -216,8 +216,8 @@ class Gradient(Generic[P, R]):
         if not args and not kwargs:
             return Inspection(readable.readable(self.function, self.request), self.function)
         family, arguments = self._bound(args, kwargs)
-        product = family.entry_for(self.function, arguments).product
-        return Inspection(product, self.function)
+        artifact = family.entry_for(self.function, arguments).artifact
+        return Inspection(artifact, self.function)
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Family, Sequence[Any]]:
         parameters = parameters_of(self.function) or parameters_of_call(len(args), kwargs)

@@ -17,7 +17,7 @@ from srcad.startup.records import dataclass, field, once
 
 
 @dataclass(eq=False)
-class Product:
+class Artifact:
     """Text and intermediate forms of one compilation, kept for whoever wants to look.
 
     `text` is what runs; of a pullback it is both halves.  `note` says why something is missing in
@@ -39,15 +39,15 @@ class Product:
     note: str = ""
 
 
-def product_of(name: str, made: Compiled) -> Product:
+def artifact_of(name: str, made: Compiled) -> Artifact:
     """What is kept of a compilation of the function of this name."""
     lowered, last = made.lowered, made.texts[-1]
     texts = [written.text for written in made.texts]
     text = "\n\n".join(texts)
     if lowered.raises:
-        return Product(name, text, None, lowered.function, primal_text=text, adjoint_text=text,
+        return Artifact(name, text, None, lowered.function, primal_text=text, adjoint_text=text,
                        backend=made.backend)  # fmt: skip
-    return Product(
+    return Artifact(
         name,
         text,
         made.run if len(texts) == 1 else None,
@@ -104,13 +104,13 @@ class Inspection:
         The line of the user's file for every line of `adjoint_source` that has one.
     """
 
-    def __init__(self, product: Product, function: Any) -> None:
-        self._product = product
+    def __init__(self, artifact: Artifact, function: Any) -> None:
+        self._artifact = artifact
         self._function = function
 
     def __repr__(self) -> str:
         saved = ", ".join(self.saved) or "nothing"
-        return f"<srcad.inspect of {self._product.name!r}: saved {saved}>"
+        return f"<srcad.inspect of {self._artifact.name!r}: saved {saved}>"
 
     def _shown(self) -> str:
         return f"{self.primal_source.rstrip()}\n\n\n{self.adjoint_source}".lstrip()
@@ -124,22 +124,22 @@ class Inspection:
     @property
     def primal_source(self) -> str:
         """The generated primal half."""
-        return Code(self._product.primal_text)
+        return Code(self._artifact.primal_text)
 
     @property
     def adjoint_source(self) -> str:
         """The generated adjoint half."""
-        return Code(self._product.adjoint_text)
+        return Code(self._artifact.adjoint_text)
 
     @once
     def ssa(self) -> str:
         """The function, one op per line."""
-        return Code(_text(self._product.lowered, self._product))
+        return Code(_text(self._artifact.lowered, self._artifact))
 
     @once
     def adjoint_ssa(self) -> str:
         """The adjoint, one op per line."""
-        return Code(_text(self._product.adjoint, self._product))
+        return Code(_text(self._artifact.adjoint, self._artifact))
 
     @property
     def ast(self) -> ast.AST:
@@ -149,17 +149,17 @@ class Inspection:
     @property
     def saved(self) -> tuple[str, ...]:
         """What the primal half hands to the adjoint."""
-        return self._product.saved
+        return self._artifact.saved
 
     @property
     def active(self) -> frozenset[str]:
         """The names through which derivatives flow."""
-        return self._product.active
+        return self._artifact.active
 
     @property
     def line_map(self) -> Mapping[int, int]:
         """From lines of `adjoint_source` to lines of the user's file."""
-        return {line: where.line for line, where in self._product.adjoint_map.items()}
+        return {line: where.line for line, where in self._artifact.adjoint_map.items()}
 
     def definition(self, name: str) -> Definition:
         """Say which operation made a value.
@@ -179,7 +179,7 @@ class Inspection:
         UndefinedNameError
             No operation defines the name.
         """
-        function = self._product.lowered
+        function = self._artifact.lowered
         if function is not None:
             printer = Printer()
             printer.function(function)
@@ -187,7 +187,7 @@ class Inspection:
                 if any(printer.name(v) == name for v in op.results):
                     return _definition(printer, op, name)
         raise UndefinedNameError(
-            f"no operation defines {name!r} in {self._product.name!r}",
+            f"no operation defines {name!r} in {self._artifact.name!r}",
             why="it is a parameter, or the name of nothing.",
             help="print(srcad.inspect(f).ssa) shows all names",
         )
@@ -201,8 +201,8 @@ def _definition(printer: Printer, op: Any, name: str) -> Definition:
     return Definition(name, target_name(op.target), args, line)
 
 
-def _text(function: Function | None, product: Product) -> str:
-    return product.note if function is None else text(function)
+def _text(function: Function | None, artifact: Artifact) -> str:
+    return artifact.note if function is None else text(function)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from srcad.arguments.guesses import guessed
 from srcad.arguments.request import Parameter, Request, code_of, name_of, parameters_of
 from srcad.arguments.signature import describe
 from srcad.arguments.wrt import VARIADIC
-from srcad.calling.inspection import Product, product_of
+from srcad.calling.inspection import Artifact, artifact_of
 from srcad.calling.patterns import default_now
 from srcad.calling.showing import text_of
 from srcad.errors import SourceUnavailableError, SrcadError
@@ -22,7 +22,7 @@ from srcad.types.sizes import ShapeEnvironment
 from srcad.types.structures import TupleOf, Type
 
 
-def readable(function: Any, request: Request) -> Product:
+def readable(function: Any, request: Request) -> Artifact:
     """What is compiled for arguments of the likeliest types; a note where that cannot be."""
     parameters = parameters_of(function) or ()
     request = request.of(function, parameters)
@@ -33,7 +33,7 @@ def readable(function: Any, request: Request) -> Product:
         made = compiled_for_types(function, parameters, request, types, ShapeEnvironment(), {})
     except SrcadError as error:
         return _undecided(function, error)
-    return product_of(name_of(function), made)
+    return artifact_of(name_of(function), made)
 
 
 def _likely(function: Any, parameter: Parameter, count: int) -> Type:
@@ -52,10 +52,10 @@ def _likely(function: Any, parameter: Parameter, count: int) -> Type:
     return describe(value, (("param", parameter.name),), ShapeEnvironment())
 
 
-def _undecided(function: Any, error: SrcadError) -> Product:
+def _undecided(function: Any, error: SrcadError) -> Artifact:
     """The user's text with a note where the compiler needs to know the arguments."""
     known = code_of(function) is not None and not isinstance(error, SourceUnavailableError)
     text = text_of(function) if known else ""
     note = f"# decided at the call: {' '.join(error.sentence.split())}\n"
-    return Product(name_of(function), text=note + text, primal_text=note + text,
+    return Artifact(name_of(function), text=note + text, primal_text=note + text,
                    adjoint_text=note + text, note=note)  # fmt: skip

@@ -163,7 +163,7 @@ def test_a_backend_writes_and_runs_what_is_asked_of_it(slowly):
 
     assert gradient(POINT).tolist() == [12.0, 16.0]
     assert gradient.source.startswith("grad_bowl(x, ")
-    assert gradient.inspect(POINT)._product.backend == "slowly"
+    assert gradient.inspect(POINT)._artifact.backend == "slowly"
 
 
 @pytest.mark.parametrize("mode", ["grad", "value_and_grad", "elementwise_grad", "norm"])
@@ -204,7 +204,7 @@ def test_what_a_backend_refuses_is_written_by_the_one_that_covers_all(picky):
 
     assert gradient(POINT).tolist() == [12.0, 16.0]
     assert gradient.source == srcad.grad(bowl).source
-    assert gradient.inspect(POINT)._product.backend == "numpy"
+    assert gradient.inspect(POINT)._artifact.backend == "numpy"
 
 
 def test_errors_of_any_backend_are_the_users(slowly):
