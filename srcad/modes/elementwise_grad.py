@@ -19,4 +19,4 @@ def of_the_sum(function: Function, request: Request, wrt: Sequence[int]) -> Func
 
 
 MODE = Mode("elementwise_grad", "Gradient of the sum", of_the_sum,
-            partial(in_one_function, gives_value=False))  # fmt: skip
+            partial(in_one_function, gives_value=False), nests=True)  # fmt: skip

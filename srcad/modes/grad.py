@@ -8,4 +8,5 @@ from srcad.modes.asked import in_one_function
 from srcad.modes.mode import Mode
 from srcad.modes.reverse import derived
 
-MODE = Mode("grad", "Gradient", derived, partial(in_one_function, gives_value=False))
+MODE = Mode("grad", "Gradient", derived, partial(in_one_function, gives_value=False),
+            nests=True)  # fmt: skip

@@ -131,7 +131,8 @@ class Mode:
     gives_value : bool
         Whether the value comes back beside the derivative.
     nests : bool
-        Whether it may be asked for inside a function that is differentiated itself.
+        Whether it may be asked for inside a function that is differentiated itself: its answer
+        are the derivatives that `derive` makes, beside the value if it gives that.
     """
 
     name: str
@@ -139,4 +140,4 @@ class Mode:
     derive: Callable[[Function, Request, Sequence[int]], Function]
     results: Callable[[Function, Problem], Results]
     gives_value: bool = False
-    nests: bool = True
+    nests: bool = False

@@ -46,4 +46,4 @@ def _hint(value: Value, position: int) -> str:
     return value.hint or f"t{position + 1}"
 
 
-MODE = Mode("pullback", "Pullback", with_seed, in_halves, gives_value=True, nests=False)
+MODE = Mode("pullback", "Pullback", with_seed, in_halves, gives_value=True)

@@ -9,4 +9,4 @@ from srcad.modes.mode import Mode
 from srcad.modes.reverse import derived
 
 MODE = Mode("value_and_grad", "Value and gradient", derived,
-            partial(in_one_function, gives_value=True), gives_value=True)  # fmt: skip
+            partial(in_one_function, gives_value=True), gives_value=True, nests=True)  # fmt: skip
