@@ -213,10 +213,12 @@ def callable_fields(house: House) -> list[str]:
 
 
 def users_of_primitives(house: House, module: str = PRIMITIVES) -> dict[str, set[str]]:
-    """The modules that name each primitive."""
+    """The modules that name each primitive: by attribute, import or the text of its name.
+
+    The module that defines them is not counted.
+    """
     short = module.rpartition(".")[2]
-    defined = house.trees[module].body
-    users: dict[str, set[str]] = {n.name: set() for n in defined if isinstance(n, ast.FunctionDef)}
+    users: dict[str, set[str]] = {name: set() for name in _defined(house.trees[module])}
     for name, nodes in house.nodes.items():
         for node in nodes:
             match node:
@@ -224,11 +226,23 @@ def users_of_primitives(house: House, module: str = PRIMITIVES) -> dict[str, set
                     named = [primitive]
                 case ast.ImportFrom(module=found) if found == module:
                     named = [alias.name for alias in node.names]
+                case ast.Call(func=ast.Name("getattr"), args=[_, ast.Constant(str(primitive))]):
+                    named = [primitive] if short in ast.unparse(node.args[0]) else []
                 case _:
                     continue
             for primitive in named:
                 users.get(primitive, set()).add(name)
     return users
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    """The public functions of a module, whether they are defined there or get their row there."""
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef(name=name) if not name.startswith("_"):
+                yield name
+            case ast.Assign(targets=[ast.Name(name)], value=ast.Call()):
+                yield name
 
 
 # ------------------------------------------------------------------------------- figures

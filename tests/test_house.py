@@ -94,6 +94,16 @@ def test_users_of_a_primitive_are_found_by_either_spelling():
     assert users_of_primitives(made, "h.prim") == {"item": {"h.a", "h.b"}, "field": set()}
 
 
+def test_a_primitive_is_named_by_its_text_and_where_it_only_gets_its_row():
+    made = house(
+        prim="def item(): ...\nstored = Row()(writes.stored)",
+        a="from h import prim\ngetattr(prim, 'item')\nprim.stored",
+        b="getattr(other, 'item')",
+    )
+
+    assert users_of_primitives(made, "h.prim") == {"item": {"h.a"}, "stored": {"h.a"}}
+
+
 def test_a_figure_says_whether_its_target_is_met():
     assert Figure("files", 3, 3).is_met
     assert Figure("files", 30, None).is_met

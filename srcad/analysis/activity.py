@@ -27,7 +27,7 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
-from srcad.ir.operations import built_parts, is_known_part, is_structure, keeps_structure
+from srcad.ir.traits import built_parts, is_known_part, is_structure, keeps_structure
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type

@@ -23,7 +23,7 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
-from srcad.ir.operations import is_part, is_same
+from srcad.ir.traits import is_part, is_same
 from srcad.types.numeric import Numeric
 
 

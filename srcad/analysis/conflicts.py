@@ -32,7 +32,8 @@ from srcad.ir.core import (
 from srcad.ir.disjoint import index_parts
 from srcad.ir.inference.raising import may_raise
 from srcad.ir.memory import has_storage, kept_outside, replaced_outside
-from srcad.ir.operations import Classes, NewVersion, asks_for_shape, is_store, memory_of
+from srcad.ir.operations import Classes, NewVersion, memory_effect
+from srcad.ir.traits import asks_for_shape, is_store
 from srcad.runtime import owned
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
@@ -112,7 +113,7 @@ class Conflicts:
         """Whether a store reads, while it writes, what it writes into."""
         assert isinstance(op.args[0], Value)
         node = self.sharing.own(op.args[0])
-        memory = memory_of(op.target)
+        memory = memory_effect(op.target)
         if not isinstance(memory, NewVersion):
             return False
         careful = op.args[1:2] if memory.buffered else op.args[1:]

@@ -29,7 +29,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.memory import has_storage, is_one_of, kept_outside
-from srcad.ir.operations import built_parts, is_builder, is_read_only, is_store, puts_in
+from srcad.ir.traits import built_parts, is_builder, is_read_only, is_store, puts_in
 from srcad.runtime import laid_out, owned
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.structures import ListOf, TupleOf

@@ -34,7 +34,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.memory import is_one_of
-from srcad.ir.operations import is_known_part, is_store
+from srcad.ir.traits import is_known_part, is_store
 from srcad.runtime import owned
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric

@@ -35,16 +35,8 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.memory import has_storage, is_one_of, makes_new_array, module_of, reads_a_copy
-from srcad.ir.operations import (
-    Gathers,
-    built_parts,
-    is_builder,
-    is_part,
-    is_read_only,
-    is_store,
-    memory_of,
-    puts_in,
-)
+from srcad.ir.operations import Gathers, memory_effect
+from srcad.ir.traits import built_parts, is_builder, is_part, is_read_only, is_store, puts_in
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf
@@ -306,7 +298,7 @@ def _call(op: Call, found: Sharing) -> None:
 
 def _container_before(op: Call) -> Arg | None:
     """What a new list or dict holds the items of."""
-    memory = memory_of(op.target)
+    memory = memory_effect(op.target)
     if isinstance(memory, Gathers):
         is_list = isinstance(op.result.type, ListOf) or memory.operand > 0
         return op.args[memory.operand] if is_list else None

@@ -15,7 +15,7 @@ from srcad.analysis.arguments import arguments
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Call, Function, Routine, Value, walk
 from srcad.ir.inference.builder import atom_type
-from srcad.ir.operations import answers, is_part, is_store, is_structure, keeps_structure
+from srcad.ir.traits import answers, is_part, is_store, is_structure, keeps_structure
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type, is_text
 

@@ -144,9 +144,6 @@ _rows(Operation(owed=_has_no_entries), np.argmax, np.argmin, np.nanargmax, np.na
       np.min, np.amax, np.amin, np.nanmax, np.nanmin, np.ptp)  # fmt: skip
 
 # ---------------------------------------------------------------- what may be written into later
-_rows(Operation(owed=None), np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims,
-      np.flip, np.matrix_transpose, np.atleast_1d, np.real, np.reshape, np.ravel, np.broadcast_to,
-      np.diagonal, np.diag)  # fmt: skip
 _rows(Operation(memory=Fresh(), asks_of=0, asks_for="likeness", owed=None), np.zeros_like,
       np.ones_like, np.empty_like)  # fmt: skip
 _rows(Operation(memory=Fresh(), owed=None), np.zeros, np.empty, np.full, np.copy)  # fmt: skip

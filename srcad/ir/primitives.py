@@ -265,7 +265,7 @@ add_at_repeated = Operation(
 
 
 # -------------------------------------------------------------------------- values, questions
-@Operation(memory=SameAs(), result=types_of.like_first, flows=())
+@Operation(memory=SameAs(), result=types_of.like_first, raises=NOTHING, flows=())
 def stop(x: Any) -> Any:
     """The value itself; no derivative flows through it."""
     return x

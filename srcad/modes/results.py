@@ -11,7 +11,7 @@ from srcad import runtime
 from srcad.errors import NonScalarOutputError, UnsupportedTypeError, no_result, one_number
 from srcad.ir.core import Atom, Block, Call, Const, Function, Value, walk
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.operations import built_parts, is_structure
+from srcad.ir.traits import built_parts, is_structure
 from srcad.startup.identifiers import is_name
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric

@@ -11,7 +11,7 @@ from srcad.arguments.wrt import WrtEntry
 from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Value, walk
 from srcad.ir.inference.builder import Builder
-from srcad.ir.operations import built_parts, is_builder, is_stop, is_structure
+from srcad.ir.traits import built_parts, is_builder, is_stop, is_structure
 from srcad.modes.results import scalar_output, with_results
 from srcad.transforms.vjp import vjp
 from srcad.types.numeric import Numeric

@@ -41,8 +41,8 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.inference.builder import atom_type
-from srcad.ir.operations import built_parts, is_builder, is_stop, never_returns
 from srcad.ir.text import target_name
+from srcad.ir.traits import built_parts, is_builder, is_stop, never_returns
 from srcad.transforms.vjp import wanted_part
 
 _TEXT = frozenset({str, repr, format, builtins.ascii})

@@ -26,7 +26,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.operations import sets_places
+from srcad.ir.traits import sets_places
 from srcad.passes.substitute import substituted_block
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric

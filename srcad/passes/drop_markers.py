@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from srcad.ir.core import Atom, Block, Call, For, Function, Half, If, Op, Value, While
-from srcad.ir.operations import is_stop
+from srcad.ir.traits import is_stop
 from srcad.passes.substitute import substituted_block
 from srcad.startup.records import replace
 

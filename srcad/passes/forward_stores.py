@@ -35,7 +35,7 @@ from srcad.ir.disjoint import Integers, is_entry, nothing_known
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import has_storage
-from srcad.ir.operations import adds_at_places, sets_places
+from srcad.ir.traits import adds_at_places, sets_places
 from srcad.passes.substitute import substituted, substituted_atom, substituted_op
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric

@@ -6,7 +6,8 @@ from typing import Any
 
 from srcad.ir.core import Call, Routine
 from srcad.ir.inference.raising import may_raise
-from srcad.ir.operations import operation_of, stays_apart
+from srcad.ir.operations import operation_of
+from srcad.ir.traits import stays_apart
 from srcad.rules.registry import lookup
 
 

@@ -23,7 +23,8 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.operations import is_store, measures, operation_of
+from srcad.ir.operations import operation_of
+from srcad.ir.traits import is_store, measures
 from srcad.passes.substitute import with_blocks
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric

@@ -26,7 +26,7 @@ from srcad.ir.core import (
     values_in,
 )
 from srcad.ir.memory import has_storage
-from srcad.ir.operations import adds_at_places, is_store
+from srcad.ir.traits import adds_at_places, is_store
 from srcad.passes.purity import is_noticeable
 from srcad.startup.records import replace
 

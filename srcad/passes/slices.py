@@ -9,7 +9,8 @@ import numpy as np
 from srcad import runtime
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.inference.lengths import span
-from srcad.ir.operations import adds_at_places, every
+from srcad.ir.operations import every
+from srcad.ir.traits import adds_at_places
 from srcad.passes.rewriting import Rewriter, rewrites
 from srcad.passes.shapes import known_shape, same_kind
 from srcad.types.sizes import Extent, constant_extent

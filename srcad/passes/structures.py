@@ -11,10 +11,10 @@ from srcad import runtime
 from srcad.analysis.activity import position
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.disjoint import index_parts
-from srcad.ir.operations import (
+from srcad.ir.operations import every
+from srcad.ir.traits import (
     adds_at_places,
     built_parts,
-    every,
     is_builder,
     is_known_part,
     is_part,

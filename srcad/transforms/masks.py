@@ -19,7 +19,7 @@ from srcad.analysis.arguments import rule_of
 from srcad.ir.core import Arg, Atom, Call, Const, Value
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
-from srcad.ir.operations import is_store
+from srcad.ir.traits import is_store
 from srcad.rules.row import Rule
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.sweep import Sweep

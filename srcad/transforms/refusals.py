@@ -14,8 +14,8 @@ from srcad.errors import MissingRuleError, NotDifferentiableError, SrcadError, U
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, If, Op, Value
 from srcad.ir.inference.builder import Builder
-from srcad.ir.operations import joins_keys
 from srcad.ir.text import target_name
+from srcad.ir.traits import joins_keys
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import NoPartial, Rule
 from srcad.rules.stubs import stub

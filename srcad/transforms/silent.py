@@ -12,7 +12,7 @@ from srcad import runtime
 from srcad.ir.core import Block, Call, For, Function, If, Op, Routine, Value, While, walk
 from srcad.ir.location import Location
 from srcad.ir.memory import is_one_of
-from srcad.ir.operations import never_returns
+from srcad.ir.traits import never_returns
 from srcad.rules.registry import lookup
 from srcad.startup.records import replace
 from srcad.types.structures import Opaque

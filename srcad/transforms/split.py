@@ -25,7 +25,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.inference.builder import Builder
-from srcad.ir.operations import is_shape
+from srcad.ir.traits import is_shape
 from srcad.passes.dce import dce
 from srcad.passes.substitute import substituted_block
 from srcad.startup.records import dataclass, replace

@@ -15,7 +15,7 @@ from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
 from srcad.ir.disjoint import may_repeat
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.operations import built_parts
+from srcad.ir.traits import built_parts
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.stored import Bars, narrowed, undo_add_at, undo_updated
 from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type

@@ -13,7 +13,7 @@ from srcad.frontend.store.cells import same_parts
 from srcad.frontend.store.runtime_keys import alike
 from srcad.ir.core import NONE, UNDEF, Atom, Call, Const, Value, free_values, values_in
 from srcad.ir.inference.builder import Builder
-from srcad.ir.operations import appends
+from srcad.ir.traits import appends
 from srcad.startup.records import dataclass
 from srcad.types.structures import ListOf, Undefined
 

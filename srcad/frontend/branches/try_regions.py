@@ -24,7 +24,8 @@ from srcad.frontend.store.origins import origin
 from srcad.ir.core import RAISED, Call, Const, Op, Value, walk
 from srcad.ir.inference.builder import Builder
 from srcad.ir.inference.raising import may_raise
-from srcad.ir.operations import Classes, never_returns
+from srcad.ir.operations import Classes
+from srcad.ir.traits import never_returns
 from srcad.types.numeric import BOOL
 from srcad.types.structures import OPAQUE
 

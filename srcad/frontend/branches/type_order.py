@@ -5,7 +5,7 @@ from __future__ import annotations
 from srcad.types.join import join, take_lengths_for_equal
 from srcad.types.numeric import Numeric, form_subsumes, same_dtype
 from srcad.types.sizes import Extent, Symbol, resolved, symbol_extent
-from srcad.types.structures import ListOf, PlacesOf, TupleOf, Type, Undefined
+from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type, Undefined
 
 
 class Loose(Symbol):
@@ -34,7 +34,7 @@ def type_subsumes(known: Type, end: Type) -> bool:
         if (known.keys, known.cls, len(known.items)) != (end.keys, end.cls, len(end.items)):
             return False
         return all(type_subsumes(a, b) for a, b in zip(known.items, end.items, strict=True))
-    return type(known).__name__ == "Opaque"
+    return isinstance(known, Opaque)
 
 
 def _list_subsumes(known: ListOf, end: ListOf) -> bool:

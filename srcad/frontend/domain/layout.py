@@ -17,7 +17,7 @@ import numpy as np
 from srcad.frontend.domain.access_paths import Step, is_number_index
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts
-from srcad.ir.operations import is_same
+from srcad.ir.traits import is_same
 from srcad.startup.records import dataclass
 from srcad.types.numeric import Numeric, Shape
 from srcad.types.sizes import Extent, constant_extent, is_one, resolved, settled

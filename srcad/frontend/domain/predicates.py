@@ -25,7 +25,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.ir.core import Value
 from srcad.ir.memory import KEEPING
-from srcad.ir.operations import is_inert
+from srcad.ir.traits import is_inert
 from srcad.rules import registry
 from srcad.startup.identifiers import label, module_of
 from srcad.types.numeric import Numeric

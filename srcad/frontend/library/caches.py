@@ -31,7 +31,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import is_library
 from srcad.frontend.store.origins import inner_values, origin
 from srcad.ir.core import Block, Call, Op, Routine, Value, walk
-from srcad.ir.operations import calls_operand, never_returns
+from srcad.ir.traits import calls_operand, never_returns
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf
 

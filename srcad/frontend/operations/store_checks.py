@@ -13,7 +13,7 @@ from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Display, Value
-from srcad.ir.operations import is_read_only
+from srcad.ir.traits import is_read_only
 from srcad.startup.identifiers import label
 from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric

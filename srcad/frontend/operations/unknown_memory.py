@@ -23,7 +23,7 @@ from srcad.frontend.store.array_versions import perhaps_written
 from srcad.frontend.store.origins import is_doubtful, is_outside, origin
 from srcad.frontend.store.ownership import refuse_shared_write
 from srcad.ir.core import Call, Const, Value
-from srcad.ir.operations import is_attribute
+from srcad.ir.traits import is_attribute
 from srcad.types.structures import Opaque
 
 # Methods of arrays that write into them; those of lists change no array.

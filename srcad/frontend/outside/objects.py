@@ -19,7 +19,7 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
-from srcad.ir.operations import appends, is_builder, sets_item
+from srcad.ir.traits import appends, is_builder, sets_item
 from srcad.types.structures import ListOf, Opaque
 
 if TYPE_CHECKING:

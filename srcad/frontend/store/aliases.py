@@ -16,7 +16,7 @@ from srcad.frontend.domain.memory import Element
 from srcad.frontend.domain.structure import mutable_parts
 from srcad.frontend.domain.values import AbstractValue, Constant, Structure
 from srcad.ir.core import Arg, Atom, Const, Value
-from srcad.ir.operations import is_part, is_store
+from srcad.ir.traits import is_part, is_store
 from srcad.types.structures import ListOf, TupleOf, Type
 
 if TYPE_CHECKING:

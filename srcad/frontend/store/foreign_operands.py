@@ -18,7 +18,7 @@ from srcad import errors, runtime
 from srcad.frontend.domain.values import AbstractValue, RecordValue
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
-from srcad.ir.operations import adds_at_places, is_builder, puts_in, sets_places
+from srcad.ir.traits import adds_at_places, is_builder, puts_in, sets_places
 from srcad.rules import registry
 from srcad.startup.identifiers import label, module_of
 from srcad.types.join import is_lost

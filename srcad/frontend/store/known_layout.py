@@ -16,7 +16,7 @@ from srcad.frontend.domain.layout import (
 from srcad.frontend.store.origins import may_be_array, origin
 from srcad.ir.core import Arg, Const, Value, values_in
 from srcad.ir.disjoint import index_parts
-from srcad.ir.operations import shows_operand
+from srcad.ir.traits import shows_operand
 from srcad.types.numeric import Shape
 from srcad.types.sizes import resolved
 

@@ -35,7 +35,7 @@ from srcad.ir.memory import (
     reads_a_view,
     returns_argument,
 )
-from srcad.ir.operations import (
+from srcad.ir.traits import (
     calls_operand,
     is_attribute,
     is_builder,

@@ -16,7 +16,7 @@ from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.store.ownership import is_captured, is_unowned, with_beginnings
 from srcad.ir.core import Atom, Value
 from srcad.ir.memory import has_storage
-from srcad.ir.operations import is_same
+from srcad.ir.traits import is_same
 from srcad.types.numeric import Numeric
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from srcad.frontend.prelude.deques import Deque
 from srcad.frontend.store.aliases import bury
 from srcad.ir import primitives
 from srcad.ir.core import Const, Value
-from srcad.ir.operations import calls_operand
+from srcad.ir.traits import calls_operand
 from srcad.types.structures import OPAQUE, PlacesOf
 
 if TYPE_CHECKING:

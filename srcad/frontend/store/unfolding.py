@@ -15,7 +15,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.store.aliases import note_element
 from srcad.frontend.store.origins import note_part
 from srcad.ir.core import Call, Value
-from srcad.ir.operations import is_attribute
+from srcad.ir.traits import is_attribute
 from srcad.types.sources import Path, Unreadable, read
 from srcad.types.structures import Fixed, Opaque, PlacesOf, TupleOf
 

@@ -6,7 +6,8 @@ import operator
 
 from srcad.backends.python.plan.expressions import Nesting
 from srcad.ir.core import Call, Value
-from srcad.ir.operations import is_known_part, operation_of
+from srcad.ir.operations import operation_of
+from srcad.ir.traits import is_known_part
 from srcad.startup.identifiers import is_name
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from srcad.backends.python.plan.statements import Conditional, Copy, Do, Statement, head_atoms
 from srcad.ir.core import Atom, Call, Const, Value
-from srcad.ir.operations import ALL_BUT_LAST, is_store, operation_of
+from srcad.ir.operations import ALL_BUT_LAST, operation_of
+from srcad.ir.traits import is_store
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 

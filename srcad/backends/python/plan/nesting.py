@@ -42,7 +42,7 @@ from srcad.backends.python.plan.statements import (
 from srcad.backends.python.plan.structure import Structured
 from srcad.ir.core import UNDEF, Atom, Value
 from srcad.ir.inference.raising import fails_for_values
-from srcad.ir.operations import costs_nothing, is_builder, is_part, is_shape
+from srcad.ir.traits import costs_nothing, is_builder, is_part, is_shape
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 

@@ -62,7 +62,7 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.inference.builder import Builder
-from srcad.ir.operations import built_parts, is_item, is_same, is_structure
+from srcad.ir.traits import built_parts, is_item, is_same, is_structure
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, ListOf

@@ -28,7 +28,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.operations import appends, is_builder, is_item, is_part, is_shape
+from srcad.ir.traits import appends, is_builder, is_item, is_part, is_shape
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, constant_extent, resolved

@@ -7,7 +7,7 @@ from srcad.backends.python.naming.liveness import is_nested
 from srcad.backends.python.plan.expressions import Nesting
 from srcad.backends.python.plan.statements import Do, Statement
 from srcad.ir.core import Const, Value
-from srcad.ir.operations import is_item
+from srcad.ir.traits import is_item
 from srcad.startup.identifiers import shown
 from srcad.types.structures import TupleOf
 

@@ -13,7 +13,8 @@ from srcad.backends.python.plan.expressions import Nesting
 from srcad.backends.python.writing.forms import filled_statement
 from srcad.backends.python.writing.spelling import BINARY, index_expression
 from srcad.ir.core import Arg, Call, Const, Display, Value
-from srcad.ir.operations import is_store, operation_of
+from srcad.ir.operations import operation_of
+from srcad.ir.traits import is_store
 from srcad.startup.identifiers import is_name
 from srcad.types.numeric import Numeric
 from srcad.types.structures import PlacesOf

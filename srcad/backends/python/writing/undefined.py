@@ -7,7 +7,7 @@ from srcad.backends.python.naming.liveness import is_nested, visible_lists
 from srcad.backends.python.plan.expressions import Nesting
 from srcad.backends.python.plan.statements import Append, Copy, Do, Return, Statement, head_atoms
 from srcad.ir.core import Atom
-from srcad.ir.operations import is_builder
+from srcad.ir.traits import is_builder
 
 
 def weakly_read(statements: list[Statement], nesting: Nesting, webs: Webs) -> set[str]:

@@ -40,7 +40,7 @@ from srcad.backends.python.writing.text import Comment
 from srcad.ir.core import Arg, Const, Display, For, Value, values_in
 from srcad.ir.location import Location
 from srcad.ir.memory import KEEPING, is_one_of
-from srcad.ir.operations import is_builder, is_same, never_returns
+from srcad.ir.traits import is_builder, is_same, never_returns
 from srcad.runtime import like
 from srcad.startup.records import dataclass, field
 
