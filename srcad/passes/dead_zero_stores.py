@@ -18,16 +18,14 @@ from srcad.ir.core import (
     Display,
     For,
     Function,
-    If,
     Op,
     Value,
-    While,
     carried_outputs,
     values_in,
     walk,
 )
 from srcad.ir.traits import sets_places
-from srcad.passes.substitute import substituted_block
+from srcad.passes.substitute import substituted_block, with_blocks
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 
@@ -54,17 +52,11 @@ def _cleared(block: Block, reads: Counter[Value]) -> Block:
 
 
 def _inside(op: Op, reads: Counter[Value]) -> Op:
-    match op:
-        case If():
-            return replace(op, then=_cleared(op.then, reads), orelse=_cleared(op.orelse, reads))
-        case While():
-            return replace(op, test=_cleared(op.test, reads), body=_cleared(op.body, reads))
-        case For():
-            op = replace(op, body=_cleared(op.body, reads))
-            if op.half == "reverse":
-                for k in reversed(range(len(op.inits))):
-                    zeros = _dead_zeros(op, k, reads)
-                    op = op if zeros is None else _unchanged(op, k, zeros)
+    op = with_blocks(op, tuple(_cleared(block, reads) for block in op.blocks))
+    if isinstance(op, For) and op.half == "reverse":
+        for k in reversed(range(len(op.inits))):
+            zeros = _dead_zeros(op, k, reads)
+            op = op if zeros is None else _unchanged(op, k, zeros)
     return op
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from srcad.ir.core import Atom, Block, Call, For, Function, Half, If, Op, Value, While
+from srcad.ir.core import Atom, Block, Call, Function, Half, Op, Value
 from srcad.ir.traits import is_stop
-from srcad.passes.substitute import substituted_block
+from srcad.passes.substitute import substituted_block, with_blocks
 from srcad.startup.records import replace
 
 
@@ -36,11 +36,5 @@ _FINAL: dict[Half, Half] = {"derived": "reverse", "repeated": "primal"}
 
 def _marked(op: Op) -> Op:
     half = _FINAL.get(op.half, op.half)
-    match op:
-        case If():
-            return replace(op, half=half, then=_erased(op.then), orelse=_erased(op.orelse))
-        case For():
-            return replace(op, half=half, body=_erased(op.body))
-        case While():
-            return replace(op, half=half, test=_erased(op.test), body=_erased(op.body))
+    op = with_blocks(op, tuple(map(_erased, op.blocks)))
     return op if half == op.half else replace(op, half=half)

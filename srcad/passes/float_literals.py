@@ -8,10 +8,12 @@ has the same bits.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 
 import numpy as np
 
-from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Op, While
+from srcad.ir.core import Arg, Block, Call, Const, Function, Op
+from srcad.passes.substitute import with_blocks
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 
@@ -29,26 +31,18 @@ def with_float_literals(function: Function) -> Function:
 
 def _block(block: Block) -> Block:
     ops = tuple(map(_op, block.ops))
-    same = all(a is b for a, b in zip(ops, block.ops, strict=True))
-    return block if same else replace(block, ops=ops)
+    return block if _are_same(ops, block.ops) else replace(block, ops=ops)
 
 
 def _op(op: Op) -> Op:
-    match op:
-        case Call():
-            return _call(op)
-        case If():
-            then, orelse = map(_block, op.blocks)
-            same = then is op.then and orelse is op.orelse
-            return op if same else replace(op, then=then, orelse=orelse)
-        case For():
-            body = _block(op.body)
-            return op if body is op.body else replace(op, body=body)
-        case While():
-            test, body = map(_block, op.blocks)
-            same = test is op.test and body is op.body
-            return op if same else replace(op, test=test, body=body)
-    return op
+    if isinstance(op, Call):
+        return _call(op)
+    blocks = tuple(map(_block, op.blocks))
+    return op if _are_same(blocks, op.blocks) else with_blocks(op, blocks)
+
+
+def _are_same(some: Sequence[object], others: Sequence[object]) -> bool:
+    return all(a is b for a, b in zip(some, others, strict=True))
 
 
 def _call(op: Call) -> Call:

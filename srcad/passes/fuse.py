@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While, free_values
+from srcad.ir.core import Atom, Block, Call, Function, If, Op, Value, free_values
 from srcad.passes.purity import is_noticeable
-from srcad.passes.substitute import substituted_block
+from srcad.passes.substitute import substituted_block, with_blocks
 from srcad.startup.records import replace
 
 
@@ -26,7 +26,7 @@ def fuse(function: Function) -> Function:
 
 
 def _fused(block: Block) -> Block:
-    ops = [_inside(op) for op in block.ops]
+    ops = [with_blocks(op, tuple(map(_fused, op.blocks))) for op in block.ops]
     tests = Counter(op.test for op in ops if isinstance(op, If))
     k = 0
     while k < len(ops):
@@ -38,18 +38,6 @@ def _fused(block: Block) -> Block:
                 continue
         k += 1
     return replace(block, ops=tuple(ops))
-
-
-def _inside(op: Op) -> Op:
-    match op:
-        case If():
-            return replace(op, then=_fused(op.then), orelse=_fused(op.orelse))
-        case For():
-            return replace(op, body=_fused(op.body))
-        case While():
-            return replace(op, test=_fused(op.test), body=_fused(op.body))
-        case _:
-            return op
 
 
 def _partner(ops: list[Op], k: int) -> int | None:

@@ -15,19 +15,18 @@ from srcad.analysis.uses import uses_of
 from srcad.ir.core import (
     Block,
     Call,
-    For,
     Function,
     If,
     Op,
     Try,
     Value,
-    While,
     free_values,
     values_in,
 )
 from srcad.ir.memory import has_storage
 from srcad.ir.traits import adds_at_places, is_store
 from srcad.passes.purity import is_noticeable
+from srcad.passes.substitute import with_blocks
 from srcad.startup.records import replace
 
 Use = tuple[int, Block | None]  # which op of a block reads a value, and in which branch
@@ -142,12 +141,5 @@ def _inside(op: Op, moved: dict[Block, list[Op]], params: frozenset[Value]) -> O
         front = tuple(reversed(moved.get(block, ())))
         return _sunk(replace(block, ops=(*front, *block.ops)) if front else block, params)
 
-    match op:
-        case If():
-            return replace(op, then=branch(op.then), orelse=branch(op.orelse))
-        case For():
-            return replace(op, body=_sunk(op.body, params))
-        case While():
-            return replace(op, test=_sunk(op.test, params), body=_sunk(op.body, params))
-        case _:
-            return op
+    within = branch if isinstance(op, If) else lambda block: _sunk(block, params)
+    return with_blocks(op, tuple(map(within, op.blocks)))

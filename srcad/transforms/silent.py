@@ -9,10 +9,11 @@ import operator
 from collections.abc import Callable
 
 from srcad import runtime
-from srcad.ir.core import Block, Call, For, Function, If, Op, Routine, Value, While, walk
+from srcad.ir.core import Block, Call, For, Function, Op, Routine, Value, walk
 from srcad.ir.location import Location
 from srcad.ir.memory import is_one_of
 from srcad.ir.traits import never_returns
+from srcad.passes.substitute import with_blocks
 from srcad.rules.registry import lookup
 from srcad.startup.records import replace
 from srcad.types.structures import Opaque
@@ -60,17 +61,7 @@ def _block(block: Block, where: Location | None, changed: _Change) -> Block:
 def _op(op: Op, where: Location | None, changed: _Change) -> Op:
     op = changed(op, where)
     here = op.where or where
-    match op:
-        case If():
-            then, orelse = (_block(block, here, changed) for block in op.blocks)
-            return replace(op, then=then, orelse=orelse)
-        case For():
-            return replace(op, body=_block(op.body, here, changed))
-        case While():
-            test, body = (_block(block, here, changed) for block in (op.test, op.body))
-            return replace(op, test=test, body=body)
-        case _:
-            return op
+    return with_blocks(op, tuple(_block(block, here, changed) for block in op.blocks))
 
 
 def _may_speak(op: Call) -> bool:
