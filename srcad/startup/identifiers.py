@@ -5,8 +5,10 @@ one that would end an expression and begin another, and of a class of the user's
 would run when it is formatted.  Whatever is written into text that is compiled has passed here: it
 comes out as an identifier or as the literal of an exact string.
 
->>> member("box", "scale"), member("box", "class"), member("box", "a) or (b")
-('box.scale', "getattr(box, 'class')", "getattr(box, 'a) or (b')")
+>>> attribute_text("box", "scale"), attribute_text("box", "class")
+('box.scale', "getattr(box, 'class')")
+>>> attribute_text("box", "a) or (b")
+"getattr(box, 'a) or (b')"
 """
 
 from __future__ import annotations
