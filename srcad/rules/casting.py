@@ -20,6 +20,7 @@ def copy(y_bar, a, order="K", subok=False):
 @linear(
     np.asarray,
     np.asanyarray,
+    takes_lists=True,
     memory="argument",
     samples=lambda f, m: [f(m), f([0.1, 0.2], np.float64)],
 )
@@ -31,7 +32,7 @@ def asarray(y_bar, a, dtype=None, order=None, *, copy=None):
 
 @linear(
     np.array,
-    memory={"copy": (False, None)}, samples=lambda f, v, m, array: [
+    takes_lists=True, memory={"copy": (False, None)}, samples=lambda f, v, m, array: [
         f([0.1, 0.2]), f([[0.1, 0.2], [0.3, 0.4]]), f((v, array(4))), f(v, ndmin=3),
         f([0.1, 0.2], ndmin=2), f([[v, v], [array(4), v]]), f(m)],
 )  # fmt: skip
@@ -68,7 +69,11 @@ def cells(y_bar, structure):
 
 
 @linear(
-    np.ascontiguousarray, np.asfortranarray, memory="shared", samples=lambda f, m: [f(m.T), f(0.5)]
+    np.ascontiguousarray,
+    np.asfortranarray,
+    takes_lists=True,
+    memory="shared",
+    samples=lambda f, m: [f(m.T), f(0.5)],
 )
 def ascontiguousarray(y_bar, a, dtype=None):
     """A number becomes an array of length 1."""

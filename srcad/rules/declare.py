@@ -110,15 +110,18 @@ def linear(
     samples: Samples = None,
     kinks: Kinks = None,
     memory: Memory | None = None,
+    takes_lists: bool = False,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the transpose of functions that are linear: ``f(y_bar, *params)``.
 
-    Parameters are those of `derivative`.  Forward mode is the function itself.
+    Parameters are those of `derivative`, and `takes_lists`: whether a list is an argument as it
+    stands, of several arrays or of no more than a shape.  Forward mode is the function itself.
     """
     return _decorator(
-        "linear", targets, active, override, samples=samples, kinks=kinks, memory=memory
-    )
+        "linear", targets, active, override,
+        samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
+    )  # fmt: skip
 
 
 def bilinear(
@@ -127,11 +130,12 @@ def bilinear(
     samples: Samples = None,
     kinks: Kinks = None,
     memory: Memory | None = None,
+    takes_lists: bool = False,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of products, linear in each argument: ``f(y_bar, *params)``.
 
-    Parameters are those of `derivative`.  Forward mode is the sum of the products in which one
+    Parameters are those of `linear`.  Forward mode is the sum of the products in which one
     argument is replaced by its tangent.
 
     Examples
@@ -146,8 +150,9 @@ def bilinear(
     'bilinear'
     """
     return _decorator(
-        "bilinear", targets, active, override, samples=samples, kinks=kinks, memory=memory
-    )
+        "bilinear", targets, active, override,
+        samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
+    )  # fmt: skip
 
 
 def adjoint(
@@ -156,15 +161,17 @@ def adjoint(
     samples: Samples = None,
     kinks: Kinks = None,
     memory: Memory | None = None,
+    takes_lists: bool = False,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of any function: ``f(y_bar, y, *params)``, where ``y`` is the result.
 
-    Parameters are those of `derivative`.
+    Parameters are those of `linear`.
     """
     return _decorator(
-        "adjoint", targets, active, override, samples=samples, kinks=kinks, memory=memory
-    )
+        "adjoint", targets, active, override,
+        samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
+    )  # fmt: skip
 
 
 def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:

@@ -28,7 +28,7 @@ def as_given(bars, arrays):
 
 @linear(
     np.concatenate,
-    samples=lambda f, v, m, t, array: [
+    takes_lists=True, samples=lambda f, v, m, t, array: [
         f([m, array(2, 4)]), f((m, array(3, 1), m), 1), f((m, array(3, 1)), axis=-1),
         f((m, v), axis=None), f((t, array(2, 3, 2)), axis=2)],
 )  # fmt: skip
@@ -46,6 +46,7 @@ def concatenate(y_bar, arrays, axis=0, *, dtype=None):
 
 @linear(
     np.stack,
+    takes_lists=True,
     samples=lambda f, v, m, array: [f([v, array(4)]), f([m, m, m], 1), f((m, m), axis=-1)],
 )
 def stack(y_bar, arrays, axis=0, *, dtype=None):
@@ -53,7 +54,9 @@ def stack(y_bar, arrays, axis=0, *, dtype=None):
     return [rows[k] for k in range(len(arrays))] if isinstance(arrays, (list, tuple)) else rows
 
 
-@linear(np.vstack, samples=lambda f, v, m, array: [f([v, m, array(4)]), f([0.5, 0.2])])
+@linear(
+    np.vstack, takes_lists=True, samples=lambda f, v, m, array: [f([v, m, array(4)]), f([0.5, 0.2])]
+)
 def vstack(y_bar, tup, *, dtype=None):
     bars = []
     start = 0
@@ -66,6 +69,7 @@ def vstack(y_bar, tup, *, dtype=None):
 
 @linear(
     np.hstack,
+    takes_lists=True,
     samples=lambda f, v, m, array: [f([v, array(2)]), f([m, array(3, 1)]), f([0.5, 0.2])],
 )
 def hstack(y_bar, tup, *, dtype=None):
@@ -84,6 +88,7 @@ def hstack(y_bar, tup, *, dtype=None):
 
 @linear(
     np.dstack,
+    takes_lists=True,
     samples=lambda f, v, m, t, array: [f([m, m]), f([v, array(4)]), f([t, array(2, 3, 1)])],
 )
 def dstack(y_bar, tup):
@@ -96,7 +101,11 @@ def dstack(y_bar, tup):
     return as_given(bars, tup)
 
 
-@linear(np.column_stack, samples=lambda f, v, m, array: [f([v, array(4)]), f([m, array(3)])])
+@linear(
+    np.column_stack,
+    takes_lists=True,
+    samples=lambda f, v, m, array: [f([v, array(4)]), f([m, array(3)])],
+)
 def column_stack(y_bar, tup):
     bars = []
     start = 0

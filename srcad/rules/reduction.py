@@ -48,7 +48,7 @@ def selected(bar, where):
 
 # ------------------------------------------------------------------------ sums
 @linear(
-    np.sum, active=("a", "initial"),
+    np.sum, takes_lists=True, active=("a", "initial"),
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where),
@@ -74,7 +74,7 @@ def nansum(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
 
 @linear(
     np.mean,
-    samples=lambda f, m, t, where: [
+    takes_lists=True, samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
 )  # fmt: skip

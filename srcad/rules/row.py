@@ -84,6 +84,9 @@ class Rule:
         them.  Without any samples, ``()``, a row has tests of its own.
     memory
         What a call does with memory; see above.
+    takes_lists : bool
+        Whether a list is an argument as it stands: one of several arrays, or one of which the rule
+        asks for nothing but the shape.  Others are made arrays first.
     shipped : bool
         Whether the row came with srcad.
     file, line : str, int
@@ -103,6 +106,7 @@ class Rule:
     samples: Samples = None
     kinks: Kinks = None
     memory: Memory = "shared"
+    takes_lists: bool = False
     shipped: bool = False
     file: str = ""
     line: int = 0

@@ -27,12 +27,6 @@ from srcad.startup.identifiers import module_of
 from srcad.types.structures import ListOf, TupleOf
 
 _ASK_AT_ONCE = frozenset({set, frozenset, math.prod, math.fsum})
-# What takes several arrays as one argument, or whose rule asks only for the shape of a list.
-_OF_LISTS = frozenset(
-    {np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.concatenate, np.stack,
-     np.vstack, np.hstack, np.dstack, np.column_stack, np.block, np.linalg.multi_dot, np.select,
-     np.choose, np.piecewise, np.einsum, np.ix_, np.sum, np.mean}
-)  # fmt: skip
 _BY_LENGTH = frozenset({np.split, np.array_split})
 _SPLITS = _BY_LENGTH | {np.hsplit, np.vsplit, np.dsplit}
 
@@ -61,7 +55,8 @@ def as_arrays(
         return args, kwargs
     args = tuple(a.items[0] if is_deque(a) else a for a in args)  # type: ignore[union-attr]
     args, kwargs = tuple(map(as_tuple, args)), {k: as_tuple(b) for k, b in kwargs.items()}
-    if function in _OF_LISTS:
+    rule = lookup(function)
+    if rule is not None and rule.takes_lists:
         return args, kwargs
     if function in _BY_LENGTH and _is_list(args[0]) and (len(args) > 2 or kwargs.get("axis")):
         s.refuse(
@@ -70,7 +65,6 @@ def as_arrays(
             why="it takes the length of the list for that of the axis, whichever axis it is.",
             help=("make it an array first:  np.array(...)",),
         )
-    rule = lookup(function)
     inert = inert_entries(rule.function) if rule is not None and rule.function else frozenset()
 
     def as_array(place: int | str, box: AbstractValue) -> AbstractValue:
