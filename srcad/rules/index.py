@@ -12,8 +12,8 @@ NAMES = {
     ),
     "casting": (
         "array asanyarray asarray ascontiguousarray asfortranarray astype bool copy float float16 "
-        "float32 float64 int int16 int32 int64 int8 item longdouble srcad.fitting srcad.like "
-        "srcad.rounded srcad.taken_in uint16 uint32 uint64 uint8"
+        "float32 float64 int int16 int32 int64 int8 longdouble ndarray.item srcad.fitting "
+        "srcad.like srcad.rounded srcad.taken_in uint16 uint32 uint64 uint8"
     ),
     "constant": (
         "all allclose and_ any arange argmax argmin argpartition argsort argwhere around "

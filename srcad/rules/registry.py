@@ -132,9 +132,12 @@ def _from_files(target: Any) -> Rule | None:
 
 
 def index_name(target: Any) -> str:
-    """A function's name in the index; srcad's own helpers are none of NumPy's functions."""
-    name = label(target)
-    return f"srcad.{name}" if module_of(target).startswith("srcad.") else name
+    """A function's name in the index, told apart from methods' and from srcad's own helpers'."""
+    module = module_of(target)
+    if module.startswith(f"{HOUSE}."):
+        return f"{HOUSE}.{label(target)}"
+    path = None if module or isinstance(target, np.ufunc) else getattr(target, "__qualname__", None)
+    return path if type(path) is str else label(target)
 
 
 def add(rule: Rule, override: bool) -> None:

@@ -57,7 +57,8 @@ import sys, numpy as np
 from srcad.ir import primitives
 from srcad.rules.registry import lookup
 before = set(sys.modules)
-for target in (np.polyfit, primitives.append, print, lambda x: x, np.polynomial.Polynomial):
+methods = (list.append, [].append, np.ones(2).sum)
+for target in (np.polyfit, primitives.append, *methods, lambda x: x, np.polynomial.Polynomial):
     lookup(target)
 assert lookup(print) is not None
 print(*(name for name in set(sys.modules) - before if name.startswith("srcad.rules.")))
