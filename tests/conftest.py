@@ -29,8 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let the collector pass over what earlier files left, and print numbers as usual.
 
-    Many tests ask the collector to run.  How arrays are printed may be left changed by programs that
-    set it: a call without derivative is tried out while the program that contains it is compiled.
+    Many tests ask the collector to run.  How arrays are printed may be left changed by programs
+    that set it: a call without derivative is tried out while what contains it is compiled.
     """
     if item.path not in _SEEN:
         _SEEN.add(item.path)

@@ -68,7 +68,7 @@ def floor(name: str) -> int:
 
 
 MODULES = {module_name(file): file for file in FILES}
-TREES = {name: ast.parse(file.read_text()) for name, file in MODULES.items()}
+TREES = figures.this_house().trees
 
 
 @functools.cache
@@ -149,7 +149,7 @@ def test_the_table_of_rules_knows_no_compiler():
 
 
 def test_a_folder_of_the_front_end_imports_nothing_from_above():
-    house = figures.House.read(HOUSE)
+    house = figures.this_house()
 
     def height(name: str) -> int:
         parts = name.split(".")
@@ -242,7 +242,7 @@ def loaded_later() -> list[tuple[str, str, str]]:
     return [
         (name, ast.unparse(node.targets[0]), str(ast.literal_eval(node.value.args[0])))
         for name, tree in TREES.items()
-        for node in ast.walk(tree)
+        for node in all_statements(tree)
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Call)
         and ast.unparse(node.value.func) == "Later"
