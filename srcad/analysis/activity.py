@@ -10,6 +10,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable
 
+from srcad.analysis.activity_trees import (
+    Activity,
+    both,
+    depth,
+    either_active,
+    fully_active,
+    part,
+    position,
+    tidy,
+)
 from srcad.analysis.arguments import differentiable_arguments
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
@@ -30,69 +40,9 @@ from srcad.ir.core import (
 from srcad.ir.traits import built_parts, is_known_part, is_structure, keeps_structure
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
-from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type
+from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
-Activity = bool | tuple["Activity", ...]
 _DEEP = 8  # structures of unknown type that are looked into
-
-
-# ------------------------------------------------------------------------------- activities
-def fully_active(type_: Type) -> Activity:
-    """The activity of a value of which every part that can carry a derivative does."""
-    match type_:
-        case Numeric():
-            return type_.kind != "b"
-        case TupleOf(items):
-            return _tidy(tuple(fully_active(t) for t in items))
-        case PlacesOf():
-            return False
-        case ListOf(item):
-            return fully_active(item)
-        case Opaque(cls):
-            return cls is None
-    return False
-
-
-def _tidy(parts: tuple[Activity, ...]) -> Activity:
-    return parts if any(parts) else False
-
-
-def _depth(activity: Activity) -> int:
-    return 1 + max(map(_depth, activity)) if isinstance(activity, tuple) else 0
-
-
-def either_active(a: Activity, b: Activity) -> Activity:
-    """Active where one of two is."""
-    if a is False or b is False or a is b:
-        return a or b
-    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return _tidy(tuple(either_active(x, y) for x, y in zip(a, b, strict=True)))
-    return a if isinstance(a, tuple) else b
-
-
-def both(a: Activity, b: Activity) -> Activity:
-    """Active where both are."""
-    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return _tidy(tuple(both(x, y) for x, y in zip(a, b, strict=True)))
-    if a is False or b is False:
-        return False
-    return a if isinstance(a, tuple) else b
-
-
-def part(activity: Activity, index: int) -> Activity:
-    """The activity of one part of a structure."""
-    return activity[index] if isinstance(activity, tuple) else activity
-
-
-def position(type_: Type, key: object) -> int | None:
-    """Where the part with a key or position stands in a structure, if that is known."""
-    if not isinstance(type_, TupleOf):
-        return None
-    if type_.keys is not None and key in type_.keys:
-        return type_.keys.index(key)
-    if isinstance(key, int) and -len(type_.items) <= key < len(type_.items):
-        return key % len(type_.items)
-    return None
 
 
 # ------------------------------------------------------------------------------- the analysis
@@ -143,7 +93,7 @@ class Facts:
             return
         before = known.get(value, False)
         after = either_active(before, activity)
-        if isinstance(value.type, Opaque) and _depth(after) > _DEEP:
+        if isinstance(value.type, Opaque) and depth(after) > _DEEP:
             after = True  # what grows from trip to trip: ``y = (y, x)``
         if after != before:
             known[value] = after
@@ -156,7 +106,7 @@ class Facts:
         if isinstance(arg, Display):
             parts = tuple(self.of(item) for item in arg.items)
             if arg.kind == "tuple":
-                return _tidy(parts)
+                return tidy(parts)
             result: Activity = False
             for activity in parts:
                 result = either_active(result, activity)
@@ -252,7 +202,7 @@ def _varied_result(op: Call, facts: Facts) -> Activity:
     if target is operator.getitem and isinstance(argument_type(args[0]), TupleOf | ListOf):
         return _varied_item(op, facts.of(args[0]))
     if is_structure(target):
-        return _tidy(tuple(map(facts.of, built_parts(op))))
+        return tidy(tuple(map(facts.of, built_parts(op))))
     if facts.told is not None and (told := facts.told(op, facts)) is not False:
         return told
     found: Activity = False

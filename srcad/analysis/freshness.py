@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from srcad.analysis.conflicts import copy_of
-from srcad.analysis.sharing import Sharing, makes_fresh, sharing
+from srcad.analysis.sharing import Sharing, sharing
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -28,7 +28,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.memory import has_storage, is_one_of, kept_outside
+from srcad.ir.memory import has_storage, is_one_of, kept_outside, makes_fresh
 from srcad.ir.traits import built_parts, is_builder, is_read_only, is_store, puts_in
 from srcad.runtime import laid_out, owned
 from srcad.startup.records import dataclass, field, replace

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
+from srcad.analysis.read_only import read_only_values
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -34,9 +35,9 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.memory import has_storage, is_one_of, makes_new_array, module_of, reads_a_copy
+from srcad.ir.memory import COPIES, has_storage, is_one_of, makes_fresh, module_of, reads_a_copy
 from srcad.ir.operations import Gathers, memory_effect
-from srcad.ir.traits import built_parts, is_builder, is_part, is_read_only, is_store, puts_in
+from srcad.ir.traits import built_parts, is_builder, is_part, is_store, puts_in
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf
@@ -44,7 +45,6 @@ from srcad.types.structures import ListOf, TupleOf
 # Helpers that return their first argument, or something new.
 _FIRST_ONLY = frozenset({runtime.unbroadcast, runtime.or_zeros})
 _HELPERS = runtime.__name__
-_COPIES = frozenset({runtime.owned, runtime.zeros_like, runtime.laid_out})
 _NUMBERS = frozenset({float, int, bool, complex, len, str})
 Node = tuple[Any, str]
 
@@ -148,57 +148,11 @@ def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
                     found.same(output, b)
             case For() | While():
                 _loop(op, found)
-    found.rigid = _rigid(function)
+    found.rigid = read_only_values(function)
     found.foreign = {found.find(node) for node in found.foreign_nodes}
     found.with_axes = {found.find(node) for node in list(found.parents) if _has_axes(node)}
     found.with_axes |= {root for root in found.parents.values() if _has_axes(root)}
     return found
-
-
-def _rigid(function: Function) -> set[Value]:
-    """The values that may be read-only: what is broadcast, diagonals, and views of these."""
-    calls = (op for op in walk(function.block) if isinstance(op, Call))
-    todo = [op.result for op in calls if is_read_only(op.target)]
-    ways = _ways(function) if todo else {}  # most functions make nothing that is read-only
-    found: set[Value] = set()
-    while todo:
-        value = todo.pop()
-        if value not in found:
-            found.add(value)
-            todo += ways.get(value, ())
-    return found
-
-
-def _ways(function: Function) -> dict[Value, list[Value]]:
-    """Where what a value holds may be found again: in views of it, behind branches and loops."""
-    ways: dict[Value, list[Value]] = {}
-    for op in walk(function.block):
-        if isinstance(op, Call):
-            new = makes_fresh(op) or is_store(op.target, "array") or is_read_only(op.target)
-            if not new and not is_one_of(op.target, _COPIES):
-                _lead(ways, op.operands, [op.result] * len(op.operands))
-        elif isinstance(op, If):
-            for block in op.blocks:
-                _lead(ways, block.results, op.outputs)
-        elif isinstance(op, For | While):
-            _lead_loop(ways, op)
-    return ways
-
-
-def _lead_loop(ways: dict[Value, list[Value]], op: Loop) -> None:
-    results = op.body.results[1:]
-    for atoms in (op.inits, results):
-        _lead(ways, atoms, op.carried)
-        _lead(ways, atoms, (*carried_outputs(op), *collected_outputs(op)))
-    for item_, seq in zip(op.items, op.seqs, strict=True) if isinstance(op, For) else ():
-        for value in values_in(seq):
-            _lead(ways, (value,), (item_,))
-
-
-def _lead(ways: dict[Value, list[Value]], atoms: Iterable[Atom], to: Iterable[Value]) -> None:
-    for atom, value in zip(atoms, to, strict=False):
-        if isinstance(atom, Value):
-            ways.setdefault(atom, []).append(value)
 
 
 def _handed_out(function: Function) -> frozenset[Value]:
@@ -292,7 +246,7 @@ def _call(op: Call, found: Sharing) -> None:
             _item(result, op.args[0], found)
     elif (origin := _container_before(op)) is not None:
         _new_list(op, origin, found)
-    elif not makes_fresh(op) and not is_store(target, "array") and not is_one_of(target, _COPIES):
+    elif not makes_fresh(op) and not is_store(target, "array") and not is_one_of(target, COPIES):
         _anything(op, found)
 
 
@@ -364,11 +318,6 @@ def _copies(op: Call) -> bool:
     container = op.args[0]
     is_array = isinstance(container, Value) and isinstance(container.type, Numeric)
     return is_array and reads_a_copy(op.args[1])
-
-
-def makes_fresh(op: Call) -> bool:
-    """Whether the result of a call is certainly new memory (if it is an array of numbers)."""
-    return makes_new_array(op.target, op.result.type, op.args, op.kwargs)
 
 
 def block_values(block: Block) -> Iterable[Value]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from srcad.analysis.activity import Activity, Facts, activity, fully_active, part
+from srcad.analysis.activity import Facts, activity
+from srcad.analysis.activity_trees import Activity, fully_active, part
 from srcad.analysis.arguments import arguments
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Call, Function, Routine, Value, walk

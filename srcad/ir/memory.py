@@ -31,6 +31,8 @@ IN_PLACE = frozenset(
      operator.imod, operator.ipow, operator.imatmul, operator.iand, operator.ior, operator.ixor,
      operator.ilshift, operator.irshift}
 )  # fmt: skip
+# Helpers whose result is new memory, also of a list or of what may be a number.
+COPIES = frozenset({runtime.owned, runtime.zeros_like, runtime.laid_out})
 # What puts a value where somebody outside keeps it: the last argument.
 KEEPING = frozenset({setattr, operator.setitem, list.append})
 
@@ -73,6 +75,11 @@ def makes_new_array(
     if module == "math":
         return True
     return module.startswith("numpy") and _is_fresh(target, args, kwargs)
+
+
+def makes_fresh(op: Call) -> bool:
+    """Whether the result of a call is certainly new memory (if it is an array of numbers)."""
+    return makes_new_array(op.target, op.result.type, op.args, op.kwargs)
 
 
 def makes_new_arrays(target: Any, kwargs: Iterable[tuple[str, Arg]] = ()) -> bool:

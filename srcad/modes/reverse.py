@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from srcad import runtime
-from srcad.analysis.activity import position
+from srcad.analysis.activity_trees import position
 from srcad.arguments.request import Request
 from srcad.arguments.wrt import WrtEntry
 from srcad.frontend.lower import lower_inline

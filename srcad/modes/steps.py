@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.activity import activity, fully_active
+from srcad.analysis.activity import activity
+from srcad.analysis.activity_trees import fully_active
 from srcad.analysis.arguments import differentiable_arguments, has_float, is_of_integers, rule_of
 from srcad.arguments.request import Parameter, code_of
 from srcad.errors import NoDerivativeWarning

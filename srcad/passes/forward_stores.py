@@ -12,7 +12,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
-from srcad.analysis.sharing import makes_fresh
 from srcad.analysis.uses import uses_of
 from srcad.ir.core import (
     Arg,
@@ -34,7 +33,7 @@ from srcad.ir.core import (
 from srcad.ir.disjoint import Integers, is_entry, nothing_known
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.inference.infer import result_type
-from srcad.ir.memory import has_storage
+from srcad.ir.memory import has_storage, makes_fresh
 from srcad.ir.traits import adds_at_places, sets_places
 from srcad.passes.substitute import substituted, substituted_atom, substituted_op
 from srcad.startup.records import dataclass, field, replace

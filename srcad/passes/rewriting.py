@@ -15,7 +15,6 @@ import numpy as np
 from srcad.analysis.uses import uses_of
 from srcad.ir.constructors import Constructors
 from srcad.ir.core import (
-    UNDEF,
     Arg,
     Atom,
     Block,
@@ -31,12 +30,11 @@ from srcad.ir.core import (
     Try,
     Value,
     While,
-    carried_outputs,
-    collected_outputs,
 )
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import has_storage
+from srcad.passes.loop_merging import LoopMerging
 from srcad.passes.purity import is_mergeable
 from srcad.passes.substitute import substituted, substituted_atom, substituted_call
 from srcad.startup.records import dataclass, field, replace
@@ -63,32 +61,23 @@ def rewrites(*targets: Any) -> Callable[[Rewrite], Rewrite]:
 
 
 @dataclass(eq=False)
-class Rewriter(Constructors[Arg, Atom]):
+class Rewriter(LoopMerging, Constructors[Arg, Atom]):
     """The state of the walk.
 
-    `merged` replaces values everywhere; `alike` replaces values of the primal in the reverse half
-    by an earlier value that is certainly equal.  `known` is the table of calls seen so far: what
-    they compute, and in which block.  `uses` counts how often a value was read before the walk.
-    `integers` are those of the primal that are in scope everywhere, by what is known of them.
-    `shared` are the values that a rewrite has found to be read more than once, and `unfinished`
-    says that the walk has come by something for which it was too early: see `is_settled`.
+    `known` is the table of calls seen so far: what they compute, and in which block.  `uses` counts
+    how often a value was read before the walk.  `integers` are those of the primal that are in
+    scope everywhere, by what is known of them.  `shared` are the values that a rewrite has found to
+    be read more than once: see `is_settled`.
     """
 
-    merged: dict[Value, Atom] = field(default_factory=dict)
-    alike: dict[Value, Atom] = field(default_factory=dict)
     definitions: dict[Value, Call] = field(default_factory=dict)
     known: dict[Any, Value] = field(default_factory=dict)
-    homes: dict[Value, int] = field(default_factory=dict)
-    open_blocks: list[int] = field(default_factory=list)
     uses: dict[Value, int] = field(default_factory=dict)
     out: list[Op] = field(default_factory=list)
     current: Call | None = None
     depth: int = 0
     blocks: int = 0
-    changed: bool = False
-    unfinished: bool = False
     shared: set[Value] = field(default_factory=set)
-    constant_lists: dict[Value, Atom] = field(default_factory=dict)
     integers: dict[Extent, Value] = field(default_factory=dict)
     params: tuple[Value, ...] = ()
 
@@ -295,82 +284,23 @@ class Rewriter(Constructors[Arg, Atom]):
         inits = tuple(substituted_atom(a, self.merged) for a in op.inits)
         if op.half != "primal":
             inits = tuple(substituted_atom(a, self.alike) for a in inits)
-            self._merge_unchanged(op, inits)
+            self.merge_unchanged(op, inits)
         if isinstance(op, While):
             test, body = self.block(op.test), self.block(op.body)
-            self._note_unchanged(op, inits, body)
+            self.note_unchanged(op, inits, body)
             self.out.append(_with(op, inits=inits, test=test, body=body))
             return
         seqs = tuple(substituted(a, self.merged) for a in op.seqs)
         count = None if op.count is None else substituted_atom(op.count, self.merged)
         if op.half != "primal":
             seqs = tuple(substituted(a, self.alike) for a in seqs)
-            self._merge_constant_items(op, seqs)
-            self._merge_equal_items(op, seqs)
+            self.merge_constant_items(op, seqs)
+            self.merge_equal_items(op, seqs)
         body = self.block(op.body)
-        self._note_unchanged(op, inits, body)
-        self._note_constant_lists(op, body)
-        self._note_equal_lists(op, body)
+        self.note_unchanged(op, inits, body)
+        self.note_constant_lists(op, body)
+        self.note_equal_lists(op, body)
         self.out.append(_with(op, seqs=seqs, inits=inits, body=body, count=count))
-
-    def _note_constant_lists(self, op: Loop, body: Block) -> None:
-        """A loop may collect the same atom in every trip."""
-        pairs = zip(collected_outputs(op), body.results[1 + len(op.inits) :], strict=True)
-        for output, atom in pairs:
-            outside = isinstance(atom, Value) and self.homes.get(atom) in self.open_blocks
-            if outside or (isinstance(atom, Const) and atom != UNDEF):
-                self.constant_lists[output] = atom
-
-    def _note_equal_lists(self, op: For, body: Block) -> None:
-        """A loop may collect one atom in two lists."""
-        first: dict[Atom, Value] = {}
-        for output, atom in zip(
-            collected_outputs(op), body.results[1 + len(op.inits) :], strict=True
-        ):
-            earlier = first.setdefault(atom, output) if isinstance(atom, Value) else output
-            if earlier is not output and op.half == "primal":
-                self.alike[output] = earlier
-            elif earlier is not output:
-                self.merged[output] = earlier
-                self.changed = True
-
-    def _merge_equal_items(self, op: For, seqs: tuple[Arg, ...]) -> None:
-        """The items of one list, gone through twice in step, are equal."""
-        first: dict[Arg, Value] = {}
-        for item, seq in zip(op.items, seqs, strict=True):
-            earlier = first.setdefault(seq, item) if isinstance(seq, Value) else item
-            if earlier is not item:
-                self.merged[item] = earlier
-                self.changed = True
-
-    def _merge_constant_items(self, op: For, seqs: tuple[Arg, ...]) -> None:
-        """The items of a list that holds one atom over and over are that atom."""
-        for item, seq in zip(op.items, seqs, strict=True):
-            if isinstance(seq, Value) and seq in self.constant_lists:
-                atom = self.constant_lists[seq]
-                if isinstance(atom, Const) or self.homes.get(atom) in self.open_blocks:
-                    self.merged[item] = atom
-                    self.changed = True
-
-    def _merge_unchanged(self, op: Loop, inits: tuple[Atom, ...]) -> None:
-        """A carried value that every trip hands on unchanged is what it was before the loop."""
-        results = op.body.results[1 : 1 + len(inits)]
-        rows = zip(op.carried, inits, results, carried_outputs(op), strict=True)
-        for k, (param, init, result, output) in enumerate(rows):
-            result = substituted_atom(result, self.merged)
-            if (result is param or result == init) and init != UNDEF:
-                self.merged[param] = init
-                self.merged[output] = init
-                if isinstance(op, While):
-                    self.merged[op.test.params[k]] = init
-                self.changed = True
-
-    def _note_unchanged(self, op: Loop, inits: tuple[Atom, ...], body: Block) -> None:
-        """That a value is handed on unchanged may show only once the body is simple."""
-        if op.half != "primal":
-            for param, init, result in zip(op.carried, inits, body.results[1:], strict=False):
-                handed_on = (result is param or result == init) and init != UNDEF
-                self.unfinished |= handed_on and param not in self.merged
 
 
 def _with(whole: _Whole, **parts: Any) -> _Whole:

@@ -1,14 +1,15 @@
-"""Simplify the reverse half: `algebra`, `shapes`, `slices`, and merging of equal calls."""
+"""Simplify the reverse half: the rewrites of some files, and merging of equal calls."""
 
 from __future__ import annotations
 
 from srcad.ir.core import Function
-from srcad.passes import algebra, shapes, slices, structures
+from srcad.passes import algebra, algebra_products, parts, shapes, slices
 from srcad.passes.dce import dce
 from srcad.passes.rewriting import Rewriter
 from srcad.passes.shape_reads import shape_reads
 
-ROOMS = (algebra, shapes, structures, slices)  # importing them registers their rewrites
+# Importing them registers their rewrites.
+ROOMS = (algebra, algebra_products, shapes, parts, slices)
 _MOST = 4
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
-from srcad.analysis.sharing import makes_fresh
 from srcad.analysis.uses import uses_of
 from srcad.ir.core import (
     Block,
@@ -23,7 +22,7 @@ from srcad.ir.core import (
     free_values,
     values_in,
 )
-from srcad.ir.memory import has_storage
+from srcad.ir.memory import has_storage, makes_fresh
 from srcad.ir.traits import adds_at_places, is_store
 from srcad.passes.purity import is_noticeable
 from srcad.passes.substitute import with_blocks

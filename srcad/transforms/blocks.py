@@ -13,7 +13,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from srcad.analysis.activity import Activity, either_active, items_activity
+from srcad.analysis.activity import items_activity
+from srcad.analysis.activity_trees import Activity, either_active
 from srcad.analysis.trips import counts_from_zero, equally_long, is_range, may_exit
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (

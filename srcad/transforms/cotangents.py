@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.activity import Activity, fully_active, part
+from srcad.analysis.activity_trees import Activity, fully_active, part
 from srcad.ir.constructors import Constructors
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Value
 from srcad.ir.inference.builder import Builder, atom_type

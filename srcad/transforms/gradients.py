@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.activity import Activity, fully_active, part
+from srcad.analysis.activity_trees import Activity, fully_active, part
 from srcad.analysis.arguments import has_float
 from srcad.ir.core import Atom, Block, Const, Value
 from srcad.ir.inference.builder import Builder, atom_type

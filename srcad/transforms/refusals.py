@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from srcad import runtime
-from srcad.analysis.activity import Activity
+from srcad.analysis.activity_trees import Activity
 from srcad.analysis.arguments import arguments, differentiable_arguments, has_float, is_of_integers
 from srcad.analysis.texts import read_from_text
 from srcad.errors import MissingRuleError, NotDifferentiableError, SrcadError, UnsupportedTypeError

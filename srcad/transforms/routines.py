@@ -8,7 +8,8 @@ of active parameters.
 
 from __future__ import annotations
 
-from srcad.analysis.activity import Activity, activity, both, fully_active
+from srcad.analysis.activity import activity
+from srcad.analysis.activity_trees import Activity, both, fully_active
 from srcad.analysis.binding import possibly_undefined
 from srcad.ir.core import Atom, Block, Call, Function, Op, Routine, Value
 from srcad.ir.inference.builder import Builder, atom_type

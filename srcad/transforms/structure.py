@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.activity import fully_active, position
+from srcad.analysis.activity_trees import fully_active, position
 from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value

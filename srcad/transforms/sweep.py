@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from srcad.analysis.activity import Activity, Facts, part
+from srcad.analysis.activity import Facts
+from srcad.analysis.activity_trees import Activity, part
 from srcad.ir.core import Block, Call, For, Function, Routine, Value, While, collected_outputs, walk
 from srcad.ir.inference.builder import Builder
 from srcad.startup.records import dataclass, field

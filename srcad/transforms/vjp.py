@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from srcad.analysis.activity import Activity, activity, fully_active, part
+from srcad.analysis.activity import activity
+from srcad.analysis.activity_trees import Activity, fully_active, part
 from srcad.analysis.binding import possibly_undefined
 from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While
 from srcad.ir.inference.builder import Builder, atom_type

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from srcad.analysis.activity import activity, both, either_active, fully_active
+from srcad.analysis.activity import activity
+from srcad.analysis.activity_trees import both, either_active, fully_active
 from srcad.analysis.binding import possibly_undefined
 from srcad.analysis.trips import equally_long, may_exit
 from srcad.ir.core import For, walk

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.activity import position
+from srcad.analysis.activity_trees import position
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.disjoint import index_parts
 from srcad.ir.operations import every
