@@ -1,0 +1,43 @@
+"""Every recipe of the house holds: one source file, and at most one line of an index or order."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import house
+from tests.recipes.change import ROOT, changes, copies, make
+from tests.recipes.runner import tried
+
+CHANGES = changes()
+PAGE = (ROOT / "docs" / "design" / "house.md").read_text()
+
+
+def headings():
+    """The recipes that the page has."""
+    recipes = PAGE.partition("\n## Recipes\n")[2].partition("\n## ")[0]
+    return {line.removeprefix("### ") for line in recipes.splitlines() if line.startswith("### ")}
+
+
+def test_every_recipe_of_the_page_is_tried():
+    assert {change.recipe for change in CHANGES.values()} == headings()
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_by_the_recipe_touches_what_it_names_and_works(name, tmp_path):
+    if not CHANGES[name].is_for_this_python:
+        pytest.skip("the form is of a newer Python")
+
+    found = tried(CHANGES[name], tmp_path)
+
+    assert len(found.sources) == (2 if name == "operation" else 1)
+
+
+@pytest.mark.random
+def test_all_changes_together_keep_the_figures_of_the_house(tmp_path):
+    first, *others = [change for change in CHANGES.values() if change.is_for_this_python]
+    _, after = copies(first, tmp_path)
+    for change in others:
+        make(change, after)
+
+    assert [f for f in house.figures(house.House.read(after / "srcad")) if not f.is_met] == []
