@@ -1,7 +1,8 @@
 """Which file has the rows of functions of a name.
 
-Written by ``pytest tests/rules --update-golden``.  A function without a row costs no file, and the
-rows of a library are read when one of its functions is met.
+Written by ``pytest tests/rules --update-golden``.  A function without a row costs no file.  Rows of
+``scipy.special`` would stand in ``scipy/special.py`` of this folder, and be read when one of its
+functions is met.
 """
 
 NAMES = {

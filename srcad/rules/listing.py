@@ -32,34 +32,47 @@ passed, and what does not is refused. The last column tells what was agreed on a
 """
 _INDEX = '''"""Which file has the rows of functions of a name.
 
-Written by ``pytest tests/rules --update-golden``.  A function without a row costs no file, and the
-rows of a library are read when one of its functions is met.
+Written by ``pytest tests/rules --update-golden``.  A function without a row costs no file.  Rows of
+``scipy.special`` would stand in ``scipy/special.py`` of this folder, and be read when one of its
+functions is met.
 """
 
 NAMES = {'''
+_FOLDER = Path(__file__).parent
 _WIDTH = 118
 _LONGEST = 110
 
 
 def page() -> str:
     """Every function that has a rule, as Markdown: a table for every file of rows."""
-    topics: dict[str, dict[tuple[str, int, str], list[Rule]]] = defaultdict(dict)
-    for row in rows():
-        if row.shipped and not _spelled(row.target).startswith("srcad"):
-            key = row.file, row.line, row.kind
-            topics[row.file].setdefault(key, []).append(row)
+    topics: dict[str, dict[tuple[int, str], list[Rule]]] = defaultdict(dict)
+    for row in _shipped():
+        if not _spelled(row.target).startswith("srcad"):
+            topics[_topic(row)].setdefault((row.line, row.kind), []).append(row)
     lines = [_HEAD]
-    for file in sorted(topics, key=lambda file: Path(file).stem):
-        lines += _section(file, list(topics[file].values()))
+    for topic in sorted(topics):
+        lines += _section(topic, list(topics[topic].values()))
     return "\n".join(lines)
 
 
-def _section(file: str, groups: list[list[Rule]]) -> list[str]:
+def _shipped() -> list[Rule]:
+    """The rows of all files of this folder and of those in it."""
+    for found in pkgutil.walk_packages([str(_FOLDER)], f"{ROOM}."):
+        importlib.import_module(found.name)
+    return [row for row in rows() if row.shipped and _FOLDER in Path(row.file).parents]
+
+
+def _topic(row: Rule) -> str:
+    """The file of a row as the index names it: ``linalg``, ``scipy.special``."""
+    return ".".join(Path(row.file).relative_to(_FOLDER).with_suffix("").parts)
+
+
+def _section(name: str, groups: list[list[Rule]]) -> list[str]:
     """The heading and the table of one topic, and the functions without a derivative."""
-    name = Path(file).stem
+    path = f"srcad/rules/{name.replace('.', '/')}.py"
     about = (sys.modules[f"{ROOM}.{name}"].__doc__ or "").partition("\n")[0]
     lines = [f"## {name.capitalize()}\n", about.replace("``", "`"), ""]
-    lines += [f"In [`srcad/rules/{name}.py`](../srcad/rules/{name}.py).\n"]
+    lines += [f"In [`{path}`](../{path}).\n"]
     carrying = [group for group in groups if group[0].kind != "nondifferentiable"]
     if carrying:
         lines += ["| function | kind | derivative | parameters | at special points |",
@@ -151,14 +164,9 @@ def index() -> str:
     str
         For every file of rows, the names of the functions that it has rows for.
     """
-    room = Path(__file__).parent
     names: dict[str, set[str]] = defaultdict(set)
-    for found in pkgutil.walk_packages([str(room)], f"{ROOM}."):
-        importlib.import_module(found.name)
-    for row in rows():
-        if row.shipped and room in Path(row.file).parents:
-            file = ".".join(Path(row.file).relative_to(room).with_suffix("").parts)
-            names[file].add(index_name(row.target))
+    for row in _shipped():
+        names[_topic(row)].add(index_name(row.target))
     names["unruled"] = {index_name(target) for target in unruled()}
     lines = [_INDEX]
     for file in sorted(names):

@@ -202,5 +202,14 @@ def qualified_name(target: Any) -> str:
     return f"{'operator' if module == '_operator' else printable(module)}.{name}"
 
 
+def library_of(topic: str) -> str:
+    """The library that a file's functions belong to: a folder is called as the library is.
+
+    >>> library_of("scipy.special"), library_of("linalg")
+    ('scipy.special', 'builtins')
+    """
+    return topic if "." in topic else "builtins"
+
+
 for _topic_name, _names in NAMES.items():
-    add_file(f"{ROOM}.{_topic_name}", _names.split())
+    add_file(f"{ROOM}.{_topic_name}", _names.split(), library_of(_topic_name))
