@@ -101,10 +101,10 @@ def imports(name: str, *, inner: bool = False) -> list[tuple[str, int]]:
     ]
 
 
-def test_a_file_has_at_most_400_lines():
+def test_a_file_has_fewer_than_395_lines():
     sizes = {name: len(file.read_text().splitlines()) for name, file in MODULES.items()}
 
-    assert not {name: size for name, size in sizes.items() if size > 445}
+    assert not {name: size for name, size in sizes.items() if size >= 395}
 
 
 def test_a_function_has_at_most_60_lines():

@@ -3,10 +3,12 @@
 import pytest
 
 from tests.house import (
+    ROOT,
     Figure,
     House,
     callable_fields,
     circles,
+    figures,
     folders,
     handed_on,
     imports,
@@ -123,3 +125,9 @@ def test_a_missed_target_is_an_error_only_where_that_is_asked(monkeypatch):
 
     assert main([]) == 0
     assert main(["--strict"]) == 1
+
+
+def test_the_house_meets_its_targets():
+    missed = [figure for figure in figures(House.read(ROOT / "srcad")) if not figure.is_met]
+
+    assert not missed
