@@ -1,14 +1,20 @@
 """Where the handlers of the dispatch are: the index of the front end.
 
 A module is loaded when what stands beside it is first met: half of the front end is for what many
-functions do not have, and a fresh process does not wait for it.  The modules of `MEANINGS_NOW` give
-a meaning to so many functions of Python that they are loaded at once.
+functions do not have, and a fresh process does not wait for it.
 """
 
 from __future__ import annotations
 
 import ast
 import collections
+import contextlib
+import copy
+import functools
+import inspect
+import itertools
+import operator
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,18 +35,10 @@ from srcad.frontend.domain.values import (
     TupleValue,
     ViewValue,
 )
-from srcad.frontend.library import (
-    builtins,
-    conversions,
-    in_python,
-    introspection,
-    iterators,
-    ordering,
-)
 from srcad.frontend.machine import dispatch
-from srcad.frontend.operations import instances
 from srcad.frontend.prelude.containers import INSIDE
 from srcad.ir.core import Value
+from srcad.rules.registry import is_known
 
 Index = Mapping[str, tuple[Any, ...]]
 
@@ -91,10 +89,30 @@ REIFIED: Index = {
     "srcad.frontend.operations.reified_closures": (FunctionValue,),
 }
 MEANINGS: Index = {
-    "srcad.frontend.operations.imports": (__import__,),
-    "srcad.frontend.operations.mappings": (
-        collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque,
-        *INSIDE,
+    "srcad.frontend.library.builtins": (
+        dict, dict.fromkeys, enumerate, filter, functools.partial, functools.reduce,
+        functools.wraps, list, map, range, reversed, sum, tuple, zip,
+    ),
+    "srcad.frontend.library.conversions": (
+        abs, bool, divmod, float, format, int, is_known, np.asanyarray, np.asarray, np.ndim,
+        np.shape, np.where, pow, print, repr, slice, str,
+    ),
+    "srcad.frontend.library.introspection": (
+        callable, compile, dir, eval, exec, getattr, globals, hasattr, inspect.currentframe,
+        inspect.stack, inspect.trace, isinstance, locals, sys._current_frames, sys._getframe,
+        type, vars,
+    ),
+    "srcad.frontend.library.iterators": (
+        iter, itertools.accumulate, itertools.chain, itertools.chain.from_iterable,
+        itertools.combinations, itertools.combinations_with_replacement, itertools.count,
+        itertools.dropwhile, itertools.islice, itertools.pairwise, itertools.permutations,
+        itertools.product, itertools.repeat, itertools.starmap, itertools.takewhile,
+        itertools.zip_longest, next, np.ndenumerate, np.ndindex,
+    ),
+    "srcad.frontend.library.ordering": (all, any, max, min, sorted),
+    "srcad.frontend.library.caches": (functools.cache, functools.lru_cache),
+    "srcad.frontend.library.getters": (
+        contextlib.contextmanager, operator.attrgetter, operator.itemgetter, operator.methodcaller,
     ),
     "srcad.frontend.library.options": (np.einsum, np.linalg.svd, np.linspace, np.meshgrid),
     "srcad.frontend.library.array_writes": (
@@ -102,8 +120,40 @@ MEANINGS: Index = {
         np.nanquantile, np.percentile, np.place, np.put, np.put_along_axis, np.putmask,
         np.quantile,
     ),
+    "srcad.frontend.operations.assignment": (
+        operator.iadd, operator.iand, operator.ifloordiv, operator.ilshift, operator.imatmul,
+        operator.imod, operator.imul, operator.ior, operator.ipow, operator.irshift, operator.isub,
+        operator.itruediv, operator.ixor,
+    ),
+    "srcad.frontend.operations.imports": (__import__,),
+    "srcad.frontend.operations.instances": (
+        copy.copy, copy.deepcopy, delattr, len, object.__init__, object.__setattr__,
+        operator.delitem, operator.iconcat, operator.setitem, setattr, super,
+    ),
+    "srcad.frontend.operations.mappings": (
+        collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque,
+        *INSIDE,
+    ),
 }  # fmt: skip
-MEANINGS_NOW = (builtins, conversions, in_python, instances, introspection, iterators, ordering)
+# Of modules that a program may not have loaded: the functions by name.
+MEANINGS_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "srcad.frontend.library.conversions": {
+        "logging": (
+            "critical", "debug", "error", "exception", "info", "log", "warning",
+            "Logger.critical", "Logger.debug", "Logger.error", "Logger.exception", "Logger.info",
+            "Logger.log", "Logger.warning",
+        ),
+        "warnings": ("warn",),
+    },
+    "srcad.frontend.library.getters": {"scipy._lib._array_api": ("array_namespace",)},
+    "srcad.frontend.library.in_python": {"heapq": ("nlargest", "nsmallest")},
+    "srcad.frontend.operations.instances": {
+        "bisect": ("insort", "insort_left", "insort_right"),
+        "dataclasses": ("asdict", "replace"),
+        "heapq": ("heapify", "heappop", "heappush", "heappushpop", "heapreplace"),
+        "types": ("SimpleNamespace",),
+    },
+}  # fmt: skip
 
 
 def install() -> None:
@@ -116,3 +166,4 @@ def install() -> None:
     dispatch.load_later(dispatch.ITERATED, ITERATED)
     dispatch.load_later(dispatch.REIFIED, REIFIED)
     dispatch.load_later(dispatch.MEANINGS, MEANINGS)
+    dispatch.load_later_in(MEANINGS_IN)

@@ -44,6 +44,7 @@ REIFIED: dict[type, ReifyHandler] = {}
 MEANINGS: dict[Any, Meaning] = {}
 OBJECTS: list[ObjectMeaning] = []
 _OF_MODULES: dict[str, dict[str, Meaning]] = {}  # which the user's code may have loaded
+_DOORS: set[Meaning] = set()  # which stand for the meanings of a module until that is loaded
 
 
 # ---------------------------------------------------------------------------- registration
@@ -99,7 +100,8 @@ def means_in(module: str, *names: str) -> Callable[[Meaning], Meaning]:
 
     def register(meaning: Meaning) -> Meaning:
         known = _OF_MODULES.setdefault(module, {})
-        assert known.keys().isdisjoint(names), f"{names} of {module}: one has a meaning already"
+        twice = [name for name in names if name in known and known[name] not in _DOORS]
+        assert not twice, f"{twice} of {module} have a meaning already"
         known.update(dict.fromkeys(names, meaning))
         return meaning
 
@@ -127,6 +129,26 @@ def load_later(table: dict[Any, Any], modules: Mapping[str, Iterable[Any]]) -> N
     for module, keys in modules.items():
         for key in keys:
             table.setdefault(key, door(module, key))
+
+
+def load_later_in(modules: Mapping[str, Mapping[str, Iterable[str]]]) -> None:
+    """The same for functions of modules that the user's code may have loaded, by their names."""
+
+    def door(ours: str, module: str, name: str) -> Meaning:
+        def load(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+            import_module(ours)
+            meaning = meaning_of(attrgetter(name)(sys.modules[module]))
+            assert meaning is not None
+            return meaning(s, args, kwargs)
+
+        _DOORS.add(load)
+        return load
+
+    for ours, libraries in modules.items():
+        for module, names in libraries.items():
+            known = _OF_MODULES.setdefault(module, {})
+            for name in names:
+                known.setdefault(name, door(ours, module, name))
 
 
 # ---------------------------------------------------------------------------- entry points
