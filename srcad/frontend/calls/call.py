@@ -6,6 +6,7 @@ Functions that are known before the call are `known_callee`'s, methods `method_c
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from srcad import errors
 from srcad.frontend.branches.choices import by_case
@@ -37,10 +38,15 @@ from srcad.frontend.machine.dispatch import (
 )
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_each
-from srcad.frontend.operations import outside_containers
 from srcad.frontend.store.cells import surrounded
 from srcad.frontend.store.stale import refuse_to_hold
 from srcad.ir.core import Value
+from srcad.startup.lazy import Later
+
+if TYPE_CHECKING:
+    from srcad.frontend.operations import outside_containers
+else:
+    outside_containers = Later("srcad.frontend.operations.outside_containers")
 
 
 @evaluates(ast.Call)

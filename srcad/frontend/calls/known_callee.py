@@ -25,8 +25,6 @@ from srcad.frontend.functions.opaque_calls import (
     put_into_objects,
 )
 from srcad.frontend.functions.result_counts import type_of_several
-from srcad.frontend.library import getters
-from srcad.frontend.library.caches import once
 from srcad.frontend.library.random_draws import is_random
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import (
@@ -40,8 +38,6 @@ from srcad.frontend.machine.dispatch import (
 from srcad.frontend.machine.folding import all_known, filled_in, folded, result_of, text_method
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.speculation import unless_refused
-from srcad.frontend.operations.construction import construct, is_readable
-from srcad.frontend.operations.containers import is_container
 from srcad.frontend.operations.special_methods import of_call
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.parameter_names import by_name
@@ -52,9 +48,14 @@ from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
-    from srcad.frontend.library import array_writes
+    from srcad.frontend.library import array_writes, caches, getters
+    from srcad.frontend.operations import construction, containers
 else:
     array_writes = Later("srcad.frontend.library.array_writes")
+    getters = Later("srcad.frontend.library.getters")
+    caches = Later("srcad.frontend.library.caches")
+    construction = Later("srcad.frontend.operations.construction")
+    containers = Later("srcad.frontend.operations.containers")
 
 
 @applies(Constant)
@@ -111,7 +112,11 @@ def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
     ``out=``, ``np.add.at``, ``list.append(items, v)``.
     """
     function = callee.value
-    if args and getattr(function, "__objclass__", None) in (list, dict) and is_container(args[0]):
+    if (
+        args
+        and getattr(function, "__objclass__", None) in (list, dict)
+        and containers.is_container(args[0])
+    ):
         return invoke_method(s, args[0], function.__name__, args[1:], kwargs)
     if "out" in kwargs or (isinstance(function, np.ufunc) and len(args) > function.nin):
         return array_writes.into(s, callee, args, kwargs)
@@ -128,11 +133,11 @@ def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
 
 def _made(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """An object of a class; None where only the plain call can make it."""
-    if not is_readable(callee.value):
+    if not construction.is_readable(callee.value):
         return None
 
     def make() -> AbstractValue:
-        return construct(s, callee.value, callee.path, args, kwargs)
+        return construction.construct(s, callee.value, callee.path, args, kwargs)
 
     made = unless_refused(s, make)
     if isinstance(made, errors.SrcadError):
@@ -154,7 +159,7 @@ def _wrapped(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstra
     if not s.is_active(*args, *kwargs.values()):
         return opaque_call(s, Constant(function), args, kwargs)  # what it kept of an earlier call
     inner = Constant(function.__wrapped__, below(path, ("attr", "__wrapped__")))
-    return invoke_static(s, Constant(once), (inner, *args), kwargs)
+    return invoke_static(s, Constant(caches.once), (inner, *args), kwargs)
 
 
 def _ruled(s: Machine, function: Any, args: Args, kwargs: Kwargs) -> AbstractValue:

@@ -31,16 +31,17 @@ from srcad.frontend.machine.dispatch import (
     attribute,
 )
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations import outside_containers
 from srcad.ir.core import Value
 from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
     from srcad.frontend.library import array_writes, methods
+    from srcad.frontend.operations import outside_containers
 else:
     array_writes = Later("srcad.frontend.library.array_writes")
     methods = Later("srcad.frontend.library.methods")
+    outside_containers = Later("srcad.frontend.operations.outside_containers")
 
 
 # ---------------------------------------------------------------------- methods

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, Constant, GeneratorValue, MethodValue
 from srcad.frontend.functions.inlining import callee_of_value
-from srcad.frontend.functions.lazy_iterables import generator_of_call, is_lazy
 from srcad.frontend.machine.deferred import Deferred
 from srcad.frontend.machine.dispatch import evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
@@ -22,8 +21,10 @@ from srcad.startup.lazy import Later
 
 if TYPE_CHECKING:
     from srcad.frontend.control import comprehensions
+    from srcad.frontend.functions import lazy_iterables
 else:
     comprehensions = Later("srcad.frontend.control.comprehensions")
+    lazy_iterables = Later("srcad.frontend.functions.lazy_iterables")
 
 _FIRST = ".0"  # as Python names it
 # What may stop before it has asked for every value, or does something else between two of them.
@@ -49,7 +50,9 @@ def generator_expression(s: Machine, node: ast.GeneratorExp) -> GeneratorValue:
     for part in ast.walk(function):
         if isinstance(part, ast.expr | ast.stmt) and not hasattr(part, "lineno"):
             ast.copy_location(part, node)
-    return generator_of_call(s, callee_of_value(s, function_box(s, function)), (first,), {})
+    return lazy_iterables.generator_of_call(
+        s, callee_of_value(s, function_box(s, function)), (first,), {}
+    )
 
 
 def consumed(s: Machine, node: ast.GeneratorExp) -> AbstractValue:
@@ -60,7 +63,9 @@ def consumed(s: Machine, node: ast.GeneratorExp) -> AbstractValue:
     head = ast.comprehension(head.target, source, head.ifs, head.is_async)
     again = ast.copy_location(ast.GeneratorExp(node.elt, [head, *node.generators[1:]]), node)
     return (
-        generator_expression(s, again) if is_lazy(first) else comprehensions.comprehension(s, again)
+        generator_expression(s, again)
+        if lazy_iterables.is_lazy(first)
+        else comprehensions.comprehension(s, again)
     )
 
 

@@ -5,20 +5,26 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, Constant, Holder, RecordValue
-from srcad.frontend.functions.lazy_iterables import prelude_generator
 from srcad.frontend.machine.constants import as_tuple
 from srcad.frontend.machine.dispatch import apply, iterate, iterates
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.outside_containers import entries
 from srcad.frontend.operations.special_methods import special
-from srcad.frontend.prelude import iterators
 from srcad.frontend.store.runtime_keys import is_mapping
 from srcad.frontend.store.structures import is_of_library
+from srcad.startup.lazy import Later
+
+if TYPE_CHECKING:
+    from srcad.frontend.functions import lazy_iterables
+    from srcad.frontend.prelude import iterators
+else:
+    lazy_iterables = Later("srcad.frontend.functions.lazy_iterables")
+    iterators = Later("srcad.frontend.prelude.iterators")
 
 # What goes through its arguments, and through which of these.
 _FIRST, _SECOND, _ALL = slice(0, 1), slice(1, 2), slice(None)
@@ -49,7 +55,11 @@ def through_object(s: Machine, box: RecordValue | Constant) -> AbstractValue:
     made = special(s, box, "__iter__")
     if made is None:
         return as_tuple(box)
-    return prelude_generator(s, iterators.stepped, made) if isinstance(made, RecordValue) else made
+    return (
+        lazy_iterables.prelude_generator(s, iterators.stepped, made)
+        if isinstance(made, RecordValue)
+        else made
+    )
 
 
 def at_once(s: Machine, box: AbstractValue) -> AbstractValue:

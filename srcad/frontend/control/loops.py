@@ -26,6 +26,7 @@ from srcad.frontend.control.unrolling import (
     unrolled_items,
 )
 from srcad.frontend.domain.frames import NotConstant, Unreachable
+from srcad.frontend.domain.predicates import is_list
 from srcad.frontend.domain.structure import mapped
 from srcad.frontend.domain.values import (
     UNBOUND,
@@ -44,7 +45,6 @@ from srcad.frontend.machine.dispatch import evaluate, executes, iterate
 from srcad.frontend.machine.fixpoint_seeds import fixpoint_seeds
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.assignment import assign
-from srcad.frontend.operations.lists import is_list
 from srcad.frontend.operations.sequences import sequences
 from srcad.frontend.operations.statements import lower_statements
 from srcad.frontend.store.object_writes import of_family, resizes

@@ -157,3 +157,8 @@ def is_index(box: AbstractValue) -> bool:
     elif isinstance(box, Value) and isinstance(box.type, Opaque):
         cls = box.type.cls
     return is_asked(box) and not issubclass(cls or int, int) and hasattr(cls, "__index__")
+
+
+def is_list(box: AbstractValue) -> bool:
+    """Whether a box is a list (of known items or not)."""
+    return isinstance(box, ListValue) or (isinstance(box, Value) and isinstance(box.type, ListOf))

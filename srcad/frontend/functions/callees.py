@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,15 +17,20 @@ from srcad.frontend.functions.opaque_calls import handed_out
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.construction import is_readable
-from srcad.frontend.operations.unknown_memory import before_method
 from srcad.frontend.store.lookup import is_library, value_of_object
 from srcad.frontend.store.missing_rules import refuse_entry_by_entry
 from srcad.ir.core import Value
 from srcad.startup.identifiers import module_of
+from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.sources import Path
 from srcad.types.structures import Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.operations import construction, unknown_memory
+else:
+    construction = Later("srcad.frontend.operations.construction")
+    unknown_memory = Later("srcad.frontend.operations.unknown_memory")
 
 _READ_WITH_FUNCTIONS = frozenset(
     {map, filter, functools.partial, functools.reduce, itertools.accumulate, itertools.takewhile,
@@ -38,7 +43,7 @@ def takes_functions(function: Any) -> bool:
     if is_hashable(function) and function in _READ_WITH_FUNCTIONS:
         return True
     if isinstance(function, type):
-        return is_readable(function)
+        return construction.is_readable(function)
     module = module_of(function)
     own = module.startswith("srcad.") and not module.startswith("srcad.frontend.")
     return isinstance(function, types.FunctionType) and not own and not is_library(function)
@@ -94,7 +99,7 @@ def call_value(
     """Call what is there at the call only."""
     if isinstance(callee.type, Opaque) and not s.is_active(*args, *kwargs.values()):
         handed_out(s, callee.type.cls, (*args, *kwargs.values()))
-        before_method(s, callee)
+        unknown_memory.before_method(s, callee)
         return s.box(s.apply(callee, *args, kwargs=kwargs, effect=True))
     if isinstance(callee.type, Numeric) and callee.type.dtype and callee.type.kind not in "OV":
         raises(s, TypeError, "a number or array is not callable")

@@ -23,7 +23,6 @@ from srcad.frontend.functions.inlining import bind_parameters, callee_of
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.prelude import iterators
 from srcad.frontend.source.syntax import own_nodes
 from srcad.ir.core import Value, walk
 from srcad.startup.lazy import Later
@@ -31,9 +30,11 @@ from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
     from srcad.frontend.branches import loop_header, try_regions
+    from srcad.frontend.prelude import iterators
 else:
     try_regions = Later("srcad.frontend.branches.try_regions")
     loop_header = Later("srcad.frontend.branches.loop_header")
+    iterators = Later("srcad.frontend.prelude.iterators")
 
 
 # What can be iterated over again and again, with the same items.

@@ -11,7 +11,6 @@ from srcad.frontend.functions.inlining import (
     is_recursive,
     reading,
 )
-from srcad.frontend.functions.lazy_iterables import generator_of_call
 from srcad.frontend.machine.dispatch import (
     Args,
     Kwargs,
@@ -21,15 +20,16 @@ from srcad.frontend.source.syntax import is_generator
 from srcad.startup.lazy import Later
 
 if TYPE_CHECKING:
-    from srcad.frontend.functions import recursion
+    from srcad.frontend.functions import lazy_iterables, recursion
 else:
     recursion = Later("srcad.frontend.functions.recursion")
+    lazy_iterables = Later("srcad.frontend.functions.lazy_iterables")
 
 
 def called_in_place(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call a function of the user."""
     if is_generator(callee.node):
-        return generator_of_call(s, callee, args, kwargs)
+        return lazy_iterables.generator_of_call(s, callee, args, kwargs)
     if is_recursive(s, callee):
         bound = bind_parameters(s, callee, args, kwargs)
         found = recursion.call_recursive(s, callee, bound)

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from srcad.frontend.domain.predicates import is_list
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
@@ -106,7 +107,7 @@ def is_number_or_array(box: AbstractValue) -> bool:
 
 METHODS: tuple[tuple[Callable[[AbstractValue], bool], dict[str, Method]], ...] = (
     (is_number_or_array, ARRAY),
-    (lists.is_list, LIST),
+    (is_list, LIST),
     (lambda box: isinstance(box, TupleValue), {"index": _index, "count": _count}),
     (lambda box: isinstance(box, DictValue), DICT),
     (lambda box: isinstance(box, RecordValue), RECORD),

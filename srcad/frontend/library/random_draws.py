@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from srcad.frontend.domain.values import AbstractValue
-from srcad.frontend.library.introspection import class_of
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.inference.probe import by_running
 from srcad.startup.identifiers import module_of
+from srcad.startup.lazy import Later
 from srcad.types.structures import Type
+
+if TYPE_CHECKING:
+    from srcad.frontend.library import introspection
+else:
+    introspection = Later("srcad.frontend.library.introspection")
 
 
 def is_random(function: Any) -> bool:
@@ -30,7 +35,7 @@ def draw_type(
     kwargs: dict[str, AbstractValue],
 ) -> Type | None:
     """The type of a random draw, asked of a generator of our own (the user's is not touched)."""
-    cls = class_of(receiver)
+    cls = introspection.class_of(receiver)
     if cls is None or not any("random" in base.__module__ for base in cls.__mro__):
         return None
     for kind, fresh in (

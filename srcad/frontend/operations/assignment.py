@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from srcad import errors
 from srcad.frontend.branches.choices import choose
 from srcad.frontend.domain.frames import Unreachable
+from srcad.frontend.domain.predicates import is_list
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
@@ -33,7 +34,7 @@ from srcad.frontend.operations.containers import is_container, set_item
 from srcad.frontend.operations.dict_writes import update
 from srcad.frontend.operations.fields import has_attributes, set_attribute
 from srcad.frontend.operations.indexing import getitem
-from srcad.frontend.operations.lists import extend, is_list
+from srcad.frontend.operations.lists import extend
 from srcad.frontend.operations.operators import BINARY, operate
 from srcad.frontend.operations.special_methods import of_augmented
 from srcad.frontend.operations.unknown_memory import augment_unknown

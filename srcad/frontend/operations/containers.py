@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 
+from srcad.frontend.domain.predicates import is_list
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
@@ -17,7 +18,12 @@ from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers
 from srcad.frontend.operations.dict_writes import put, take
-from srcad.frontend.operations.lists import as_value, is_list, pop, set_slice, take_out
+from srcad.frontend.operations.lists import (
+    as_value,
+    pop,
+    set_slice,
+    take_out,
+)
 from srcad.frontend.operations.special_methods import special
 from srcad.frontend.store.aliases import detach, held_by, placed
 from srcad.frontend.store.object_writes import check_container_owner, write

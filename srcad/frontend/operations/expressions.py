@@ -27,7 +27,6 @@ from srcad.frontend.machine.order import evaluate_each
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.definite_assignment import require_bound
 from srcad.frontend.operations.operators import operate
-from srcad.frontend.operations.outside_containers import as_data
 from srcad.frontend.store.binding import bind
 from srcad.frontend.store.lookup import value_of_name
 from srcad.frontend.store.runtime_keys import is_mapping, unless_open
@@ -36,9 +35,10 @@ from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
-    from srcad.frontend.operations import mappings
+    from srcad.frontend.operations import mappings, outside_containers
 else:
     mappings = Later("srcad.frontend.operations.mappings")
+    outside_containers = Later("srcad.frontend.operations.outside_containers")
 
 _ONCE = ("zip", "reversed")  # what is gone through once; an ``enumerate`` is a ``zip``
 
@@ -168,7 +168,9 @@ def dict_display(s: Machine, node: ast.Dict) -> AbstractValue:
     rows: list[tuple[AbstractValue | None, AbstractValue]] = []
     for key, value, box in zip(node.keys, node.values, evaluate_each(s, node.values), strict=True):
         _check_kept(s, box, value)
-        rows.append((None, as_data(s, box)) if key is None else (evaluate(s, key), box))
+        rows.append(
+            (None, outside_containers.as_data(s, box)) if key is None else (evaluate(s, key), box)
+        )
     with s.at(node):
         if any(key is None and is_mapping(box) for key, box in rows):
             return mappings.display(s, rows)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srcad import errors
 from srcad.frontend.domain.outside_places import OutsidePlace
@@ -26,11 +26,15 @@ from srcad.frontend.store.lookup import (
     is_stable,
     value_of_object,
 )
-from srcad.frontend.store.object_writes import write
 from srcad.startup.identifiers import label, module_of
 from srcad.startup.lazy import Later
 from srcad.startup.records import is_record
 from srcad.types.sources import Path
+
+if TYPE_CHECKING:
+    from srcad.frontend.store import object_writes
+else:
+    object_writes = Later("srcad.frontend.store.object_writes")
 
 dataclasses = Later("dataclasses")
 
@@ -205,7 +209,9 @@ def set_field(s: Machine, box: AbstractValue, name: str, value: AbstractValue) -
     """The attribute itself, without asking the class."""
     assert isinstance(box, RecordValue)
     entries = {**dict(zip(box.keys, box.items, strict=True)), name: value}
-    write(s, box, RecordValue(box.cls, tuple(entries), tuple(entries.values())), resizes=False)
+    object_writes.write(
+        s, box, RecordValue(box.cls, tuple(entries), tuple(entries.values())), resizes=False
+    )
 
 
 def _accessor(s: Machine, box: RecordValue, name: str, kind: str, function: Any) -> AbstractValue:
@@ -230,7 +236,7 @@ def delete_attribute(s: Machine, box: AbstractValue, name: str) -> None:
     if name not in entries:
         raises(s, AttributeError, name)
     del entries[name]
-    write(s, box, RecordValue(box.cls, tuple(entries), tuple(entries.values())))
+    object_writes.write(s, box, RecordValue(box.cls, tuple(entries), tuple(entries.values())))
 
 
 def _delete_outside(s: Machine, box: Constant, name: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from srcad.frontend.domain.predicates import is_list
 from srcad.frontend.domain.structure import is_mutable
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -39,11 +40,6 @@ from srcad.frontend.store.origins import note_container
 from srcad.ir.core import Value
 from srcad.types.numeric import INT
 from srcad.types.structures import ListOf, PlacesOf
-
-
-def is_list(box: AbstractValue) -> bool:
-    """Whether a box is a list (of known items or not)."""
-    return isinstance(box, ListValue) or (isinstance(box, Value) and isinstance(box.type, ListOf))
 
 
 def is_made_lazily(box: AbstractValue) -> bool:

@@ -7,11 +7,11 @@ import operator
 import types
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srcad import errors
 from srcad.frontend.branches.choices import asked, by_case, negation
-from srcad.frontend.domain.predicates import is_static_number, text_class
+from srcad.frontend.domain.predicates import is_list, is_static_number, text_class
 from srcad.frontend.domain.values import (
     AbstractValue,
     Choice,
@@ -27,14 +27,20 @@ from srcad.frontend.machine.constants import as_tuple, raises, truth
 from srcad.frontend.machine.dispatch import apply, evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
-from srcad.frontend.operations.lists import concatenated, is_list
 from srcad.frontend.operations.special_methods import of_objects, special
-from srcad.frontend.prelude import builtins
 from srcad.frontend.store.aliases import note_repeated
 from srcad.frontend.store.origins import note_container
 from srcad.ir.core import Value
+from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.structures import Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.operations import lists
+    from srcad.frontend.prelude import builtins
+else:
+    lists = Later("srcad.frontend.operations.lists")
+    builtins = Later("srcad.frontend.prelude.builtins")
 
 MOST_WRITTEN_OUT = 256  # items of a list that is repeated
 
@@ -161,7 +167,7 @@ def _sequence_operation(
         if target is operator.add and isinstance(left, kind) and isinstance(right, kind):
             return kind((*left.items, *right.items))
     if target is operator.add and is_list(left) and is_list(right):
-        return concatenated(s, left, right)
+        return lists.concatenated(s, left, right)
     if target is operator.mul:
         return _repeated(s, left, right)
     return None

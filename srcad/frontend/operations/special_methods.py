@@ -6,14 +6,13 @@ import inspect
 import numbers
 import operator
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, RecordValue
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations.construction import is_readable
 from srcad.frontend.operations.fields import (
     class_path,
     is_generated,
@@ -23,7 +22,13 @@ from srcad.frontend.store.foreign_operands import ask_the_other
 from srcad.frontend.store.lookup import is_library
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label
+from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
+
+if TYPE_CHECKING:
+    from srcad.frontend.operations import construction
+else:
+    construction = Later("srcad.frontend.operations.construction")
 
 Args = tuple[AbstractValue, ...]
 
@@ -159,7 +164,7 @@ def _refuse_entry_by_entry(s: Machine, left: AbstractValue, right: AbstractValue
         return
     cls = right.cls if isinstance(right, RecordValue) else type(right.value)
     is_users = (isinstance(right, RecordValue) and not issubclass(cls, tuple)) or (
-        isinstance(right, Constant) and is_readable(cls)
+        isinstance(right, Constant) and construction.is_readable(cls)
     )
     hands_over = getattr(cls, "__array_ufunc__", False) is None
     if not is_users or hands_over or getattr(cls, "__array_priority__", 0) > 0:

@@ -6,7 +6,6 @@ import ast
 from typing import TYPE_CHECKING
 
 from srcad import errors
-from srcad.frontend.branches.case_chains import cut_in_half, in_a_row
 from srcad.frontend.branches.choices import choose
 from srcad.frontend.branches.conditional import Reader, Statements, guarded, lower_if
 from srcad.frontend.domain.frames import (
@@ -27,8 +26,6 @@ from srcad.frontend.machine.dispatch import (
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
 from srcad.frontend.machine.unsupported import refuse_form
-from srcad.frontend.operations.assignment import assign, refuse_write
-from srcad.frontend.operations.containers import delete_item, is_container
 from srcad.frontend.operations.expressions import function_box
 from srcad.frontend.operations.fields import delete_attribute, has_attributes
 from srcad.frontend.source.syntax import binding_of
@@ -38,14 +35,18 @@ from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
-    from srcad.frontend.branches import try_regions
+    from srcad.frontend.branches import case_chains, try_regions
+    from srcad.frontend.operations import assignment, containers
 else:
     try_regions = Later("srcad.frontend.branches.try_regions")
+    assignment = Later("srcad.frontend.operations.assignment")
+    containers = Later("srcad.frontend.operations.containers")
+    case_chains = Later("srcad.frontend.branches.case_chains")
 
 
 def lower_statements(s: Machine, statements: Statements, *, whole: bool = True) -> None:
     """Read statements until one of them leaves; those of a list that was cut are not `whole`."""
-    first, second = cut_in_half(in_a_row(statements), whole=whole)
+    first, second = case_chains.cut_in_half(case_chains.in_a_row(statements), whole=whole)
     if second:
         _lower_part(s, first)
         if _goes_on(s, second, _lower_part):
@@ -84,7 +85,7 @@ def _takes_rest(s: Machine, node: ast.stmt, rest: Statements) -> bool:
             return True
     if type(node) in ABBREVIATIONS:
         meant = spelled_out(s, node)
-        if [type(one) for one in meant] != [ast.If] or in_a_row(meant) != meant:
+        if [type(one) for one in meant] != [ast.If] or case_chains.in_a_row(meant) != meant:
             lower_statements(s, [*meant, *rest])
             return True
         (node,) = meant
@@ -137,7 +138,7 @@ def _assigned_in_steps(node: ast.Assign, targets: list[ast.expr]) -> Statements:
     def bound(k: int) -> ast.stmt:
         def read(s: Machine) -> AbstractValue:
             box = s.frame.env[name]
-            assign(s, targets[k], spread(s, box)[k] if unpacks else box)
+            assignment.assign(s, targets[k], spread(s, box)[k] if unpacks else box)
             if k == len(targets) - 1:
                 s.frame.env.pop(name)
             return Constant(None)
@@ -215,8 +216,8 @@ def delete(s: Machine, node: ast.Delete) -> None:
     for target in node.targets:
         if isinstance(target, ast.Subscript):
             container, index = evaluate_next(s, evaluate(s, target.value), target.slice)
-            if is_container(container):
-                delete_item(s, container, index)
+            if containers.is_container(container):
+                containers.delete_item(s, container, index)
                 continue
         if isinstance(target, ast.Attribute):
             owner = evaluate(s, target.value)
@@ -224,7 +225,7 @@ def delete(s: Machine, node: ast.Delete) -> None:
                 delete_attribute(s, owner, target.attr)
                 continue
         if not isinstance(target, ast.Name):
-            refuse_write(s, target, "delete an item or attribute")
+            assignment.refuse_write(s, target, "delete an item or attribute")
         assert isinstance(target, ast.Name)
         evaluate(s, ast.copy_location(ast.Name(target.id, ast.Load()), target))
         s.frame.env[target.id] = UNBOUND
