@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 STATE = {"Session", "Machine"}  # the class of the interpreter's state
 PRIMITIVES = "srcad.ir.primitives"
+MEANINGS = "srcad.rules.writes"  # where some of them are defined, for formulas
 
 Graph = dict[str, set[str]]
 
@@ -212,25 +213,27 @@ def callable_fields(house: House) -> list[str]:
     ]
 
 
-def users_of_primitives(house: House, module: str = PRIMITIVES) -> dict[str, set[str]]:
+def users_of_primitives(
+    house: House, module: str = PRIMITIVES, meanings: str = MEANINGS
+) -> dict[str, set[str]]:
     """The modules that name each primitive: by attribute, import or the text of its name.
 
-    The module that defines them is not counted.
+    The modules that define them are not counted.
     """
-    short = module.rpartition(".")[2]
+    shorts = {name.rpartition(".")[2] for name in (module, meanings)}
     users: dict[str, set[str]] = {name: set() for name in _defined(house.trees[module])}
     for name, nodes in house.nodes.items():
         for node in nodes:
             match node:
-                case ast.Attribute(value=ast.Name(id=found), attr=primitive) if found == short:
+                case ast.Attribute(value=ast.Name(id=found), attr=primitive) if found in shorts:
                     named = [primitive]
-                case ast.ImportFrom(module=found) if found == module:
+                case ast.ImportFrom(module=found) if found in (module, meanings):
                     named = [alias.name for alias in node.names]
                 case ast.Call(func=ast.Name("getattr"), args=[_, ast.Constant(str(primitive))]):
-                    named = [primitive] if short in ast.unparse(node.args[0]) else []
+                    named = [primitive] if ast.unparse(node.args[0]) in shorts else []
                 case _:
                     continue
-            for primitive in named:
+            for primitive in named if name not in (module, meanings) else ():
                 users.get(primitive, set()).add(name)
     return users
 

@@ -101,9 +101,12 @@ def test_a_primitive_is_named_by_its_text_and_where_it_only_gets_its_row():
         prim="def item(): ...\nstored = Row()(writes.stored)",
         a="from h import prim\ngetattr(prim, 'item')\nprim.stored",
         b="getattr(other, 'item')",
+        writes="def stored(): ...",
+        c="from h.writes import stored",
     )
 
-    assert users_of_primitives(made, "h.prim") == {"item": {"h.a"}, "stored": {"h.a"}}
+    found = users_of_primitives(made, "h.prim", "h.writes")
+    assert found == {"item": {"h.a"}, "stored": {"h.a", "h.c"}}
 
 
 def test_a_figure_says_whether_its_target_is_met():

@@ -33,6 +33,12 @@ def sets_places(target: Any) -> bool:
     return isinstance(memory, NewVersion) and memory.of == "array" and memory.does == "sets"
 
 
+def sums_at_places(target: Any) -> bool:
+    """Whether something is added at places of an array, to one of them perhaps twice."""
+    memory = memory_effect(target)
+    return isinstance(memory, NewVersion) and memory.does == "adds"
+
+
 def adds_at_places(target: Any) -> bool:
     """Whether something is added at places of an array, none of them named twice."""
     memory = memory_effect(target)

@@ -15,7 +15,8 @@ from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
 from srcad.ir.disjoint import may_repeat
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.traits import built_parts
+from srcad.ir.operations import every
+from srcad.ir.traits import built_parts, sets_places, sums_at_places
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.stored import Bars, narrowed, undo_add_at, undo_updated
 from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type
@@ -328,9 +329,8 @@ ADJOINTS: dict[Any, Undo] = {
     primitives.inserted: _undo_inserted,
     primitives.without: _undo_without,
     primitives.replaced: _undo_replaced,
-    primitives.updated: undo_updated,
-    primitives.add_at: undo_add_at,
-    primitives.add_at_repeated: undo_add_at,
+    **dict.fromkeys(every(sets_places), undo_updated),
+    **dict.fromkeys(every(sums_at_places), undo_add_at),
     runtime.unbroadcast: _undo_unbroadcast,
     runtime.like: _undo_passing,
     runtime.or_zeros: _undo_passing,
