@@ -318,8 +318,9 @@ def raise_(error: Any, cause: Any = None) -> None:
 
 
 # -------------------------------------------------------------------------------- derivatives
-derivative(identity, samples=())(lambda x: 1)
-nondifferentiable(shape, stop)
+derivative(identity, memory="argument", samples=())(lambda x: 1)
+nondifferentiable(shape)
+nondifferentiable(stop, memory="argument")
 
 
 def is_primitive(target: object) -> bool:

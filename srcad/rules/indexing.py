@@ -27,6 +27,7 @@ def names_places_twice(index):
 
 @linear(
     operator.getitem,
+    memory="shared",
     samples=lambda f, m, mask, array: [
         f(m, 1), f(m, -1), f(m, slice(1, 3)), f(m, slice(None, None, -2)), f(m, (slice(None), 1)),
         f(m, (Ellipsis, 1)), f(m, (None, slice(0, 2))), f(m, (1, 2)), f(m, [0, 0, 2]),

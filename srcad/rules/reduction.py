@@ -226,6 +226,7 @@ def ptp(y_bar, y, a, axis=None, *, keepdims=False):
 
 @adjoint(
     builtins.max,
+    memory="shared",
     samples=lambda f, v: [f(0.3, 0.2), f(0.3, 0.2, 0.7), f([0.3, 0.7, 0.1]), f(v)],
     kinks={(0, 0): (0, 1), (0, math.nan): (1, 0), (math.nan, 0): (1, 0)},
 )
@@ -239,6 +240,7 @@ def larger(y_bar, y, *args):
 
 @adjoint(
     builtins.min,
+    memory="shared",
     samples=lambda f: [f(0.3, 0.2), f((0.3, 0.7, 0.1)), f(0.3, 0.2, 0.7)],
     kinks={(0, 0): (1, 0)},
 )

@@ -109,7 +109,7 @@ def dist(y_bar, y, p, q):
 
 
 @linear(
-    builtins.sum, active=("iterable", "start"),
+    builtins.sum, memory="shared", active=("iterable", "start"),
     samples=lambda f, v, m, array: [
         f([0.1, 0.2, 0.3], 0.4), f([v, array(4)]), f([0.1, 0.2]), f(m)],
 )  # fmt: skip

@@ -13,12 +13,9 @@ from tests.rules.harness import leaves
 from tests.rules.samples import CALLS
 from tests.rules.test_table import name_of
 
-OF_NUMPY = [call for call in CALLS if not isinstance(call[0], np.ufunc)
-            and (call[0].__module__ or "").startswith("numpy")]  # fmt: skip
-
 
 def told(*memories):
-    return [call for call in OF_NUMPY if memory_of(call[0]) in memories]
+    return [call for call in CALLS if memory_of(call[0]) in memories]
 
 
 def arrays(structure):
