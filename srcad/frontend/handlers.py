@@ -146,7 +146,9 @@ MEANINGS_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "warnings": ("warn",),
     },
     "srcad.frontend.library.getters": {"scipy._lib._array_api": ("array_namespace",)},
-    "srcad.frontend.library.in_python": {"heapq": ("nlargest", "nsmallest")},
+    "srcad.frontend.library.in_python": {
+        "heapq": ("nlargest", "nsmallest"),
+    },
     "srcad.frontend.operations.instances": {
         "bisect": ("insort", "insort_left", "insort_right"),
         "dataclasses": ("asdict", "replace"),

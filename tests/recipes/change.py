@@ -84,18 +84,27 @@ def copies(change: Change, folder: Path) -> tuple[Path, Path]:
 
 
 def make(change: Change, copy: Path) -> None:
-    """Make a change in a copy; what is taken out first is there already."""
+    """Make a change in a copy, and print what is printed; what is taken out is there already."""
+    write(change, copy)
+    for section in change.of("printed"):
+        module, name = section.where, Path(section.path).stem
+        done = run(f"import {module} as m; print(end=m.{name}())", copy)
+        assert done.returncode == 0, done.stderr
+        (copy / section.path).write_text(done.stdout)
+
+
+def write(change: Change, copy: Path) -> None:
+    """Write the files and lines of a change into a copy."""
     for section in change.of("new"):
         assert not (copy / section.path).exists(), f"{section.path} is there already"
+        (copy / section.path).parent.mkdir(exist_ok=True)
         (copy / section.path).write_text(section.text)
     for section in change.of("append"):
+        between = "\n" if section.text[0].isspace() else "\n\n"
         with (copy / section.path).open("a") as file:
-            file.write(f"\n{section.text}" if section.text[0].isspace() else f"\n\n{section.text}")
+            file.write(between + section.text)
     for section in change.of("line"):
         _put_in(copy / section.path, section)
-    for section in change.of("printed"):
-        _run(f"import {section.where} as m; print(end=m.{Path(section.path).stem}())", copy,
-             section.path)  # fmt: skip
 
 
 def _take_out(copy: Path, path: str) -> None:
@@ -115,12 +124,6 @@ def _put_in(file: Path, section: Section) -> None:
     assert len(places) == 1, f"{section.path} has {len(places)} lines {section.where!r}"
     lines.insert(places[0] + 1, section.text)
     file.write_text("".join(lines))
-
-
-def _run(program: str, copy: Path, path: str) -> None:
-    done = run(program, copy)
-    assert done.returncode == 0, done.stderr
-    (copy / path).write_text(done.stdout)
 
 
 def run(program: str, copy: Path) -> subprocess.CompletedProcess[str]:
