@@ -403,7 +403,7 @@ assert (gc.get_freeze_count() > 0) == (frozen > 0)
     ("before", "enabled"),
     [
         pytest.param("", True, marks=pytest.mark.random),
-        ("gc.disable()", False),
+        pytest.param("gc.disable()", False, marks=pytest.mark.random),
         ("gc.freeze()", True),
     ],
 )

@@ -15,8 +15,8 @@ from tests.frozen.table import TABLE, digest, normal, read, renewed, varying, wr
 SAMPLES = Path(__file__).with_name("samples.py")
 SOURCES = (
     programs.goldens,
-    programs.problems,
-    lambda: itertools.islice(programs.attacks(), 0, None, 10),
+    lambda: itertools.islice(programs.problems(), 0, None, 3),
+    lambda: itertools.islice(programs.attacks(), 0, None, 20),
     lambda: programs.random({"spine": range(0, 15, 3)}),
 )
 

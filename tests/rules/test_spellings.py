@@ -20,7 +20,7 @@ CHOSEN = [*cases()] if ASKED == "all" else drawn(np.random.default_rng(int(ASKED
 
 
 @pytest.mark.parametrize(
-    "case", some(CHOSEN, lambda k, _: ASKED == "all" or k % 2 == 0), ids=lambda case: case.name
+    "case", some(CHOSEN, lambda k, _: ASKED == "all" or k % 3 == 0), ids=lambda case: case.name
 )
 def test_an_option_means_the_same_however_it_is_written(case, rng):
     with np.errstate(all="ignore"):

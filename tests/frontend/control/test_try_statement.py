@@ -575,10 +575,10 @@ def outcome(call: Callable[[float], Any], x: float) -> tuple[Any, list[Any]]:
     return found, list(LOG)
 
 
-@pytest.mark.parametrize("first", some(range(0, 24, 2), 1))
-def test_random_programs_with_exceptions(first: int, tmp_path: Any) -> None:
+@pytest.mark.parametrize("seeds", some([range(1), range(1, 25)], 1), ids=str)
+def test_random_programs_with_exceptions(seeds: range, tmp_path: Any) -> None:
     refused = 0
-    for seed in range(first, first + 2):
+    for seed in seeds:
         text = PRELUDE + Writer(seed).text()
         path = tmp_path / f"failing_{seed}.py"
         path.write_text(text)
@@ -601,7 +601,7 @@ def test_random_programs_with_exceptions(first: int, tmp_path: Any) -> None:
             slopes = [(near[3] - near[0]) / 4e-6, (near[2] - near[1]) / 2e-6]
             if abs(slopes[0] - slopes[1]) < 1e-5 * max(1, abs(slopes[0])):
                 assert got[1] == pytest.approx(slopes[1], rel=1e-5, abs=1e-5), text
-    assert refused <= 1
+    assert refused <= len(seeds) // 20
 
 
 def _bump(y, v):

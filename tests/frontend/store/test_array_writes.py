@@ -9,6 +9,7 @@ import srcad
 from srcad import testing
 from srcad.errors import MutationError
 from tests.language import assert_program
+from tests.marks import some
 from tests.numeric import assert_gradient
 
 
@@ -354,7 +355,7 @@ def test_the_gradient_of_a_program_that_writes(f):
     np.testing.assert_allclose(gradient, differences(f, x), rtol=2e-7, atol=2e-7)
 
 
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", some(PROGRAMS, lambda k, _: k % 3 == 0), ids=lambda f: f.__name__)
 def test_a_pullback_of_a_program_that_writes_can_be_used_again(f):
     x = np.array([1.3, -0.7, 2.1, 0.4])
 
