@@ -89,38 +89,23 @@ NONE = Memory()
 # --------------------------------------------------------------------------------- rows
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Operation:
-    """One operation.
+    """What is true of one operation.
 
-    memory
-        What it does with memory.
-    result
-        The type of its result by its operands, where that is not found by running it.
+    Its `memory` is what it does with memory.  `result` gives the type of its result, where that is
+    not found by running it.  It may raise what it `raises` where that is caught.
 
-    Raises
-    ------
-        What it may raise where that is caught.
-    owed
-        Whether a call that nobody reads must run for the error that it may raise; None if that is
-        so where the lengths of its operands do not fit.  A program is not owed the errors of
-        structures, of lists and of stores that nobody reads, although `raises` may list some.
-    asks_of, asks_for
-        The operand of which it reads nothing but its shape (``a.shape``), something made of its
-        lengths, or its lengths and dtype.
-    answers
-        Whether its result is the answer to a question that no derivative flows through.
-    flows
-        The operands whose derivatives reach the result; None if the table of rules says.
-    hands_on
-        What decides what comes next: a callee that is an operand, or an error that is raised.
-    pure
-        Whether it only computes, although the table of rules may not know it.
-    written
-        How Python writes it, with ``a``, ``b``, ``c`` for the operands; None as a call, or only as
-        a statement.
-    stored
-        How Python writes it as a statement that changes its first operand.
-    called
-        What a person would call its result.
+    A call that nobody reads is `owed` if it must run for the error that it may raise; None says
+    that it is where the lengths of its operands do not fit.  A program is not owed the errors of
+    structures, of lists and of stores that nobody reads, although `raises` may list some.
+
+    Of the operand `asks_of` it reads nothing but its shape (``a.shape``), something made of its
+    lengths, or its lengths and dtype, as `asks_for` says.  It `answers` a question if its result is
+    a flag.  `flows` are the operands whose derivatives reach the result; None leaves
+    that to the table of rules.  It `hands_on` what decides what comes next: a callee that is an
+    operand, or an error.  It is `pure` if it only computes, although the table may not know it.
+
+    Python has it `written` as an expression of its operands ``a``, ``b``, ``c``, and `stored` as a
+    statement that changes the first.  A person would have its result `called` so.
     """
 
     memory: Memory = NONE
@@ -137,7 +122,7 @@ class Operation:
     stored: str | None = None
     called: str | None = None
 
-    def may_raise(self, op: Call) -> Classes:
+    def raised_by(self, op: Call) -> Classes:
         """What a call may raise where that is caught."""
         return self.raises if isinstance(self.raises, tuple) else self.raises(op)
 

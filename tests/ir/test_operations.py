@@ -268,7 +268,7 @@ def test_an_operation_that_may_raise_does_so_for_some_operands(target):
     args = FAILING.get(target.__name__)
     op = Call(target=target, args=tuple(map(Value, (OPAQUE,) * 2)), result=Value(OPAQUE))
 
-    if row.may_raise(op) == NOTHING:
+    if row.raised_by(op) == NOTHING:
         assert args is None
     else:
         with pytest.raises(Exception, match=r"."):
@@ -281,8 +281,8 @@ def test_reading_a_part_that_the_type_lists_raises_nothing(target):
     known = Call(target=target, args=(Value(TupleOf((FLOAT,))), Const(0)), result=Value(FLOAT))
     unknown = Call(target=target, args=(Value(OPAQUE), Const(0)), result=Value(FLOAT))
 
-    assert row.may_raise(known) == NOTHING
-    assert row.may_raise(unknown) == ANYTHING
+    assert row.raised_by(known) == NOTHING
+    assert row.raised_by(unknown) == ANYTHING
 
 
 def test_an_error_that_is_caught_counts_where_one_that_nobody_sees_does_not():

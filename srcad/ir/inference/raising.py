@@ -25,7 +25,7 @@ def may_raise(op: Op, caught: Classes | None = None) -> bool:
         return True
     row = operation_of(op.target)
     if caught is not None:
-        raised = ANYTHING if row is None else row.may_raise(op)
+        raised = ANYTHING if row is None else row.raised_by(op)
         return raised is ANYTHING or any(issubclass(r, c) for r in raised for c in caught)
     if row is not None and row.owed is not None:
         return row.owed if isinstance(row.owed, bool) else row.owed(op)
