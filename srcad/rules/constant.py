@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from srcad.rules.declare import linear, nondifferentiable
+from srcad.rules.declare import adjoint, linear, nondifferentiable
 from srcad.runtime import ascending, sign, unbroadcast, zeros_like
 
 # ------------------------------------------------------------------------ comparisons and logic
@@ -53,12 +53,12 @@ nondifferentiable(np.ix_, np.diag_indices, np.diag_indices_from, memory="shared"
 nondifferentiable(np.hanning, np.hamming, np.blackman, np.bartlett)
 
 
-@linear(
+@adjoint(
     np.arange,
     active=("start", "stop", "step"),
     samples=lambda f: [f(0.5, 3.2), f(0.5, 3.2, 0.4), f(2.5)],
 )
-def arange(y_bar, start, stop=None, step=1, *, dtype=None):
+def arange(y_bar, y, start, stop=None, step=1, *, dtype=None):
     """``y[k] = start + k * step``; the stop, or the only argument, just counts."""
     start_bar = None if stop is None else np.sum(y_bar)
     return start_bar, None, np.sum(y_bar * np.arange(len(y_bar)))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from srcad.rules.declare import adjoint, linear
+from srcad.rules.declare import adjoint
 from srcad.rules.row import NoPartial
 from srcad.rules.shape import flattened, unflattened
 from srcad.rules.writes import add_at_repeated
@@ -11,8 +11,8 @@ from srcad.runtime import unbroadcast
 PERIOD = NoPartial("np.interp with period= has no rule")
 
 
-@linear(np.sort, samples=lambda f, v, t: [f(t), f(t, 0), f(t, 1), f(t, None), f(v)])
-def sort(y_bar, a, axis=-1, *, kind=None, stable=None):
+@adjoint(np.sort, samples=lambda f, v, t: [f(t), f(t, 0), f(t, 1), f(t, None), f(v)])
+def sort(y_bar, y, a, axis=-1, *, kind=None, stable=None):
     """Each entry gets the cotangent of the place where it went; ties keep their order."""
     if axis is None:
         order = np.argsort(np.ravel(a), kind="stable")

@@ -59,14 +59,14 @@ def sum(y_bar, a, axis=None, dtype=None, *, keepdims=False, initial=None, where=
     return selected(spread(y_bar, a, axis, keepdims), where), initial_bar
 
 
-@linear(
+@adjoint(
     np.nansum,
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
     kinks=lambda f: [(f([1, math.nan]), [1, 0])],
 )  # fmt: skip
-def nansum(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
+def nansum(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
     """At nan: 0."""
     numbers = np.logical_not(np.isnan(a))
     return np.where(taking_part(numbers, where), kept(y_bar, a, axis, keepdims), 0.0)
@@ -83,14 +83,14 @@ def mean(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
     return selected(spread(share, a, axis, keepdims), where)
 
 
-@linear(
+@adjoint(
     np.nanmean,
     samples=lambda f, m, t, where: [
         f(t), f(t, 0), f(t, -1, keepdims=True), f(t, None, keepdims=True), f(t, axis=(0, 2)),
         f(t, axis=(-1, 0), keepdims=True), f(t, axis=(1,)), f(m, axis=1, where=where)],
     kinks=lambda f: [(f([1, math.nan, 3]), [0.5, 0, 0.5])],
 )  # fmt: skip
-def nanmean(y_bar, a, axis=None, dtype=None, *, keepdims=False, where=None):
+def nanmean(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
     """At nan: 0."""
     numbers = taking_part(np.logical_not(np.isnan(a)), where)
     share = y_bar / count(a, axis, keepdims, numbers)

@@ -18,8 +18,8 @@ def cumsum(y_bar, a, axis=None, dtype=None):
     return np.flip(np.cumsum(np.flip(y_bar, axis), axis), axis)
 
 
-@linear(np.nancumsum, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1)])
-def nancumsum(y_bar, a, axis=None, dtype=None):
+@adjoint(np.nancumsum, samples=lambda f, m: [f(m), f(m, 0), f(m, -1), f(m, 1)])
+def nancumsum(y_bar, y, a, axis=None, dtype=None):
     """At nan: 0."""
     return np.where(np.isnan(a), 0.0, cumsum(y_bar, a, axis))
 
