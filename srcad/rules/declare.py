@@ -38,7 +38,7 @@ import numpy as np
 from srcad.errors import RuleError
 from srcad.rules.formulas import Place, check_arity
 from srcad.rules.registry import HOUSE, add, add_memory, lookup, qualified_name
-from srcad.rules.row import Kind, Kinks, Memory, Rule, Samples
+from srcad.rules.row import Kind, Kinks, Memory, Rule, Samples, refuse_markers_inside
 from srcad.rules.twins import declare_twin, formula_of_twin
 from srcad.startup.records import replace
 
@@ -238,6 +238,7 @@ def _decorator(
         rule = _row(targets[0], kind, function, code, active, traits)
         if not rule.shipped:
             check_arity(function, kind, len(rule.active), rule.place)
+            refuse_markers_inside(function, rule.place)
         add(rule, override)
         for target in targets[1:]:
             add(replace(rule, target=target), override)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import types
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from srcad.errors import RuleError
 from srcad.rules.formulas import Place, returned_formulas
 from srcad.startup.records import dataclass
 
@@ -49,6 +51,29 @@ class NoPartial:
 
 
 NO_PARTIAL = NoPartial()
+
+
+def refuse_markers_inside(function: Callable[..., Any], place: Place) -> None:
+    """A rule returns a marker that was made before it: what it makes itself is not seen.
+
+    Raises
+    ------
+    RuleError
+        The rule makes a `NoPartial` when it is called.
+    """
+    pending = [function.__code__]
+    while pending:
+        code = pending.pop()
+        pending += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
+        for name in code.co_names:
+            if name == NoPartial.__name__ or function.__globals__.get(name) is NoPartial:
+                raise RuleError(
+                    f"the rule '{function.__name__}' makes a NoPartial when it is called",
+                    where=place,
+                    why="the compiler looks for a marker that is known when the rule is read.",
+                    help=("give it a name at the top of the file:  MISSING = NoPartial(...)",
+                          "and return that:  return MISSING"),
+                )  # fmt: skip
 
 
 class AlwaysRaisesError(Exception):

@@ -12,6 +12,7 @@ import srcad
 from srcad import rules
 from srcad.errors import RuleError
 from srcad.rules import registry
+from srcad.rules.row import refuse_markers_inside
 
 HERE = os.path.basename(__file__)
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -230,6 +231,36 @@ def test_a_missing_partial_is_declared_not_nan():
     partials = rules.rule_for(np.ldexp).function(1.5, 2)
 
     assert partials[1] is rules.NO_PARTIAL
+
+
+LATE = rules.NoPartial("it is read from a table")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda y_bar, a, b: rules.NoPartial("late"),
+        lambda y_bar, a, b: tuple(rules.NoPartial() for _ in (a, b)),
+    ],
+)
+def test_a_marker_that_a_rule_makes_itself_is_refused_where_the_rule_stands(minus, rule):
+    with pytest.raises(RuleError, match="makes a NoPartial when it is called") as caught:
+        rules.linear(minus)(rule)
+
+    assert caught.value.where.file == __file__
+    assert "MISSING = NoPartial(...)" in str(caught.value)
+
+
+def test_a_marker_with_a_name_is_accepted(minus):
+    rules.linear(minus)(lambda y_bar, a, b: (y_bar, LATE))
+
+    assert rules.rule_for(minus).function(1.0, 2.0, 3.0) == (1.0, LATE)
+
+
+def test_no_rule_of_ours_makes_a_marker_itself():
+    for row in rules.rows():
+        if row.function is not None:
+            refuse_markers_inside(row.function, row.place)
 
 
 def test_the_room_is_public():
