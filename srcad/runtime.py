@@ -304,3 +304,7 @@ def no_array(value: Any) -> None:
             why="it comes from a call that srcad does not read, and may go by other names, too.",
             help=("take a copy of it first:  y = np.array(y)", "or write it out:  y = y + other"),
         )
+
+
+# What only looks, and raises: nothing flows through it, and what it returns nobody reads.
+CHECKS = frozenset({separate, undecided, real_scalar, numeric, no_array})
