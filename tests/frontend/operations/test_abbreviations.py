@@ -81,5 +81,5 @@ def test_a_function_of_a_module_has_one_meaning(monkeypatch):
     monkeypatch.setattr(dispatch, "_OF_MODULES", {})
     dispatch.means_in("module", "f", "g")(print)
 
-    with pytest.raises(AssertionError, match="one has a meaning already"):
+    with pytest.raises(AssertionError, match="of module have a meaning already"):
         dispatch.means_in("module", "g")(print)
