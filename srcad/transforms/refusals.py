@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srcad import runtime
 from srcad.analysis.activity_trees import Activity
@@ -14,15 +14,21 @@ from srcad.errors import MissingRuleError, NotDifferentiableError, SrcadError, U
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, If, Op, Value
 from srcad.ir.inference.builder import Builder
-from srcad.ir.text import target_name
 from srcad.ir.traits import joins_keys
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import NoPartial, Rule
-from srcad.rules.stubs import stub
 from srcad.startup.identifiers import dotted
+from srcad.startup.lazy import Later
 from srcad.startup.records import replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.types.structures import OPAQUE
+
+if TYPE_CHECKING:
+    from srcad.ir import text
+    from srcad.rules import stubs
+else:
+    text = Later("srcad.ir.text")
+    stubs = Later("srcad.rules.stubs")
 
 
 def refuse_texts(
@@ -210,7 +216,7 @@ def missing_rule(scope: ReverseScope, op: Call) -> SrcadError:
     function = op.where.function if op.where else ""
     depends = f" through {through!r}" if through else ""
     result = f"{op.result.hint!r}" if op.result.hint else "its result"
-    short = target_name(op.target)
+    short = text.target_name(op.target)
     given = arguments(op).items()
     quantities = [place for place, arg in given if not is_of_integers(argument_type(arg))]
     constant = f"or treat it as a constant:  srcad.stop_gradient({dotted(short)}(...))"
@@ -219,7 +225,7 @@ def missing_rule(scope: ReverseScope, op: Call) -> SrcadError:
         if isinstance(op.target, type)
         else (
             "write one, with a cotangent in the place of each '...':\n"
-            + stub(op.target, len(op.args), [key for key, _ in op.kwargs], quantities),
+            + stubs.stub(op.target, len(op.args), [key for key, _ in op.kwargs], quantities),
         )
     )
     return MissingRuleError(

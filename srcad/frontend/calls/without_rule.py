@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,10 +41,15 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.outside.places import is_active
 from srcad.frontend.store.lookup import is_library
-from srcad.frontend.store.missing_rules import refuse_without_rule
 from srcad.ir.core import Value
 from srcad.startup.identifiers import module_of
+from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.store import missing_rules
+else:
+    missing_rules = Later("srcad.frontend.store.missing_rules")
 
 
 def call_without_rule(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
@@ -135,4 +140,4 @@ def call_active_without_rule(
     """Refuse a function without a rule that carries a derivative."""
     if only_counts(s, args, kwargs):
         return opaque_call(s, Constant(function), args, kwargs)
-    return refuse_without_rule(s, function, args, kwargs)
+    return missing_rules.refuse_without_rule(s, function, args, kwargs)

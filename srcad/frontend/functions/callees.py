@@ -18,7 +18,6 @@ from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import is_library, value_of_object
-from srcad.frontend.store.missing_rules import refuse_entry_by_entry
 from srcad.ir.core import Value
 from srcad.startup.identifiers import module_of
 from srcad.startup.lazy import Later
@@ -28,9 +27,11 @@ from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
     from srcad.frontend.operations import construction, unknown_memory
+    from srcad.frontend.store import missing_rules
 else:
     construction = Later("srcad.frontend.operations.construction")
     unknown_memory = Later("srcad.frontend.operations.unknown_memory")
+    missing_rules = Later("srcad.frontend.store.missing_rules")
 
 _READ_WITH_FUNCTIONS = frozenset(
     {map, filter, functools.partial, functools.reduce, itertools.accumulate, itertools.takewhile,
@@ -104,7 +105,7 @@ def call_value(
     if isinstance(callee.type, Numeric) and callee.type.dtype and callee.type.kind not in "OV":
         raises(s, TypeError, "a number or array is not callable")
     if isinstance(callee.type, Opaque) and callee.type.cls in (np.vectorize, np.ufunc):
-        refuse_entry_by_entry(s)
+        missing_rules.refuse_entry_by_entry(s)
     what = f", an object of class {str(callee.type)!r}," if isinstance(callee.type, Opaque) else ""
     called = f"{callee.hint!r} is, called" if callee.hint else "is called"
     return s.refuse(

@@ -10,10 +10,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import errors
-from srcad.frontend.branches.conditional import on_tag
 from srcad.frontend.domain.frames import DEAD, RETURN_NAME, Unreachable
 from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import (
@@ -37,8 +36,14 @@ from srcad.frontend.store.lookup import value_of_object
 from srcad.ir.core import NONE, RETURN, Value
 from srcad.ir.location import Location
 from srcad.startup.identifiers import module_of, plain
+from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
 from srcad.types.sources import Path, is_filled
+
+if TYPE_CHECKING:
+    from srcad.frontend.branches import conditional
+else:
+    conditional = Later("srcad.frontend.branches.conditional")
 
 TRUSTED_PREFIX = "srcad."
 
@@ -264,7 +269,7 @@ def finish_body(s: Machine) -> None:
         set_return(s, Constant(None))
         frame.ends(RETURN)
     elif isinstance(frame.exit, Value) and NONE in frame.tags:
-        on_tag(s, frame.exit, NONE, lambda: set_return(s, Constant(None)))
+        conditional.on_tag(s, frame.exit, NONE, lambda: set_return(s, Constant(None)))
         frame.ends(RETURN)
 
 

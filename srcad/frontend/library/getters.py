@@ -10,7 +10,7 @@ import contextlib
 import operator
 import sys
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,14 +27,20 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.functions.callees import below
 from srcad.frontend.functions.inlining import callee_of
-from srcad.frontend.functions.lazy_iterables import generator_of_call
 from srcad.frontend.machine.constants import pinned
 from srcad.frontend.machine.dispatch import apply, means, means_in
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.prelude import getters as prelude
 from srcad.ir.core import Value
+from srcad.startup.lazy import Later
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
+
+if TYPE_CHECKING:
+    from srcad.frontend.functions import lazy_iterables
+    from srcad.frontend.prelude import getters as prelude
+else:
+    lazy_iterables = Later("srcad.frontend.functions.lazy_iterables")
+    prelude = Later("srcad.frontend.prelude.getters")
 
 _GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 # The code of what the decorator makes of every generator function.
@@ -52,7 +58,7 @@ def call_getter(
         given = (*args, *kwargs.values())
         if s.is_active(*given) or any(mutable_parts(box) for box in given):
             inner = callee_of(s, _decorated(function), below(callee.path, ("attr", "__wrapped__")))
-            return replace(generator_of_call(s, inner, args, kwargs), manages=True)
+            return replace(lazy_iterables.generator_of_call(s, inner, args, kwargs), manages=True)
     return None
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from srcad import errors
 from srcad.frontend.branches.choices import choose
-from srcad.frontend.branches.conditional import Reader, Statements, guarded, lower_if
 from srcad.frontend.domain.frames import (
     RETURN_NAME,
     Unreachable,
@@ -35,16 +34,17 @@ from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
-    from srcad.frontend.branches import case_chains, try_regions
+    from srcad.frontend.branches import case_chains, conditional, try_regions
     from srcad.frontend.operations import assignment, containers
 else:
     try_regions = Later("srcad.frontend.branches.try_regions")
     assignment = Later("srcad.frontend.operations.assignment")
     containers = Later("srcad.frontend.operations.containers")
     case_chains = Later("srcad.frontend.branches.case_chains")
+    conditional = Later("srcad.frontend.branches.conditional")
 
 
-def lower_statements(s: Machine, statements: Statements, *, whole: bool = True) -> None:
+def lower_statements(s: Machine, statements: conditional.Statements, *, whole: bool = True) -> None:
     """Read statements until one of them leaves; those of a list that was cut are not `whole`."""
     first, second = case_chains.cut_in_half(case_chains.in_a_row(statements), whole=whole)
     if second:
@@ -58,21 +58,21 @@ def lower_statements(s: Machine, statements: Statements, *, whole: bool = True) 
             return
 
 
-def _lower_part(s: Machine, statements: Statements) -> None:
+def _lower_part(s: Machine, statements: conditional.Statements) -> None:
     lower_statements(s, statements, whole=False)
 
 
-def _goes_on(s: Machine, rest: Statements, read: Reader) -> bool:
+def _goes_on(s: Machine, rest: conditional.Statements, read: conditional.Reader) -> bool:
     """Whether the statements that follow are still to be read, and are reached on every path."""
     frame = s.frame
     if isinstance(frame.exit, Value):
         if rest and NONE in frame.tags:
-            guarded(s, rest, read)
+            conditional.guarded(s, rest, read)
         return False
     return frame.exit == NONE
 
 
-def _takes_rest(s: Machine, node: ast.stmt, rest: Statements) -> bool:
+def _takes_rest(s: Machine, node: ast.stmt, rest: conditional.Statements) -> bool:
     """Read a statement; whether those that follow have been read with it."""
     if s.frame.handlers:
         steps = in_steps(s, node)
@@ -90,12 +90,12 @@ def _takes_rest(s: Machine, node: ast.stmt, rest: Statements) -> bool:
             return True
         (node,) = meant
     if isinstance(node, ast.If):
-        return lower_if(s, node, rest, lower_statements)
+        return conditional.lower_if(s, node, rest, lower_statements)
     execute(s, node)
     return False
 
 
-def in_steps(s: Machine, node: ast.stmt) -> Statements | None:
+def in_steps(s: Machine, node: ast.stmt) -> conditional.Statements | None:
     """A compound statement whose parts are try regions one by one; None for a simple one."""
     if isinstance(node, ast.If) and not isinstance(node.test, Deferred):
         name = f"{try_regions.STEP} {id(node)}"
@@ -130,7 +130,7 @@ def _bound_one_by_one(node: ast.Assign) -> list[ast.expr]:
     return targets if writes and len(targets) > 1 else []
 
 
-def _assigned_in_steps(node: ast.Assign, targets: list[ast.expr]) -> Statements:
+def _assigned_in_steps(node: ast.Assign, targets: list[ast.expr]) -> conditional.Statements:
     """The value, and then every target, as statements of their own."""
     name = f"{try_regions.STEP} {id(node)}"
     unpacks = len(node.targets) == 1

@@ -20,7 +20,6 @@ from srcad import errors
 from srcad.frontend.domain.structure import is_mutable, values_of
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Env, Frame, Stale, Unbound
 from srcad.frontend.outside.doubts import Again
-from srcad.frontend.outside.objects import mirror, real
 from srcad.ir.core import Atom, Const, Value
 from srcad.ir.memory import has_storage
 from srcad.startup.records import is_record, record_fields
@@ -29,7 +28,15 @@ from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
+from typing import TYPE_CHECKING
+
 from srcad.frontend.domain.outside_places import OutsidePlace
+from srcad.startup.lazy import Later
+
+if TYPE_CHECKING:
+    from srcad.frontend.outside import objects
+else:
+    objects = Later("srcad.frontend.outside.objects")
 
 PLACE = "%at "
 
@@ -109,7 +116,7 @@ def put(s: Machine, place: OutsidePlace, box: AbstractValue, *, appended: bool =
     outside.count += 1
     name = _name(s, place)
     if appended:
-        s.emit(list.append, handle(s, place), real(s, name, box), effect=True, type=NOTHING)
+        s.emit(list.append, handle(s, place), objects.real(s, name, box), effect=True, type=NOTHING)
     else:
         _emit(s, place, box)
     s.frames[0].env[name] = box
@@ -135,7 +142,7 @@ def _name(s: Machine, place: OutsidePlace) -> str:
 
 
 def _emit(s: Machine, place: OutsidePlace, box: AbstractValue) -> None:
-    owner, value = handle(s, place), real(s, _name(s, place), box)
+    owner, value = handle(s, place), objects.real(s, _name(s, place), box)
     write = operator.setitem if isinstance(place.by, dict | list) else setattr
     name = "cell_contents" if place.kind == "cell" else place.name
     key = name if isinstance(name, Value) else Const(name)
@@ -168,7 +175,7 @@ def note_array_written(s: Machine, before: Env, is_shown: Callable[[AbstractValu
         if place.key[1:] == ("item", -1) or isinstance(place.name, Value):
             _refuse_held(s, place)
         if is_mutable(old):
-            mirror(s, name, old, new) or _refuse_held(s, place)
+            objects.mirror(s, name, old, new) or _refuse_held(s, place)
         else:
             _emit(s, place, new)
 

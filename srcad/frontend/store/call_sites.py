@@ -9,8 +9,13 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from srcad.ir.location import Location
-from srcad.rules.stubs import written
 from srcad.startup.identifiers import label
+from srcad.startup.lazy import Later
+
+if TYPE_CHECKING:
+    from srcad.rules import stubs
+else:
+    stubs = Later("srcad.rules.stubs")
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
@@ -21,14 +26,14 @@ def called_name(s: Machine, function: Any) -> str:
     short = label(function)
     text = _text_of_callee(s.builder.where)
     if text is None or text.rpartition(".")[2] != short:
-        return written(function)
+        return stubs.written(function)
     root, dot, rest = text.partition(".")
     found = s.user_frame.globals.get(root)
     if isinstance(found, types.ModuleType):
         return f"{label(found)}{dot}{rest}"
     home = _home(found, root)
     if not dot:
-        return written(function)
+        return stubs.written(function)
     return f"{home}.{text}" if home else text
 
 

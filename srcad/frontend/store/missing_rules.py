@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -11,9 +11,14 @@ from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.call_sites import called_name, method_of_object
-from srcad.rules.stubs import stub, written
 from srcad.startup.identifiers import dotted
+from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
+
+if TYPE_CHECKING:
+    from srcad.rules import stubs
+else:
+    stubs = Later("srcad.rules.stubs")
 
 
 def refuse_without_rule(
@@ -32,7 +37,9 @@ def refuse_without_rule(
         + _reason(function),
         help=(
             "write one, with a cotangent in the place of each '...':\n"
-            + stub(function, len(args), tuple(kwargs), quantities, method_of_object(s, function)),
+            + stubs.stub(
+                function, len(args), tuple(kwargs), quantities, method_of_object(s, function)
+            ),
             "or, if no derivative is to flow through it, treat it as a constant:  "
             f"srcad.stop_gradient({dotted(full)}(...))",
         ),
@@ -54,7 +61,7 @@ def refuse_entry_by_entry(s: Machine) -> NoReturn:
 
 def _reason(function: Any) -> str:
     """Why there is no rule: it is yet to be written, or the function cannot be read."""
-    module = str(getattr(function, "__module__", None) or written(function))
+    module = str(getattr(function, "__module__", None) or stubs.written(function))
     if module.partition(".")[0] in ("numpy", "scipy"):
         return "the table has no rule for it yet: more of NumPy and SciPy is planned."
     return "srcad can read Python only: this is compiled, or belongs to a library."

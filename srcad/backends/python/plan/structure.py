@@ -8,8 +8,8 @@ tag is known only at run time it stays a variable that is tested: always right, 
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING
 
-from srcad.backends.python.plan.loops import hoist_append, loop_head
 from srcad.backends.python.plan.statements import (
     Attempt,
     Conditional,
@@ -21,15 +21,6 @@ from srcad.backends.python.plan.statements import (
     Reverse,
     Statement,
     jumps,
-)
-from srcad.backends.python.plan.terminators import (
-    Away,
-    End,
-    FunctionEnd,
-    GuardEnd,
-    JoinAssignments,
-    LoopEnd,
-    Mapped,
 )
 from srcad.backends.python.plan.uses import (
     Uses,
@@ -63,9 +54,16 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import Builder
 from srcad.ir.traits import built_parts, is_item, is_same, is_structure
+from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, ListOf
+
+if TYPE_CHECKING:
+    from srcad.backends.python.plan import loops, terminators
+else:
+    loops = Later("srcad.backends.python.plan.loops")
+    terminators = Later("srcad.backends.python.plan.terminators")
 
 
 @dataclass(eq=False)
@@ -82,7 +80,7 @@ def structure(function: Function) -> Structured:
     """Give a function the shape of a Python program."""
     uses = collected_uses(function.block)
     structurer = Structurer(uses)
-    body = structurer.block(function.block, FunctionEnd())
+    body = structurer.block(function.block, terminators.FunctionEnd())
     return Structured(function.params, body, structurer.alias, uses)
 
 
@@ -96,7 +94,7 @@ class Structurer:
     removed: set[Call] = field(default_factory=set)
     stands_for_others: set[Value] = field(default_factory=set)
 
-    def block(self, block: Block, end: End) -> list[Statement]:
+    def block(self, block: Block, end: terminators.End) -> list[Statement]:
         """The statements of a block, ending as `end` says."""
         statements: list[Statement] = []
         for k, op in enumerate(block.ops):
@@ -105,7 +103,7 @@ class Structurer:
             if isinstance(op, If) and end.leaves:
                 if k == len(block.ops) - 1 and end.takes(block.results, op):
                     return statements + self._both_branches(
-                        op, Mapped(end, op.outputs, block.results)
+                        op, terminators.Mapped(end, op.outputs, block.results)
                     )
                 guard = self._guard_after(block, k)
                 if guard is not None and self._skips(op, guard, block, end):
@@ -134,7 +132,7 @@ class Structurer:
                         self.stands_for_others.add(other)
                     break
 
-    def _both_branches(self, op: If, end: End) -> list[Statement]:
+    def _both_branches(self, op: If, end: terminators.End) -> list[Statement]:
         then, orelse = self.block(op.then, end), self.block(op.orelse, end)
         if isinstance(op, Try):
             return [Attempt(op, then, orelse, op.error)]
@@ -164,19 +162,23 @@ class Structurer:
             return None
         return (op.outputs.index(tag), guard)
 
-    def _skips(self, op: If, guard: tuple[int, If], block: Block, end: End) -> bool:
+    def _skips(self, op: If, guard: tuple[int, If], block: Block, end: terminators.End) -> bool:
         """Whether a path that leaves before the guard can jump past what the guard holds."""
         index, rest = guard
         left = [Const(BREAK) if k == index else atom for k, atom in enumerate(op.outputs)]
-        return tells_tag(op, index) and Away(end, op.outputs, rest, block.results).skips(left)
+        return tells_tag(op, index) and terminators.Away(
+            end, op.outputs, rest, block.results
+        ).skips(left)
 
-    def _guarded(self, op: If, guard: tuple[int, If], block: Block, end: End) -> list[Statement]:
+    def _guarded(
+        self, op: If, guard: tuple[int, If], block: Block, end: terminators.End
+    ) -> list[Statement]:
         index, rest = guard
         tag = op.outputs[index]
         results = [Const(NONE) if atom is tag else atom for atom in block.results]
-        behind = Mapped(end, rest.outputs, results)
-        away = Away(end, op.outputs, rest, block.results)
-        leaving = self._both_branches(op, GuardEnd(op.outputs, index, away, self))
+        behind = terminators.Mapped(end, rest.outputs, results)
+        away = terminators.Away(end, op.outputs, rest, block.results)
+        leaving = self._both_branches(op, terminators.GuardEnd(op.outputs, index, away, self))
         return leaving + self.block(rest.then, behind)
 
     # --------------------------------------------------------------------------- single ops
@@ -186,7 +188,7 @@ class Structurer:
             case Call():
                 return self._call(op)
             case If():
-                join = JoinAssignments(op.outputs, self)
+                join = terminators.JoinAssignments(op.outputs, self)
                 then, orelse = self.block(op.then, join), self.block(op.orelse, join)
                 if isinstance(op, Try):
                     return [Attempt(op, then, orelse, op.error)]
@@ -240,8 +242,8 @@ class Structurer:
         carried = self._carried(op)
         lists = self._lists(op)
         tag, trips = self._counters(op, lists)
-        end = LoopEnd(op, self.uses, lists, carried, tag, trips)
-        head = Head() if isinstance(op, While) else loop_head(op, self)
+        end = terminators.LoopEnd(op, self.uses, lists, carried, tag, trips)
+        head = Head() if isinstance(op, While) else loops.loop_head(op, self)
         prelude: list[Statement] = []
         test: Atom = Const(True)
         if isinstance(op, While):
@@ -255,7 +257,7 @@ class Structurer:
         variables += [v for v in (tag, trips) if v is not None]
         variables += [target for target, _ in lists]
         for target, _ in lists:
-            hoist_append(body, target, op, self.alias)
+            loops.hoist_append(body, target, op, self.alias)
         loop = Loop(op, body, variables, prelude, test, head)
         return [*self._inits(op, end), loop, *self._after(op, end)]
 
@@ -313,7 +315,7 @@ class Structurer:
         is_range = isinstance(seq, Display) and seq.kind == "range"
         return seq if op.count is None and (is_array or is_range) else None
 
-    def _inits(self, op: For | While, end: LoopEnd) -> list[Statement]:
+    def _inits(self, op: For | While, end: terminators.LoopEnd) -> list[Statement]:
         statements: list[Statement] = []
         targets = [op.carried[k] for k in end.carried]
         sources = [op.inits[k] for k in end.carried]
@@ -331,7 +333,7 @@ class Structurer:
             statements += [Do(made, target) for made in builder.ops if isinstance(made, Call)]
         return statements
 
-    def _after(self, op: For | While, end: LoopEnd) -> list[Statement]:
+    def _after(self, op: For | While, end: terminators.LoopEnd) -> list[Statement]:
         statements: list[Statement] = []
         if isinstance(op, For) and op.backward:
             statements += [Reverse(target) for target, _ in end.lists]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,7 +34,6 @@ from srcad.backends.python.plan.uses import Uses
 from srcad.backends.python.writing.assignments import augmented_assignment, copies
 from srcad.backends.python.writing.constants import constant
 from srcad.backends.python.writing.grouping import grouped, whole_container
-from srcad.backends.python.writing.loop_headers import for_statement
 from srcad.backends.python.writing.mutation import mutation, stored_outside
 from srcad.backends.python.writing.spelling import call_expression
 from srcad.backends.python.writing.text import Comment
@@ -42,7 +42,13 @@ from srcad.ir.location import Location
 from srcad.ir.memory import KEEPING, is_one_of
 from srcad.ir.traits import is_builder, is_same, never_returns
 from srcad.runtime import like
+from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
+
+if TYPE_CHECKING:
+    from srcad.backends.python.writing import loop_headers
+else:
+    loop_headers = Later("srcad.backends.python.writing.loop_headers")
 
 _PACKING = frozenset({like, float, np.copy, np.float64})
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -300,7 +306,7 @@ class Writer:
     def _loop(self, loop: Loop) -> list[ast.stmt]:
         body = self.block(loop.body)
         if isinstance(loop.op, For):
-            return [for_statement(self, loop, body)]
+            return [loop_headers.for_statement(self, loop, body)]
         prelude = self.block(loop.prelude)
         test = self.expr(loop.test)
         if _is_empty(prelude):
