@@ -24,7 +24,7 @@ from srcad.calling.quiet import FLOATING, again, form_now, quiet_of
 from srcad.errors import SrcadError
 from srcad.modes.calm import raises_now
 from srcad.rules import registry
-from srcad.startup.gc_paused import COMPILING, without_collections
+from srcad.startup.gc_paused import compiling
 from srcad.startup.locks import lock
 from srcad.startup.records import dataclass, field
 from srcad.types.sources import read
@@ -222,7 +222,7 @@ class Family:
                     ready = entry.ready(function, arguments)
                     if ready is not None:
                         return entry, ready
-            with COMPILING, without_collections():
+            with compiling():
                 entry = self.compile(self, function, arguments)
             self.entries = [entry, *self.entries][:MOST_ENTRIES]
             self.version += 1

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from srcad.modes.calm import is_calm
-from srcad.startup.gc_paused import COMPILING, without_collections
+from srcad.startup.gc_paused import compiling
 from srcad.startup.records import dataclass
 
 Run = Callable[..., Any]
@@ -34,7 +34,7 @@ class Quiet:
     def form(self) -> Run:
         """The silent form."""
         if self.made is None:
-            with COMPILING, without_collections():
+            with compiling():
                 self.made = self.make()
         return self.made
 

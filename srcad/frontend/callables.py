@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srcad import errors
 from srcad.arguments.request import Parameter, name_of
@@ -25,13 +25,18 @@ from srcad.frontend.lower import (
 from srcad.frontend.machine.constants import spread
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.store.stopped import differentiated_in
 from srcad.frontend.store.structures import as_plain
 from srcad.frontend.store.written_arguments import matrices, overlaid
 from srcad.ir.core import Atom, Value
 from srcad.rules import registry
+from srcad.startup.lazy import Later
 from srcad.types.sizes import ShapeEnvironment
 from srcad.types.structures import Opaque, Type
+
+if TYPE_CHECKING:
+    from srcad.frontend.store import stopped
+else:
+    stopped = Later("srcad.frontend.store.stopped")
 
 
 def lower_callable(
@@ -131,7 +136,7 @@ def _lowered(
                 machine.active.add(value)
             machine.paths[value] = (("param", key),)
             boxes[key] = _argument(machine, value, arguments.get(key))
-        boxes |= {key: differentiated_in(machine, boxes[key], items[key]) for key in items}
+        boxes |= {key: stopped.differentiated_in(machine, boxes[key], items[key]) for key in items}
         machine.compact.update(matrices(boxes[key] for key in ordered))
         boxes.update(overlaid(machine, [[values[name] for name in group] for group in overlaps]))
         frame.env.update({key: box for key, box in boxes.items() if key not in values})

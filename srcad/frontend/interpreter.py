@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -30,12 +30,17 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.aliases import note_element
 from srcad.frontend.store.foreign_operands import check_operands, is_of_unknown
 from srcad.frontend.store.memory_effects import note
-from srcad.frontend.store.stale import refuse_stale, refuse_to_hold
 from srcad.frontend.store.structures import as_plain, built, is_ours
-from srcad.frontend.store.unfolding import unfolded
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Value
+from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Fixed, TupleOf, Type
+
+if TYPE_CHECKING:
+    from srcad.frontend.store import stale, unfolding
+else:
+    unfolding = Later("srcad.frontend.store.unfolding")
+    stale = Later("srcad.frontend.store.stale")
 
 _WITHOUT_VALUE = Conflict | Choice | MethodValue | BoundValue | GeneratorValue | Super | Taken
 
@@ -74,11 +79,11 @@ class Interpreter(Machine):
         if isinstance(box, FunctionValue | Holder):
             return reify(self, box)
         if isinstance(box, Stale):
-            refuse_stale(self, box)
+            stale.refuse_stale(self, box)
         if isinstance(box, _WITHOUT_VALUE) or (
             isinstance(box, IteratorValue) and box.kind != "range"
         ):
-            refuse_to_hold(self, box)
+            stale.refuse_to_hold(self, box)
         match box:
             case Value() | Const():
                 return box
@@ -101,5 +106,5 @@ class Interpreter(Machine):
         if isinstance(type_, Numeric) and type_.value is not None and type_.is_python:
             return value if type_.value.terms else Constant(type_.value.constant)
         if isinstance(type_, TupleOf):
-            return unfolded(self, value, type_)
+            return unfolding.unfolded(self, value, type_)
         return value

@@ -39,7 +39,6 @@ from srcad.frontend.outside.places import begin, surroundings, take_for_granted
 from srcad.frontend.source.syntax import is_generator
 from srcad.frontend.store.aliases import holds_objects
 from srcad.frontend.store.lookup import first_content
-from srcad.frontend.store.stopped import differentiated_in
 from srcad.frontend.store.structures import as_plain
 from srcad.frontend.store.written_arguments import matrices, overlaid, written_parameters
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Op, Value
@@ -55,8 +54,10 @@ from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, Type
 
 if TYPE_CHECKING:
     from srcad.frontend.functions import recursion
+    from srcad.frontend.store import stopped
 else:
     recursion = Later("srcad.frontend.functions.recursion")
+    stopped = Later("srcad.frontend.store.stopped")
 
 handlers.install()
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -169,7 +170,7 @@ def _arguments(
     s.active.update(value for name, value in params.items() if name in active)
     s.paths.update((value, (("param", name),)) for name, value in params.items())
     boxes = {name: _argument(s, value, s.arguments.get(name)) for name, value in params.items()}
-    boxes |= {name: differentiated_in(s, boxes[name], items[name]) for name in items}
+    boxes |= {name: stopped.differentiated_in(s, boxes[name], items[name]) for name in items}
     s.compact.update(matrices(boxes[name] for name in ordered))
     boxes.update(overlaid(s, [[params[name] for name in group] for group in overlaps]))
     return boxes

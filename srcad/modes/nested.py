@@ -9,7 +9,7 @@ applied again, and there is nothing that could confuse one level with another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import errors
 from srcad.arguments.request import UNSET, Request, requested
@@ -21,12 +21,17 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.stopped import constant_of
 from srcad.ir.core import Atom, Call, Function, Op, Value, free_values
-from srcad.modes.nested_wrt import Key, name_of_box, sought
 from srcad.modes.registry import MODES
 from srcad.modes.reverse import is_inert
 from srcad.passes.substitute import substituted_block
+from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.vjp import as_primal
+
+if TYPE_CHECKING:
+    from srcad.modes import nested_wrt
+else:
+    nested_wrt = Later("srcad.modes.nested_wrt")
 
 Meaning = Callable[[Machine, "Given"], AbstractValue]
 MEANINGS: dict[Any, Meaning] = {}
@@ -148,7 +153,7 @@ def differentiated(
     mode = MODES[request.mode]
     if not mode.nests:
         refuse_nested(s, mode.name)
-    keys = sought(s, request, function, len(args), kwargs)
+    keys = nested_wrt.sought(s, request, function, len(args), kwargs)
     places = list(dict.fromkeys(keys))
     inner = _Inner(s, request, function, args, kwargs, places)
     found = dict(zip(places, inner.gradients(), strict=True))
@@ -174,10 +179,10 @@ class _Inner:
         function: AbstractValue,
         args: tuple[AbstractValue, ...],
         kwargs: dict[str, AbstractValue],
-        places: list[Key],
+        places: list[nested_wrt.Key],
     ) -> None:
         self.s = s
-        boxes: dict[Key, AbstractValue] = dict(enumerate(args))
+        boxes: dict[nested_wrt.Key, AbstractValue] = dict(enumerate(args))
         boxes.update(kwargs.items())
         self.atoms = [s.atom(boxes[place]) for place in places]
         self.params = [_parameter(a, place) for a, place in zip(self.atoms, places, strict=True)]
@@ -195,7 +200,9 @@ class _Inner:
                 y = builder.build_tuple(y, kept)
         self.request = replace(request, has_aux=bool(self.kept))
         block = builder.finish(y)
-        self.function = Function(name_of_box(function), tuple(self.params), block, s.builder.where)
+        self.function = Function(
+            nested_wrt.name_of_box(function), tuple(self.params), block, s.builder.where
+        )
 
     def _split(self, request: Request) -> tuple[AbstractValue, AbstractValue | None]:
         if not request.has_aux:
@@ -240,6 +247,6 @@ def _is_flag(value: Value) -> bool:
     return getattr(value.type, "kind", "") == "b"
 
 
-def _parameter(atom: Atom, place: Key) -> Value:
+def _parameter(atom: Atom, place: nested_wrt.Key) -> Value:
     hint = atom.hint if isinstance(atom, Value) else None
     return Value(atom.type, hint or (place if isinstance(place, str) else None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,9 +21,17 @@ def loading() -> Iterator[None]:
     """
     with without_collections():
         yield
-        if not gc.get_freeze_count():  # otherwise it is the user's to thaw
-            gc.freeze()
-            gc.unfreeze()
+        _count_as_old()
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Compile; the first compilations load most of the compiler."""
+    loaded = len(sys.modules)
+    with COMPILING, without_collections():
+        yield
+        if len(sys.modules) > loaded:
+            _count_as_old()
 
 
 @contextmanager
@@ -35,3 +44,10 @@ def without_collections() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def _count_as_old() -> None:
+    """All that is there counts as old, unless it is the user's to thaw."""
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()

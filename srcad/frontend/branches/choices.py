@@ -15,15 +15,16 @@ from srcad.frontend.domain.frames import DEAD, Unreachable
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant
 from srcad.frontend.machine.constants import truth
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.store.runtime_keys import tested
 from srcad.ir.core import UNDEF, Atom, Value
 from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 
 if TYPE_CHECKING:
     from srcad.frontend.branches import phi
+    from srcad.frontend.store import runtime_keys
 else:
     phi = Later("srcad.frontend.branches.phi")
+    runtime_keys = Later("srcad.frontend.store.runtime_keys")
 from srcad.frontend.branches.branch import read_branch_value
 
 Args = tuple[AbstractValue, ...]
@@ -120,7 +121,7 @@ def _named(use: Call, args: Args, kwargs: Kwargs, name: str) -> Use:
 
 def negation(s: Machine, operand: AbstractValue) -> Value:
     """``not operand``."""
-    result = s.not_(tested(s, operand))
+    result = s.not_(runtime_keys.tested(s, operand))
     if isinstance(operand, Value):
         s.negated[result] = operand
     return result
@@ -133,4 +134,4 @@ def condition(s: Machine, box: AbstractValue) -> Atom:
         known = truth(s, part)
         return part if known is None else Constant(known)
 
-    return s.atom(asked(s, box, true) if isinstance(box, Choice) else tested(s, box))
+    return s.atom(asked(s, box, true) if isinstance(box, Choice) else runtime_keys.tested(s, box))

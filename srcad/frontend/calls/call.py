@@ -26,7 +26,6 @@ from srcad.frontend.functions.callees import (
 from srcad.frontend.functions.inlining import (
     callee_of_value,
 )
-from srcad.frontend.functions.user_call import called_in_place
 from srcad.frontend.machine.constants import spread, spread_mapping
 from srcad.frontend.machine.dispatch import (
     Args,
@@ -44,9 +43,11 @@ from srcad.ir.core import Value
 from srcad.startup.lazy import Later
 
 if TYPE_CHECKING:
+    from srcad.frontend.functions import user_call
     from srcad.frontend.operations import outside_containers
 else:
     outside_containers = Later("srcad.frontend.operations.outside_containers")
+    user_call = Later("srcad.frontend.functions.user_call")
 
 
 @evaluates(ast.Call)
@@ -77,7 +78,7 @@ def call_local(s: Machine, callee: FunctionValue, args: Args, kwargs: Kwargs) ->
     """Call a function that the function being read has made."""
     local = callee_of_value(s, callee)
     with surrounded(s, local.around):
-        return called_in_place(s, local, args, kwargs)
+        return user_call.called_in_place(s, local, args, kwargs)
 
 
 @applies(RecordValue)

@@ -11,8 +11,6 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.branches.choices import by_argument
 from srcad.frontend.calls.coercion import as_arrays, asked_at_once, items_of_split
-from srcad.frontend.calls.method_call import invoke_method
-from srcad.frontend.calls.without_rule import call_without_rule, opaque_call
 from srcad.frontend.control.iteration import gone_through
 from srcad.frontend.domain.predicates import is_hashable, is_nondifferentiable
 from srcad.frontend.domain.values import AbstractValue, Conflict, Constant
@@ -35,9 +33,7 @@ from srcad.frontend.machine.dispatch import (
     meaning_of,
     meaning_of_object,
 )
-from srcad.frontend.machine.folding import all_known, filled_in, folded, result_of, text_method
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.operations.special_methods import of_call
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.parameter_names import by_name
@@ -48,7 +44,9 @@ from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
+    from srcad.frontend.calls import method_call, without_rule
     from srcad.frontend.library import array_writes, caches, getters
+    from srcad.frontend.machine import folding, speculation
     from srcad.frontend.operations import construction, containers
 else:
     array_writes = Later("srcad.frontend.library.array_writes")
@@ -56,6 +54,10 @@ else:
     caches = Later("srcad.frontend.library.caches")
     construction = Later("srcad.frontend.operations.construction")
     containers = Later("srcad.frontend.operations.containers")
+    without_rule = Later("srcad.frontend.calls.without_rule")
+    method_call = Later("srcad.frontend.calls.method_call")
+    folding = Later("srcad.frontend.machine.folding")
+    speculation = Later("srcad.frontend.machine.speculation")
 
 
 @applies(Constant)
@@ -96,14 +98,14 @@ def invoke_static(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> A
     instance = _made(s, callee, args, kwargs) if isinstance(function, type) else None
     if instance is not None:
         return instance
-    if registry.is_static(function) and all_known(args, kwargs):
-        return s.box(Const(result_of(function, args, kwargs)))
+    if registry.is_static(function) and folding.all_known(args, kwargs):
+        return s.box(Const(folding.result_of(function, args, kwargs)))
     if isinstance(function, type) and issubclass(function, BaseException):
         return s.emit(function, *args, kwargs=kwargs, effect=True, type=Opaque(function))
     rule = registry.lookup(function) if is_hashable(function) else None
     if rule is not None:
         return _ruled(s, function, args, kwargs)
-    return call_without_rule(s, callee, args, kwargs)
+    return without_rule.call_without_rule(s, callee, args, kwargs)
 
 
 def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
@@ -117,13 +119,13 @@ def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
         and getattr(function, "__objclass__", None) in (list, dict)
         and containers.is_container(args[0])
     ):
-        return invoke_method(s, args[0], function.__name__, args[1:], kwargs)
+        return method_call.invoke_method(s, args[0], function.__name__, args[1:], kwargs)
     if "out" in kwargs or (isinstance(function, np.ufunc) and len(args) > function.nin):
         return array_writes.into(s, callee, args, kwargs)
     holder = getattr(function, "__self__", None)
     if isinstance(holder, str):
         given = holder, function.__name__, args, kwargs
-        return text_method(*given) or filled_in(s, *given)
+        return folding.text_method(*given) or folding.filled_in(s, *given)
     if isinstance(holder, np.ufunc) and function.__name__ == "at":
         return array_writes.at(s, holder, args)
     if is_random(function) and function.__name__ == "shuffle" and holder is not None:
@@ -139,7 +141,7 @@ def _made(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractV
     def make() -> AbstractValue:
         return construction.construct(s, callee.value, callee.path, args, kwargs)
 
-    made = unless_refused(s, make)
+    made = speculation.unless_refused(s, make)
     if isinstance(made, errors.SrcadError):
         if s.is_active(*args, *kwargs.values()):
             raise made
@@ -157,15 +159,17 @@ def _wrapped(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstra
         inner = value_of_object(s, function.__func__, below(path, ("attr", "__func__")))
         return apply(s, inner, (receiver, *args), kwargs)
     if not s.is_active(*args, *kwargs.values()):
-        return opaque_call(s, Constant(function), args, kwargs)  # what it kept of an earlier call
+        return without_rule.opaque_call(
+            s, Constant(function), args, kwargs
+        )  # what it kept of an earlier call
     inner = Constant(function.__wrapped__, below(path, ("attr", "__wrapped__")))
     return invoke_static(s, Constant(caches.once), (inner, *args), kwargs)
 
 
 def _ruled(s: Machine, function: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
-    if is_nondifferentiable(function) and all_known(args, kwargs):
+    if is_nondifferentiable(function) and folding.all_known(args, kwargs):
         try:
-            constant = folded(s, function, args, kwargs)
+            constant = folding.folded(s, function, args, kwargs)
         except Exception:
             constant = None  # it fails at run time, as in the plain call
         if constant is not None:

@@ -15,16 +15,17 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.outside_containers import entries
 from srcad.frontend.operations.special_methods import special
-from srcad.frontend.store.runtime_keys import is_mapping
 from srcad.frontend.store.structures import is_of_library
 from srcad.startup.lazy import Later
 
 if TYPE_CHECKING:
     from srcad.frontend.functions import lazy_iterables
     from srcad.frontend.prelude import iterators
+    from srcad.frontend.store import runtime_keys
 else:
     lazy_iterables = Later("srcad.frontend.functions.lazy_iterables")
     iterators = Later("srcad.frontend.prelude.iterators")
+    runtime_keys = Later("srcad.frontend.store.runtime_keys")
 
 # What goes through its arguments, and through which of these.
 _FIRST, _SECOND, _ALL = slice(0, 1), slice(1, 2), slice(None)
@@ -50,7 +51,7 @@ iterates(Holder)(entries)
 @iterates(RecordValue, Constant)
 def through_object(s: Machine, box: RecordValue | Constant) -> AbstractValue:
     """What a loop over an object goes through: what its class says."""
-    if is_mapping(box):
+    if runtime_keys.is_mapping(box):
         return at_once(s, box)
     made = special(s, box, "__iter__")
     if made is None:

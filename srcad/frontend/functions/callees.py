@@ -13,7 +13,6 @@ from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue
-from srcad.frontend.functions.opaque_calls import handed_out
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
@@ -26,12 +25,14 @@ from srcad.types.sources import Path
 from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
+    from srcad.frontend.functions import opaque_calls
     from srcad.frontend.operations import construction, unknown_memory
     from srcad.frontend.store import missing_rules
 else:
     construction = Later("srcad.frontend.operations.construction")
     unknown_memory = Later("srcad.frontend.operations.unknown_memory")
     missing_rules = Later("srcad.frontend.store.missing_rules")
+    opaque_calls = Later("srcad.frontend.functions.opaque_calls")
 
 _READ_WITH_FUNCTIONS = frozenset(
     {map, filter, functools.partial, functools.reduce, itertools.accumulate, itertools.takewhile,
@@ -99,7 +100,7 @@ def call_value(
 ) -> AbstractValue:
     """Call what is there at the call only."""
     if isinstance(callee.type, Opaque) and not s.is_active(*args, *kwargs.values()):
-        handed_out(s, callee.type.cls, (*args, *kwargs.values()))
+        opaque_calls.handed_out(s, callee.type.cls, (*args, *kwargs.values()))
         unknown_memory.before_method(s, callee)
         return s.box(s.apply(callee, *args, kwargs=kwargs, effect=True))
     if isinstance(callee.type, Numeric) and callee.type.dtype and callee.type.kind not in "OV":

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from contextlib import suppress
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srcad.errors import SrcadError
 from srcad.frontend.domain.frames import NotConstant, Unreachable
-from srcad.frontend.domain.representation import representing_type
 from srcad.frontend.domain.values import AbstractValue, RecordValue, TupleValue
 from srcad.frontend.functions.inlining import callee_of, inline
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.store.lookup import is_library
+from srcad.startup.lazy import Later
 from srcad.types.structures import TupleOf, Type
+
+if TYPE_CHECKING:
+    from srcad.frontend.domain import representation
+    from srcad.frontend.machine import speculation
+else:
+    representation = Later("srcad.frontend.domain.representation")
+    speculation = Later("srcad.frontend.machine.speculation")
 
 _being_read: set[FunctionType] = set()
 
@@ -37,9 +43,9 @@ def type_of_several(
 
     _being_read.add(function)
     try:
-        unless_refused(s, read)
+        speculation.unless_refused(s, read)
     finally:
         _being_read.discard(function)
     several = found and isinstance(found[0], TupleValue | RecordValue)
-    type_ = representing_type(found[0]) if several else None
+    type_ = representation.representing_type(found[0]) if several else None
     return type_ if isinstance(type_, TupleOf) else None

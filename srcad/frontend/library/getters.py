@@ -30,6 +30,7 @@ from srcad.frontend.functions.inlining import callee_of
 from srcad.frontend.machine.constants import pinned
 from srcad.frontend.machine.dispatch import apply, means, means_in
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.prelude import getters as prelude
 from srcad.ir.core import Value
 from srcad.startup.lazy import Later
 from srcad.startup.records import replace
@@ -37,10 +38,8 @@ from srcad.types.numeric import Numeric
 
 if TYPE_CHECKING:
     from srcad.frontend.functions import lazy_iterables
-    from srcad.frontend.prelude import getters as prelude
 else:
     lazy_iterables = Later("srcad.frontend.functions.lazy_iterables")
-    prelude = Later("srcad.frontend.prelude.getters")
 
 _GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 # The code of what the decorator makes of every generator function.

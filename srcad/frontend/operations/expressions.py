@@ -27,18 +27,19 @@ from srcad.frontend.machine.order import evaluate_each
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.definite_assignment import require_bound
 from srcad.frontend.operations.operators import operate
-from srcad.frontend.store.binding import bind
 from srcad.frontend.store.lookup import value_of_name
-from srcad.frontend.store.runtime_keys import is_mapping, unless_open
 from srcad.ir.core import Const
 from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
     from srcad.frontend.operations import mappings, outside_containers
+    from srcad.frontend.store import binding, runtime_keys
 else:
     mappings = Later("srcad.frontend.operations.mappings")
     outside_containers = Later("srcad.frontend.operations.outside_containers")
+    runtime_keys = Later("srcad.frontend.store.runtime_keys")
+    binding = Later("srcad.frontend.store.binding")
 
 _ONCE = ("zip", "reversed")  # what is gone through once; an ``enumerate`` is a ``zip``
 
@@ -85,7 +86,7 @@ def attribute_of(s: Machine, node: ast.Attribute) -> AbstractValue:
 def walrus(s: Machine, node: ast.NamedExpr) -> AbstractValue:
     """``(name := value)``."""
     box = evaluate(s, node.value)
-    bind(s, node.target.id, box)
+    binding.bind(s, node.target.id, box)
     return box
 
 
@@ -172,9 +173,9 @@ def dict_display(s: Machine, node: ast.Dict) -> AbstractValue:
             (None, outside_containers.as_data(s, box)) if key is None else (evaluate(s, key), box)
         )
     with s.at(node):
-        if any(key is None and is_mapping(box) for key, box in rows):
+        if any(key is None and runtime_keys.is_mapping(box) for key, box in rows):
             return mappings.display(s, rows)
-        entries = unless_open(s, lambda: _entries(s, node, rows))
+        entries = runtime_keys.unless_open(s, lambda: _entries(s, node, rows))
         if entries is None:
             return mappings.display(s, rows)
     return DictValue(tuple(entries), tuple(entries.values()))

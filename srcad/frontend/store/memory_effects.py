@@ -45,12 +45,17 @@ from srcad.ir.traits import (
     is_store,
     shows_operand,
 )
+from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Opaque, TupleOf
 
 if TYPE_CHECKING:
+    from srcad.frontend.store import known_layout
+else:
+    known_layout = Later("srcad.frontend.store.known_layout")
+
+if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
-from srcad.frontend.store.known_layout import all_compact, is_compact, layout
 
 _LAID_OUT_ALIKE = frozenset(
     {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.array, np.astype}
@@ -149,7 +154,7 @@ def _note_new(
     flat = shape is not None and len(shape) <= 1
     c_order = target is np.copy and ("order", Const("C")) in kwargs
     # What is made of arrays in C order is in C order; only np.cross may move its axes.
-    follows = target is not np.cross and all_compact(s, args)
+    follows = target is not np.cross and known_layout.all_compact(s, args)
     if flat or c_order or is_one_of(target, _COMPACT) or follows:
         s.compact.add(result)
     elif shape is not None and not kwargs:
@@ -269,9 +274,9 @@ def _is_reshaped_view(
 ) -> bool | None:
     """Whether ``reshape`` or ``ravel`` gives a view; None if nobody knows."""
     order = _order(target, args, kwargs)
-    if order == _C_ORDER and is_compact(s, first):
+    if order == _C_ORDER and known_layout.is_compact(s, first):
         return True
-    known, old, new = layout(s, first), shape_of(first), shape_of(result)
+    known, old, new = known_layout.layout(s, first), shape_of(first), shape_of(result)
     if known is None and old is not None and len(old) < 2 and target is np.reshape:
         known = c_order(old)
     if known is None or old is None or new is None:

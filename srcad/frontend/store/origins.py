@@ -13,11 +13,16 @@ from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.memory import NOWHERE, Origin
 from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import AbstractValue
-from srcad.frontend.store.ownership import is_captured, is_unowned, with_beginnings
 from srcad.ir.core import Atom, Value
 from srcad.ir.memory import has_storage
 from srcad.ir.traits import is_same
+from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
+
+if TYPE_CHECKING:
+    from srcad.frontend.store import ownership
+else:
+    ownership = Later("srcad.frontend.store.ownership")
 
 if TYPE_CHECKING:
     from srcad.frontend.domain.values import Env
@@ -59,7 +64,7 @@ def note_own(s: Machine, output: Value, *before: Value) -> None:
     objects = frozenset().union(*(origin(s, value).objects for value in before))
     holds = frozenset().union(*(origin(s, value).holds for value in before))
     s.origins[output] = Origin(frozenset({output}), (), holds)
-    s.began[output] = with_beginnings(s, objects)
+    s.began[output] = ownership.with_beginnings(s, objects)
     note_laid_out(s, output, *before)
 
 
@@ -150,13 +155,16 @@ def bases(s: Machine, value: Value) -> Iterator[tuple[Value, tuple[Step, ...]]]:
 
 def is_doubtful(s: Machine, value: Value) -> bool:
     """Whether names that are not known here may show the memory of a value."""
-    return any(is_unowned(s, one) for one in with_beginnings(s, origin(s, value).everything))
+    return any(
+        ownership.is_unowned(s, one)
+        for one in ownership.with_beginnings(s, origin(s, value).everything)
+    )
 
 
 def is_outside(s: Machine, value: Value) -> bool:
     """Whether calls that are not read may know the memory of a value."""
-    everything = with_beginnings(s, origin(s, value).everything)
-    if any(is_unowned(s, one) or is_captured(s, one) for one in everything):
+    everything = ownership.with_beginnings(s, origin(s, value).everything)
+    if any(ownership.is_unowned(s, one) or ownership.is_captured(s, one) for one in everything):
         return True
     return any(not origin(s, one).everything.isdisjoint(everything) for one in s.inactive.handed)
 

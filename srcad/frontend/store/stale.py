@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from srcad import errors
 from srcad.frontend.domain.predicates import described_value
-from srcad.frontend.domain.representation import is_representable
 from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -18,6 +17,12 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.ir.core import Value
+from srcad.startup.lazy import Later
+
+if TYPE_CHECKING:
+    from srcad.frontend.domain import representation
+else:
+    representation = Later("srcad.frontend.domain.representation")
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
@@ -83,7 +88,7 @@ def refuse_to_hold(s: Machine, box: AbstractValue) -> NoReturn:
 def _refuse_list(s: Machine, box: Conflict) -> None:
     """Refuse a list of things without value whose length is not known, if it is one."""
     items = [item for side in (box.left, box.right) for item in components(side)]
-    without = [item for item in items if not is_representable(item)]
+    without = [item for item in items if not representation.is_representable(item)]
     if isinstance(box.right, ListValue | TupleValue) and without:
         s.refuse(
             errors.UnsupportedTypeError,

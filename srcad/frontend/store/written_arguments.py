@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -16,11 +16,16 @@ from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.origins import inner_values, note_laid_out, origin
-from srcad.frontend.store.ownership import with_beginnings
 from srcad.ir.core import Const, Display, Value
+from srcad.startup.lazy import Later
 from srcad.types.numeric import INT, Numeric
 from srcad.types.sources import Path, read, spelled
 from srcad.types.structures import TupleOf
+
+if TYPE_CHECKING:
+    from srcad.frontend.store import ownership
+else:
+    ownership = Later("srcad.frontend.store.ownership")
 
 
 def written_parameters(s: Machine) -> Iterator[str]:
@@ -34,7 +39,7 @@ def written_parameters(s: Machine) -> Iterator[str]:
 def before_write(s: Machine, array: Value) -> None:
     """Raise where the plain call does, since an argument is read-only; refuse repeated entries."""
     where = origin(s, array)
-    for object_ in with_beginnings(s, where.everything):
+    for object_ in ownership.with_beginnings(s, where.everything):
         path = s.paths.get(object_)
         memory = None if path is None else _memory(s, path)
         if memory == "read-only":
