@@ -123,7 +123,7 @@ def test_the_figures_of_this_house_are_printed(capsys):
     assert "targets are missed" in out
 
 
-def test_a_missed_target_is_an_error_only_where_that_is_asked(monkeypatch):
+def test_a_missed_target_is_an_error(monkeypatch):
     monkeypatch.setattr("tests.house.figures", lambda _: [Figure("files", 4, 3)])
 
     assert main() == 1
