@@ -129,10 +129,12 @@ class Operation:
     def __call__(self, meaning: Meaning) -> Meaning:
         """Put the row beside a meaning: `operation_of` finds it there."""
         _rows[meaning] = self
+        _effects[meaning] = self.memory
         return meaning
 
 
 _rows: dict[Any, Operation] = {}
+_effects: dict[Any, Memory] = {}  # of the rows: asked most of all
 
 
 def operation_of(target: Any) -> Operation | None:
@@ -151,7 +153,6 @@ def every(question: Callable[[Any], bool]) -> tuple[Any, ...]:
 def memory_effect(target: Any) -> Memory:
     """What a call of something does with memory, as far as its row says."""
     try:
-        row = _rows.get(target)
-    except TypeError:
+        return _effects.get(target, NONE)
+    except TypeError:  # it cannot be hashed
         return NONE
-    return NONE if row is None else row.memory
