@@ -127,12 +127,12 @@ def _joins_collected_rows(scope: ReverseScope, op: Call) -> bool:
 
 # ------------------------------------------------------------------------------- elementwise
 def _undo_elementwise(scope: ReverseScope, op: Call, rule: Rule, y_bar: Atom) -> None:
-    arrays = {place: _as_array(scope, arg) for place, arg in arguments(op).items()}
-    operands = {place: _lifted(scope, arg) for place, arg in arrays.items()}
-    result = _lifted(scope, op.result) if rule.wants_result else op.result
+    arrays = {place: as_array(scope, arg) for place, arg in arguments(op).items()}
+    operands = {place: lifted_arg(scope, arg) for place, arg in arrays.items()}
+    result = lifted_arg(scope, op.result) if rule.wants_result else op.result
     operands, result = guarded_operands(scope, y_bar, op, rule, operands, result)
     keywords = {"y": result} if rule.wants_result else {}
-    for place, arg, partial in _entries(scope, op, rule, operands, [], keywords):
+    for place, arg, partial in chosen_entries(scope, op, rule, operands, [], keywords):
         array = arrays[place]
         if not isinstance(array, Value) or scope.sweep.facts.of(arg) is False:
             continue
@@ -146,13 +146,13 @@ def _undo_elementwise(scope: ReverseScope, op: Call, rule: Rule, y_bar: Atom) ->
             contribute_structure(scope, arg, unbroadcast(scope, op, bar, array))
 
 
-def _as_array(scope: ReverseScope, arg: Arg) -> Arg:
+def as_array(scope: ReverseScope, arg: Arg) -> Arg:
     """A list or tuple as the array that an elementwise function makes of it."""
     is_list = isinstance(arg, Display) and arg.kind in ("list", "tuple")
     return scope.call(np.asarray, arg) if is_list else arg
 
 
-def _entries(
+def chosen_entries(
     scope: ReverseScope,
     op: Call,
     rule: Rule,
@@ -198,7 +198,7 @@ def times(scope: ReverseScope, y_bar: Atom, partial: Any) -> Atom | None:
     return scope.call(operator.mul, y_bar, partial)
 
 
-def _lifted(scope: ReverseScope, arg: Arg) -> Arg:
+def lifted_arg(scope: ReverseScope, arg: Arg) -> Arg:
     """An argument as the reverse half reads it: active integer arrays as floats."""
     if not isinstance(arg, Value) or scope.sweep.facts.active(arg) is False:
         return arg
@@ -257,11 +257,11 @@ def _summed(scope: ReverseScope, bar: Atom, axes: tuple[int, ...], *, whole: boo
 # ------------------------------------------------------------------------------- the rest
 def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Path, Atom]) -> None:
     lifted = differentiable_arguments(op)
-    operands = {k: _lifted(scope, a) if k in lifted else a for k, a in arguments(op).items()}
-    y_bar = _seed(op.result, bars)
+    operands = {k: lifted_arg(scope, a) if k in lifted else a for k, a in arguments(op).items()}
+    y_bar = seed_of(op.result, bars)
     operands = rows_taking_part(scope, op, y_bar, operands)
     leading = [y_bar, op.result] if rule.wants_result else [y_bar]
-    for place, arg, entry in _entries(scope, op, rule, operands, leading, {}):
+    for place, arg, entry in chosen_entries(scope, op, rule, operands, leading, {}):
         if scope.sweep.facts.of(arg) is not False:
             refuse_no_partial(op, place, entry)
             if not rule.shipped:
@@ -269,7 +269,7 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
             contribute_structure(scope, arg, entry)
 
 
-def _seed(result: Value, bars: dict[Path, Atom]) -> Any:
+def seed_of(result: Value, bars: dict[Path, Atom]) -> Any:
     """The cotangent of a result as a rule receives it: a tuple with None for what is untouched."""
     if not isinstance(result.type, TupleOf):
         return bars[()]

@@ -67,7 +67,7 @@ def _leaf(
     hint: str | None,
 ) -> Atom:
     if bar is not None and tree is not False:
-        return _converted(scope, type_, bar, value, hint)
+        return converted(scope, type_, bar, value, hint)
     return _unused(scope, type_, value) if has_float(type_) else Const(None)
 
 
@@ -132,7 +132,7 @@ def _unused(scope: ReverseScope, type_: Type, value: Atom) -> Atom:
     return scope.call(runtime.zeros_like, value)
 
 
-def _converted(scope: ReverseScope, type_: Type, bar: Atom, value: Value, hint: str | None) -> Atom:
+def converted(scope: ReverseScope, type_: Type, bar: Atom, value: Value, hint: str | None) -> Atom:
     """A cotangent in the kind of the argument; nothing is written where it already has it."""
     target = cotangent_type(type_)
     if not isinstance(target, Numeric) or _is_like(atom_type(bar), target):

@@ -66,7 +66,7 @@ def pair_of(sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> Pa
     assert routine.function is not None
     active = tuple(k for k, tree in enumerate(pattern) if tree is not False)
     params = routine.function.params
-    bars = tuple(_of_any_form(cotangent_type(params[k].type, pattern[k])) for k in active)
+    bars = tuple(of_any_form(cotangent_type(params[k].type, pattern[k])) for k in active)
     pair = Pair(Routine(f"{routine.name}_primal", user=routine.user),
                 Routine(f"{routine.name}_adjoint", user=routine.user), active, bars)  # fmt: skip
     routine.derived[pattern] = pair
@@ -80,15 +80,15 @@ def pair_of(sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> Pa
     return pair
 
 
-def _of_any_form(type_: Type) -> Type:
+def of_any_form(type_: Type) -> Type:
     """The type of a cotangent that comes back: that of a Python float may be a NumPy scalar."""
     match type_:
         case Numeric(dtype, (), _):
             return Numeric(dtype, (), "any")
         case TupleOf(items):
-            return type_.of(tuple(_of_any_form(t) for t in items))
+            return type_.of(tuple(of_any_form(t) for t in items))
         case ListOf(item) if not isinstance(type_, PlacesOf):
-            return ListOf(_of_any_form(item))
+            return ListOf(of_any_form(item))
     return type_
 
 

@@ -1,0 +1,307 @@
+"""Forward mode: from a function to the function of its result and of its tangent.
+
+The ops of the primal stay as they are, and behind each stands what it does to tangents.  Blocks
+keep their form: a branch yields the tangents of what it yields, a loop carries those of what it
+carries, and its lists have lists of tangents beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from srcad.analysis.activity import activity
+from srcad.analysis.activity_trees import Activity, both, either_active, fully_active
+from srcad.analysis.binding import possibly_undefined
+from srcad.analysis.trips import is_range
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Display,
+    For,
+    Function,
+    If,
+    Loop,
+    Routine,
+    Value,
+    While,
+    carried_outputs,
+    collected_outputs,
+)
+from srcad.ir.inference.builder import Builder, atom_type
+from srcad.passes.dce import dce
+from srcad.passes.retype import settle
+from srcad.passes.safe_division import safe_division
+from srcad.passes.simplify import simplify
+from srcad.startup.records import replace
+from srcad.transforms.blocks import undo_block
+from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.refusals import refuse_texts
+from srcad.transforms.routines import of_any_form, undo_routine_call
+from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
+from srcad.transforms.tangent_calls import push_call
+from srcad.transforms.tangents import ForwardScope, dot_hint
+from srcad.transforms.vjp import prepared, simplified_sweep
+from srcad.types.join import join
+from srcad.types.structures import ListOf, TupleOf, Type
+
+
+def jvp(function: Function, wrt: Sequence[int], inline: Inline) -> Function:
+    """Derive the function that computes the result and its tangent.
+
+    Parameters
+    ----------
+    function : Function
+        The primal, with one result.
+    wrt : sequence of int
+        Positions of the parameters that have a tangent.
+    inline : callable
+        ``inline(builder, rule, args, keywords)`` writes a rule's formula; it returns what the rule
+        returns.
+
+    Returns
+    -------
+    Function
+        Further parameters are the tangents, one per position in `wrt`; results are the primal's
+        result and its tangent.
+    """
+    function = prepared(function)
+    pattern = [fully_active(p.type) if k in wrt else False for k, p in enumerate(function.params)]
+    return _pushed(function, pattern, inline, wrt, of_results=True)
+
+
+def _pushed(
+    function: Function,
+    pattern: Sequence[Activity],
+    inline: Inline,
+    order: Sequence[int],
+    *,
+    of_results: bool = False,
+) -> Function:
+    """The function with tangents of the parameters at `order` behind, and those of its results."""
+    results = function.block.results
+    varied = dict(zip(function.params, pattern, strict=True))
+    wanted = [fully_active(atom_type(atom)) for atom in results]
+    refuse_texts(function, varied, wanted)
+    facts = activity(function, varied, wanted)
+    sweep = Sweep(facts, homes_of(function), possibly_undefined(function.block), inline, function,
+                  undo_block, undo_routine_call, prepared, simplified_sweep)  # fmt: skip
+    builder = Builder(where=function.where, half="reverse")
+    forward = ForwardScope(ReverseScope(sweep, Block(), builder), push_block)
+    extra = []
+    for k in order:
+        param = function.params[k]
+        dot = Value(cotangent_type(param.type, pattern[k]), dot_hint(param))
+        extra.append(dot)
+        forward.put(param, dot)
+    push_block(forward, function.block)
+    builder.where = function.where
+    for y in results if of_results else ():
+        forward.as_result(y)
+    dots = [forward.full(y, tree) for y, tree in zip(results, wanted, strict=True)]
+    made = replace(
+        function, params=(*function.params, *extra), block=builder.finish(*results, *dots)
+    )
+    return safe_division(simplify(dce(made)))
+
+
+def push_block(forward: ForwardScope, block: Block) -> None:
+    """Append the ops of a block, each with what it does to tangents."""
+    for op in block.ops:
+        match op:
+            case Call(target=Routine()):
+                _push_routine_call(forward, op)
+            case Call():
+                push_call(forward, op)
+            case If():
+                _push_if(forward, op)
+            case For() | While():
+                _LoopWithTangents(forward, op).run()
+
+
+# ------------------------------------------------------------------------------- conditionals
+def _push_if(forward: ForwardScope, op: If) -> None:
+    active = [k for k, output in enumerate(op.outputs) if forward.tree(output) is not False]
+    arms = []
+    for block in (op.then, op.orelse):
+        arm = forward.inner()
+        forward.push(arm, block)
+        arm.builder.where = op.where
+        arms.append(arm)
+    blocks = (op.then, op.orelse)
+    moving = [
+        k for k in active
+        if any(arm.of(b.results[k]) is not None for arm, b in zip(arms, blocks, strict=True))
+    ]  # fmt: skip
+    found = [
+        [arm.full(b.results[k], forward.tree(op.outputs[k])) for k in moving]
+        for arm, b in zip(arms, blocks, strict=True)
+    ]
+    dots = [
+        Value(join(atom_type(a), atom_type(b)), dot_hint(op.outputs[k]))
+        for k, a, b in zip(moving, *found, strict=True)
+    ]
+    then, orelse = (
+        Block(b.params, tuple(arm.builder.ops), (*b.results, *extra))
+        for b, arm, extra in zip(blocks, arms, found, strict=True)
+    )
+    forward.builder.ops.append(replace(op, then=then, orelse=orelse, outputs=(*op.outputs, *dots)))
+    forward.builder.where = op.where
+    for k, dot in zip(moving, dots, strict=True):
+        forward.put(op.outputs[k], dot)
+
+
+# ------------------------------------------------------------------------------- loops
+class _LoopWithTangents:
+    """The making of one loop that carries tangents, too."""
+
+    def __init__(self, forward: ForwardScope, op: Loop) -> None:
+        self.forward = forward
+        self.op = op
+        self.body = forward.inner()
+
+    def run(self) -> None:
+        """Write the loop, and set the tangents of what it yields."""
+        op, width = self.op, len(self.op.inits)
+        self.forward.builder.where = op.where
+        seqs, items = self._sequences()
+        carried, params, inits = self._carried()
+        self.forward.push(self.body, op.body)
+        self.body.builder.where = op.where
+        tag, *results = op.body.results
+        after, lists = results[:width], results[width:]
+        following = [self.body.full(after[k], self._tree(k)) for k in carried]
+        settle(params, inits, following, self.body.builder.ops, set())
+        kept, rows = self._collected(lists)
+        body = Block(
+            (*op.items, *items, *op.carried, *params),
+            tuple(self.body.builder.ops),
+            (tag, *after, *following, *lists, *rows),
+        )
+        finals = [(carried_outputs(op)[k], p.type) for k, p in zip(carried, params, strict=True)]
+        columns = [(output, ListOf(atom_type(row))) for output, row in zip(kept, rows, strict=True)]
+        self._append(body, seqs, inits, params, _named(finals), _named(columns))
+
+    def _collected(self, lists: Sequence[Atom]) -> tuple[list[Value], list[Atom]]:
+        """The lists that have tangents beside them, and what a trip adds to these."""
+        kept, rows = [], []
+        for output, row in zip(collected_outputs(self.op), lists, strict=True):
+            tree = self.forward.tree(output)
+            if tree is not False and self.body.of(row) is not None:
+                kept.append(output)
+                rows.append(self.body.full(row, tree))
+        return kept, rows
+
+    def _tree(self, k: int) -> Activity:
+        tree = self.forward.tree
+        return either_active(tree(carried_outputs(self.op)[k]), tree(self.op.carried[k]))
+
+    def _sequences(self) -> tuple[list[Arg], list[Value]]:
+        """The tangents of the sequences, and of their items."""
+        seqs: list[Arg] = []
+        items: list[Value] = []
+        if isinstance(self.op, For):
+            for seq, item in zip(self.op.seqs, self.op.items, strict=True):
+                tree, dot = self.forward.tree(item), self.forward.of(seq)
+                if tree is False or dot is None or is_range(seq):
+                    continue
+                seqs.append(self.forward.spelled(seq, dot))
+                items.append(Value(of_any_form(cotangent_type(item.type, tree)), dot_hint(item)))
+                self.body.put(item, items[-1])
+        return seqs, items
+
+    def _carried(self) -> tuple[list[int], list[Value], list[Atom]]:
+        """Which of the carried values have tangents, their parameters, and what enters."""
+        active = [k for k in range(len(self.op.inits)) if self._tree(k) is not False]
+        params, inits = [], []
+        for k in active:
+            param = self.op.carried[k]
+            inits.append(self.forward.full(self.op.inits[k], self._tree(k)))
+            params.append(Value(cotangent_type(param.type, self._tree(k)), dot_hint(param)))
+            self.body.put(param, params[-1])
+        return active, params, inits
+
+    def _append(
+        self, body: Block, seqs: list[Arg], inits: list[Atom], params: list[Value],
+        finals: dict[Value, Value], columns: dict[Value, Value],
+    ) -> None:  # fmt: skip
+        op, forward = self.op, self.forward
+        outputs = (*op.outputs[:2], *carried_outputs(op), *finals.values(),
+                   *collected_outputs(op), *columns.values())  # fmt: skip
+        made: Loop
+        if isinstance(op, For):
+            made = replace(op, seqs=(*op.seqs, *seqs), inits=(*op.inits, *inits), body=body,
+                           outputs=outputs)  # fmt: skip
+        else:
+            fresh = [Value(p.type, p.hint) for p in params]
+            test = replace(op.test, params=(*op.test.params, *fresh))
+            made = replace(op, inits=(*op.inits, *inits), test=test, body=body, outputs=outputs)
+        forward.builder.ops.append(made)
+        for output, dot in (*finals.items(), *columns.items()):
+            forward.put(output, dot)
+
+
+def _named(outputs: Sequence[tuple[Value, Type]]) -> dict[Value, Value]:
+    """A tangent of a type for each output of a loop."""
+    return {output: Value(type_, dot_hint(output)) for output, type_ in outputs}
+
+
+# ------------------------------------------------------------------------------- routines
+def _push_routine_call(forward: ForwardScope, op: Call) -> None:
+    """Call the routine of values and tangents, once for both."""
+    scope, routine = forward.scope, op.target
+    facts, function = scope.sweep.facts, routine.function
+    pattern = tuple(
+        both(facts.of(a), fully_active(p.type))
+        for a, p in zip(op.args, function.params, strict=True)
+    )
+    if facts.active(op.result) is False or not any(pattern):
+        forward.builder.ops.append(op)
+        return
+    forward.builder.where = op.where
+    made = _routine_with_tangents(scope.sweep, routine, pattern)
+    dots = [
+        _packed(forward, arg, param.type, tree)
+        for arg, param, tree in zip(op.args, function.params, pattern, strict=True)
+        if tree is not False
+    ]
+    count = len(function.block.results)
+    types = _types_of(routine)
+    before, forward.builder.half = forward.builder.half, op.half
+    both_parts = scope.builder.call(
+        made, *op.args, *dots, type=TupleOf(types), hint=op.result.hint, effect=op.effect
+    )
+    parts = [scope.item(both_parts, k, type=types[k]) for k in range(2 * count)]
+    scope.build_tuple(*parts[:count], result=op.result)
+    forward.builder.half = before
+    forward.put(op.result, tuple(parts[count:]))
+
+
+def _packed(forward: ForwardScope, arg: Arg, type_: Type, tree: Activity) -> Arg:
+    if isinstance(arg, Display):
+        return forward.spelled(arg, forward.of(arg))
+    return forward.full(arg, tree)
+
+
+def _types_of(routine: Routine) -> tuple[Type, ...]:
+    assert routine.function is not None
+    types = tuple(atom_type(atom) for atom in routine.function.block.results)
+    return (*types, *(of_any_form(cotangent_type(t, fully_active(t))) for t in types))
+
+
+def _routine_with_tangents(
+    sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]
+) -> Routine:
+    """The routine of values and tangents for a choice of parameters that have some, made once."""
+    key = ("jvp", pattern)
+    known: Any = routine.derived.get(key)
+    if known is not None:
+        return known  # type: ignore[no-any-return]
+    assert routine.function is not None
+    made = routine.derived[key] = Routine(f"{routine.name}_jvp", user=routine.user)
+    order = [k for k, tree in enumerate(pattern) if tree is not False]
+    made.function = _pushed(sweep.prepared(routine.function), pattern, sweep.inline, order)
+    made.function = replace(made.function, name=made.name)
+    return made

@@ -1,0 +1,317 @@
+"""What a call does to tangents: by its row, or by what the IR itself says of an operation."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcad import runtime
+from srcad.analysis.activity_trees import position
+from srcad.analysis.arguments import arguments, differentiable_arguments, is_of_integers, rule_of
+from srcad.errors import MissingRuleError, UnsupportedSyntaxError, UnsupportedTypeError
+from srcad.ir import primitives
+from srcad.ir.argument_types import argument_type
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
+from srcad.ir.inference.builder import atom_type
+from srcad.ir.operations import every
+from srcad.ir.traits import built_parts, is_same, sets_places, sums_at_places
+from srcad.rules.registry import qualified_name
+from srcad.rules.row import AlwaysRaisesError, Rule
+from srcad.transforms.calls import as_array, chosen_entries, lifted_arg, times
+from srcad.transforms.entries import Check
+from srcad.transforms.masks import guarded_operands, record_mask
+from srcad.transforms.refusals import (
+    missing_rule,
+    refuse_no_partial,
+    refuse_what_is_missing,
+    unwritten,
+)
+from srcad.transforms.sweep import is_scalar
+from srcad.transforms.tangents import ForwardScope, Tangent
+from srcad.transforms.transposed import transposed
+from srcad.types.numeric import Numeric, same_dtype
+from srcad.types.sizes import same
+from srcad.types.structures import ListOf, TupleOf, Type
+
+Push = Callable[[ForwardScope, Call], Tangent]
+
+
+def push_call(forward: ForwardScope, op: Call) -> None:
+    """Append a call, and set the tangent of its result."""
+    forward.builder.ops.append(op)
+    if forward.tree(op.result) is False:
+        return
+    flows = differentiable_arguments(op).values()
+    if all(forward.of(arg) is None for arg in flows):
+        return
+    forward.builder.where = op.where
+    forward.put(op.result, _pushed(forward, op))
+
+
+def _pushed(forward: ForwardScope, op: Call) -> Tangent:
+    try:
+        structural = TANGENTS.get(op.target)
+    except TypeError:
+        structural = None
+    if structural is not None:
+        return structural(forward, op)
+    scope = forward.scope
+    rule = rule_of(op.target)
+    if rule is None:
+        raise missing_rule(scope, op)
+    refuse_what_is_missing(scope, op, rule)
+    try:
+        return _KINDS[rule.kind](forward, op, rule)
+    except AlwaysRaisesError:
+        raise MissingRuleError(
+            f"the rule of {qualified_name(op.target)} raises for these arguments", where=op.where
+        ) from None
+    except (UnsupportedSyntaxError, UnsupportedTypeError) as problem:
+        raise unwritten(op, rule, problem) from None
+
+
+# ------------------------------------------------------------------------------- by rules
+def _by_derivative(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
+    """The sum of partial derivatives times tangents."""
+    scope = forward.scope
+    arrays = {place: as_array(scope, arg) for place, arg in arguments(op).items()}
+    operands = {place: lifted_arg(scope, arg) for place, arg in arrays.items()}
+    result = lifted_arg(scope, op.result) if rule.wants_result else op.result
+    plain: list[tuple[int | str, Arg, Any]] | None = None
+    total: Atom | None = None
+    for place, arg in arguments(op).items():
+        dot = forward.of(arg)
+        if dot is None or rule.entry(place) is None:
+            continue
+        dot = as_array(scope, forward.spelled(arg, dot))
+        if dot in scope.sweep.masks:
+            entries = _entries(
+                scope, op, rule, *guarded_operands(scope, dot, op, rule, operands, result)
+            )
+        else:
+            plain = _entries(scope, op, rule, operands, result) if plain is None else plain
+            entries = plain
+        partial = next((p for at, _, p in entries if at == place), None)
+        refuse_no_partial(op, place, partial)
+        if not rule.shipped:
+            partial = Check(scope, op, rule, place).partial(partial, operands.values())
+        term = _product(scope, dot, partial)
+        if term is not None:
+            total = term if total is None else scope.call(operator.add, total, term)
+    return None if total is None else _fitted(scope, total, op)
+
+
+def _entries(
+    scope: Any, op: Call, rule: Rule, operands: dict[int | str, Arg], result: Arg
+) -> list[tuple[int | str, Arg, Any]]:
+    return chosen_entries(scope, op, rule, operands, [], {"y": result} if rule.wants_result else {})
+
+
+def _product(scope: Any, dot: Atom, partial: Any) -> Atom | None:
+    """A tangent times a partial derivative; what a mask cuts is exactly zero."""
+    is_mask = (
+        isinstance(partial, Value)
+        and isinstance(partial.type, Numeric)
+        and partial.type.kind == "b"
+    )
+    if is_mask and not is_scalar(partial.type):
+        term = scope.call(np.where, partial, dot, Const(0.0))
+    else:
+        term = times(scope, dot, partial)
+    return None if term is None else record_mask(scope, dot, partial, term)
+
+
+def _fitted(scope: Any, dot: Atom, op: Call) -> Atom:
+    """A tangent in the shape and dtype of the result of an elementwise call."""
+    wide, narrow = op.result.type, atom_type(dot)
+    if not isinstance(wide, Numeric) or is_scalar(wide) or not isinstance(narrow, Numeric):
+        return dot
+    wide_ones = {a for a in op.args if getattr(argument_type(a), "shape", None) != ()}
+    alone = len(wide_ones) <= 1
+    if not (_same_shape(wide, narrow) or (alone and narrow.shape != ())):
+        dot = scope.call(np.broadcast_to, dot, scope.shape(op.result))
+        if wide.shape is None:
+            dot = scope.call(operator.getitem, dot, Const(()))
+    if wide.kind == "f" and not same_dtype(wide.dtype, narrow.dtype) and wide.form == "array":
+        dot = scope.call(np.astype, dot, Const(wide.dtype))
+    return dot
+
+
+def _same_shape(a: Numeric, b: Numeric) -> bool:
+    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+        return False
+    return all(same(m, n) for m, n in zip(a.shape, b.shape, strict=True))
+
+
+def _by_function(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
+    """The function itself, of the tangents."""
+    flows = differentiable_arguments(op)
+    dots = {
+        place: forward.spelled(arg, forward.of(arg))
+        for place, arg in arguments(op).items()
+        if place in flows and rule.entry(place) is not None and not _is_option(arg)
+    }
+    return _called(forward, op, dots)
+
+
+def _is_option(arg: Arg) -> bool:
+    """Whether an argument is a constant that is no number."""
+    return isinstance(arg, Const) and not isinstance(arg.type, Numeric)
+
+
+def _called(forward: ForwardScope, op: Call, changed: dict[int | str, Arg]) -> Value:
+    """The call with some arguments changed."""
+    args = [changed.get(k, a) for k, a in enumerate(op.args)]
+    kwargs = [(k, changed.get(k, a)) for k, a in op.kwargs]
+    return forward.builder.call(op.target, *args, kwargs=kwargs)
+
+
+def _by_each_factor(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
+    """The sum of the products in which one factor is replaced by its tangent."""
+    flows = differentiable_arguments(op)
+    dots = {place: forward.of(arg) for place, arg in flows.items()}
+    if any(isinstance(dot, tuple) for dot in dots.values()):
+        return transposed(forward, op, rule)
+    total: Atom | None = None
+    for place, dot in dots.items():
+        if dot is not None and rule.entry(place) is not None:
+            term = _called(forward, op, {place: dot})
+            total = term if total is None else forward.scope.call(operator.add, total, term)
+    return total
+
+
+def _by_transposition(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
+    """The formula that was given for tangents, or the transpose of the rule."""
+    if rule.tangent is None or rule.has_rest:
+        return transposed(forward, op, rule)
+    scope, places = forward.scope, arguments(op)
+    at = {rule.parameters.index(name): name for name in rule.active if name in rule.parameters}
+    if set(at) - set(places) or len(at) < len(rule.active):
+        return transposed(forward, op, rule)
+    dots = [forward.spelled(places[k], forward.of(places[k])) for k in at]
+    positional = [arg for place, arg in places.items() if isinstance(place, int)]
+    named = {place: arg for place, arg in places.items() if isinstance(place, str)}
+    return scope.sweep.inline(forward.builder, rule.tangent, [*dots, op.result, *positional], named)
+
+
+_KINDS: dict[str, Callable[[ForwardScope, Call, Rule], Tangent]] = {
+    "derivative": _by_derivative,
+    "linear": _by_function,
+    "bilinear": _by_each_factor,
+    "adjoint": _by_transposition,
+    "nondifferentiable": lambda forward, op, rule: None,
+}
+
+
+# ------------------------------------------------------------------------------- structures
+def _push_build(forward: ForwardScope, op: Call) -> Tangent:
+    return tuple(forward.of(part) for part in built_parts(op))
+
+
+def _push_item(forward: ForwardScope, op: Call) -> Tangent:
+    container, key = op.args[0], op.args[1]
+    index = position(argument_type(container), key.value) if isinstance(key, Const) else None
+    dot = forward.of(container)
+    if index is None or not isinstance(dot, tuple):
+        return _push_getitem(forward, op)
+    return dot[index]
+
+
+def _push_getitem(forward: ForwardScope, op: Call) -> Tangent:
+    container, index = op.args
+    type_, scope = argument_type(container), forward.scope
+    known = position(type_, index.value) if isinstance(index, Const) else None
+    dot = forward.of(container)
+    if known is not None and isinstance(dot, tuple):
+        return dot[known]
+    if isinstance(container, Display) and isinstance(index, Const) and isinstance(dot, tuple):
+        return dot[index.value]
+    whole = forward.spelled(container, dot)
+    if isinstance(type_, Numeric) and is_scalar(type_):
+        whole = scope.call(np.asarray, whole)
+    return scope.call(operator.getitem, whole, index)
+
+
+def _push_first(forward: ForwardScope, op: Call) -> Tangent:
+    return forward.of(op.args[0])
+
+
+# ------------------------------------------------------------------------------- lists, stores
+def _push_list(forward: ForwardScope, op: Call) -> Tangent:
+    """An operation on lists, on the lists of tangents."""
+    flows = differentiable_arguments(op)
+    return _called(forward, op, {k: _in_list(forward, op, a) for k, a in flows.items()})
+
+
+def _in_list(forward: ForwardScope, op: Call, arg: Arg) -> Arg:
+    """The tangent of a list, or of an item, with the parts that the tangents in the list have."""
+    if isinstance(arg, Display):
+        return forward.spelled(arg, forward.of(arg))
+    return forward.full(arg, forward.tree(op.result) if _is_like(arg, op) else None)
+
+
+def _is_like(arg: Atom, op: Call) -> bool:
+    type_: Type = op.result.type
+    item = type_.item if isinstance(type_, ListOf) else type_
+    given = atom_type(arg)
+    given = given.item if isinstance(given, ListOf) else given
+    return isinstance(given, TupleOf) == isinstance(item, TupleOf)
+
+
+def _push_store(forward: ForwardScope, op: Call) -> Tangent:
+    """``y[i] = v`` and ``y[i] += v``: the same store into the tangent."""
+    array, index, value = op.args
+    scope = forward.scope
+    if is_of_integers(op.result.type):
+        raise UnsupportedTypeError(
+            "forward mode does not follow what is written into an array of integers",
+            where=op.where,
+            why="floats are cut off there, and integers are not: the derivatives differ.",
+            help="make the array one of floats:  np.zeros(n)",
+        )
+    whole = forward.spelled(array, forward.of(array))
+    if is_scalar(op.result.type):
+        whole = scope.call(np.asarray, whole)
+    dot = forward.of(value)
+    stored = Const(0.0) if dot is None else forward.spelled(value, dot)
+    return forward.builder.call(op.target, whole, index, stored)
+
+
+def _push_sum(forward: ForwardScope, op: Call) -> Tangent:
+    """``y[i] += v``; without a tangent of `v` nothing happens."""
+    return forward.of(op.args[0]) if forward.of(op.args[2]) is None else _push_store(forward, op)
+
+
+def _push_plus(forward: ForwardScope, op: Call) -> Tangent:
+    dots = [forward.spelled(arg, forward.of(arg)) for arg in op.args]
+    return forward.builder.call(runtime.plus, *dots, type=op.result.type)
+
+
+def _push_or_zeros(forward: ForwardScope, op: Call) -> Tangent:
+    dot = forward.spelled(op.args[0], forward.of(op.args[0]))
+    return forward.builder.call(runtime.or_zeros, dot, op.args[1], type=op.result.type)
+
+
+TANGENTS: dict[Any, Push] = {
+    primitives.build_tuple: _push_build,
+    primitives.build_dict: _push_build,
+    primitives.build_record: _push_build,
+    primitives.item: _push_item,
+    primitives.field: _push_item,
+    **dict.fromkeys(every(is_same), _push_first),
+    primitives.build_list: _push_list,
+    primitives.append: _push_list,
+    primitives.extended: _push_list,
+    primitives.inserted: _push_list,
+    primitives.without: _push_list,
+    primitives.replaced: _push_list,
+    operator.getitem: _push_getitem,
+    **dict.fromkeys(every(sets_places), _push_store),
+    **dict.fromkeys(every(sums_at_places), _push_sum),
+    runtime.rounded: _push_first,
+    runtime.or_zeros: _push_or_zeros,
+    runtime.plus: _push_plus,
+}

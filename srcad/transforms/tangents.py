@@ -1,0 +1,175 @@
+"""The bookkeeping of the forward sweep: the tangent of each value.
+
+A tangent is `None` where it is zero, the zero that costs nothing; for a tuple, dict or record it is
+a tuple of the tangents of its parts; for everything else an atom.  Values are immutable and
+defined once, so one table serves all blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from srcad.analysis.activity_trees import Activity, fully_active, part
+from srcad.errors import UnsupportedSyntaxError, UnsupportedTypeError
+from srcad.ir.core import UNDEF, Arg, Atom, Block, Const, Display, Value
+from srcad.ir.inference.builder import Builder, atom_type
+from srcad.startup.records import dataclass, field
+from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.gradients import converted
+from srcad.transforms.sweep import NOTHING, is_scalar
+from srcad.types.numeric import Numeric
+from srcad.types.structures import Opaque, TupleOf, Type
+
+Tangent = Any
+
+
+@dataclass(eq=False)
+class ForwardScope:
+    """The tangents known while the ops of one block are followed.
+
+    `scope` writes into the block; `dots` are the tangents of all values so far; `push` follows the
+    ops of a block inside.
+    """
+
+    scope: ReverseScope
+    push: Callable[[ForwardScope, Block], None]
+    dots: dict[Value, Tangent] = field(default_factory=dict)
+
+    def inner(self) -> ForwardScope:
+        """The scope of a block inside an op of this one."""
+        return ForwardScope(self.scope.inner(Block(), "branch"), self.push, self.dots)
+
+    @property
+    def builder(self) -> Builder:
+        """What the ops are appended to."""
+        return self.scope.builder
+
+    def tree(self, value: Value) -> Activity:
+        """Which parts of a value have a tangent that reaches the result."""
+        return self.scope.sweep.facts.active(value)
+
+    # -------------------------------------------------------------- asking
+    def of(self, arg: Arg) -> Tangent:
+        """The tangent of an argument; None if it is zero."""
+        if isinstance(arg, Value):
+            return self.dots.get(arg)
+        if isinstance(arg, Display) and arg.kind in ("tuple", "list"):
+            return _tidy(tuple(map(self.of, arg.items)))
+        return None
+
+    def put(self, value: Value, dot: Tangent) -> None:
+        """Set the tangent of a value."""
+        dot = self._opened(value.type, self.tree(value), dot)
+        if dot is None:
+            return
+        if isinstance(dot, Value) and dot.hint is None:
+            dot.hint = dot_hint(value)
+        self.dots[value] = dot
+
+    def _opened(self, type_: Type, tree: Activity, dot: Tangent) -> Tangent:
+        """A tangent with the parts of structures taken apart."""
+        if dot is None or tree is False or _is_nothing(dot):
+            return None
+        if not isinstance(type_, TupleOf):
+            return dot
+        return _tidy(
+            tuple(
+                self._opened(t, part(tree, k), self._part(type_, dot, k))
+                for k, t in enumerate(type_.items)
+            )
+        )
+
+    def _part(self, type_: TupleOf, dot: Tangent, k: int) -> Tangent:
+        if isinstance(dot, tuple):
+            return dot[k]
+        given = atom_type(dot)
+        if isinstance(given, TupleOf):
+            return None if given.items[k] == NOTHING else self.scope.part(dot, given, k)
+        return self.scope.part(dot, type_, k)
+
+    def as_result(self, y: Atom) -> None:
+        """Bring the tangents of the numbers in a result into their kinds."""
+        if isinstance(y, Value) and self.of(y) is not None:
+            self.dots[y] = self._in_kind(y.type, y, self.of(y))
+
+    def _in_kind(self, type_: Type, y: Value, dot: Tangent) -> Tangent:
+        if isinstance(dot, tuple) and isinstance(type_, TupleOf):
+            return tuple(
+                None if one is None else self._in_kind(t, self.scope.child(type_, y, k), one)
+                for k, (t, one) in enumerate(zip(type_.items, dot, strict=True))
+            )
+        if isinstance(type_, Numeric) and type_.form in ("python", "numpy"):
+            return converted(self.scope, type_, dot, y, dot_hint(y))
+        return dot
+
+    # -------------------------------------------------------------- spelling out
+    def full(self, arg: Atom, tree: Activity | None = None) -> Atom:
+        """The tangent of a value as one atom, with its zeros spelled out."""
+        wanted = fully_active(atom_type(arg)) if tree is None else tree
+        return self._full(arg, atom_type(arg), wanted, self.of(arg))
+
+    def _full(self, atom: Atom, type_: Type, tree: Activity, dot: Tangent) -> Atom:
+        if atom == UNDEF:
+            return UNDEF
+        if tree is False:
+            return Const(None)
+        if isinstance(type_, TupleOf):
+            parts = [
+                self._full(
+                    self._child(type_, atom, k),
+                    t,
+                    part(tree, k),
+                    None if dot is None else self._part(type_, dot, k),
+                )
+                for k, t in enumerate(type_.items)
+            ]
+            return self.scope.build_like(type_, parts)
+        return self._zeros(atom, type_, tree) if dot is None else dot
+
+    def _child(self, type_: TupleOf, atom: Atom, k: int) -> Atom:
+        return self.scope.child(type_, atom, k)
+
+    def _zeros(self, atom: Atom, type_: Type, tree: Activity) -> Atom:
+        if is_scalar(type_):
+            return Const(0.0)
+        if isinstance(type_, Opaque) and isinstance(atom, Const):
+            return Const(None)
+        if atom in self.scope.sweep.undefined:
+            raise UnsupportedSyntaxError(
+                "forward mode needs the shape of a value that only one path has bound",
+                where=self.builder.where,
+                why="there its tangent is zero, and on another path it is not.",
+                help="bind the name before the branch or the loop:  y = np.zeros(n)",
+            )
+        if isinstance(type_, Opaque) and type_.cls is None:
+            raise UnsupportedTypeError(
+                "forward mode does not know what a value is whose tangent is zero",
+                where=self.builder.where,
+                why="its zeros are written before the call, and its type is known only then.",
+                help="use reverse mode:  srcad.grad, srcad.pullback",
+            )
+        return self.scope.zeros_of(type_, tree, atom)
+
+    def spelled(self, arg: Arg, dot: Tangent) -> Arg:
+        """The tangent of an argument in the form of the argument, with zeros."""
+        if isinstance(arg, Display):
+            dots = (None,) * len(arg.items) if dot is None else dot
+            parts = zip(arg.items, dots, strict=True)
+            return Display(arg.kind, tuple(self.spelled(one, d) for one, d in parts))
+        tree = fully_active(atom_type(arg))
+        return self._full(arg, atom_type(arg), tree, dot)
+
+
+def _tidy(parts: tuple[Tangent, ...]) -> Tangent:
+    """The tangent of a structure; None if all of it is zero."""
+    return parts if any(one is not None for one in parts) else None
+
+
+def _is_nothing(dot: Tangent) -> bool:
+    return not isinstance(dot, tuple) and (dot == Const(None) or atom_type(dot) == NOTHING)
+
+
+def dot_hint(value: Value) -> str | None:
+    """The name of the tangent of a value."""
+    return f"{value.hint}_dot" if value.hint else None

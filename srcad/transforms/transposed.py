@@ -1,0 +1,158 @@
+"""The tangent of a call that has a rule for cotangents only: the transpose of that rule.
+
+What a rule returns is linear in the cotangent of the result.  So the cotangents, multiplied with
+the tangents of the arguments, are one number whose derivative by the cotangent is the tangent of
+the result.  Reverse mode takes it, before the call; what it does not need is dead code.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from srcad import runtime
+from srcad.analysis.arguments import arguments, differentiable_arguments
+from srcad.errors import UnsupportedTypeError
+from srcad.ir.argument_types import argument_type
+from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Function, Op, Value
+from srcad.ir.inference.builder import Builder, atom_type
+from srcad.passes.substitute import substituted_block, with_blocks
+from srcad.rules.registry import qualified_name
+from srcad.rules.row import Rule
+from srcad.startup.records import replace
+from srcad.transforms.calls import chosen_entries, lifted_arg, seed_of
+from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.entries import Check
+from srcad.transforms.refusals import refuse_no_partial
+from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type, leaf_paths, type_at
+from srcad.transforms.tangents import ForwardScope, Tangent
+from srcad.transforms.vjp import vjp
+from srcad.types.numeric import FLOAT, Numeric
+from srcad.types.structures import ListOf, TupleOf, Type
+
+
+def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
+    """The tangent of the result of a call."""
+    scope = forward.scope
+    paths = list(leaf_paths(op.result.type, forward.tree(op.result)))
+    bars = {path: Value(cotangent_type(type_at(op.result.type, path)), "y_bar") for path in paths}
+    inside = ReverseScope(scope.sweep, Block(), Builder(where=op.where))
+    total = _total(forward, inside, op, rule, bars)
+    if total is None:
+        return None
+    block = inside.builder.finish(total)
+    given = tuple(bars.values())
+    free = tuple(value for value in block.free if value not in given)
+    weighted = Function("transposed", (*given, *free), block, op.where)
+    made = vjp(weighted, list(range(len(given))), scope.sweep.inline, seed=Const(1.0))
+    # the result does not depend on the cotangent; the value itself has its shape and dtype
+    values = {bar: scope.at(op.result, path) for path, bar in bars.items()}
+    names = dict(zip(made.params, (*given, *free), strict=True))
+    written = substituted_block(made.block, {p: values.get(v, v) for p, v in names.items()})
+    forward.builder.ops.extend(map(_of_tangents, written.ops))
+    found = dict(zip(paths, written.results[1:], strict=True))
+    return _structure(op.result.type, (), found)
+
+
+def _of_tangents(op: Op) -> Op:
+    """An op of the half that is derived, with all inside it."""
+    blocks = tuple(replace(block, ops=tuple(map(_of_tangents, block.ops))) for block in op.blocks)
+    return replace(with_blocks(op, blocks) if blocks else op, half="reverse")
+
+
+def _structure(type_: Type, path: Path, found: dict[Path, Atom]) -> Tangent:
+    if isinstance(type_, TupleOf):
+        return tuple(_structure(t, (*path, k), found) for k, t in enumerate(type_.items))
+    dot = found.get(path)
+    return None if dot == Const(None) else dot
+
+
+def _total(
+    forward: ForwardScope, inside: ReverseScope, op: Call, rule: Rule, bars: dict[Path, Value]
+) -> Atom | None:
+    """The sum of all products of a cotangent that the rule returns and the tangent beside it."""
+    flows = differentiable_arguments(op)
+    operands = {k: lifted_arg(inside, a) if k in flows else a for k, a in arguments(op).items()}
+    y_bar = seed_of(op.result, dict(bars))
+    leading = [y_bar, op.result] if rule.wants_result else [y_bar]
+    total: Atom | None = None
+    for place, arg, entry in chosen_entries(inside, op, rule, operands, leading, {}):
+        dot = forward.of(arg)
+        if dot is not None:
+            refuse_no_partial(op, place, entry)
+            if not rule.shipped:
+                entry = Check(inside, op, rule, place).entry(arg, entry)
+            total = _with_product(forward, inside, op, total, arg, entry, dot)
+    return total
+
+
+def _with_product(
+    forward: ForwardScope, inside: ReverseScope, op: Call, total: Atom | None, arg: Arg,
+    entry: Any, dot: Tangent,
+) -> Atom | None:  # fmt: skip
+    if dot is None or entry is None or (isinstance(entry, Const) and entry.value is None):
+        return total
+    if isinstance(entry, Display):
+        entry = entry.items
+    if isinstance(dot, tuple):
+        for k, one in enumerate(dot):
+            if one is not None:
+                part = entry[k] if isinstance(entry, tuple | list) else _part(inside, entry, k)
+                total = _with_product(forward, inside, op, total, _item(arg, k), part, one)
+        return total
+    product = _product(inside, op, argument_type(arg), entry, dot)
+    return product if total is None else inside.call(operator.add, total, product)
+
+
+def _product(inside: ReverseScope, op: Call, type_: Type, entry: Any, dot: Atom) -> Atom:
+    """The sum of the products of all numbers in a cotangent and a tangent."""
+    if isinstance(type_, ListOf) and isinstance(type_.item, Numeric):
+        if isinstance(entry, tuple | list):
+            entry = inside.build_list(*entry)
+        return _over_lists(inside, type_.item, entry, dot)
+    if isinstance(entry, tuple | list) or not isinstance(type_, Numeric):
+        raise _unsupported(op)
+    entry = entry if isinstance(entry, Value | Const) else Const(entry)
+    if inside.is_lazy(entry):
+        entry = inside.call(runtime.or_zeros, entry, dot)
+    product = inside.call(operator.mul, entry, dot)
+    return product if is_scalar(atom_type(product)) else inside.call(np.sum, product)
+
+
+def _over_lists(inside: ReverseScope, item: Type, entry: Atom, dot: Atom) -> Atom:
+    """The sum of the products of the items of two lists."""
+    builder = inside.builder
+    body = Builder(where=builder.where, half=builder.half)
+    bar, one = (Value(item_type(atom_type(a), item, True)) for a in (entry, dot))
+    total = Value(FLOAT)
+    product = body.call(operator.mul, bar, one)
+    if not is_scalar(product.type):
+        product = body.call(np.sum, product)
+    block = body.finish(Const(0), body.call(operator.add, total, product), params=(bar, one, total))
+    return builder.for_((entry, dot), (Const(0.0),), block)[2]
+
+
+def _part(inside: ReverseScope, entry: Atom, k: int) -> Atom:
+    if isinstance(atom_type(entry), TupleOf):
+        return inside.item(entry, k)
+    return inside.call(operator.getitem, entry, Const(k))
+
+
+def _item(arg: Arg, k: int) -> Arg:
+    """The part of an argument, as far as its type goes."""
+    if isinstance(arg, Display):
+        return arg.items[k]
+    type_ = argument_type(arg)
+    assert isinstance(type_, TupleOf)
+    return Value(type_.items[k])
+
+
+def _unsupported(op: Call) -> UnsupportedTypeError:
+    return UnsupportedTypeError(
+        f"forward mode of {qualified_name(op.target)} with a list of unknown length is not known",
+        where=op.where,
+        why="its rule gives the cotangents of the items one by one.",
+        help=("make the list an array first:  np.stack(rows)", "or use reverse mode"),
+    )
