@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 from srcad.arguments.request import UNSET, requested
 from srcad.backends.interface.tracebacks import noted
 from srcad.backends.registry import BACKENDS
 from srcad.calling.decorated import Differentiable
-from srcad.calling.gradient import Gradient, function_behind, inspection, of_arguments
+from srcad.calling.gradient import Gradient, along, function_behind, inspection, of_arguments
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import FLOATING, again
 from srcad.modes import nested
+from srcad.modes.directions import directions_of
 from srcad.modes.registry import MODES
 
 P = ParamSpec("P")
@@ -206,6 +207,47 @@ def pullback(  # type: ignore[misc]
 vjp = pullback
 
 
+def jvp(
+    function: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[R, Any]:
+    """Run a function and return its value with its derivative in one direction, taken forwards.
+
+    Parameters
+    ----------
+    function : callable
+        A function with any numbers, arrays or structures of such as its result.
+    primals : tuple or list
+        Its arguments.
+    tangents : tuple or list
+        One direction for each, in its structure and shape; None for a constant.
+
+    Returns
+    -------
+    y : object
+        The value.
+    y_dot : object
+        Its tangent, in the structure of the value.
+
+    Raises
+    ------
+    SeedError
+        A tangent does not fit its argument.
+
+    Examples
+    --------
+    >>> jvp(lambda a, b: a * b, (2.0, 3.0), (1.0, 0.0))
+    (6.0, 3.0)
+    >>> jvp(lambda x, n: n * x**2, (2.0, 3), (1.0, None))
+    (12.0, 12.0)
+    """
+    wrt = directions_of(_checked(function), primals, tangents)
+    found = of_arguments("jvp", function_behind(function), tuple(primals), {}, wrt)
+    if isinstance(found, Failure):
+        raise found.error from None
+    result: tuple[R, Any] = along(found, [tangents[k] for k in wrt])
+    return result
+
+
 def inspect(function: Callable[..., Any], /, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Inspection:
     """Show what the compiler makes of a function; nothing of the user's is executed.
 
@@ -344,4 +386,5 @@ nested.means_inside(value_and_grad)(nested.gradient_of_options("value_and_grad")
 nested.means_inside(elementwise_grad)(nested.gradient_of_options("elementwise_grad"))
 nested.means_inside(gradient)(nested.gradient_now)
 nested.means_inside(pullback)(nested.pullback_now)
+nested.means_inside(jvp)(nested.jvp_now)
 nested.means_inside(stop_gradient)(nested.stopped)

@@ -47,14 +47,14 @@ grad_poly = srcad.grad(poly)
 # --------------------------------------------------------------------------- names
 def test_the_public_names():
     assert set(srcad.__all__) == {
-        "differentiate", "elementwise_grad", "errors", "grad", "gradient", "inspect", "pullback",
-        "rules", "stop_gradient", "testing", "value_and_grad", "vjp",
+        "differentiate", "elementwise_grad", "errors", "grad", "gradient", "inspect", "jvp",
+        "pullback", "rules", "stop_gradient", "testing", "value_and_grad", "vjp",
     }  # fmt: skip
     assert srcad.vjp is srcad.pullback
     assert set(srcad.__all__) <= set(dir(srcad))
 
 
-@pytest.mark.parametrize("name", ["jvp", "jacobian", "hessian", "hvp", "checkpoint", "hook"])
+@pytest.mark.parametrize("name", ["jacobian", "hessian", "hvp", "checkpoint", "hook"])
 def test_what_is_not_built_yet_is_absent(name):
     with pytest.raises(AttributeError, match=name):
         getattr(srcad, name)

@@ -267,6 +267,19 @@ def of_arguments(
     return family.found(function, family.bound(function, args, kwargs))
 
 
+def along(found: Callable[..., Any], tangents: Sequence[Any]) -> Any:
+    """Run what `of_arguments` found for ``jvp``, in silence if an infinite slope is an error."""
+    try:
+        with noted():
+            return found()(tangents)
+    except FLOATING:
+        call = again(found)
+        if call is None:
+            raise
+    with noted():
+        return call()(tangents)
+
+
 def inspection(
     function: Any, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Inspection:

@@ -129,6 +129,11 @@ def pullback_now(s: Machine, given: Given) -> AbstractValue:
     return refuse_nested(s, "pullback")
 
 
+def jvp_now(s: Machine, given: Given) -> AbstractValue:
+    """Call ``jvp(f, primals, tangents)``."""
+    return refuse_nested(s, "jvp")
+
+
 def refuse_nested(s: Machine, mode: str) -> NoReturn:
     """A mode that is not for functions that are differentiated themselves."""
     s.refuse(errors.UnsupportedSyntaxError, f"cannot call {mode!r}",

@@ -13,5 +13,6 @@ MODES: Registry[Mode] = Registry(
         "value_and_grad": "srcad.modes.value_and_grad",
         "elementwise_grad": "srcad.modes.elementwise_grad",
         "pullback": "srcad.modes.pullback",
+        "jvp": "srcad.modes.jvp",
     },
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from srcad.ir.primitives import rebuilt
 from srcad.modes.calm import is_calm
 
 Run = Callable[..., Any]
+_SEED = "the seed of the pullback"
+_WHY = "a cotangent has the shape of the value that it belongs to."
 
 
 def pair(
@@ -79,15 +82,14 @@ class Mold:
         dtype = y.dtype if array or _is_numpy(y) else np.dtype(type(y))
         self.dtype = np.dtype(float) if dtype.kind in "iub" else dtype
 
-    def fill(self, y_bar: Any, name: str, *, broadcast: bool) -> Any:
+    def fill(self, y_bar: Any, name: str, *, what: str, broadcast: bool) -> Any:
         """The seed for this part."""
         shape = np.shape(y_bar)
         if shape != self.shape and not (broadcast and shape == ()):
             raise SeedError(
-                f"the seed of the pullback of {name!r} has shape {shape}, "
-                f"and the value has shape {self.shape}",
-                why="a cotangent has the shape of the value that it belongs to.",
-                help="pass an array of that shape, or one number for all entries",
+                f"{what} of {name!r} has shape {shape}, and the value has shape {self.shape}",
+                why=_WHY if broadcast else _WHY.replace("cotangent", "tangent"),
+                help=f"pass an array of that shape{', or one number for all entries' * broadcast}",
             )
         if np.asarray(y_bar).dtype.kind not in "iufcb":
             raise SeedError(f"a seed is a number or an array, not a {type(y_bar).__name__}")
@@ -119,7 +121,9 @@ def mold_of(y: Any) -> Any:
     return keys, cls, tuple(mold_of(item) for item in items)
 
 
-def seed_like(y_bar: Any, mold: Any, name: str) -> Any:
+def seed_like(
+    y_bar: Any, mold: Any, name: str, *, what: str = _SEED, broadcast: bool = True
+) -> Any:
     """The seed in the structure, shapes and dtypes of the value.
 
     Raises
@@ -128,28 +132,29 @@ def seed_like(y_bar: Any, mold: Any, name: str) -> Any:
         It does not fit; the message names both shapes.
     """
     if isinstance(mold, Mold):
-        return mold.fill(y_bar, name, broadcast=True)
+        return mold.fill(y_bar, name, what=what, broadcast=broadcast)
     if mold is None:
         return None
-    one_number = isinstance(y_bar, int | float | complex | np.number)
+    one_number = broadcast and isinstance(y_bar, int | float | complex | np.number)
+    again = partial(seed_like, name=name, what=what, broadcast=broadcast)
     if isinstance(mold, list):
         given = [y_bar] * len(mold) if one_number else y_bar
         if type(given) is not list or len(given) != len(mold):
-            raise _other_structure(name, f"a list of {len(mold)}")
-        return [seed_like(g, m, name) for g, m in zip(given, mold, strict=True)]
+            raise _other_structure(what, name, f"a list of {len(mold)}")
+        return [again(g, m) for g, m in zip(given, mold, strict=True)]
     keys, cls, molds = mold
     if one_number:
-        return rebuilt(cls, keys, tuple(seed_like(y_bar, m, name) for m in molds))
+        return rebuilt(cls, keys, tuple(again(y_bar, m) for m in molds))
     parts = described_parts(y_bar)
     if parts is None or parts[2] is not cls or parts[0] != keys or len(parts[1]) != len(molds):
-        raise _other_structure(name, f"a {cls.__name__} of {len(molds)}")
-    seeds = tuple(seed_like(g, m, name) for g, m in zip(parts[1], molds, strict=True))
+        raise _other_structure(what, name, f"a {cls.__name__} of {len(molds)}")
+    seeds = tuple(again(g, m) for g, m in zip(parts[1], molds, strict=True))
     return rebuilt(cls, keys, seeds)
 
 
-def _other_structure(name: str, expected: str) -> SeedError:
+def _other_structure(what: str, name: str, expected: str) -> SeedError:
     return SeedError(
-        f"the seed of the pullback of {name!r} needs the structure of the value: {expected}",
+        f"{what} of {name!r} needs the structure of the value: {expected}",
         why="there is one cotangent for each part of the value.",
         help="pass the same structure, or one number for all parts",
     )

@@ -1,0 +1,86 @@
+"""What `jvp` is given: arguments, and a tangent for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from srcad.arguments.request import name_of
+from srcad.arguments.wrt import WrtEntry
+from srcad.errors import SeedError
+from srcad.modes.seeds import mold_of, seed_like
+from srcad.runtime import zeros_like
+
+
+def directions_of(
+    function: Any, primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[int, ...]:
+    """The positions of the arguments that have a tangent.
+
+    Raises
+    ------
+    SeedError
+        There is not one tangent, or None, for each argument.
+    """
+    name = name_of(function)
+    for given, what in ((primals, "arguments"), (tangents, "tangents")):
+        if not isinstance(given, tuple | list):
+            raise SeedError(
+                f"jvp of {name!r} takes its {what} in a tuple, not as a {type(given).__name__}",
+                help="put it into one:  srcad.jvp(f, (x,), (x_dot,))",
+            )
+    if len(primals) != len(tangents):
+        raise SeedError(
+            f"jvp of {name!r} has {len(primals)} arguments and {len(tangents)} tangents",
+            why="there is one tangent for each argument.",
+            help="pass None for an argument that is a constant",
+        )
+    return tuple(k for k, dot in enumerate(tangents) if dot is not None)
+
+
+def by_parameter(
+    places: Sequence[WrtEntry], tangents: Sequence[Any], arguments: Sequence[Any], name: str
+) -> list[Any]:
+    """One tangent for each parameter that has some, zeros for other arguments in its ``*args``."""
+    found: dict[int, Any] = {}
+    for place, dot in zip(places, tangents, strict=True):
+        argument, item = arguments[place.parameter], place.item
+        if not isinstance(item, int):
+            found[place.parameter] = _fitting(dot, argument, place.parameter, name)
+            continue
+        items = found.setdefault(place.parameter, list(map(zeros_like, argument)))
+        items[item] = _fitting(dot, argument[item], place.parameter + item, name)
+    return [tuple(dot) if _is_several(k, places) else dot for k, dot in found.items()]
+
+
+def _is_several(parameter: int, places: Sequence[WrtEntry]) -> bool:
+    """Whether a parameter takes up several arguments."""
+    return any(p.parameter == parameter and p.item is not None for p in places)
+
+
+def _fitting(dot: Any, argument: Any, place: int, name: str) -> Any:
+    """A tangent in the structure, shapes and dtypes of its argument.
+
+    Raises
+    ------
+    SeedError
+        It has another structure or shape, or the argument is no number.
+    """
+    mold = mold_of(argument)
+    if mold is None:
+        raise SeedError(
+            f"argument {place + 1} of {name!r} is a {type(argument).__name__}: it has no tangent",
+            help="pass None in its place",
+        )
+    try:
+        return seed_like(
+            dot, mold, name, what=f"the tangent of argument {place + 1}", broadcast=False
+        )
+    except TypeError as error:
+        if isinstance(error, SeedError):
+            raise
+        raise SeedError(
+            f"the tangent of argument {place + 1} of {name!r} does not have its structure",
+            why="a tangent has the structure and the shape of the argument that it belongs to.",
+            help="pass the same structure with a direction in the place of each number",
+        ) from None

@@ -1,0 +1,341 @@
+"""Forward mode: it agrees with reverse mode on all that reverse mode reads."""
+
+import dataclasses
+import linecache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import srcad
+from benchmarks.npbench import KERNELS
+from srcad import rules
+from srcad.errors import MissingRuleError, SeedError, UnsupportedSyntaxError
+from srcad.rules.formulas import spelling
+from tests.corpus.collected import CORPUS
+from tests.directions import assert_modes_agree
+from tests.lint import findings
+from tests.marks import some
+from tests.programs import golden_primals
+from tests.rules.harness import is_float, leaves
+from tests.rules.samples import CALLS, SYMMETRIC
+from tests.test_golden import arguments
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "jvp"
+
+
+# ------------------------------------------------------------------------ the identity
+@pytest.mark.parametrize("name", some(CORPUS, lambda k, _: k % 6 == 0))
+def test_both_modes_agree_on_a_program(name):
+    f, args = CORPUS[name]
+
+    assert_modes_agree(f, *args)
+
+
+@pytest.mark.parametrize("name", some(KERNELS, lambda k, _: k % 8 == 0))
+def test_both_modes_agree_on_a_kernel(name):
+    kernel = KERNELS[name]
+
+    assert_modes_agree(kernel.function, *kernel.inputs("test", np.random.default_rng(0)))
+
+
+def written(call, number):
+    """A function that makes a sample call, and the arguments that its rule has cotangents for."""
+    target, args, kwargs = call
+    values = {**{f"a{k}": a for k, a in enumerate(args)}, **{f"{k}_": a for k, a in kwargs.items()}}
+    places = [*range(len(args)), *kwargs]
+    entry = rules.lookup(target).entry
+    on = [
+        name
+        for name, place in zip(values, places, strict=True)
+        if entry(place) is not None and all(map(is_float, leaves(values[name])))
+    ]
+    given = [f"a{k}" for k in range(len(args))] + [f"{k}={k}_" for k in kwargs]
+    text = f"def called({', '.join(on)}):\n    return target({', '.join(given)})\n"
+    file = f"<sample {number}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    namespace = {"target": target, **{k: v for k, v in values.items() if k not in on}}
+    exec(compile(text, file, "exec"), namespace)
+    return namespace["called"], [values[name] for name in on]
+
+
+SAMPLES = [*CALLS, *SYMMETRIC]
+
+
+def is_refused(call):
+    """Sorting along another axis than the last is read back by a rule that is not transposed."""
+    target, args, _ = call
+    return target is np.sort and np.ndim(args[0]) > 2 and args[1:] == (0,)
+
+
+@pytest.mark.parametrize(
+    "number", some(range(len(SAMPLES)), lambda k, _: k % 8 == 0),
+    ids=lambda k: f"{k}-{spelling(SAMPLES[k][0])}",
+)  # fmt: skip
+def test_both_modes_agree_on_a_rule(number):
+    f, args = written(SAMPLES[number], number)
+    if is_refused(SAMPLES[number]):
+        with pytest.raises(UnsupportedSyntaxError, match="derivative of numpy.sort"):
+            srcad.jvp(f, args, args)
+        return
+
+    assert_modes_agree(f, *args)
+
+
+# ------------------------------------------------------------------------ differences
+def newton(a):
+    x = 1.0
+    for _ in range(6):
+        x = 0.5 * (x + a / x)
+    return x
+
+
+def stencil(u):
+    u = u.copy()
+    for _ in range(4):
+        u[1:-1] = u[1:-1] + 0.1 * u[1:-1] * (u[2:] - 2 * u[1:-1] + u[:-2])
+    return u
+
+
+def branches(x):
+    y = x
+    while y < 10.0:
+        if y > 2.0:
+            y = y * x
+            if y > 8.0:
+                break
+        else:
+            y = y + x
+    return y * y
+
+
+def collected(x):
+    out = []
+    for k in range(4):
+        out.append(np.sin(k * x) + (out[-1] if k else 0.0))
+    return np.stack(out)
+
+
+def caught(x):
+    try:
+        y = x * 3
+        if x > 1:
+            raise ValueError
+    except ValueError:
+        y = x**2
+    return y * x
+
+
+def powers(x, n):
+    return x if n <= 0 else x * powers(x * 0.9, n - 1)
+
+
+def recursive(x):
+    return powers(x, 3)
+
+
+def layers(x):
+    p = {"w": [x * 2, x + 1.0], "scale": (3.0, x[0])}
+    h = x
+    for w in p["w"]:
+        h = np.tanh(h * w)
+    return h * p["scale"][1] + p["scale"][0]
+
+
+def lists(x):
+    a = [0.0] * 4
+    for i in range(4):
+        a[i] = x[i % 3] * x[(i + 1) % 3]
+    a.pop()
+    a.insert(1, x[0])
+    return a[0] * a[1] + a[-1]
+
+
+def algebra(x):
+    m = np.outer(x, x) + np.diag([1.0, 2.0, 4.0])
+    w, v = np.linalg.eigh(m)
+    solved = np.sum(np.linalg.solve(m, x)) + np.linalg.slogdet(m)[1]
+    return solved + np.sum(np.sin(w)) + v[0, 0] ** 2
+
+
+def ordered(x):
+    return np.concatenate((np.cumsum(np.sort(x)), x[::-1] * np.max(x)))
+
+
+def spread(x):
+    return np.std(x) + np.linalg.norm(x) + np.prod(x)
+
+
+V = np.array([0.5, -0.3, 1.1])
+PROGRAMS = [
+    (newton, 2.0), (stencil, np.array([0.3, 1.0, -0.5, 2.0, 0.1])), (branches, 1.3),
+    (collected, 0.7), (caught, 0.5), (caught, 2.0), (recursive, 1.2), (layers, V), (lists, V),
+    (algebra, V), (ordered, V), (spread, V),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "x"), PROGRAMS, ids=lambda v: getattr(v, "__name__", ""))
+def test_a_tangent_is_that_of_differences(f, x):
+    dot = np.random.default_rng(1).normal(size=np.shape(x))
+    dot, step = dot if np.ndim(x) else float(dot), 1e-6
+
+    y, y_dot = srcad.jvp(f, (x,), (dot,))
+
+    np.testing.assert_array_equal(y, f(x))
+    want = (np.asarray(f(x + step * dot)) - f(x - step * dot)) / (2 * step)
+    np.testing.assert_allclose(y_dot, want, rtol=1e-6, atol=1e-8)
+
+
+# ------------------------------------------------------------------------ text
+@pytest.mark.parametrize("name", ["newton_sqrt", "rnn", "diffuse"])
+def test_the_text_is_the_golden_one(name, update_golden):
+    wrt = {"rnn": (0, 1, 2)}.get(name, 0)
+    forward = srcad.api.derivative(getattr(golden_primals, name), "jvp", wrt)
+    forward(*arguments(name))
+    path = GOLDEN / f"{name}.txt"
+    if update_golden:
+        path.write_text(forward.source)
+
+    assert forward.source == path.read_text()
+    assert findings(forward.source, frozenset({"x", "h", "u", "dn", "y", "s"})) == []
+
+
+# ------------------------------------------------------------------------ what is given
+@dataclasses.dataclass
+class Point:
+    x: float
+    y: np.ndarray
+
+
+def test_a_structure_has_a_tangent_of_its_structure():
+    def f(p, more):
+        return Point(p.x * 2, p.y * p.x), {"sum": more[0] + more[1]}
+
+    _, (point, rest) = srcad.jvp(
+        f, (Point(2.0, np.ones(2)), [1.0, 2.0]), (Point(1.0, np.zeros(2)), [1.0, 0.5])
+    )
+
+    assert point.x == 2.0
+    np.testing.assert_array_equal(point.y, [1.0, 1.0])
+    assert rest == {"sum": 1.5}
+
+
+def test_arguments_stay_and_constants_have_no_tangent():
+    def f(x, name, n):
+        x[0] = x[1] * n
+        return x if name == "both" else -x
+
+    x = np.array([1.0, 2.0])
+    y, y_dot = srcad.jvp(f, (x, "both", 3), (np.ones(2), None, None))
+
+    np.testing.assert_array_equal((y, y_dot, x), [[6.0, 2.0], [3.0, 1.0], [1.0, 2.0]])
+
+
+def test_what_does_not_depend_on_an_argument_has_the_tangent_zero():
+    y, y_dot = srcad.jvp(lambda x: (x * 0 + 1, np.ones(2), "name", None), (2.0,), (1.0,))
+
+    assert (y_dot[0], y_dot[2], y_dot[3]) == (0.0, None, None)
+    np.testing.assert_array_equal(y_dot[1], [0.0, 0.0])
+    assert y[2] == "name"
+
+
+def test_some_of_several_arguments_have_a_tangent():
+    assert srcad.jvp(lambda *xs: xs[0] * xs[1] * xs[2], (2.0, 3.0, 5.0), (None, 1.0, None)) == (
+        30.0, 10.0
+    )  # fmt: skip
+
+
+def test_effects_happen_once(capsys):
+    def f(x):
+        print("here")
+        return x * x
+
+    assert srcad.jvp(f, (3.0,), (1.0,)) == (9.0, 6.0)
+    assert capsys.readouterr().out == "here\n"
+
+
+def test_float32_stays():
+    x = np.ones(3, np.float32)
+
+    y, y_dot = srcad.jvp(lambda x: np.maximum(x, 0) * 2 + np.sin(x), (x,), (np.ones(3),))
+
+    assert (y.dtype, y_dot.dtype) == (np.float32, np.float32)
+
+
+def test_what_a_mask_cuts_is_exactly_zero():
+    def f(x):
+        return np.where(x > 0, np.log(x), 0.0) + np.sqrt(np.maximum(x, 0.0))
+
+    with np.errstate(all="ignore"):
+        _, y_dot = srcad.jvp(f, (np.array([-1.0, 4.0]),), (np.ones(2),))
+
+    np.testing.assert_array_equal(y_dot, [0.0, 0.5])
+
+
+def test_an_infinite_slope_is_a_value_where_numpy_is_told_to_raise():
+    with np.errstate(all="raise"):
+        assert srcad.jvp(lambda x: np.sqrt(x), (0.0,), (1.0,)) == (0.0, np.inf)
+
+
+def test_forward_over_reverse():
+    g = srcad.grad(lambda x: np.sum(x**3) * x[0])
+
+    _, hx = srcad.jvp(g, (np.array([1.0, 2.0]),), (np.array([0.0, 1.0]),))
+
+    np.testing.assert_allclose(hx, [12.0, 12.0])
+
+
+# ------------------------------------------------------------------------ rules of one's own
+def test_a_tangent_that_was_given_is_used():
+    def cube(x):
+        return np.asarray(x) ** 3
+
+    rules.adjoint(cube)(lambda y_bar, y, x: y_bar * 3 * x**2)
+    without = srcad.jvp(lambda x: cube(x), (2.0,), (1.0,))[1]
+    rules.tangent(cube)(lambda x_dot, y, x: 100 * x_dot)
+
+    assert float(without) == 12.0
+    assert float(srcad.jvp(lambda x: cube(x), (2.0,), (1.0,))[1]) == 100.0
+
+
+# ------------------------------------------------------------------------ refusals
+@pytest.mark.parametrize(
+    ("primals", "tangents", "match"),
+    [
+        ((np.ones(3),), (np.ones(4),), r"argument 1 of .* has shape \(4,\)"),
+        ((np.ones(3),), (1.0,), r"has shape \(\)"),
+        ((1.0,), (1.0, 2.0), "1 arguments and 2 tangents"),
+        (("a",), (1.0,), "is a str: it has no tangent"),
+        (([1.0, 2.0],), (1.0,), "needs the structure of the value: a list of 2"),
+        (1.0, (1.0,), "takes its arguments in a tuple, not as a float"),
+    ],
+)
+def test_a_tangent_that_does_not_fit_is_refused(primals, tangents, match):
+    with pytest.raises(SeedError, match=match):
+        srcad.jvp(lambda x: x, primals, tangents)
+
+
+def test_a_function_without_a_rule_is_named():
+    with pytest.raises(MissingRuleError, match="no derivative rule for numpy.convolve") as caught:
+        srcad.jvp(lambda x: np.convolve(x, x), (np.ones(3),), (np.ones(3),))
+
+    assert caught.value.where.file == __file__
+
+
+def test_zeros_of_what_may_be_unbound_are_refused_where_they_are_needed():
+    def f(x, c):
+        if c > 0:
+            y = np.ones(3)
+        if c > 0:
+            y = y * x
+        return y
+
+    with pytest.raises(UnsupportedSyntaxError, match="only one path has bound") as caught:
+        srcad.jvp(f, (2.0, 1.0), (1.0, None))
+
+    assert caught.value.where.file == __file__
+
+
+def test_it_is_refused_inside_a_differentiated_function():
+    with pytest.raises(UnsupportedSyntaxError, match="cannot call 'jvp'"):
+        srcad.grad(lambda x: srcad.jvp(np.sin, (x,), (1.0,))[1])(1.0)
