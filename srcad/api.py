@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
-from srcad.arguments.request import UNSET, requested
+from srcad.arguments.request import UNSET, directions_of, requested
 from srcad.backends.interface.tracebacks import noted
 from srcad.backends.registry import BACKENDS
 from srcad.calling.decorated import Differentiable
@@ -14,7 +14,6 @@ from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import FLOATING, again
 from srcad.modes import nested
-from srcad.modes.directions import directions_of
 from srcad.modes.registry import MODES
 
 P = ParamSpec("P")

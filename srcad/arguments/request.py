@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from srcad.arguments.wrt import VARIADIC, Seeker, WrtEntry, place_of_argument
-from srcad.errors import SourceUnavailableError, WrtError
+from srcad.errors import SeedError, SourceUnavailableError, WrtError
 from srcad.startup.identifiers import is_name, plain, quoted, shown
 from srcad.startup.records import dataclass, replace
 
@@ -122,6 +122,32 @@ def wrt_entries(wrt: Any) -> tuple[int | str, ...]:
                 help="wrt=0, wrt='x' or wrt=(0, 'x')",
             )
     return tuple(entry if isinstance(entry, str) else int(entry) for entry in entries)
+
+
+def directions_of(
+    function: Any, primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[int, ...]:
+    """The positions of the arguments that have a tangent.
+
+    Raises
+    ------
+    SeedError
+        There is not one tangent, or None, for each argument.
+    """
+    name = name_of(function)
+    for given, what in ((primals, "arguments"), (tangents, "tangents")):
+        if not isinstance(given, tuple | list):
+            raise SeedError(
+                f"jvp of {name!r} takes its {what} in a tuple, not as a {type(given).__name__}",
+                help="put it into one:  srcad.jvp(f, (x,), (x_dot,))",
+            )
+    if len(primals) != len(tangents):
+        raise SeedError(
+            f"jvp of {name!r} has {len(primals)} arguments and {len(tangents)} tangents",
+            why="there is one tangent for each argument.",
+            help="pass None for an argument that is a constant",
+        )
+    return tuple(k for k, dot in enumerate(tangents) if dot is not None)
 
 
 # -------------------------------------------------------------------------------- callables

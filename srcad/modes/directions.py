@@ -1,41 +1,14 @@
-"""What `jvp` is given: arguments, and a tangent for each."""
+"""Tangents in the structure, shapes and dtypes of the arguments that they are given for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from srcad.arguments.request import name_of
 from srcad.arguments.wrt import WrtEntry
 from srcad.errors import SeedError
 from srcad.modes.seeds import mold_of, seed_like
 from srcad.runtime import zeros_like
-
-
-def directions_of(
-    function: Any, primals: Sequence[Any], tangents: Sequence[Any]
-) -> tuple[int, ...]:
-    """The positions of the arguments that have a tangent.
-
-    Raises
-    ------
-    SeedError
-        There is not one tangent, or None, for each argument.
-    """
-    name = name_of(function)
-    for given, what in ((primals, "arguments"), (tangents, "tangents")):
-        if not isinstance(given, tuple | list):
-            raise SeedError(
-                f"jvp of {name!r} takes its {what} in a tuple, not as a {type(given).__name__}",
-                help="put it into one:  srcad.jvp(f, (x,), (x_dot,))",
-            )
-    if len(primals) != len(tangents):
-        raise SeedError(
-            f"jvp of {name!r} has {len(primals)} arguments and {len(tangents)} tangents",
-            why="there is one tangent for each argument.",
-            help="pass None for an argument that is a constant",
-        )
-    return tuple(k for k, dot in enumerate(tangents) if dot is not None)
 
 
 def by_parameter(
