@@ -169,6 +169,10 @@ class _Record:
         self.kw_only = kw_only
         self.found: tuple[_Field, ...] | None = None
         self.plain: tuple[str, ...] = ()  # the parameters that may be given by position
+        self.parameters: frozenset[str] = frozenset()
+        self.defaults: dict[str, Any] = {}
+        self.factories: tuple[tuple[str, Any], ...] = ()
+        self.count = 0  # of the fields that have a value when an instance is made
 
     def fields(self) -> tuple[_Field, ...]:
         """Collect the fields, once."""
@@ -182,7 +186,17 @@ class _Record:
                     every[name] = self._field(name)
             self.plain = tuple(f.name for f in every.values() if f.init and not f.kw_only)
             self.found = tuple(every.values())
+            self._note_values(self.found)
         return self.found
+
+    def _note_values(self, fields: tuple[_Field, ...]) -> None:
+        """Where the values of the fields come from, for `_given`."""
+        self.parameters = frozenset(f.name for f in fields if f.init)
+        with_default = [f for f in fields if f.default is not _MISSING]
+        made = [f for f in fields if f.default is _MISSING and f.default_factory is not _MISSING]
+        self.defaults = {f.name: f.default for f in with_default}
+        self.factories = tuple((f.name, f.default_factory) for f in made)
+        self.count = len(self.parameters.union(self.defaults, (f.name for f in made)))
 
     def _field(self, name: str) -> _Field:
         given = self.cls.__dict__.get(name, _MISSING)
@@ -223,23 +237,17 @@ def _first_init(cls: Any, *, frozen: bool) -> Any:
 
 def _given(record: _Record, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any] | None:
     """The values of the fields; None for a wrong call: a compiled ``__init__`` says what is."""
-    every = record.found or record.fields()
+    if record.found is None:
+        record.fields()
     known = len(args) + len(given)
     given = {**dict(zip(record.plain, args, strict=False)), **given}
-    if len(given) < known:
+    if len(given) < known or not record.parameters >= given.keys():
         return None
-    values: dict[str, Any] = {}
-    for f in every:
-        name = f.name
-        if name in given and f.init:
-            values[name] = given.pop(name)
-        elif f.default is not _MISSING:
-            values[name] = f.default
-        elif f.default_factory is not _MISSING:
-            values[name] = f.default_factory()
-        elif f.init:
-            return None
-    return None if given else values
+    values = {**record.defaults, **given}
+    for name, factory in record.factories:
+        if name not in given:
+            values[name] = factory()
+    return values if len(values) == record.count else None
 
 
 def _init(cls: Any, *, frozen: bool) -> Any:
