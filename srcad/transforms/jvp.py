@@ -14,6 +14,7 @@ from srcad.analysis.activity import activity
 from srcad.analysis.activity_trees import Activity, both, either_active, fully_active
 from srcad.analysis.binding import possibly_undefined
 from srcad.analysis.trips import is_range
+from srcad.errors import UnsupportedSyntaxError
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -25,10 +26,12 @@ from srcad.ir.core import (
     If,
     Loop,
     Routine,
+    Try,
     Value,
     While,
     carried_outputs,
     collected_outputs,
+    walk,
 )
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.dce import dce
@@ -40,6 +43,7 @@ from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.routines import of_any_form, undo_routine_call
+from srcad.transforms.silent import with_silent_tangents
 from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
 from srcad.transforms.tangent_calls import push_call
 from srcad.transforms.tangents import ForwardScope, dot_hint
@@ -147,10 +151,35 @@ def _push_if(forward: ForwardScope, op: If) -> None:
         Block(b.params, tuple(arm.builder.ops), (*b.results, *extra))
         for b, arm, extra in zip(blocks, arms, found, strict=True)
     )
+    if isinstance(op, Try):
+        then = _unnoticed(op, then)
     forward.builder.ops.append(replace(op, then=then, orelse=orelse, outputs=(*op.outputs, *dots)))
     forward.builder.where = op.where
     for k, dot in zip(moving, dots, strict=True):
         forward.put(op.outputs[k], dot)
+
+
+def _routines_in(block: Block) -> dict[Routine, Call]:
+    """The routines that a block calls, each with one of the calls."""
+    calls = (op for op in walk(block) if isinstance(op, Call))
+    return {op.target: op for op in calls if isinstance(op.target, Routine)}
+
+
+def _unnoticed(op: Try, then: Block) -> Block:
+    """The block of a ``try`` whose clauses do not see that a slope is infinite."""
+    if not any(issubclass(error, op.catches) for error in (FloatingPointError, RuntimeWarning)):
+        return then
+    own = _routines_in(op.then)
+    for target, inner in _routines_in(then).items():
+        if target not in own:
+            raise UnsupportedSyntaxError(
+                "forward mode does not follow a recursion inside a 'try' that catches "
+                "FloatingPointError",
+                where=inner.where,
+                why="the clause would see it, too, if a slope in there is infinite.",
+                help="catch only what the recursion raises:  except ValueError",
+            )
+    return with_silent_tangents(then)
 
 
 # ------------------------------------------------------------------------------- loops

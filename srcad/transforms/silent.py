@@ -42,6 +42,17 @@ def silenced(function: Function) -> Function:
     return replace(function, block=_block(function.block, function.where, silent))
 
 
+def with_silent_tangents(block: Block) -> Block:
+    """A block whose own ops stay as they are, and of whose others NumPy says nothing."""
+
+    def silent(op: Op, where: Location | None) -> Op:
+        if op.half == "primal":
+            return op
+        return replace(op, where=replace(op.where or where or _NOWHERE, errstate=_SILENCE))
+
+    return _block(block, None, silent)
+
+
 def without_loud_lines(function: Function) -> Function:
     """An adjoint whose lines do not raise although the user's ``np.errstate`` around them does."""
 

@@ -277,6 +277,33 @@ def test_an_infinite_slope_is_a_value_where_numpy_is_told_to_raise():
         assert srcad.jvp(lambda x: np.sqrt(x), (0.0,), (1.0,)) == (0.0, np.inf)
 
 
+def guarded(x):
+    try:
+        y = np.sqrt(x)
+    except FloatingPointError:
+        y = x * 5.0
+    return y
+
+
+def test_a_clause_does_not_see_that_a_slope_is_infinite():
+    with np.errstate(all="raise"):
+        assert srcad.jvp(guarded, (np.float64(0.0),), (1.0,)) == (0.0, np.inf)
+        assert srcad.jvp(guarded, (np.float64(-1.0),), (1.0,)) == (-5.0, 5.0)
+
+
+def guarded_recursion(x):
+    try:
+        y = powers(x, 3)
+    except Exception:
+        y = x
+    return y
+
+
+def test_a_recursion_under_such_a_clause_is_refused():
+    with pytest.raises(UnsupportedSyntaxError, match="a recursion inside a 'try'"):
+        srcad.jvp(guarded_recursion, (2.0,), (1.0,))
+
+
 def test_forward_over_reverse():
     g = srcad.grad(lambda x: np.sum(x**3) * x[0])
 
