@@ -283,7 +283,7 @@ def test_only_the_numpy_backend_exists() -> None:
 
 
 def test_what_is_not_built_yet_is_absent() -> None:
-    for name in ("jacobian", "hessian", "jvp", "trace_table", "checkpoint"):
+    for name in ("jacobian", "hessian", "jacfwd", "trace_table", "checkpoint"):
         assert not hasattr(srcad, name)
 
 
