@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from srcad.analysis.trips import is_surely_inside
 from srcad.ir.core import (
     Arg,
     Block,
@@ -30,7 +30,13 @@ from srcad.ir.core import (
     values_in,
 )
 from srcad.passes.purity import is_noticeable
+from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field, replace
+
+if TYPE_CHECKING:
+    from srcad.analysis import trips
+else:
+    trips = Later("srcad.analysis.trips")
 
 
 def dce(function: Function) -> Function:
@@ -114,7 +120,7 @@ class _Needs:
             if isinstance(frame.op, For):
                 loops.append(frame.op)
             frame = frame.parent
-        return is_surely_inside(op, loops)
+        return trips.is_surely_inside(op, loops)
 
     def _read_loop(self, op: Loop, frame: _Frame) -> None:
         width = len(op.inits)

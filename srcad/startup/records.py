@@ -25,7 +25,7 @@ from srcad.startup.lazy import Later
 
 __all__ = ["dataclass", "field", "is_record", "once", "record_fields", "replace"]
 
-_MANY = 60  # instances: compiling takes as long as making about so many of them without
+_MANY = 120  # instances: compiling takes as long as making about so many of them without
 _MISSING: Any = object()  # no default
 # Past the `__setattr__` of a frozen record.  (Not by its `__dict__`: asking for that makes every
 # attribute of it slower to read from then on.)

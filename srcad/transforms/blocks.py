@@ -11,7 +11,7 @@ The code is written as if all values of the primal were in scope, also those fro
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srcad.analysis.activity import items_activity
 from srcad.analysis.activity_trees import Activity, either_active
@@ -33,7 +33,7 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.passes.retype import settle
+from srcad.startup.lazy import Later
 from srcad.transforms.calls import undo_call
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.rereading import ArmMirrors, LoopMirrors, put_back, reread
@@ -51,6 +51,11 @@ from srcad.transforms.sweep import (
 from srcad.types.join import join
 from srcad.types.numeric import INT, Numeric
 from srcad.types.structures import ListOf, TupleOf
+
+if TYPE_CHECKING:
+    from srcad.passes import retype
+else:
+    retype = Later("srcad.passes.retype")
 
 
 def undo_block(scope: ReverseScope) -> None:
@@ -309,7 +314,7 @@ class _LoopReversal:
             params.append(param)
             inits.append(self._before(slot))
             after.append(bar)
-        settle(params, inits, after, body.builder.ops, self.scope.sweep.lazy)
+        retype.settle(params, inits, after, body.builder.ops, self.scope.sweep.lazy)
         width = len(params)
         params += self.mirrors.params
         inits += self.mirrors.inits

@@ -38,16 +38,17 @@ from srcad.frontend.machine.dispatch import (
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_each
 from srcad.frontend.store.cells import surrounded
-from srcad.frontend.store.stale import refuse_to_hold
 from srcad.ir.core import Value
 from srcad.startup.lazy import Later
 
 if TYPE_CHECKING:
     from srcad.frontend.functions import user_call
     from srcad.frontend.operations import outside_containers
+    from srcad.frontend.store import stale
 else:
     outside_containers = Later("srcad.frontend.operations.outside_containers")
     user_call = Later("srcad.frontend.functions.user_call")
+    stale = Later("srcad.frontend.store.stale")
 
 
 @evaluates(ast.Call)
@@ -96,7 +97,7 @@ def call_either(s: Machine, callee: Choice, args: Args, kwargs: Kwargs) -> Abstr
 @applies(Conflict)
 def call_conflict(s: Machine, callee: Conflict, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Refuse a call of what is one thing on one path and another on the other."""
-    return refuse_to_hold(s, callee)
+    return stale.refuse_to_hold(s, callee)
 
 
 @applies(object)

@@ -23,7 +23,6 @@ from srcad.frontend.functions.opaque_calls import (
     put_into_objects,
 )
 from srcad.frontend.functions.result_counts import type_of_several
-from srcad.frontend.library.random_draws import is_random
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import (
     Args,
@@ -37,7 +36,6 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.special_methods import of_call
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.parameter_names import by_name
-from srcad.frontend.store.stale import refuse_to_hold
 from srcad.ir.core import Const
 from srcad.rules import registry
 from srcad.startup.lazy import Later
@@ -45,9 +43,10 @@ from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
     from srcad.frontend.calls import method_call, without_rule
-    from srcad.frontend.library import array_writes, caches, getters
+    from srcad.frontend.library import array_writes, caches, getters, random_draws
     from srcad.frontend.machine import folding, speculation
     from srcad.frontend.operations import construction, containers
+    from srcad.frontend.store import stale
 else:
     array_writes = Later("srcad.frontend.library.array_writes")
     getters = Later("srcad.frontend.library.getters")
@@ -58,6 +57,8 @@ else:
     method_call = Later("srcad.frontend.calls.method_call")
     folding = Later("srcad.frontend.machine.folding")
     speculation = Later("srcad.frontend.machine.speculation")
+    stale = Later("srcad.frontend.store.stale")
+    random_draws = Later("srcad.frontend.library.random_draws")
 
 
 @applies(Constant)
@@ -65,7 +66,7 @@ def call_known(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
     """Call an object that is known now, with things some of which may be one or the other."""
     for box in (*args, *kwargs.values()):
         if isinstance(box, Conflict) and not takes_functions(callee.value):
-            refuse_to_hold(s, box)
+            stale.refuse_to_hold(s, box)
     if callee.value is None:
         raises(s, TypeError, "'NoneType' object is not callable")
     if not takes_functions(callee.value):
@@ -128,7 +129,7 @@ def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
         return folding.text_method(*given) or folding.filled_in(s, *given)
     if isinstance(holder, np.ufunc) and function.__name__ == "at":
         return array_writes.at(s, holder, args)
-    if is_random(function) and function.__name__ == "shuffle" and holder is not None:
+    if random_draws.is_random(function) and function.__name__ == "shuffle" and holder is not None:
         return array_writes.shuffle(s, Constant(holder), args, kwargs)
     return None
 

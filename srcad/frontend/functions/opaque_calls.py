@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from types import FunctionType, MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,16 @@ from srcad.frontend.outside.places import is_active
 from srcad.frontend.source.code import nested_codes
 from srcad.frontend.source.definition import definition
 from srcad.frontend.source.effects import Effects, effects_of
-from srcad.frontend.source.writers import may_write
 from srcad.frontend.store.origins import inner_values, may_be_array, origin
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label, module_of
+from srcad.startup.lazy import Later
 from srcad.types.sources import Unreadable, read
+
+if TYPE_CHECKING:
+    from srcad.frontend.source import writers
+else:
+    writers = Later("srcad.frontend.source.writers")
 
 _READERS = (operator.itemgetter, operator.attrgetter, Counter)
 _NEVER_READ = sys.stdlib_module_names | {"numpy", "scipy", "srcad"}
@@ -52,7 +57,7 @@ def may_write_arrays(function: FunctionType, given: Iterable[AbstractValue]) -> 
         node = definition(function).tree
     except errors.SrcadError:
         return False
-    return isinstance(node, ast.FunctionDef | ast.Lambda) and may_write(node)
+    return isinstance(node, ast.FunctionDef | ast.Lambda) and writers.may_write(node)
 
 
 def changes_outside(

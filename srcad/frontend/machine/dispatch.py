@@ -15,13 +15,18 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.machine.unsupported import refuse_form
 from srcad.ir.core import Value
+from srcad.startup.lazy import Later
+
+if TYPE_CHECKING:
+    from srcad.frontend.machine import unsupported
+else:
+    unsupported = Later("srcad.frontend.machine.unsupported")
 
 Args = tuple[AbstractValue, ...]
 Kwargs = dict[str, AbstractValue]
@@ -159,7 +164,7 @@ def evaluate(s: Machine, node: ast.expr) -> AbstractValue:
     """Read an expression."""
     handler = EXPRESSIONS.get(type(node))
     if handler is None:
-        refuse_form(s, node)
+        unsupported.refuse_form(s, node)
     if isinstance(node, _ALONE):
         return handler(s, node)
     builder, before = s.builder, s.builder.where
@@ -174,7 +179,7 @@ def execute(s: Machine, node: ast.stmt) -> None:
     """Read a statement."""
     handler = STATEMENTS.get(type(node))
     if handler is None:
-        refuse_form(s, node)
+        unsupported.refuse_form(s, node)
     with s.at(node):
         handler(s, node)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 import types
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -43,11 +43,16 @@ from srcad.frontend.operations.members import (
 )
 from srcad.frontend.store.lookup import STABLE_MODULES, is_plain_class, value_of_object
 from srcad.frontend.store.memory_effects import flat
-from srcad.frontend.store.stale import refuse_stale, refuse_to_hold
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label
+from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque
+
+if TYPE_CHECKING:
+    from srcad.frontend.store import stale
+else:
+    stale = Later("srcad.frontend.store.stale")
 
 # The fields of the named tuples that NumPy's decompositions return.
 _FIELDS = {
@@ -89,9 +94,9 @@ def of_choice(s: Machine, box: Choice, name: str) -> AbstractValue:
 def of_other(s: Machine, box: AbstractValue, name: str) -> NoReturn:
     """Refuse to read an attribute of what has none, or of what nobody knows."""
     if isinstance(box, Stale):
-        refuse_stale(s, box)
+        stale.refuse_stale(s, box)
     if isinstance(box, Conflict):
-        refuse_to_hold(s, box)
+        stale.refuse_to_hold(s, box)
     s.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot read the attribute {name!r} of this",

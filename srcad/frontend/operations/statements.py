@@ -24,7 +24,6 @@ from srcad.frontend.machine.dispatch import (
 )
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
-from srcad.frontend.machine.unsupported import refuse_form
 from srcad.frontend.operations.expressions import function_box
 from srcad.frontend.operations.fields import delete_attribute, has_attributes
 from srcad.frontend.source.syntax import binding_of
@@ -35,6 +34,7 @@ from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
     from srcad.frontend.branches import case_chains, conditional, try_regions
+    from srcad.frontend.machine import unsupported
     from srcad.frontend.operations import assignment, containers
 else:
     try_regions = Later("srcad.frontend.branches.try_regions")
@@ -42,6 +42,7 @@ else:
     containers = Later("srcad.frontend.operations.containers")
     case_chains = Later("srcad.frontend.branches.case_chains")
     conditional = Later("srcad.frontend.branches.conditional")
+    unsupported = Later("srcad.frontend.machine.unsupported")
 
 
 def lower_statements(s: Machine, statements: conditional.Statements, *, whole: bool = True) -> None:
@@ -251,7 +252,7 @@ def outside_names(s: Machine, node: ast.Global | ast.Nonlocal) -> None:
 def raise_(s: Machine, node: ast.Raise) -> None:
     """``raise error from cause``."""
     if node.exc is None and not s.frame.errors:
-        refuse_form(s, node)
+        unsupported.refuse_form(s, node)
     error = evaluate(s, node.exc) if node.exc is not None else s.frame.errors[-1]
     if isinstance(error, Constant) and isinstance(error.value, type):
         error = s.emit(error.value, effect=True, type=Opaque(error.value))

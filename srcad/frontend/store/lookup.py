@@ -7,7 +7,7 @@ import enum
 import functools
 import types
 from abc import ABCMeta
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -27,11 +27,16 @@ from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside import places
 from srcad.frontend.outside.doubts import note_read
-from srcad.frontend.store.stale import refuse_stale
 from srcad.ir.core import Const, Value
 from srcad.startup.identifiers import module_of
+from srcad.startup.lazy import Later
 from srcad.startup.records import is_record
 from srcad.types.sources import Path
+
+if TYPE_CHECKING:
+    from srcad.frontend.store import stale
+else:
+    stale = Later("srcad.frontend.store.stale")
 
 STABLE_MODULES = frozenset(
     {"numpy", "math", "cmath", "operator", "scipy", "builtins", "functools", "itertools", "srcad"}
@@ -44,7 +49,7 @@ def value_of_name(s: Machine, name: str) -> AbstractValue:
     while frame is not None:
         box = frame.env.get(name, UNBOUND)
         if isinstance(box, Stale):
-            refuse_stale(s, box)
+            stale.refuse_stale(s, box)
         if not isinstance(box, Unbound):
             return box
         if name in frame.local:

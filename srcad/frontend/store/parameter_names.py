@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from srcad.frontend.domain.values import AbstractValue, Constant
-from srcad.frontend.source.writers import positional_names
 from srcad.rules import registry
 from srcad.startup.identifiers import module_of
+from srcad.startup.lazy import Later
+
+if TYPE_CHECKING:
+    from srcad.frontend.source import writers
+else:
+    writers = Later("srcad.frontend.source.writers")
 
 Args = tuple[AbstractValue, ...]
 
@@ -28,7 +33,7 @@ def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         more = args[function.nin :]
         asks = any(not isinstance(box, Constant) or box.value is not None for box in more)
         return (args if asks else args[: function.nin]), kwargs
-    names = () if isinstance(function, type) else positional_names(function)
+    names = () if isinstance(function, type) else writers.positional_names(function)
     place = _places(function, names)
     if not place < len(args) <= len(names):
         return args, kwargs
