@@ -39,13 +39,23 @@ def written_for(module: str, *names: str) -> Callable[[Written], Written]:
 
 @written_for("heapq", "nlargest")
 def nlargest(n: int, iterable: Iterable[Any], key: Callable[[Any], Any] | None = None) -> list[Any]:
-    """The largest items, largest first."""
-    return sorted(iterable, key=key, reverse=True)[:n]
+    """The largest items, largest first; which ones these are among nan only a heap knows."""
+    items = list(iterable)
+    keys = items if key is None else [key(item) for item in items]
+    if any(one != one for one in keys):
+        raise ValueError("heapq.nlargest of nan is not differentiated: leave nan out before")
+    places = sorted(range(len(items)), key=lambda k: keys[k], reverse=True)
+    return [items[k] for k in places[: max(n, 0)]]
 
 
 @written_for("heapq", "nsmallest")
 def nsmallest(
     n: int, iterable: Iterable[Any], key: Callable[[Any], Any] | None = None
 ) -> list[Any]:
-    """The smallest items, smallest first."""
-    return sorted(iterable, key=key)[:n]
+    """The smallest items, smallest first; which ones these are among nan only a heap knows."""
+    items = list(iterable)
+    keys = items if key is None else [key(item) for item in items]
+    if any(one != one for one in keys):
+        raise ValueError("heapq.nsmallest of nan is not differentiated: leave nan out before")
+    places = sorted(range(len(items)), key=lambda k: keys[k])
+    return [items[k] for k in places[: max(n, 0)]]

@@ -38,3 +38,25 @@ def test_numbers_without_derivative_are_chosen_by_the_function_itself():
 
     assert made(X, [0, 2, 1]) == pytest.approx([0, 0, 4.4, 0])
     assert "nlargest(1, k)" in made.source
+
+
+@pytest.mark.parametrize("choose", [heapq.nlargest, heapq.nsmallest])
+@pytest.mark.parametrize("n", [-1, 0, 1, 2, 5])
+def test_as_many_are_chosen_as_by_heapq(choose, n):
+    def f(x):
+        return sum(choose(n, [x[0] * 2, x[1] * 1.0, x[2] + 0.0])) + x[0]
+
+    assert srcad.value_and_grad(f)([1.0, 3.0, 2.0])[0] == f([1.0, 3.0, 2.0])
+
+
+@pytest.mark.parametrize("name", ["nlargest", "nsmallest"])
+def test_the_order_of_nan_is_left_to_the_heap(name):
+    def largest(x):
+        return sum(heapq.nlargest(2, [x[0] * 2, x[1] * 1.0, x[2] + 0.0]))
+
+    def smallest(x):
+        return sum(heapq.nsmallest(2, [x[0] * 2, x[1] * 1.0, x[2] + 0.0]))
+
+    f = largest if name == "nlargest" else smallest
+    with pytest.raises(ValueError, match=f"heapq.{name} of nan"):
+        srcad.grad(f)([1.0, 3.0, float("nan")])
