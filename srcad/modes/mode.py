@@ -30,7 +30,7 @@ class Problem:
         Which derivative is asked for.
     parameters, types
         The parameters, and the types of the arguments by name.
-    places : sequence of Place
+    places : sequence of WrtEntry
         What to differentiate by, in the order of the answer; one may stand there twice.
     arguments : mapping from str to object
         The arguments of the call that caused the compilation; empty where there is none.
