@@ -1,4 +1,4 @@
-"""The plan of the house holds: floors, sizes, no cycles, no hidden imports."""
+"""Imports go from higher layers to lower ones, without cycles and not hidden in functions."""
 
 import ast
 import functools
@@ -35,9 +35,12 @@ FLOORS = [
     {"backends"},
     {"modes"},
     {"pipeline"},
+    {"exporting"},
     {"calling"},
     {"api"},
+    {"checking"},
     {"testing", "demo"},
+    {"testing_plugin"},
     {"__main__"},
 ]
 # The same inside the front end, where imports for types and of what is loaded later count, too.
@@ -100,23 +103,6 @@ def imports(name: str, *, inner: bool = False) -> list[tuple[str, int]]:
         for inside, other, line in all_imports(name)
         if inside == inner and (inner or other.split(".")[0] == "srcad")
     ]
-
-
-def test_a_file_has_fewer_than_395_lines():
-    sizes = {name: len(file.read_text().splitlines()) for name, file in MODULES.items()}
-
-    assert not {name: size for name, size in sizes.items() if size >= 395}
-
-
-def test_a_function_has_at_most_60_lines():
-    sizes = {
-        f"{name}.{f.name}": f.end_lineno - f.lineno + 1
-        for name in MODULES
-        for f in all_statements(TREES[name])
-        if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-
-    assert not {name: size for name, size in sizes.items() if size > 60}
 
 
 def test_every_room_has_a_floor():

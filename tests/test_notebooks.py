@@ -13,6 +13,10 @@ from tests.test_documents import DOCUMENTS, PAIR, ROOT
 nbformat = pytest.importorskip("nbformat", reason="needs the extra: pip install -e '.[notebook]'")
 nbclient = pytest.importorskip("nbclient", reason="needs the extra: pip install -e '.[notebook]'")
 pytest.importorskip("ipykernel", reason="needs the extra: pip install -e '.[notebook]'")
+from traitlets.config import Config  # noqa: E402 - a dependency of ipykernel
+
+# Whatever the name of the host is, the kernel listens on the loopback interface.
+LOCAL = {"KernelManager": {"ip": "127.0.0.1"}}
 
 PROGRAMS = {
     f"{document.name}-{k}": (found[1], found[2])
@@ -83,8 +87,9 @@ def notebook(tmp_path_factory):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         nbclient.NotebookClient(
-            notebook, timeout=120, allow_errors=True, resources={"metadata": {"path": folder}}
-        ).execute()
+            notebook, timeout=120, allow_errors=True, resources={"metadata": {"path": folder}},
+            config=Config(LOCAL),
+        ).execute()  # fmt: skip
     return cells
 
 

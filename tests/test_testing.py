@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-import time
 
 import numpy as np
 import pytest
@@ -87,11 +86,15 @@ def half_wrong(a, b):
 
 
 def test_large_arrays_are_sampled():
-    start = time.perf_counter()
+    calls = []
 
-    check_grads(lambda x: np.sum(x * x), [np.ones((300, 300))], order=1)
+    def f(x):
+        calls.append(1)
+        return np.sum(x * x)
 
-    assert time.perf_counter() - start < 10.0
+    check_grads(f, [np.ones((300, 300))], order=1)
+
+    assert len(calls) < 300  # differences of every entry would take 180,000
 
 
 def test_only_reverse_mode_exists():

@@ -3,9 +3,9 @@
 ``--features all`` lets programs write into arrays, change containers and catch exceptions, too.
 
 The last line reads ``N passed, M failed, C crashed, R refused, K dropped``; the exit status is 1 if
-a program failed or crashed, if more than 2 % were dropped or 3 % (`--most-refused`) refused, or
-more than 10 % of those that use one feature.  Failing programs are written to a folder, the first
-ones are shrunk.
+a program failed or crashed, or if more than 2 % were dropped or 6 % (`--most-refused`) refused.
+Features of which more than 10 % of the programs are refused are printed.  Failing programs are
+written to a folder, the first ones are shrunk.
 
 ``--tally FILE`` writes down what became of the programs, and judges only whether any failed;
 ``--total FILE FILE ...`` adds up such files and judges all of them together.
@@ -40,7 +40,7 @@ from tests.generator.shrink import shrunk  # noqa: E402
 from tests.generator.written import WRITTEN, all_features  # noqa: E402
 
 LIMIT = 30  # seconds of CPU for one program: what else the machine does is no fault of it
-ENOUGH = 150  # programs that use a feature, to judge how many of them are refused
+ENOUGH = 150  # programs that use a feature, to say how many of them are refused
 STATUSES = ("passed", "failed", "crashed", "refused", "dropped")
 
 
@@ -103,7 +103,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--alone", action="store_true", help="check only the programs themselves")
     parser.add_argument("--refusals", type=int, default=0, help="how many refusals are shrunk")
     parser.add_argument(
-        "--most-refused", type=float, default=3.0, help="the percentage that may be refused"
+        "--most-refused", type=float, default=6.0, help="the percentage that may be refused"
     )
     parser.add_argument("--tally", type=Path, help="write the outcomes to a file")
     parser.add_argument("--total", type=Path, nargs="+", help="only add up such files")
@@ -225,21 +225,17 @@ class Tally:
             f"{share['refused']:.1f} % refused (at most {most:g}), "
             f"{share['dropped']:.1f} % dropped (2)"
         )
+        self.print_often_refused()
         print(self.line())
-        few = share["dropped"] <= 2 and share["refused"] <= most and not self.often_refused()
+        few = share["dropped"] <= 2 and share["refused"] <= most
         wrong = self.counts["failed"] + self.counts["crashed"] > 0
         return int(wrong or not (few or self.options.tally))
 
-    def often_refused(self) -> list[str]:
-        """The features of which too many programs are refused, where there are enough of them."""
-        often = [
-            name
-            for name, count in self.seen.items()
-            if count >= ENOUGH and self.refused[name] > 0.1 * count
-        ]
-        for name in often:
-            print(f"more than 10 % refused: {name}")
-        return often
+    def print_often_refused(self) -> None:
+        """Print the features of which many programs are refused, where there are enough of them."""
+        for name, count in self.seen.items():
+            if count >= ENOUGH and self.refused[name] > 0.1 * count:
+                print(f"more than 10 % refused: {name}")
 
 
 def _kind(outcome: Outcome) -> str:

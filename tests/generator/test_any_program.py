@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.generator.checker import check
+from tests.generator.conftest import CountOutcomes
 from tests.generator.program import program
 from tests.generator.written import WRITTEN, all_features
 from tests.marks import some
@@ -25,8 +26,11 @@ def test_programs_run_and_differences_agree_with_complex_steps(first: int, tmp_p
 
 
 @pytest.mark.parametrize("first", some(range(1000, 1021, CHUNK), 1))
-def test_gradients_are_right_or_refused(first: int, tmp_path: Path) -> None:
+def test_gradients_are_right_or_refused(
+    first: int, tmp_path: Path, count_outcomes: CountOutcomes
+) -> None:
     outcomes = {s: check(program(s, "all"), tmp_path) for s in range(first, first + CHUNK)}
+    count_outcomes(outcomes.values())
 
     wrong = {s: (o.kind, o.message) for s, o in outcomes.items() if o.status in _BAD}
     assert not wrong
