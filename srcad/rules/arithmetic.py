@@ -5,6 +5,7 @@ import operator
 
 import numpy as np
 
+from srcad.rules.conjugates import ORDER, may_be_complex
 from srcad.rules.declare import adjoint, derivative
 from srcad.rules.registry import is_known, static
 from srcad.rules.row import NO_PARTIAL
@@ -49,7 +50,10 @@ def positive(a):
 
 
 @derivative(operator.abs, math.fabs, samples=(-2, -0.2), kinks={0: 0, math.nan: math.nan})
-def absolute(x):
+def absolute(x, *, y):
+    """Of complex numbers ``d|x| = Re(conj(x) / |x| * dx)``."""
+    if may_be_complex(x):
+        return np.conjugate(x) / (y + (y == 0))
     if isinstance(x, (int, float)) and not isinstance(x, np.generic):
         return sign(x)
     return np.sign(x)
@@ -76,10 +80,18 @@ def power(a, b, *, y):
     ``0.0**x`` at 0: 0 (the limit from the left is -inf).  For a negative base the derivative with
     respect to the exponent is nan.
     """
+    if may_be_complex(a) or may_be_complex(b):
+        return complex_power(a, b, y)
     base = float(a) if isinstance(a, int) and not is_small(a) else a
     log_a = np.log(base + ((a == 0) & (b >= 0)))
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         log_a = float(log_a)
+    return b * a ** (b - (b != 0)), y * log_a
+
+
+def complex_power(a, b, y):
+    """The partials of ``exp(b * log(a))``; ``0**b`` has the slope 0 for positive real parts."""
+    log_a = np.log(a + 0j + ((a == 0) & (np.real(b) >= 0)))
     return b * a ** (b - (b != 0)), y * log_a
 
 
@@ -130,6 +142,8 @@ def maximum(a, b, *, y):
 
     ``b == b`` is False for a nan, and nothing where ``b`` is a literal.
     """
+    if may_be_complex(a) or may_be_complex(b):
+        return ORDER, ORDER
     return (y != b) & (b == b), np.logical_not(a > b) & (a == a)
 
 
@@ -140,6 +154,8 @@ def maximum(a, b, *, y):
 )
 def minimum(a, b):
     """The first operand owns a tie: the partials of maximum and minimum add up to 1; a nan owns."""
+    if may_be_complex(a) or may_be_complex(b):
+        return ORDER, ORDER
     return np.logical_not(a > b) & (b == b), np.logical_not(a <= b) & (a == a)
 
 
@@ -150,6 +166,8 @@ def minimum(a, b):
 )
 def fmax(a, b):
     """The second operand owns a tie; a nan never does."""
+    if may_be_complex(a) or may_be_complex(b):
+        return ORDER, ORDER
     first = (a > b) | (b != b)
     return first, np.logical_not(first)
 
@@ -161,6 +179,8 @@ def fmax(a, b):
 )
 def fmin(a, b):
     """The first operand owns a tie; a nan never does."""
+    if may_be_complex(a) or may_be_complex(b):
+        return ORDER, ORDER
     first = (a <= b) | (b != b)
     return first, np.logical_not(first)
 
@@ -174,8 +194,9 @@ def hypot(a, b, *, y):
 
 @derivative(np.arctan2, safe=1.0, samples=(0.3, 2), kinks={(0, 0): (math.nan, math.nan)})
 def arctan2(a, b):
-    square = a * a + b * b
-    return b / square, -(a / square)
+    """The square of the length would overflow above 1e154, and vanish below 1e-154."""
+    length = np.hypot(a, b)
+    return b / length / length, -(a / length / length)
 
 
 @derivative(np.copysign, samples=(-2, -0.1), kinks={(0, -1): (0, 0)})

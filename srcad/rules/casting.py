@@ -7,7 +7,15 @@ import numpy as np
 
 from srcad.rules.declare import linear, nondifferentiable
 from srcad.rules.row import NoPartial
-from srcad.runtime import fitting, like, rounded, taken_in
+from srcad.runtime import (
+    as_real_as,
+    fitting,
+    like,
+    numeric_value,
+    of_any_phase,
+    rounded,
+    taken_in,
+)
 
 TOO_DEEP = NoPartial("lists are nested more than three deep; stack them with np.stack")
 
@@ -107,6 +115,21 @@ def as_it_is(y_bar, g, x, name, *, partial=False):
     return y_bar, None, None
 
 
+@linear(numeric_value, memory="shared", samples=())
+def as_a_number(y_bar, value):
+    return y_bar
+
+
+@linear(as_real_as, memory="shared", samples=())
+def as_its_part(y_bar, bar, x):
+    return y_bar, None
+
+
+@linear(of_any_phase, memory="shared", samples=())
+def as_checked(y_bar, bar, change):
+    return y_bar, None
+
+
 @linear(taken_in, memory="shared", samples=())
 def as_taken_in(y_bar, y, place):
     return y_bar, None
@@ -116,6 +139,20 @@ def as_taken_in(y_bar, y, place):
 def as_rounded(y_bar, y, function, place, a, b=None):
     """The numbers are those of `y`, up to the last digit."""
     return y_bar, None, None, None
+
+
+@linear(complex, active=("real", "imag"), memory="shared", samples=())
+def complex_number(y_bar, real, imag=0.0):
+    """``real + 1j * imag``."""
+    return y_bar, y_bar * -1j
+
+
+@linear(np.complex128, np.complex64, np.clongdouble, memory="shared", samples=())
+def complex_scalar(y_bar, x):
+    """An array of one entry becomes a number."""
+    if np.ndim(x) == 0:
+        return y_bar
+    return np.reshape(y_bar, np.shape(x))
 
 
 nondifferentiable(int, bool, np.bool_, memory="shared")

@@ -26,7 +26,7 @@ nondifferentiable(np.any, np.all, np.isreal, np.iscomplex, np.isrealobj, np.isco
 nondifferentiable(np.isscalar, any, all, isinstance, issubclass, callable, hasattr, id, hash, type)
 
 # ------------------------------------------------------------------------ roundings
-nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, np.round, np.around, np.sign, sign)
+nondifferentiable(np.floor, np.ceil, np.rint, np.trunc, np.fix, np.round, np.around, sign)
 nondifferentiable(operator.floordiv, np.floor_divide, round, np.spacing)
 nondifferentiable(math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite)
 nondifferentiable(math.isclose, math.gcd, math.lcm, math.comb, math.perm, math.factorial)

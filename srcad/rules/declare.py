@@ -162,15 +162,35 @@ def adjoint(
     kinks: Kinks = None,
     memory: Memory | None = None,
     takes_lists: bool = False,
+    steps: bool = False,
+    primal: Callable[..., Any] | None = None,
     override: bool = False,
 ) -> Callable[[RuleFunction], RuleFunction]:
     """Register the cotangents of any function: ``f(y_bar, y, *params)``, where ``y`` is the result.
 
-    Parameters are those of `linear`.
+    Parameters are those of `linear`, and `steps`: whether it is constant between jumps of real
+    numbers, so that only complex ones have a derivative; and `primal`: a function that is called in
+    the place of the target where a derivative is wanted.  It returns ``(y, saved)``, and the rule
+    then reads ``f(y_bar, y, saved, *params)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from srcad import rules
+    >>> def solve(a, b):
+    ...     return np.linalg.solve(a, b)
+    >>> def inverse_and_solve(a, b):
+    ...     inverse = np.linalg.inv(a)
+    ...     return inverse @ b, inverse
+    >>> @rules.adjoint(solve, primal=inverse_and_solve)
+    ... def solve_rule(y_bar, y, inverse, a, b):
+    ...     b_bar = inverse.T @ y_bar
+    ...     return -np.outer(b_bar, y), b_bar
     """
     return _decorator(
         "adjoint", targets, active, override,
-        samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
+        samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists, steps=steps,
+        primal=primal,
     )  # fmt: skip
 
 
@@ -190,7 +210,9 @@ def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
                 where=_place(function),
                 help="register its @srcad.rules.adjoint first",
             )
-        add(replace(rule, tangent=function), override=True)
+        for row in (rule, lookup(rule.primal)):
+            if row is not None:
+                add(replace(row, tangent=function), override=True)
         return function
 
     return register
@@ -228,10 +250,12 @@ def _decorator(
     twin: Any = None,
     **traits: Any,
 ) -> Callable[[RuleFunction], RuleFunction]:
-    for target in targets if twin is None else (*targets, twin):
+    primal = traits.get("primal")
+    for target in (*targets, *(one for one in (twin, primal) if one is not None)):
         _refuse_target(target)
-    if not targets:
-        raise RuleError("a rule is for at least one function", where=_caller())
+    if not targets or (primal is not None and (len(targets) > 1 or primal is targets[0])):
+        count = "at least one function" if primal is None else "one function, and primal another"
+        raise RuleError(f"a rule is for {count}", where=_caller())
 
     def register(function: RuleFunction) -> RuleFunction:
         code = _require_function(function)
@@ -242,6 +266,9 @@ def _decorator(
         add(rule, override)
         for target in targets[1:]:
             add(replace(rule, target=target), override)
+        if primal is not None:
+            pair = replace(rule, target=primal, primal=None, saves_for=targets[0])
+            add(pair, override=True)
         if twin is not None:
             declare_twin(targets, twin)
             add(replace(rule, target=twin, function=formula_of_twin(function)), override)
@@ -263,9 +290,11 @@ def _row(
     stop = code.co_argcount + code.co_kwonlyargcount
     keyword_only = code.co_varnames[code.co_argcount : stop]
     rest = (f"*{code.co_varnames[stop]}",) if code.co_flags & 0x04 else ()
-    leading = _LEADING[kind]
+    saves = traits.get("primal") is not None
+    leading = _LEADING[kind] + saves
     if len(positional) < leading:
         wanted = "f(y_bar, y, *params)" if kind == "adjoint" else "f(y_bar, *params)"
+        wanted = wanted.replace("y, *", "y, saved, *") if saves else wanted
         raise RuleError(f"a rule of kind {kind!r} reads {wanted}", where=_place(function))
     if kind != "derivative" and "y" in keyword_only:
         raise RuleError(

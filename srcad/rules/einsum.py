@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from srcad.rules.conjugates import conj
 from srcad.rules.declare import bilinear
 from srcad.rules.registry import static
 from srcad.rules.row import NoPartial
@@ -150,6 +151,7 @@ def contracted(subscripts, factors, optimize):
 def cotangent(y_bar, text, operands, k, optimize):
     """The cotangent of operand `k`."""
     rest = operands[:k] + operands[k + 1 :]
+    rest = tuple(conj(x) for x in rest)
     factors = rest if is_scalar(text) else (y_bar, *rest)
     if len(factors) == 0:
         bar = y_bar

@@ -2,14 +2,16 @@
 
 The formulas are those of DiffRules.jl for the interior.  What holds at special points stands
 beside the row.  ``x * x`` rather than ``x**2`` where ``x`` may be a Python float: the square of
-1e200 is then inf, not an exception.
+1e200 is then inf, not an exception.  A formula is as accurate as its function: where the usual one
+cancels (``1 - x * x`` near 1) or overflows (``x * x`` above 1e154), another one stands.
 """
 
 import math
 
 import numpy as np
 
-from srcad.rules.declare import derivative
+from srcad.rules.conjugates import ORDER, PARTS, conj, may_be_complex
+from srcad.rules.declare import adjoint, derivative, linear
 
 
 # ------------------------------------------------------------------------ powers
@@ -45,8 +47,8 @@ def exp2(x, *, y):
 
 
 @derivative(np.expm1, twin=math.expm1, safe=1.0, samples=(-2, 2))
-def expm1(x, *, y):
-    return y + 1
+def expm1(x):
+    return np.exp(x)
 
 
 @derivative(np.log, safe=1.0, samples=(0.2, 3), kinks={0: math.inf})
@@ -61,7 +63,7 @@ def log2(x):
 
 @derivative(np.log10, twin=math.log10, safe=1.0, samples=(0.2, 3))
 def log10(x):
-    return 1 / (x * math.log(10.0))
+    return 1 / x / math.log(10.0)
 
 
 @derivative(np.log1p, twin=math.log1p, safe=1.0, samples=(-0.6, 3), kinks={-1: math.inf})
@@ -92,8 +94,11 @@ def tan(x, *, y):
     samples=(-0.8, 0.8),
     kinks={1: math.inf, -1: math.inf},
 )
-def arcsin(x):
-    return 1 / np.sqrt(1 - x * x)
+def arcsin(x, *, y):
+    """Of complex numbers ``1 / cos(y)``, which is right on both sides of a branch cut."""
+    if may_be_complex(x):
+        return 1 / np.cos(y)
+    return 1 / np.sqrt((1 - x) * (1 + x))
 
 
 @derivative(
@@ -103,8 +108,10 @@ def arcsin(x):
     samples=(-0.8, 0.8),
     kinks={1: -math.inf, -1: -math.inf},
 )
-def arccos(x):
-    return -1 / np.sqrt(1 - x * x)
+def arccos(x, *, y):
+    if may_be_complex(x):
+        return -1 / np.sin(y)
+    return -1 / np.sqrt((1 - x) * (1 + x))
 
 
 @derivative(np.arctan, twin=math.atan, samples=(-3, 3))
@@ -130,7 +137,7 @@ def sinc(x, *, y):
     """
     t = (math.pi * x) * (math.pi * x)
     series = 1 / 3 - t * (1 / 30 - t * (1 / 840 - t * (1 / 45360 - t / 3991680)))
-    near = t < 0.01
+    near = (np.abs(t) if may_be_complex(t) else t) < 0.01
     return np.where(near, -(math.pi**2) * x * series, (np.cos(math.pi * x) - y) / (x + near))
 
 
@@ -150,14 +157,18 @@ def tanh(x, *, y):
     return 1 - y**2
 
 
-@derivative(np.arcsinh, twin=math.asinh, samples=(-2, 2))
-def arcsinh(x):
-    return 1 / np.sqrt(x * x + 1)
+@derivative(np.arcsinh, samples=(-2, 2))
+def arcsinh(x, *, y):
+    if may_be_complex(x):
+        return 1 / np.cosh(y)
+    return 1 / np.hypot(1.0, x)
 
 
 @derivative(np.arccosh, twin=math.acosh, safe=2.0, samples=(1.2, 3), kinks={1: math.inf})
-def arccosh(x):
-    return 1 / np.sqrt(x * x - 1)
+def arccosh(x, *, y):
+    if may_be_complex(x):
+        return 1 / np.sinh(y)
+    return 1 / (np.sqrt(x - 1) * np.sqrt(x + 1))
 
 
 @derivative(
@@ -168,12 +179,15 @@ def arccosh(x):
     kinks={1: math.inf, -1: math.inf},
 )
 def arctanh(x):
-    return 1 / (1 - x * x)
+    return 1 / ((1 - x) * (1 + x))
 
 
 # ------------------------------------------------------------------------ magnitude and parts
 @derivative(np.absolute, np.fabs, samples=(-2, -0.1), kinks={0: 0})
-def absolute(x):
+def absolute(x, *, y):
+    """Of complex numbers ``d|x| = Re(conj(x) / |x| * dx)``."""
+    if may_be_complex(x):
+        return np.conjugate(x) / (y + (y == 0))
     return np.sign(x)
 
 
@@ -187,16 +201,37 @@ def negative(x):
     return -1
 
 
-@derivative(np.conjugate, samples=(-2, 2))
-def conjugate(x):
+@linear(np.conjugate, samples=(-2, 2))
+def conjugate(y_bar, x):
     """Of real numbers, the identity."""
-    return 1
+    return conj(y_bar)
 
 
 @derivative(np.real, memory="view", samples=(-2, 2))
 def real(val):
     """Of real numbers, the identity."""
     return 1
+
+
+@derivative(np.imag, memory="shared", samples=(-2, 2))
+def imag(val):
+    """``Im(dx) = Re(-1j * dx)``; of real numbers always 0."""
+    return -1j if may_be_complex(val) else None
+
+
+@derivative(np.angle, samples=lambda f, m: [f(m), f(m, True)])
+def angle(z, deg=False):
+    """``Im(dz / z) = Re(-1j / z * dz)``; of real numbers constant between jumps."""
+    if not may_be_complex(z):
+        return None
+    return -1j / z * (180 / math.pi) if deg else -1j / z
+
+
+@adjoint(np.sign, steps=True, samples=())
+def sign(y_bar, y, x):
+    """``x / |x|``: only what turns `x` changes it.  Of real numbers constant between jumps."""
+    size = np.abs(x)
+    return (y_bar - y * np.real(np.conjugate(y) * y_bar)) / (size + (size == 0))
 
 
 @derivative(
@@ -208,6 +243,8 @@ def real(val):
 )
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """At nan and at infinity: 0."""
+    if may_be_complex(x):
+        return PARTS, None, None, None
     return np.isfinite(x), np.isnan(x), x == math.inf, x == -math.inf
 
 
@@ -239,6 +276,8 @@ def clip(a, a_min=None, a_max=None, *, min=None, max=None):
     """
     lower = min if a_min is None else a_min
     upper = max if a_max is None else a_max
+    if may_be_complex(a) or may_be_complex(lower) or may_be_complex(upper):
+        return ORDER, ORDER, ORDER, ORDER, ORDER
     if lower is None and upper is None:
         return 1, None, None, None, None
     if lower is None:

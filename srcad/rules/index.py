@@ -1,7 +1,7 @@
 """Which file has the rows of functions of a name.
 
 Written by ``pytest tests/rules --update-golden``.  A function without a row costs no file.  Rows of
-``scipy.special`` would stand in ``scipy/special.py`` of this folder, and be read when one of its
+``scipy.special`` stand in ``scipy/special.py`` of this folder, and are read when one of its
 functions is met.
 """
 
@@ -12,9 +12,15 @@ NAMES = {
         "remainder sub subtract truediv"
     ),
     "casting": (
-        "array asanyarray asarray ascontiguousarray asfortranarray astype bool copy float float16 "
-        "float32 float64 int int16 int32 int64 int8 longdouble ndarray.item srcad.fitting "
-        "srcad.like srcad.rounded srcad.taken_in uint16 uint32 uint64 uint8"
+        "array asanyarray asarray ascontiguousarray asfortranarray astype bool clongdouble "
+        "complex complex128 complex64 copy float float16 float32 float64 int int16 int32 int64 "
+        "int8 longdouble ndarray.item srcad.as_real_as srcad.fitting srcad.like "
+        "srcad.numeric_value srcad.of_any_phase srcad.rounded srcad.taken_in uint16 uint32 uint64 "
+        "uint8"
+    ),
+    "cmath": (
+        "acos acosh asin asinh atan atanh cos cosh exp isclose isfinite isinf isnan log log10 "
+        "phase polar rect sin sinh sqrt tan tanh"
     ),
     "constant": (
         "all allclose and_ any arange argmax argmin argpartition argsort argwhere around "
@@ -29,16 +35,20 @@ NAMES = {
         "logical_not logical_or logical_xor lshift lt mask_indices matrix_rank may_share_memory "
         "min_scalar_type nanargmax nanargmin ndim ndindex ne nonzero not_ not_equal ones "
         "ones_like or_ perm print promote_types range ravel_multi_index repr result_type "
-        "right_shift rint round rshift searchsorted shape shares_memory sign signbit size spacing "
+        "right_shift rint round rshift searchsorted shape shares_memory signbit size spacing "
         "srcad.ascending srcad.sign srcad.zeros_like str tri tril_indices tril_indices_from "
         "triu_indices triu_indices_from trunc truth type unravel_index xor zeros zeros_like"
     ),
     "einsum": "einsum",
     "elementwise": (
-        "absolute acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh "
-        "cbrt clip conjugate cos cosh deg2rad degrees exp exp2 expm1 fabs log log10 log1p log2 "
-        "nan_to_num negative positive rad2deg radians real reciprocal sin sinc sinh sqrt square "
-        "tan tanh where"
+        "absolute acos acosh angle arccos arccosh arcsin arcsinh arctan arctanh asin atan atanh "
+        "cbrt clip conjugate cos cosh deg2rad degrees exp exp2 expm1 fabs imag log log10 log1p "
+        "log2 nan_to_num negative positive rad2deg radians real reciprocal sign sin sinc sinh "
+        "sqrt square tan tanh where"
+    ),
+    "fft": (
+        "fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn "
+        "rfft rfft2 rfftfreq rfftn"
     ),
     "indexing": (
         "compress delete diag diagflat diagonal extract getitem srcad.add_at "
@@ -49,7 +59,8 @@ NAMES = {
         "stack vsplit vstack"
     ),
     "linalg": (
-        "cholesky det eigh eigvalsh inv matrix_power pinv slogdet solve srcad.cofactors svd svdvals"
+        "cholesky det eigh eigvalsh inv matrix_power pinv slogdet solve srcad.cofactors "
+        "srcad.half_triangle srcad.lower_inverse svd svdvals"
     ),
     "norm": "matrix_norm norm vector_norm",
     "ordering": "interp median sort",
@@ -59,8 +70,11 @@ NAMES = {
     ),
     "running": "cumprod cumsum diff nancumsum prod trapezoid",
     "scalar": (
-        "atan2 cbrt copysign dist erf erfc fmod fsum gamma hypot ldexp lgamma log pow prod "
+        "asinh atan2 cbrt copysign dist erf erfc fmod fsum gamma hypot ldexp lgamma log pow prod "
         "remainder sum tan tanh"
+    ),
+    "scipy.special": (
+        "entr erf erfc erfinv expit gamma gammaln log_expit logit ndtr polygamma psi xlog1py xlogy"
     ),
     "shape": (
         "atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to expand_dims flip fliplr "
@@ -68,7 +82,7 @@ NAMES = {
         "srcad.unbroadcast swapaxes tile transpose"
     ),
     "unruled": (
-        "angle cond convolve correlate cov eig eigvals fft fft2 fftn i0 ifft ifft2 ifftn insert "
-        "irfft logspace lstsq multi_dot nanprod qr rfft unique unwrap vander"
+        "angle cond convolve correlate cov eig eigvals i0 insert logspace lstsq multi_dot nanprod "
+        "qr unique unwrap vander"
     ),
 }

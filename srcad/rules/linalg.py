@@ -6,10 +6,11 @@ Matrices stand on the last two axes.  Source, unless a rule says otherwise: Gile
 
 import numpy as np
 
-from srcad.rules.declare import adjoint
+from srcad.rules.conjugates import conj, may_be_complex
+from srcad.rules.declare import adjoint, linear
 from srcad.rules.row import NoPartial
 from srcad.rules.running import others
-from srcad.runtime import unbroadcast
+from srcad.runtime import of_any_phase, unbroadcast
 
 FULL_MATRICES = NoPartial(
     "the full bases of np.linalg.svd are not unique; pass full_matrices=False"
@@ -19,6 +20,11 @@ FULL_MATRICES = NoPartial(
 def transposed(a):
     """Every matrix of a stack, transposed."""
     return a.T if np.ndim(a) == 2 else np.swapaxes(a, -1, -2)
+
+
+def adjoined(a):
+    """Every matrix of a stack, transposed and conjugated."""
+    return conj(transposed(a))
 
 
 def per_matrix(numbers, a):
@@ -41,15 +47,17 @@ def scaled(weights, a):
 def solve(y_bar, y, a, b):
     """``a y = b``, so ``b_bar`` solves ``a.T b_bar = y_bar``, and ``a_bar = -b_bar y.T``.
 
+    Of complex matrices ``.T`` is the conjugate transpose, here and below.
+
     Shapes: ``a`` (..., n, n); ``b`` and ``y`` (n,) or (..., n, k).
     """
     if np.ndim(b) == 1 and np.ndim(a) > 2:
-        rows = np.linalg.solve(transposed(a), y_bar[..., None])
-        return -rows @ y[..., None, :], unbroadcast(rows[..., 0], b)
-    b_bar = np.linalg.solve(transposed(a), y_bar)
+        rows = np.linalg.solve(adjoined(a), y_bar[..., None])
+        return -rows @ conj(y)[..., None, :], unbroadcast(rows[..., 0], b)
+    b_bar = np.linalg.solve(adjoined(a), y_bar)
     if np.ndim(b) == 1:
-        return -np.outer(b_bar, y), b_bar
-    return unbroadcast(-b_bar @ transposed(y), a), unbroadcast(b_bar, b)
+        return -np.outer(b_bar, conj(y)), b_bar
+    return unbroadcast(-b_bar @ adjoined(y), a), unbroadcast(b_bar, b)
 
 
 @adjoint(
@@ -58,7 +66,7 @@ def solve(y_bar, y, a, b):
 )
 def inv(y_bar, y, a):
     """``y = a**-1``: ``a_bar = -y.T y_bar y.T``."""
-    return -transposed(y) @ y_bar @ transposed(y)
+    return -adjoined(y) @ y_bar @ adjoined(y)
 
 
 @adjoint(np.linalg.pinv, samples=lambda f, m, t: [f(m), f(m.T), f(t)])
@@ -67,7 +75,7 @@ def pinv(y_bar, y, a, *, hermitian=False):
 
     Source: Golub and Pereyra (1973), *The differentiation of pseudo-inverses*.
     """
-    y_t, g_t = transposed(y), transposed(y_bar)
+    y_t, g_t = adjoined(y), adjoined(y_bar)
     left = g_t - (a @ y) @ g_t
     right = g_t - g_t @ (y @ a)
     return -y_t @ y_bar @ y_t + left @ y @ y_t + y_t @ y @ right
@@ -84,8 +92,8 @@ def matrix_power(y_bar, y, a, n):
         return np.zeros_like(a), None
     if n < 0:
         base = np.linalg.inv(a)
-        return inv(powered(y_bar, transposed(base), -n), base, a), None
-    return powered(y_bar, transposed(a), n), None
+        return inv(powered(y_bar, adjoined(base), -n), base, a), None
+    return powered(y_bar, adjoined(a), n), None
 
 
 def powered(y_bar, a_t, n):
@@ -110,10 +118,11 @@ def det(y_bar, y, a):
 
 
 def cofactors(a):
-    """The matrix of cofactors: ``det(a) * inv(a).T`` where that exists."""
-    u, s, vh = np.linalg.svd(a)
-    sign = np.linalg.det(u) * np.linalg.det(vh)
-    return per_matrix(sign, a) * (u @ scaled(others(s), vh))
+    """The matrix of cofactors, conjugated: ``det(a) * inv(a).T``; nan if one entry is infinite."""
+    finite = np.all(np.isfinite(a), axis=(-2, -1), keepdims=True)
+    u, s, vh = np.linalg.svd(np.where(finite, a, 0.0))
+    sign = conj(np.linalg.det(u) * np.linalg.det(vh))
+    return np.where(finite, per_matrix(sign, a) * (u @ scaled(others(s), vh)), np.nan)
 
 
 @adjoint(cofactors, samples=())
@@ -123,10 +132,10 @@ def second_cofactors(y_bar, y, a):
     They are finite for every matrix; differentiating the decomposition would divide by zero.
     """
     u, s, vh = np.linalg.svd(a)
-    sign = np.linalg.det(u) * np.linalg.det(vh)
+    sign = conj(np.linalg.det(u) * np.linalg.det(vh))
     eye = np.eye(np.shape(a)[-1], dtype=bool)
     pairs = others(np.where(eye, 1.0, s[..., None, :])) * np.logical_not(eye)
-    g = transposed(u) @ y_bar @ transposed(vh)
+    g = conj(adjoined(u) @ y_bar @ adjoined(vh))
     weights = np.sum(pairs * np.diagonal(g, 0, -2, -1)[..., None, :], axis=-1)
     inner = scaled(weights, np.ones_like(g)) * eye - pairs * transposed(g)
     return per_matrix(sign, a) * (u @ inner @ vh)
@@ -134,10 +143,23 @@ def second_cofactors(y_bar, y, a):
 
 @adjoint(np.linalg.slogdet, samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3))])
 def slogdet(y_bar, y, a):
-    """The sign is constant; ``logabsdet`` has the partials ``inv(a).T``."""
+    """The sign is constant; ``logabsdet`` has the partials ``inv(a).T``.
+
+    Of a complex matrix both are parts of the logarithm of its determinant, whose slope that is.
+    """
+    if may_be_complex(a):
+        return per_matrix(of_logarithm(y_bar[0], y_bar[1], y[0]), a) * adjoined(np.linalg.inv(a))
     if y_bar[1] is None:
         return None
     return per_matrix(y_bar[1], a) * transposed(np.linalg.inv(a))
+
+
+def of_logarithm(sign_bar, log_bar, sign):
+    """The cotangent of ``log(det(a))`` from those of its real part and of its phase."""
+    if sign_bar is None:
+        return log_bar
+    turn = 1j * np.imag(np.conjugate(sign) * sign_bar)
+    return turn if log_bar is None else log_bar + turn
 
 
 # ------------------------------------------------------------------------ factorisations
@@ -148,15 +170,49 @@ def slogdet(y_bar, y, a):
 def cholesky(y_bar, y, a, *, upper=False):
     """``a = l l.T``; the cotangent is symmetrised.
 
+    Products with the inverse are less work than systems, which NumPy solves as if `l` were full.
     Source: Murray (2016), *Differentiation of the Cholesky decomposition*, equation 10.
     """
-    lower, lower_bar = (transposed(y), transposed(y_bar)) if upper else (y, y_bar)
-    product = transposed(lower) @ lower_bar
-    halved = (np.tril(product) + np.tril(product, -1)) / 2
-    lower_t = transposed(lower)
-    left = np.linalg.solve(lower_t, halved)
-    bar = np.linalg.solve(lower_t, transposed(left))
-    return (bar + transposed(bar)) / 2
+    lower, lower_bar = (adjoined(y), adjoined(y_bar)) if upper else (y, y_bar)
+    inverse = lower_inverse(lower)
+    bar = adjoined(inverse) @ half_triangle(adjoined(lower) @ lower_bar) @ inverse
+    return (bar + adjoined(bar)) / 2
+
+
+def half_triangle(a):
+    """The lower triangle with half of its diagonal."""
+    triangle = np.tril(a)
+    places = np.arange(np.shape(a)[-1])
+    triangle[..., places, places] /= 2
+    return triangle
+
+
+@linear(half_triangle, samples=())
+def triangle_of_half(y_bar, a):
+    return half_triangle(y_bar)
+
+
+def lower_inverse(a):
+    """The inverse of a lower triangular matrix, some rows at a time: mostly products of matrices.
+
+    NumPy has no solver for triangles, and its general one takes several times as long.
+    """
+    n = np.shape(a)[-1]
+    if n <= 48:
+        return np.linalg.inv(a)
+    inverse = np.zeros_like(a)
+    for start in range(0, n, 32):
+        rows = slice(start, start + 32)
+        block = np.linalg.inv(a[..., rows, rows])
+        before = a[..., rows, :start] @ inverse[..., :start, :start]
+        inverse[..., rows, :start] = -block @ before
+        inverse[..., rows, rows] = block
+    return inverse
+
+
+@adjoint(lower_inverse, samples=())
+def inverse_of_triangle(y_bar, y, a):
+    return np.tril(-adjoined(y) @ y_bar @ adjoined(y))
 
 
 def gaps(w, eye):
@@ -168,30 +224,44 @@ def gaps(w, eye):
 def eigh(y_bar, y, a, UPLO="L"):
     """Only the triangle that NumPy reads has a derivative.
 
-    Eigenvectors of equal eigenvalues have none: nan where their cotangent is used.
+    Eigenvectors of equal eigenvalues have none: nan where their cotangent is used.  The phase of a
+    complex one is no function of the matrix, and what depends on it raises.
     """
     w, v = y
     w_bar, v_bar = y_bar
     if v_bar is None:
-        return triangle(v @ scaled(w_bar, transposed(v)), UPLO)
+        return triangle(v @ scaled(w_bar, adjoined(v)), UPLO)
     eye = np.eye(np.shape(a)[-1], dtype=bool)
-    inner = gaps(w, eye) * (transposed(v) @ v_bar)
+    turn = adjoined(v) @ v_bar
+    if may_be_complex(a):
+        turn = of_any_phase(turn, np.imag(np.diagonal(turn, 0, -2, -1)))
+    inner = gaps(w, eye) * turn
     if w_bar is not None:
         inner = inner + w_bar[..., None] * eye
-    return triangle(v @ inner @ transposed(v), UPLO)
+    return triangle(v @ inner @ adjoined(v), UPLO)
 
 
 @adjoint(np.linalg.eigvalsh, samples=lambda f, spd: [f(spd(4, 4)), f(spd(2, 3, 3), "U")])
 def eigvalsh(y_bar, y, a, UPLO="L"):
     v = np.linalg.eigh(a, UPLO)[1]
-    return triangle(v @ scaled(y_bar, transposed(v)), UPLO)
+    return triangle(v @ scaled(y_bar, adjoined(v)), UPLO)
 
 
 def triangle(bar, uplo):
     """The cotangent of a symmetric matrix, folded into the triangle that was read."""
+    if may_be_complex(bar):
+        return complex_triangle(bar, uplo)
     if uplo == "L":
         return np.tril(bar) + np.tril(transposed(bar), -1)
     return np.triu(bar) + np.triu(transposed(bar), 1)
+
+
+def complex_triangle(bar, uplo):
+    """The same of a Hermitian matrix: the imaginary part of its diagonal is not read."""
+    eye = np.eye(np.shape(bar)[-1], dtype=bool)
+    both = bar + adjoined(bar)
+    folded = np.tril(both) if uplo == "L" else np.triu(both)
+    return np.where(eye, np.real(bar), folded)
 
 
 @adjoint(np.linalg.svdvals, samples=lambda f, m: [f(m)])
@@ -225,15 +295,34 @@ def svd(y_bar, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
     gap = gaps(s * s, eye)
     inner = np.zeros_like(gap) if s_bar is None else s_bar[..., None] * eye
     outside = None
+    if may_be_complex(a):
+        inner = inner + of_phases(u, s, vh, u_bar, vh_bar)
     if u_bar is not None:
-        turn = transposed(u) @ u_bar
-        inner = inner + gap * (turn - transposed(turn)) * s[..., None, :]
+        turn = adjoined(u) @ u_bar
+        inner = inner + gap * (turn - adjoined(turn)) * s[..., None, :]
         if tall:
             outside = (u_bar - u @ turn) / s[..., None, :] @ vh
     if vh_bar is not None:
-        turn = vh @ transposed(vh_bar)
-        inner = inner + s[..., :, None] * (gap * (turn - transposed(turn)))
+        turn = vh @ adjoined(vh_bar)
+        inner = inner + s[..., :, None] * (gap * (turn - adjoined(turn)))
         if wide:
-            outside = u @ ((vh_bar - transposed(turn) @ vh) / s[..., :, None])
+            outside = u @ ((vh_bar - adjoined(turn) @ vh) / s[..., :, None])
     bar = u @ inner @ vh
     return bar if outside is None else bar + outside
+
+
+def of_phases(u, s, vh, u_bar, vh_bar):
+    """The cotangents of the phases of complex bases: the matrix gives those of ``u @ vh`` only.
+
+    Source: Wan and Zhang (2019), *Automatic differentiation for complex valued SVD*.
+    """
+    nothing = np.zeros_like(s)[..., None, :]
+    left = nothing if u_bar is None else phases(np.conjugate(u) * u_bar)
+    right = nothing if vh_bar is None else phases(transposed(vh * np.conjugate(vh_bar)))
+    eye = np.eye(np.shape(s)[-1], dtype=bool)
+    return 1j * of_any_phase(left, left + right) / s[..., None, :] * eye
+
+
+def phases(products):
+    """What turning each column of a basis changes, as one row."""
+    return np.imag(np.sum(products, axis=-2, keepdims=True))

@@ -22,8 +22,8 @@ _HEAD = """# Functions that have a rule
 
 What stands here is differentiated, under any name and as a method of an array where NumPy has one.
 A function of your own needs no rule: its source is read. For what is missing,
-[a rule of your own](quickstart.md#rules-of-your-own) takes a few lines; more of NumPy, FFTs,
-complex numbers and SciPy are planned.
+[a rule of your own](quickstart.md#rules-of-your-own) takes a few lines; more of NumPy
+and SciPy is planned.
 
 A *derivative* is elementwise: its partial derivatives are listed, `y` is the result. What is
 *linear* or *bilinear* (linear in each operand) and an *adjoint* have cotangents: `y_bar` is that of
@@ -33,7 +33,7 @@ passed, and what does not is refused. The last column tells what was agreed on a
 _INDEX = '''"""Which file has the rows of functions of a name.
 
 Written by ``pytest tests/rules --update-golden``.  A function without a row costs no file.  Rows of
-``scipy.special`` would stand in ``scipy/special.py`` of this folder, and be read when one of its
+``scipy.special`` stand in ``scipy/special.py`` of this folder, and are read when one of its
 functions is met.
 """
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from srcad.rules.conjugates import ORDER, conj, may_be_complex
 from srcad.rules.declare import adjoint
 from srcad.rules.row import NoPartial
 from srcad.rules.shape import flattened, unflattened
@@ -14,6 +15,8 @@ PERIOD = NoPartial("np.interp with period= has no rule")
 @adjoint(np.sort, samples=lambda f, v, t: [f(t), f(t, 0), f(t, 1), f(t, None), f(v)])
 def sort(y_bar, y, a, axis=-1, *, kind=None, stable=None):
     """Each entry gets the cotangent of the place where it went; ties keep their order."""
+    if may_be_complex(a):
+        return ORDER
     if axis is None:
         order = np.argsort(np.ravel(a), kind="stable")
         return np.reshape(y_bar[np.argsort(order)], np.shape(a))
@@ -32,6 +35,8 @@ def sort(y_bar, y, a, axis=-1, *, kind=None, stable=None):
 )  # fmt: skip
 def median(y_bar, y, a, axis=None, *, keepdims=False):
     """The middle entry, or half of each of the two middle ones, in stable order."""
+    if may_be_complex(a):
+        return ORDER
     if axis is None:
         flat = np.ravel(a)
         return np.reshape(middle(np.reshape(y_bar, (1,)), flat), np.shape(a))
@@ -65,7 +70,7 @@ def interp(y_bar, y, x, xp, fp, left=None, right=None, period=None):
     last = np.size(xp) - 1
     k = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, last - 1)
     low, high = np.asarray(xp)[k], np.asarray(xp)[k + 1]
-    slope = (np.asarray(fp)[k + 1] - np.asarray(fp)[k]) / (high - low)
+    slope = conj(np.asarray(fp)[k + 1] - np.asarray(fp)[k]) / (high - low)
     within = (x >= np.asarray(xp)[0]) & (x <= np.asarray(xp)[-1])
     t = (x - low) / (high - low)
     inside = y_bar * within

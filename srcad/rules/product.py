@@ -1,13 +1,14 @@
 """Products of vectors, matrices and arrays of any rank.
 
 Leading axes of `matmul` broadcast; `unbroadcast` sums over them again where the operands' shapes
-differ.
+differ.  A cotangent meets the conjugates of the other operands.
 """
 
 import operator
 
 import numpy as np
 
+from srcad.rules.conjugates import conj
 from srcad.rules.declare import bilinear
 from srcad.rules.registry import is_known, static
 from srcad.rules.shape import ones, span
@@ -34,6 +35,7 @@ def matmul(y_bar, a, b):
     Shapes: ``a`` (..., n, k) or (k,); ``b`` (..., k, m) or (k,).
     Source: Giles (2008), *Collected matrix derivative results*, section 2.2.2.
     """
+    a, b = conj(a), conj(b)
     if np.ndim(a) == 1 and np.ndim(b) == 1:
         return y_bar * b, y_bar * a
     if np.ndim(b) == 1:
@@ -73,6 +75,7 @@ def vector_matrix(y_bar, a, b):
 )  # fmt: skip
 def dot(y_bar, a, b):
     """A number multiplies; otherwise the last axis of ``a`` meets the last but one of ``b``."""
+    a, b = conj(a), conj(b)
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return unbroadcast(y_bar * b, a), unbroadcast(y_bar * a, b)
     if np.ndim(a) == 1 and np.ndim(b) == 1:
@@ -97,6 +100,7 @@ def dot(y_bar, a, b):
 )  # fmt: skip
 def inner(y_bar, a, b):
     """A number multiplies; otherwise the last axes meet."""
+    a, b = conj(a), conj(b)
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return unbroadcast(y_bar * b, a), unbroadcast(y_bar * a, b)
     if np.ndim(a) == 1 and np.ndim(b) == 1:
@@ -110,6 +114,7 @@ def inner(y_bar, a, b):
 @bilinear(np.outer, np.linalg.outer, samples=lambda f, v, w: [f(v, w)])
 def outer(y_bar, a, b):
     """Operands are flattened."""
+    a, b = conj(a), conj(b)
     if np.ndim(a) == 1 and np.ndim(b) == 1:
         return y_bar @ b, a @ y_bar
     a_bar = y_bar @ np.ravel(b)
@@ -121,17 +126,17 @@ def outer(y_bar, a, b):
     samples=lambda f, v, m, array: [f(v, array(4)), f(m, m), f(m, array(4, 3)), f(m, array(12))],
 )
 def vdot(y_bar, a, b):
-    """Operands are flattened."""
+    """Operands are flattened, and the first one is conjugated."""
     if np.ndim(a) == 1 and np.ndim(b) == 1:
-        return y_bar * b, y_bar * a
-    return y_bar * np.reshape(b, np.shape(a)), y_bar * np.reshape(a, np.shape(b))
+        return conj(y_bar) * b, y_bar * a
+    return conj(y_bar) * np.reshape(b, np.shape(a)), y_bar * np.reshape(a, np.shape(b))
 
 
 @bilinear(np.linalg.vecdot, samples=lambda f, m, array: [f(m, array(3, 1), axis=0), f(m, m)])
 def vecdot_along(y_bar, a, b, *, axis=-1):
-    """Vectors on one axis; the others broadcast."""
+    """Vectors on one axis, the first one conjugated; the other axes broadcast."""
     g = np.expand_dims(y_bar, axis)
-    return unbroadcast(g * b, a), unbroadcast(g * a, b)
+    return unbroadcast(conj(g) * b, a), unbroadcast(g * a, b)
 
 
 @bilinear(np.vecdot, samples=lambda f, v, m: [f(m, v)])
@@ -186,6 +191,7 @@ def _back(free, contracted, partner):
 )  # fmt: skip
 def tensordot(y_bar, a, b, axes=2):
     """What is contracted in ``y`` is free in the cotangents, and the other way round."""
+    a, b = conj(a), conj(b)
     if not is_known(axes):
         return tensordot_along(y_bar, a, b, axes)
     for_a, for_b = plan(axes, np.ndim(a), np.ndim(b))
@@ -222,6 +228,7 @@ def tensordot_by_name(y_bar, a, b, *, axes=2):
 )  # fmt: skip
 def kron(y_bar, a, b):
     """Split each axis of the result into (entry of a, entry of b)."""
+    a, b = conj(a), conj(b)
     if np.ndim(a) < np.ndim(b):
         wide_a, wide_b = np.reshape(a, (*ones(np.ndim(b) - np.ndim(a)), *np.shape(a))), b
     elif np.ndim(b) < np.ndim(a):
@@ -254,5 +261,6 @@ def cross(y_bar, a, b, *, axis=-1):
 
     Vectors of length 3 on one axis; the others broadcast.
     """
+    a, b = conj(a), conj(b)
     a_bar = unbroadcast(np.cross(b, y_bar, axis=axis), a)
     return a_bar, unbroadcast(np.cross(y_bar, a, axis=axis), b)

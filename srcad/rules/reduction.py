@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from srcad.rules.conjugates import ORDER, may_be_complex
 from srcad.rules.declare import adjoint, linear
 
 
@@ -152,14 +153,22 @@ def deviation_of_numbers(y_bar, a, axis, ddof, keepdims, where):
 
 
 def deviation(y_bar, a, axis, ddof, keepdims, where):
-    """The distances from the mean, weighted; the cotangent of the mean itself cancels."""
+    """The distances from the mean, weighted; the cotangent of the mean itself cancels.
+
+    The mean of large numbers is rounded: what is left of it goes in a second step.
+    """
     entries = count(a, axis, keepdims, where)
     share = y_bar / (entries if ddof == 0 else entries - ddof)
     if where is None and axis is None:
-        return share * (a - np.mean(a))
+        centred = a - np.mean(a)
+        return share * (centred - np.mean(centred))
     if where is None:
-        return kept(share, a, axis, keepdims) * (a - np.mean(a, axis=axis, keepdims=True))
+        centred = a - np.mean(a, axis=axis, keepdims=True)
+        return kept(share, a, axis, keepdims) * (
+            centred - np.mean(centred, axis=axis, keepdims=True)
+        )
     centred = a - np.mean(a, axis=axis, keepdims=True, where=where)
+    centred = centred - np.mean(centred, axis=axis, keepdims=True, where=where)
     return np.where(where, kept(share, a, axis, keepdims) * centred, 0.0)
 
 
@@ -174,6 +183,8 @@ def deviation(y_bar, a, axis, ddof, keepdims, where):
 )  # fmt: skip
 def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; a nan owns the result."""
+    if may_be_complex(a):
+        return ORDER, ORDER
     owners = (a == kept(y, a, axis, keepdims)) | (a != a)
     return owned(y_bar, a, owners, axis, keepdims, initial, where)
 
@@ -187,6 +198,8 @@ def max(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
 )  # fmt: skip
 def nanmax(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
     """Entries that tie for the result share the cotangent equally; at nan: 0."""
+    if may_be_complex(a):
+        return ORDER, ORDER
     bar, initial_bar = owned(
         y_bar, a, a == kept(y, a, axis, keepdims), axis, keepdims, initial, where
     )
@@ -218,6 +231,8 @@ def shared(y_bar, a, owners, axis, perhaps_none):
 @adjoint(np.ptp, samples=lambda f, m, t: [f(m), f(m, 1), f(t, axis=(0, 1), keepdims=True)])
 def ptp(y_bar, y, a, axis=None, *, keepdims=False):
     """The spread between the extremes; ties share equally."""
+    if may_be_complex(a):
+        return ORDER
     high = a == np.max(a, axis=axis, keepdims=True)
     low = a == np.min(a, axis=axis, keepdims=True)
     bar = kept(y_bar, a, axis, keepdims)

@@ -38,7 +38,7 @@ _version = 0
 _files: dict[str, list[str]] = {}
 _needs: dict[str, str] = {}
 _read: dict[str, types.ModuleType] = {}
-_libraries = {"builtins", "math", "numpy", "_operator", "srcad"}
+_libraries = {"builtins", "cmath", "math", "numpy", "_operator", "srcad"}
 
 
 def lookup(target: Any) -> Rule | None:

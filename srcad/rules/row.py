@@ -112,6 +112,13 @@ class Rule:
     takes_lists : bool
         Whether a list is an argument as it stands: one of several arrays, or one of which the rule
         asks for nothing but the shape.  Others are made arrays first.
+    steps : bool
+        Whether it is constant between jumps of real numbers, and a derivative flows through it for
+        complex ones only.
+    primal : callable or None
+        What computes the target where a derivative is wanted: it returns ``(y, saved)``.
+    saves_for : callable or None
+        The function that the target computes so: the rule reads the result ``y``, then ``saved``.
     shipped : bool
         Whether the row came with srcad.
     file, line : str, int
@@ -132,9 +139,22 @@ class Rule:
     kinks: Kinks = None
     memory: Memory = "shared"
     takes_lists: bool = False
+    steps: bool = False
+    primal: Callable[..., Any] | None = None
+    saves_for: Any = None
     shipped: bool = False
     file: str = ""
     line: int = 0
+
+    @property
+    def saves(self) -> bool:
+        """Whether the target returns what is saved beside its result."""
+        return self.saves_for is not None
+
+    @property
+    def about(self) -> Any:
+        """The function that the rule was written for."""
+        return self.target if self.saves_for is None else self.saves_for
 
     @property
     def location(self) -> str:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from srcad.rules.conjugates import conj
 from srcad.rules.declare import adjoint, linear
 from srcad.rules.reduction import kept, selected
 from srcad.rules.shape import flattened, ones, part, unflattened
@@ -77,7 +78,7 @@ def length(array, axis):
 )  # fmt: skip
 def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
     """Each entry's partial is the product of the others: never ``y / a``, so zeros are right."""
-    factors = a if where is None else np.where(where, a, 1)
+    factors = conj(a if where is None else np.where(where, a, 1))
     bar = kept(y_bar, a, axis, keepdims)
     if np.ndim(a) == 1:
         rest = others(factors)
@@ -111,6 +112,7 @@ def before(a):
 )
 def cumprod(y_bar, y, a, axis=None, dtype=None):
     """``y[i] = a[0] .. a[i]``: one sweep from the end, without division, so zeros are right."""
+    a = conj(a)
     if np.ndim(a) == 1:
         return before(a) * swept(y_bar, a)
     if axis is None or np.ndim(a) == 0:
@@ -148,11 +150,12 @@ def trapezoid(y_bar, integral, y, x=None, dx=1.0, axis=-1):
         widths = np.moveaxis(np.reshape(np.diff(x), shape), -1, axis)
     else:
         widths = np.diff(x, axis=axis)
-    share = np.broadcast_to(g * widths, np.shape(pairs))
+    share = np.broadcast_to(g * conj(widths), np.shape(pairs))
     zero = np.zeros_like(part(y, None, 1, axis))
     bar = np.concatenate((share, zero), axis) + np.concatenate((zero, share), axis)
     if x is None:
-        return bar, None, np.sum(g * pairs)
+        return bar, None, np.sum(g * conj(pairs))
+    pairs = conj(pairs)
     if np.ndim(x) > 1:
         widths_bar = unbroadcast(g * pairs, widths)
         return bar, backward(np.zeros_like(part(x, None, 1, axis)), widths_bar, axis), None

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from srcad.rules.conjugates import conj
 from srcad.rules.declare import adjoint, derivative, linear
 from srcad.rules.row import NO_PARTIAL, NoPartial
 from srcad.runtime import sign
@@ -37,8 +38,13 @@ def tan(x, *, y):
 @derivative(math.atan2, safe=1.0, samples=(0.3, 2))
 def atan2(a, b):
     """At the origin: nan and nan."""
-    square = a * a + b * b
-    return b / square, -a / square
+    length = math.hypot(a, b)
+    return b / length / length, -(a / length / length)
+
+
+@derivative(math.asinh, samples=(-2, 2))
+def asinh(x):
+    return 1 / math.hypot(1.0, x)
 
 
 @derivative(math.tanh, samples=(-2, 2))
@@ -136,6 +142,6 @@ def prod(y_bar, y, iterable, *, start=1):
     after = 1
     bars = []
     for k in reversed(range(len(iterable))):
-        bars.append(y_bar * (before[k] * after))
+        bars.append(y_bar * conj(before[k] * after))
         after = after * iterable[k]
-    return bars[::-1], y_bar * after
+    return bars[::-1], y_bar * conj(after)

@@ -7,5 +7,3 @@ from srcad.rules.declare import unruled
 unruled(np.angle, np.convolve, np.correlate, np.cov, np.i0, np.insert, np.logspace, np.nanprod,
         np.unique, np.unwrap, np.vander, np.linalg.cond, np.linalg.eig, np.linalg.eigvals,
         np.linalg.lstsq, np.linalg.multi_dot, np.linalg.qr, memory="fresh")  # fmt: skip
-unruled(np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.fft2, np.fft.ifft2, np.fft.fftn,
-        np.fft.ifftn, memory="fresh")  # fmt: skip

@@ -71,9 +71,19 @@ def directional(target, values, names, active, directions, step):
         ]
         stop = len(shifted) - len(names)
         result = target(*shifted[:stop], **dict(zip(names, shifted[stop:], strict=True)))
-        return [np.asarray(part, float) for part in leaves(result)]
+        return [np.asarray(part, numbers_of(part)) for part in leaves(result)]
 
     return [(p - m) / (2 * step) for p, m in zip(moved(1), moved(-1), strict=True)]
+
+
+def numbers_of(y):
+    """Real or complex, as a result is."""
+    return complex if np.iscomplexobj(y) else float
+
+
+def inner(u, v):
+    """The inner product of two cotangents: of their real and of their imaginary parts."""
+    return np.sum(np.real(np.conjugate(u) * v))
 
 
 def seeded(y, rng):
@@ -81,7 +91,9 @@ def seeded(y, rng):
     if isinstance(y, list | tuple):
         return [seeded(part, rng) for part in y]
     seed = rng.normal(size=np.shape(y))
-    if not isinstance(y, np.ndarray | np.generic) or y.dtype.kind != "f":
+    if np.iscomplexobj(y):
+        seed = seed + 1j * rng.normal(size=np.shape(y))
+    elif not isinstance(y, np.ndarray | np.generic) or y.dtype.kind != "f":
         return float(seed) if np.ndim(y) == 0 else seed
     return seed.astype(y.dtype) if isinstance(y, np.ndarray) else y.dtype.type(seed)
 
@@ -102,7 +114,7 @@ def products(target, args, kwargs, rng, step=1e-6, symmetric=False):
         directions = [v + np.swapaxes(v, -1, -2) for v in directions]
     forward = directional(target, values, tuple(kwargs), active, directions, step)
     y_bar = seeded(target(*args, **kwargs), rng)
-    left = sum(np.sum(u * v) for u, v in zip(leaves(y_bar), forward, strict=True))
+    left = sum(inner(u, v) for u, v in zip(leaves(y_bar), forward, strict=True))
     entries = cotangents(target, args, kwargs, y_bar)
     right, moves = 0.0, iter(directions)
     for value, entry, on in zip(values, entries, active, strict=True):
@@ -110,7 +122,7 @@ def products(target, args, kwargs, rng, step=1e-6, symmetric=False):
             v = next(moves)
             if bar is not None:
                 assert np.shape(bar) == np.shape(leaf), (np.shape(bar), np.shape(leaf))
-                right = right + np.sum(bar * v)
+                right = right + inner(bar, v)
     return left, right
 
 

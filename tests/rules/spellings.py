@@ -185,7 +185,7 @@ def _call_text(target: Any, inputs: list[str]) -> str:
 def _total(result: Any) -> str:
     if isinstance(result, list | tuple):
         return " + ".join(f"np.sum(np.sin(y[{k}]))" for k in range(len(result)))
-    return "np.sum(np.sin(y))"
+    return "np.sum(np.sin(y.real) + y.imag**2)" if np.iscomplexobj(result) else "np.sum(np.sin(y))"
 
 
 def _compiled(text: str, target: Any, value: Any, outside: dict[str, Any]) -> Callable[..., Any]:

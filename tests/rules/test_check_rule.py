@@ -49,6 +49,51 @@ def test_each_of_several_outputs_is_checked():
     check_rule(np.linalg.eigh, [np.diag([1.0, 2.0, 4.0]) + 0.4])
 
 
+def power(x, n, tol=1e-3):
+    return x**n
+
+
+def test_arguments_without_an_entry_are_constants():
+    @rules.adjoint(power)
+    def power_rule(y_bar, y, x, n, tol=1e-3):
+        return y_bar * n * x ** (n - 1), None
+
+    check_rule(power, [np.array([1.5, 2.0]), 3.0, 1e-2], order=2)
+
+
+def test_a_wrong_tangent_is_noticed():
+    rules.adjoint(square)(lambda y_bar, y, x: 2 * x * y_bar)
+    rules.tangent(square)(lambda x_dot, y, x: 3 * x * x_dot)
+
+    check_rule(square, [1.5], modes=("rev",))
+    with pytest.raises(AssertionError, match="in forward mode the slope is"):
+        check_rule(square, [1.5])
+
+
+def test_modes_that_disagree_are_noticed_though_each_is_close_to_the_differences():
+    rules.adjoint(square)(lambda y_bar, y, x: 2 * x * y_bar)
+    rules.tangent(square)(lambda x_dot, y, x: 2.000001 * x * x_dot)
+
+    with pytest.raises(AssertionError, match="disagree along a random direction"):
+        check_rule(square, [1.5])
+
+
+def test_a_primal_that_returns_another_value_is_noticed():
+    rules.adjoint(square, primal=lambda x: (x * x + 0.1, x))(
+        lambda y_bar, y, saved, x: 2 * x * y_bar
+    )
+
+    with pytest.raises(AssertionError, match="the function itself"):
+        check_rule(square, [1.5])
+
+
+def test_a_primal_that_returns_no_pair_is_noticed():
+    rules.adjoint(square, primal=lambda x: x * x)(lambda y_bar, y, saved, x: 2 * x * y_bar)
+
+    with pytest.raises(AssertionError, match="not a pair"):
+        check_rule(square, [1.5])
+
+
 def test_what_has_no_rule_or_no_float_is_not_checked():
     with pytest.raises(RuleError, match="no derivative rule"):
         check_rule(np.linalg.qr, [np.eye(2)])

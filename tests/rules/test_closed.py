@@ -75,7 +75,9 @@ def test_a_rule_calls_only_what_has_a_rule(function):
 
 
 @pytest.mark.parametrize(
-    "function", [*functions()], ids=lambda f: f"{f.__module__[12:]}.{f.__name__}"
+    "function",
+    [f for f in functions() if rules.lookup(f) is None],  # what has a rule is not read
+    ids=lambda f: f"{f.__module__[12:]}.{f.__name__}",
 )
 def test_a_rule_changes_nothing_in_place(function):
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))

@@ -6,8 +6,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from srcad import grad
 from srcad.rules import twins
-from srcad.rules.linalg import cofactors
+from srcad.rules.linalg import cofactors, lower_inverse
 from tests.rules.harness import cotangents
 from tests.rules.samples import ROWS, is_on_numbers, told
 
@@ -146,3 +147,14 @@ def test_second_partials_of_a_determinant_exist_for_a_singular_matrix():
 
     difference = (minors(a + h * v) - minors(a - h * v)) / (2 * h)
     assert np.sum(bar * v) == pytest.approx(np.sum(g * difference), rel=1e-6)
+
+
+def test_the_inverse_of_a_triangle_is_the_inverse(rng):
+    for shape in ((3, 3), (101, 101), (2, 70, 70)):
+        a = np.tril(rng.normal(size=shape)) / shape[-1] + np.eye(shape[-1])
+
+        np.testing.assert_allclose(lower_inverse(a), np.linalg.inv(a), atol=1e-12)
+
+
+def test_an_infinite_determinant_has_a_slope_that_is_no_number():
+    assert np.all(np.isnan(grad(np.linalg.det)(np.array([[np.inf, 0.0], [0.0, 1.0]]))))

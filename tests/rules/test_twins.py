@@ -13,7 +13,7 @@ SHARING = [row for row in rules.rows() if row.target in set(vars(TWINS).values()
 
 def test_a_twin_s_formula_is_in_the_words_of_math():
     assert rules.rule_for(math.sin).partials == ("math.cos(x)",)
-    assert rules.rule_for(math.asin).partials == ("1 / math.sqrt(1 - x * x)",)
+    assert rules.rule_for(math.asin).partials == ("1 / math.sqrt((1 - x) * (1 + x))",)
     assert rules.rule_source(math.cos, "2 * u") == "-math.sin(2 * u)"
     assert rules.rule_for(np.sin).partials == ("np.cos(x)",)
 
@@ -31,4 +31,4 @@ def test_a_twin_s_formula_gives_a_float(row):
 
 
 def test_most_functions_of_math_share_a_row():
-    assert len(SHARING) >= 19
+    assert len(SHARING) >= 18

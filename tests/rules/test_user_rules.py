@@ -8,8 +8,9 @@ import pytest
 
 import srcad
 from srcad import rules
-from srcad.errors import MissingRuleError, RuleError
-from srcad.testing import check_rule
+from srcad.errors import MissingRuleError, RuleError, UnsupportedTypeError
+from srcad.testing import check_grads, check_rule
+from tests.marks import some
 
 pytestmark = pytest.mark.usefixtures("own_table")
 
@@ -60,6 +61,14 @@ def test_there_may_be_no_derivative_on_one_path():
     check_rule(square, [np.array([1.0, 2.0])])
     gradient = srcad.grad(lambda x: np.sum(square(x)))(np.array([1.0, -2.0]))
     assert gradient.tolist() == [0.0, 0.0]
+
+
+def test_the_tangent_of_a_tuple_on_one_path_is_refused():
+    """It was 42 where the slope is 2: the tuple was taken for an array."""
+    rules.adjoint(square)(on_one_path_only)
+
+    with pytest.raises(UnsupportedTypeError, match="returns on one path what it does not"):
+        srcad.jvp(lambda x: np.sum(square(x)), (np.ones(2),), (np.ones(2),))
 
 
 @pytest.mark.parametrize("rule", [one_in_a_tuple, one_in_a_named_tuple, one_in_an_arm])
@@ -211,6 +220,51 @@ def test_zero_and_integers_are_cotangents():
 
     assert [g.tolist() for g in gradient] == [[1.0, 1.0], [0.0, 0.0]]
     assert all(g.dtype == np.float64 for g in gradient)
+
+
+# ------------------------------------------------------------------------------- results
+def inverse(a):
+    return np.linalg.inv(a)
+
+
+ATTRIBUTES = [
+    lambda a: np.sum(inverse(a).T * a),
+    lambda a: np.sum(inverse(a)) / inverse(a).shape[0],
+    lambda a: inverse(a).sum(axis=0).max() * inverse(a).ndim,
+    lambda a: inverse(a)[0, 1] * inverse(a).size,
+    lambda a: np.sum(inverse(a).astype(float).reshape(4)[1:].real),
+]
+
+
+@pytest.mark.parametrize("f", some(ATTRIBUTES, lambda k, _: k == 1))
+def test_what_a_function_with_a_rule_returns_has_the_attributes_of_an_array(f):
+    rules.adjoint(inverse)(lambda y_bar, y, a: -y.T @ y_bar @ y.T)
+
+    check_grads(f, [np.array([[2.0, 1.0], [-1.0, 3.0]])], order=2)
+
+
+def pair(a):
+    return [a, 2.0 * a]
+
+
+def test_a_list_that_a_function_with_a_rule_returns_is_no_array():
+    rules.adjoint(pair)(lambda y_bar, y, a: y_bar[0] + 2.0 * y_bar[1])
+
+    with pytest.raises(UnsupportedTypeError, match=r"attribute of a list[\s\S]*np\.asarray"):
+        srcad.grad(lambda a: pair(a).copy()[0])(3.0)
+
+
+def real_part(a):
+    return np.exp(a)
+
+
+def test_a_derivative_of_a_rule_by_an_unknown_attribute_is_refused():
+    rules.adjoint(real_part)(lambda y_bar, y, a: y_bar * y.real)
+
+    f = lambda a: real_part(a)  # noqa: E731 - a function of its own for each test
+    assert srcad.grad(f)(0.5) == np.exp(0.5)
+    with pytest.raises(UnsupportedTypeError, match=r"attribute 'real'[\s\S]*np\.real\(y\)"):
+        srcad.grad(srcad.grad(f))(0.5)
 
 
 # ------------------------------------------------------------------------------- the remedy

@@ -1,0 +1,315 @@
+"""How functions that are linear take an axis more in front, along which they do the same.
+
+Where many directions are followed at once, what depends on the direction has a leading axis.  A
+formula here takes the parameters of its target, those operands with that axis, and computes all
+directions in one call; its result has the axis in front, too.  One that returns None leaves a call
+to a loop over the directions, as does a function without a formula.  A product has a formula for
+each operand that may have the axis: only one of them has it.
+
+This is a column of the table of rules, in a file of its own: a gradient does without it.
+"""
+
+import builtins
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from srcad.rules.registry import is_known, static
+
+Formula = Callable[..., Any]
+FORMULAS: dict[Any, Formula | Mapping[str, Formula]] = {}
+
+
+def leading_axis(*targets: Any, operand: str | None = None) -> Callable[[Formula], Formula]:
+    """Register a formula for functions, or for those calls in which one operand has the axis."""
+
+    def register(formula: Formula) -> Formula:
+        for target in targets:
+            if operand is None:
+                FORMULAS[target] = formula
+            else:
+                known = FORMULAS.get(target, {})
+                assert isinstance(known, Mapping)
+                FORMULAS[target] = {**known, operand: formula}
+        return formula
+
+    return register
+
+
+@static
+def behind(axis, ndim):
+    """Axes of one direction as axes of the array; None are all but the first."""
+    if axis is None:
+        return behind(tuple(range(ndim - 1)), ndim)
+    if isinstance(axis, (tuple, list)):
+        moved = tuple(k + 1 if k >= 0 else k for k in axis)
+        return moved[0] if len(moved) == 1 else moved
+    return axis + 1 if axis >= 0 else axis
+
+
+@static
+def each_behind(axes):
+    """The same for axes one by one."""
+    return tuple(k + 1 if k >= 0 else k for k in axes)
+
+
+@static
+def new(count):
+    """The places of new axes behind the first."""
+    return tuple(range(1, 1 + count)) if count > 1 else 1
+
+
+@static
+def mirrored(ndim):
+    """The order of axes that turns round all but the first."""
+    return (0, *range(ndim - 1, 0, -1))
+
+
+@static
+def length_of(shape):
+    """How many lengths a shape has."""
+    return 1 if isinstance(shape, (int, np.integer)) else len(shape)
+
+
+def lengths(shape):
+    """A shape as a tuple."""
+    return (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+
+
+def raised(a, rank):
+    """An array whose directions have `rank` axes: new ones stand in front of their own."""
+    if np.ndim(a) - 1 == rank:
+        return a
+    return np.expand_dims(a, new(rank + 1 - np.ndim(a)))
+
+
+# ------------------------------------------------------------------------ sums
+@leading_axis(np.sum, np.nansum)
+def sum(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=None):
+    if initial is not None or isinstance(a, (list, tuple)):
+        return None
+    if where is not None:
+        return np.sum(a, behind(axis, np.ndim(a)), dtype, keepdims=keepdims, where=where)
+    if keepdims:
+        return np.sum(a, behind(axis, np.ndim(a)), dtype, keepdims=True)
+    if dtype is not None:
+        return np.sum(a, behind(axis, np.ndim(a)), dtype)
+    return np.sum(a, axis=behind(axis, np.ndim(a)))
+
+
+@leading_axis(np.mean)
+def mean(a, axis=None, dtype=None, *, keepdims=False, where=None):
+    if where is not None or isinstance(a, (list, tuple)):
+        return None
+    if keepdims:
+        return np.mean(a, behind(axis, np.ndim(a)), dtype, keepdims=True)
+    if dtype is not None:
+        return np.mean(a, behind(axis, np.ndim(a)), dtype)
+    return np.mean(a, axis=behind(axis, np.ndim(a)))
+
+
+@leading_axis(np.cumsum)
+def cumsum(a, axis=None, dtype=None):
+    if axis is None and np.ndim(a) != 2:
+        return np.cumsum(np.reshape(a, (len(a), -1)), 1, dtype)
+    return np.cumsum(a, 1 if axis is None else behind(axis, np.ndim(a)), dtype)
+
+
+@leading_axis(np.diff)
+def diff(a, n=1, axis=-1, prepend=None, append=None):
+    if prepend is not None or append is not None:
+        return None
+    return np.diff(a, n, behind(axis, np.ndim(a)))
+
+
+@leading_axis(np.trace)
+def trace(a, offset=0, axis1=0, axis2=1):
+    return np.trace(a, offset, behind(axis1, np.ndim(a)), behind(axis2, np.ndim(a)))
+
+
+# ------------------------------------------------------------------------ new shapes
+@leading_axis(np.reshape)
+def reshape(a, shape, order="C", *, copy=None):
+    return np.reshape(a, (len(a), *lengths(shape))) if order == "C" else None
+
+
+@leading_axis(np.ravel)
+def ravel(a, order="C"):
+    if order != "C":
+        return None
+    return a if np.ndim(a) == 2 else np.reshape(a, (len(a), -1))
+
+
+@leading_axis(np.squeeze)
+def squeeze(a, axis=None):
+    return None if axis is None else np.squeeze(a, behind(axis, np.ndim(a)))
+
+
+@leading_axis(np.expand_dims)
+def expand_dims(a, axis):
+    return np.expand_dims(a, behind(axis, np.ndim(a)))
+
+
+@leading_axis(np.broadcast_to)
+def broadcast_to(array, shape, subok=False):
+    return np.broadcast_to(raised(array, length_of(shape)), (len(array), *lengths(shape)))
+
+
+# ------------------------------------------------------------------------ new order of axes
+@leading_axis(np.transpose)
+def transpose(a, axes=None):
+    if axes is None:
+        return np.swapaxes(a, 1, 2) if np.ndim(a) == 3 else np.transpose(a, mirrored(np.ndim(a)))
+    if not is_known(axes) or not isinstance(axes, (tuple, list)):
+        return None
+    return np.transpose(a, (0, *each_behind([k % len(axes) for k in axes])))
+
+
+@leading_axis(np.matrix_transpose, np.linalg.matrix_transpose)
+def matrix_transpose(x):
+    return np.swapaxes(x, -1, -2)
+
+
+@leading_axis(np.swapaxes)
+def swapaxes(a, axis1, axis2):
+    return np.swapaxes(a, behind(axis1, np.ndim(a)), behind(axis2, np.ndim(a)))
+
+
+@leading_axis(np.moveaxis)
+def moveaxis(a, source, destination):
+    return np.moveaxis(a, behind(source, np.ndim(a)), behind(destination, np.ndim(a)))
+
+
+@leading_axis(np.flip)
+def flip(m, axis=None):
+    return np.flip(m, behind(axis, np.ndim(m)))
+
+
+@leading_axis(np.flipud)
+def flipud(m):
+    return np.flip(m, 1)
+
+
+@leading_axis(np.fliplr)
+def fliplr(m):
+    return np.flip(m, 2)
+
+
+@leading_axis(np.rot90)
+def rot90(m, k=1, axes=(0, 1)):
+    return np.rot90(m, k, each_behind(axes))
+
+
+@leading_axis(np.roll)
+def roll(a, shift, axis=None):
+    if axis is None and np.ndim(a) != 2:
+        return None
+    return np.roll(a, shift, 1 if axis is None else behind(axis, np.ndim(a)))
+
+
+# ------------------------------------------------------------------------ copies, parts
+@leading_axis(np.repeat)
+def repeat(a, repeats, axis=None):
+    if axis is None and np.ndim(a) != 2:
+        return None
+    return np.repeat(a, repeats, 1 if axis is None else behind(axis, np.ndim(a)))
+
+
+@leading_axis(np.tile)
+def tile(A, reps):
+    if np.ndim(A) > 2 or not isinstance(reps, int):
+        return None
+    return np.tile(raised(A, 1), (1, reps))
+
+
+@leading_axis(np.take)
+def take(a, indices, axis=None, *, mode="raise"):
+    if axis is None and np.ndim(a) != 2:
+        return np.take(np.reshape(a, (len(a), -1)), indices, 1, mode=mode)
+    return np.take(a, indices, 1 if axis is None else behind(axis, np.ndim(a)), mode=mode)
+
+
+@leading_axis(np.diagonal)
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    return np.diagonal(a, offset, behind(axis1, np.ndim(a)), behind(axis2, np.ndim(a)))
+
+
+@leading_axis(np.diag)
+def diag(v, k=0):
+    if np.ndim(v) == 3:
+        return np.diagonal(v, k, 1, 2)
+    if np.ndim(v) != 2 or not is_known(k) or k != 0:
+        return None
+    return np.where(np.eye(v.shape[1], dtype=bool), v[:, None], 0.0)
+
+
+@leading_axis(np.tril)
+def tril(m, k=0):
+    return np.tril(m, k) if np.ndim(m) > 2 else None
+
+
+@leading_axis(np.triu)
+def triu(m, k=0):
+    return np.triu(m, k) if np.ndim(m) > 2 else None
+
+
+# ------------------------------------------------------------------------ casts
+@leading_axis(np.copy)
+def copy(a, order="K", subok=False):
+    return np.copy(a)
+
+
+@leading_axis(np.astype)
+def astype(x, dtype, *, copy=True):
+    return np.astype(x, dtype)
+
+
+@leading_axis(np.array, np.asarray, np.asanyarray)
+def array(a, dtype=None, *, copy=None, order=None, subok=False, ndmin=0):
+    """Of an array, or of a sequence of numbers and arrays; not of sequences in a sequence."""
+    if ndmin != 0:
+        return None
+    if not isinstance(a, (list, tuple)):
+        return np.array(a, dtype)
+    if len(a) == 0 or isinstance(a[0], (list, tuple)):
+        return None
+    rows = np.stack(a, 1)
+    return rows if dtype is None else np.astype(rows, dtype)
+
+
+# ------------------------------------------------------------------------ joining
+@leading_axis(np.stack)
+def stack(arrays, axis=0, *, dtype=None):
+    return np.stack(arrays, behind(axis, 1))
+
+
+@leading_axis(np.concatenate)
+def concatenate(arrays, axis=0, *, dtype=None):
+    return None if axis is None else np.concatenate(arrays, behind(axis, 1))
+
+
+@leading_axis(np.hstack)
+def hstack(tup, *, dtype=None):
+    if np.ndim(tup[0]) == 1:
+        return np.stack(tup, 1)
+    return np.concatenate(tup, 1 if np.ndim(tup[0]) == 2 else 2)
+
+
+@leading_axis(np.vstack)
+def vstack(tup, *, dtype=None):
+    if np.ndim(tup[0]) == 1:
+        return None
+    return np.stack(tup, 1) if np.ndim(tup[0]) == 2 else np.concatenate(tup, 1)
+
+
+@leading_axis(np.column_stack)
+def column_stack(tup):
+    return np.stack(tup, 2) if np.ndim(tup[0]) == 2 else np.concatenate(tup, 2)
+
+
+@leading_axis(builtins.sum)
+def total(iterable, start=0):
+    if isinstance(iterable, (list, tuple)):
+        return builtins.sum(iterable, start)
+    return None
