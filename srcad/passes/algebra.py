@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from srcad.ir.core import Arg, Call, Const
-from srcad.passes.rewriting import Rewriter, rewrites, type_of
+from srcad.passes.by_pattern import rewrites_by_pattern
+from srcad.passes.rewrites import number, rewrites
+from srcad.passes.rewriting import Rewriter, type_of
 from srcad.types.numeric import Numeric
 
 _FOLDED: dict[Any, Callable[[Any, Any], Any]] = {
@@ -21,14 +23,6 @@ _FOLDED: dict[Any, Callable[[Any, Any], Any]] = {
     operator.truediv: operator.truediv,
     operator.pow: operator.pow,
 }
-
-
-def number(arg: Arg) -> float | int | None:
-    """The literal number that an argument is (bools are none)."""
-    if isinstance(arg, Const) and type(arg.value) in (int, float):
-        value: float | int = arg.value
-        return value
-    return None
 
 
 def is_real(arg: Arg) -> bool:
@@ -43,6 +37,13 @@ def is_certainly_array(arg: Arg) -> bool:
     return isinstance(type_, Numeric) and type_.form == "array"
 
 
+def has_more_axes(arg: Arg, other: Arg) -> bool:
+    """Whether an argument certainly has more axes than another one."""
+    shapes = [t.shape for t in map(type_of, (arg, other)) if isinstance(t, Numeric)]
+    known = [len(shape) for shape in shapes if shape is not None]
+    return len(known) == 2 and known[0] > known[1]
+
+
 def keeps_kind(arg: Arg, literal: float) -> bool:
     """Whether arithmetic with a neutral literal leaves an argument's type alone."""
     type_ = type_of(arg)
@@ -55,6 +56,8 @@ def keeps_kind(arg: Arg, literal: float) -> bool:
 @rewrites(operator.add, operator.sub, operator.mul, operator.truediv, operator.pow)
 def arithmetic_of_two_literals(r: Rewriter, op: Call) -> Arg | None:
     """``2 * 3`` is 6 and ``1.5 - True`` is 0.5, where Python itself would not complain."""
+    if not (isinstance(op.args[0], Const) and isinstance(op.args[1], Const)):
+        return None
     a, b = (int(x.value) if isinstance(x, Const) and type(x.value) is bool else number(x)
             for x in op.args)  # fmt: skip
     if a is None or b is None or (op.target is operator.pow and abs(b) > 16):
@@ -71,142 +74,60 @@ def arithmetic_of_two_literals(r: Rewriter, op: Call) -> Arg | None:
     return Const(found)
 
 
-@rewrites(operator.neg)
-def negative_of_literal(r: Rewriter, op: Call) -> Arg | None:
-    """``-(2.0)``."""
-    value = number(op.args[0])
-    return None if value is None else Const(-value)
+rewrites_by_pattern(
+    """
+    -c_ -> -c_
 
+    c_ * x_ -> x_           if c_ == 1 and keeps_kind(x_, c_)
+    c_ * x_ -> -x_          if c_ == -1 and keeps_kind(x_, c_)
+    x_ * c_ -> x_           if c_ == 1 and keeps_kind(x_, c_)
+    x_ * c_ -> -x_          if c_ == -1 and keeps_kind(x_, c_)
+    x_ / c_ -> x_           if c_ == 1 and is_real(x_)
+    x_ / c_ -> -x_          if c_ == -1 and is_real(x_)
 
-@rewrites(operator.mul)
-def product_with_one(r: Rewriter, op: Call) -> Arg | None:
-    """``1 * x``, ``x * 1``, ``-1 * x``."""
-    for literal, other in (op.args, op.args[::-1]):
-        value = number(literal)
-        if value is None or value not in (1, -1) or not keeps_kind(other, value):
-            continue
-        return other if value == 1 else r.make(operator.neg, other)
-    return None
+    c_ + x_ -> x_           if c_ == 0 and keeps_kind(x_, c_)
+    x_ + c_ -> x_           if c_ == 0 and keeps_kind(x_, c_)
+    c_ + x_ -> x_ + c_      if number(x_) is None
+    x_ - c_ -> x_           if c_ == 0 and keeps_kind(x_, c_)
+    c_ - x_ -> -x_          if c_ == 0 and keeps_kind(x_, c_)
 
-
-@rewrites(operator.truediv)
-def quotient_by_one(r: Rewriter, op: Call) -> Arg | None:
-    """``x / 1``, ``x / -1``."""
-    a, b = op.args
-    value = number(b)
-    if value is None or value not in (1, -1) or not is_real(a):
-        return None
-    return a if value == 1 else r.make(operator.neg, a)
-
-
-@rewrites(operator.add)
-def sum_with_zero(r: Rewriter, op: Call) -> Arg | None:
-    """``0 + x``, ``x + 0``."""
-    for literal, other in (op.args, op.args[::-1]):
-        value = number(literal)
-        if value is not None and value == 0 and keeps_kind(other, value):
-            return other
-    return None
-
-
-@rewrites(operator.add)
-def sum_with_literal_first(r: Rewriter, op: Call) -> Arg | None:
-    """``2 + x`` is ``x + 2``."""
-    a, b = op.args
-    if number(a) is None or number(b) is not None:
-        return None
-    return r.make(operator.add, b, a)
-
-
-@rewrites(operator.sub)
-def difference_with_zero(r: Rewriter, op: Call) -> Arg | None:
-    """``x - 0``, ``0 - x``."""
-    a, b = op.args
-    right, left = number(b), number(a)
-    if right is not None and right == 0 and keeps_kind(a, right):
-        return a
-    if left is not None and left == 0 and keeps_kind(b, left):
-        return r.make(operator.neg, b)
-    return None
-
-
-@rewrites(operator.pow)
-def small_power(r: Rewriter, op: Call) -> Arg | None:
-    """``x**1`` is x; ``x**2`` and ``x**3`` are products."""
-    base, exponent = op.args
-    value = number(exponent)
-    if value is None or not is_real(base) or value not in (1, 2, 3):
-        return None
-    if value == 1:
-        return base
-    square = r.make(operator.mul, base, base)
-    return square if value == 2 else r.make(operator.mul, square, base)
+    x_ ** 1 -> x_           if keeps_kind(x_, 1.0)
+    x_ ** 2 -> x_ * x_      if is_real(x_)
+    x_ ** 3 -> x_ * x_ * x_ if is_real(x_)
+    """,
+    keeps_kind,
+    is_real,
+    number,
+)
 
 
 # ------------------------------------------------------------------------------- signs
-@rewrites(operator.neg)
-def negative_of_negative(r: Rewriter, op: Call) -> Arg | None:
-    """``-(-x)``."""
-    inner = r.call_of(op.args[0], operator.neg)
-    return inner.args[0] if inner else None
+def is_negative(r: Rewriter, arg: Arg) -> bool:
+    """Whether an argument is ``-x``."""
+    return r.call_of(arg, operator.neg) is not None
 
 
-@rewrites(operator.neg)
-def negative_of_difference(r: Rewriter, op: Call) -> Arg | None:
-    """``-(a - b)``."""
-    inner = r.call_of(op.args[0], operator.sub)
-    if inner is None or not r.used_once(op.args[0]):
-        return None
-    return r.make(operator.sub, inner.args[1], inner.args[0])
+rewrites_by_pattern(
+    """
+    --x_ -> x_
+    -(t_ := a_ - b_) -> b_ - a_     if once(t_)
+    -(t_ := c_ * x_) -> (-c_) * x_  if once(t_)
+    -(t_ := c_ / x_) -> (-c_) / x_  if once(t_)
 
+    # The sign goes in front.
+    (-a_) * (-b_) -> a_ * b_        if is_real(a_) and is_real(b_)
+    (-a_) / (-b_) -> a_ / b_        if is_real(a_) and is_real(b_)
+    (-a_) * b_ -> -(a_ * b_)        if is_real(a_) and not is_negative(r, b_)
+    a_ * (-b_) -> -(a_ * b_)        if is_real(b_) and not is_negative(r, a_)
+    (-a_) / b_ -> -(a_ / b_)        if is_real(a_) and not is_negative(r, b_)
+    a_ / (-b_) -> -(a_ / b_)        if is_real(b_) and not is_negative(r, a_)
 
-@rewrites(operator.neg)
-def negative_of_scaled(r: Rewriter, op: Call) -> Arg | None:
-    """``-(2 * x)``, ``-(2 / x)``."""
-    inner = r.call_of(op.args[0], operator.mul, operator.truediv)
-    if inner is None or not r.used_once(op.args[0]):
-        return None
-    value = number(inner.args[0])
-    return None if value is None else r.make(inner.target, Const(-value), inner.args[1])
-
-
-@rewrites(operator.mul, operator.truediv)
-def product_of_negatives(r: Rewriter, op: Call) -> Arg | None:
-    """``(-a) * b``, ``a / (-b)``: the sign goes in front."""
-    a, b = op.args
-    left, right = r.call_of(a, operator.neg), r.call_of(b, operator.neg)
-    if left is None and right is None:
-        return None
-    pair = (left.args[0] if left else a, right.args[0] if right else b)
-    if not all(is_real(inner.args[0]) for inner in (left, right) if inner):
-        return None
-    found = r.make(op.target, *pair)
-    return found if left and right else r.make(operator.neg, found)
-
-
-@rewrites(operator.add, operator.sub)
-def sum_with_negative(r: Rewriter, op: Call) -> Arg | None:
-    """``a + (-b)``, ``a - (-b)``, ``(-a) + b``."""
-    a, b = op.args
-    right = r.call_of(b, operator.neg)
-    if right is not None:
-        other = operator.sub if op.target is operator.add else operator.add
-        return r.make(other, a, right.args[0])
-    left = r.call_of(a, operator.neg)
-    if left is not None and op.target is operator.add:
-        return r.make(operator.sub, b, left.args[0])
-    return None
-
-
-@rewrites(operator.add, operator.sub)
-def sum_with_negative_multiple(r: Rewriter, op: Call) -> Arg | None:
-    """``a + (-2) * b`` is ``a - 2 * b``."""
-    a, b = op.args
-    scaled = r.call_of(b, operator.mul)
-    if scaled is None or not r.used_once(b):
-        return None
-    value = number(scaled.args[0])
-    if value is None or not value < 0:
-        return None
-    other = operator.sub if op.target is operator.add else operator.add
-    return r.make(other, a, r.make(operator.mul, Const(-value), scaled.args[1]))
+    a_ + (-b_) -> a_ - b_
+    (-a_) + b_ -> b_ - a_
+    a_ - (-b_) -> a_ + b_
+    a_ + (t_ := c_ * x_) -> a_ - (-c_) * x_  if c_ < 0 and once(t_)
+    a_ - (t_ := c_ * x_) -> a_ + (-c_) * x_  if c_ < 0 and once(t_)
+    """,
+    is_real,
+    is_negative,
+)

@@ -9,77 +9,43 @@ import math
 import operator
 
 from srcad.ir.core import Arg, Atom, Call, Const, Value
-from srcad.passes.algebra import is_certainly_array, is_real, number
-from srcad.passes.rewriting import Rewriter, rewrites
+from srcad.passes.algebra import has_more_axes, is_certainly_array, is_real
+from srcad.passes.by_pattern import rewrites_by_pattern
+from srcad.passes.rewrites import number, rewrites
+from srcad.passes.rewriting import Rewriter
 
 
 # ------------------------------------------------------------------------------- products
-@rewrites(operator.mul)
-def product_with_literal_last(r: Rewriter, op: Call) -> Arg | None:
-    """``x * 2`` is ``2 * x``."""
-    a, b = op.args
-    if number(b) is None or number(a) is not None:
-        return None
-    return r.make(operator.mul, b, a)
+def is_quotient_of_one(c: float, x: Arg) -> bool:
+    """Whether ``x * (c / y)`` is ``x / y``, of the same type."""
+    return c == 1 and (is_real(x) or number(x) is not None)
 
 
-@rewrites(operator.mul)
-def product_with_scaled(r: Rewriter, op: Call) -> Arg | None:
-    """``2 * (3 * x)``, ``(2 * x) * (3 * y)``, ``x * (2 * y)``: one literal, in front."""
-    a, b = op.args
-    second = r.call_of(b, operator.mul)
-    value = number(second.args[0]) if second else None
-    if second is None or value is None:
-        return None
-    outer = number(a)
-    if outer is not None:
-        return r.make(operator.mul, _product(outer, value), second.args[1])
-    first = r.call_of(a, operator.mul)
-    own = number(first.args[0]) if first else None
-    if first is not None and own is not None:
-        scaled = r.make(operator.mul, _product(own, value), first.args[1])
-        return r.make(operator.mul, scaled, second.args[1])
-    if not r.used_once(b):
-        return None
-    return r.make(operator.mul, r.make(operator.mul, second.args[0], a), second.args[1])
+rewrites_by_pattern(
+    """
+    x_ * c_ -> c_ * x_                      if number(x_) is None
+    c_ * (d_ * x_) -> (c_ * d_) * x_
+    (c_ * x_) * (d_ * y_) -> (c_ * d_) * x_ * y_
+    # It stays with `y` where `x` has more axes: there one long product is enough.
+    x_ * (t_ := c_ * y_) -> c_ * x_ * y_    if not has_more_axes(x_, t_) and once(t_)
 
+    # So that literals meet.
+    c_ * ((t_ := d_ * x_) * y_) -> c_ * t_ * y_
+    c_ * (t_ := x_ * y_) -> c_ * x_ * y_    if once(t_)
 
-@rewrites(operator.mul)
-def literal_times_product(r: Rewriter, op: Call) -> Arg | None:
-    """``2 * (a * b)`` is ``2 * a * b``, so that literals meet."""
-    a, b = op.args
-    product = r.call_of(b, operator.mul)
-    if number(a) is None or product is None or number(product.args[0]) is not None:
-        return None
-    inner = r.call_of(product.args[0], operator.mul)
-    meets = inner is not None and number(inner.args[0]) is not None
-    if not meets and not r.used_once(b):
-        return None
-    return r.make(operator.mul, r.make(operator.mul, a, product.args[0]), product.args[1])
-
-
-def _product(a: float, b: float) -> Const:
-    return Const(a * b)
-
-
-@rewrites(operator.mul)
-def product_with_reciprocal(r: Rewriter, op: Call) -> Arg | None:
-    """``a * (1 / b)`` is ``a / b``; ``2 * (3 / b)`` is ``6 / b``; arrays go above the bar."""
-    for one, other in (op.args[::-1], op.args):
-        inner = r.call_of(one, operator.truediv)
-        if inner is None:
-            continue
-        top, factor = number(inner.args[0]), number(other)
-        if top is not None and top == 1 and (is_real(other) or factor is not None):
-            return r.make(operator.truediv, other, inner.args[1])
-        if top is not None and factor is not None:
-            return r.make(operator.truediv, Const(top * factor), inner.args[1])
-        if top is not None and is_certainly_array(other) and not is_certainly_array(inner.args[1]):
-            return r.make(operator.truediv, r.make(operator.mul, Const(top), other), inner.args[1])
-        if factor is not None and r.used_once(one):
-            scaled = r.make(operator.mul, other, inner.args[0])
-            return r.make(operator.truediv, scaled, inner.args[1])
-    return None
+    # Arrays go above the bar.
+    x_ * (c_ / y_) -> x_ / y_               if is_quotient_of_one(c_, x_)
+    d_ * (c_ / y_) -> (c_ * d_) / y_
+    x_ * (c_ / y_) -> c_ * x_ / y_          if is_certainly_array(x_) and not is_certainly_array(y_)
+    c_ * (t_ := x_ / y_) -> c_ * x_ / y_    if once(t_)
+    (c_ / y_) * x_ -> x_ / y_               if is_quotient_of_one(c_, x_)
+    (c_ / y_) * x_ -> c_ * x_ / y_          if is_certainly_array(x_) and not is_certainly_array(y_)
+    """,
+    number,
+    has_more_axes,
+    is_quotient_of_one,
+    is_certainly_array,
+)
 
 
 @rewrites(operator.mul)
@@ -97,19 +63,21 @@ def product_with_quotient(r: Rewriter, op: Call) -> Arg | None:
     return None
 
 
-@rewrites(operator.truediv)
-def quotient_of_equal_literals(r: Rewriter, op: Call) -> Arg | None:
-    """``(2 * x) / 2``: powers of two cancel exactly."""
-    scaled, divisor = r.call_of(op.args[0], operator.mul), number(op.args[1])
-    value = number(scaled.args[0]) if scaled else None
-    if scaled is None or value is None or not divisor:
-        return None
-    ratio = value / divisor
-    exact = math.frexp(divisor)[0] in (0.5, -0.5) or ratio == int(ratio)
-    if not exact or not is_real(scaled.args[1]):
-        return None
-    literal = int(ratio) if ratio == int(ratio) and type(value) is int else ratio
-    return r.make(operator.mul, Const(literal), scaled.args[1])
+def cancels(c: float, d: float) -> bool:
+    """Whether ``c / d`` is exact: powers of two, and multiples."""
+    if d == 0 or not math.isfinite(c / d):
+        return False
+    return math.frexp(d)[0] in (0.5, -0.5) or c / d == int(c / d)
+
+
+def ratio(c: float, d: float) -> float | int:
+    """``c / d``, of the type of `c` where it is a whole number."""
+    found = c / d
+    return int(found) if found == int(found) and type(c) is int else found
+
+
+rewrites_by_pattern("(c_ * x_) / d_ -> ratio(c_, d_) * x_ if cancels(c_, d_) and is_real(x_)",
+                    ratio, cancels, is_real)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------- equal terms

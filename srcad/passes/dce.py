@@ -39,6 +39,9 @@ else:
     trips = Later("srcad.analysis.trips")
 
 
+_AS_IT_STANDS = ("primal", "again")  # halves whose loops may have sequences of several lengths
+
+
 def dce(function: Function) -> Function:
     """Drop every op whose results nobody uses and that nobody could notice.
 
@@ -106,7 +109,7 @@ class _Needs:
         self.made_of[op.result] = (*op.args, *named) if named else op.args
         if frame is not None:
             self.frames[op.result] = frame
-        if frame is not None and frame.tried and op.half == "primal":
+        if frame is not None and frame.tried and op.half in _AS_IT_STANDS:
             self.want([op.result])  # whether it fails decides what runs
         elif is_noticeable(op) and not self._is_inside(op, frame):
             self.want([op.result])
@@ -177,8 +180,8 @@ class _Needs:
                 if isinstance(op, While):
                     self.want(op.test.results)
                 else:
-                    self.want(op.seqs if op.half == "primal" else ())
-                    self.want(() if op.count is None else (op.count,))
+                    self.want(op.seqs if op.half in _AS_IT_STANDS else ())
+                    self.want(op.segments if op.count is None else (op.count,))
             frame = frame.parent
 
     def _items(self, loop: For) -> list[int]:
@@ -233,7 +236,7 @@ class _Needs:
 
     def _kept_items(self, op: For) -> list[int]:
         """The items that are read; in loops made by a transform all sequences are equally long."""
-        if op.half == "primal":
+        if op.half in _AS_IT_STANDS:
             return list(range(len(op.seqs)))
         found = self._items(op)
         if found or op.count is not None or not op.seqs:

@@ -37,7 +37,7 @@ from srcad.ir.memory import has_storage, makes_fresh
 from srcad.ir.traits import adds_at_places, sets_places
 from srcad.passes.substitute import substituted, substituted_atom, substituted_op
 from srcad.startup.records import dataclass, field, replace
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import Numeric, same_dtype
 
 
 def forward_stores(function: Function) -> Function:
@@ -286,4 +286,4 @@ def _holds(array: Value, value: Value) -> bool:
     a, b = array.type, value.type
     if not isinstance(a, Numeric) or not isinstance(b, Numeric):
         return False
-    return b.form == "numpy" and b.shape == () and a.dtype == b.dtype
+    return b.form == "numpy" and b.shape == () and same_dtype(a.dtype, b.dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,11 @@ from srcad.ir.traits import (
     is_structure,
     sets_places,
 )
-from srcad.passes.algebra import is_real, number
-from srcad.passes.rewriting import Rewriter, rewrites
-from srcad.passes.shapes import known_shape, same_kind, same_shape
+from srcad.passes.algebra import is_real
+from srcad.passes.by_pattern import rewrites_by_pattern
+from srcad.passes.rewrites import rewrites
+from srcad.passes.rewriting import Rewriter
+from srcad.passes.shapes import is_value, known_shape, same_kind, same_shape
 from srcad.types.sizes import Extent
 from srcad.types.structures import PlacesOf
 
@@ -84,36 +85,30 @@ def _length_of_argument(r: Rewriter, length: Extent) -> Arg | None:
 
 
 # ------------------------------------------------------------------------------- buffers
-@rewrites(operator.add)
-def sum_with_zeros(r: Rewriter, op: Call) -> Arg | None:
-    """``zeros_like(x) + g`` where ``g`` has the shape."""
-    for zeros, other in (op.args, op.args[::-1]):
-        made = r.call_of(zeros, np.zeros_like, runtime.zeros_like, np.zeros)
-        if made is not None and same_shape(zeros, other) and same_kind(zeros, other):
-            return other
-    return None
+def names_all(index: Arg) -> bool:
+    """Whether an index is ``:``, or several of these."""
+    return all(
+        isinstance(part, Display) and part.kind == "slice" and part.items == (_NONE,) * 3
+        for part in index_parts(index)
+    )
 
 
-@rewrites(*every(adds_at_places))
-def add_to_the_same_place(r: Rewriter, op: Call) -> Arg | None:
-    """``x[i] += a`` and then ``x[i] += b``."""
-    inner = r.made_by(op.args[0], adds_at_places)
-    if inner is None or inner.args[1] != op.args[1] or not r.used_once(op.args[0]):
-        return None
-    total = r.make(operator.add, inner.args[2], op.args[2])
-    return r.add_at(inner.args[0], op.args[1], total)
+rewrites_by_pattern(
+    """
+    (t_ := zeros(__)) + x_ -> x_    if same_shape(t_, x_) and same_kind(t_, x_)
+    x_ + (t_ := zeros(__)) -> x_    if same_shape(t_, x_) and same_kind(t_, x_)
 
-
-@rewrites(*every(adds_at_places))
-def add_to_a_place_just_set(r: Rewriter, op: Call) -> Arg | None:
-    """``x[i] = a`` and then ``x[i] += b``."""
-    inner = r.made_by(op.args[0], sets_places)
-    if inner is None or inner.args[1] != op.args[1] or not r.used_once(op.args[0]):
-        return None
-    value = op.args[2]
-    if number(inner.args[2]) != 0:
-        value = r.make(operator.add, inner.args[2], value)
-    return r.updated(inner.args[0], op.args[1], value)
+    # Once and again to the same place, or to one that was just set.
+    add_at(t_ := add_at(a_, i_, x_), i_, y_) -> add_at(a_, i_, x_ + y_)    if once(t_)
+    add_at(t_ := updated(a_, i_, c_), i_, y_) -> updated(a_, i_, y_)       if c_ == 0 and once(t_)
+    add_at(t_ := updated(a_, i_, x_), i_, y_) -> updated(a_, i_, x_ + y_)  if once(t_)
+    """,
+    same_shape,
+    same_kind,
+    zeros=(np.zeros_like, runtime.zeros_like, np.zeros),
+    add_at=every(adds_at_places),
+    updated=every(sets_places),
+)
 
 
 @rewrites(*every(adds_at_places))
@@ -141,38 +136,24 @@ def add_where_it_was_added_before(r: Rewriter, op: Call) -> Arg | None:
     return result
 
 
-@rewrites(*every(adds_at_places))
-def add_to_all_of_zeros(r: Rewriter, op: Call) -> Arg | None:
-    """``zeros[:] += g``."""
-    zeros = r.call_of(op.args[0], np.zeros_like, runtime.zeros_like)
-    if zeros is None or not _names_all(op.args[1]) or not isinstance(op.args[2], Value):
-        return None
-    return op.args[2] if same_shape(op.args[2], op.result) else None
-
-
-@rewrites(*every(sets_places))
-def zeros_everywhere(r: Rewriter, op: Call) -> Arg | None:
-    """``a[:] = 0.0``: zeros need no copy of what was there."""
-    array, index, value = op.args
-    if number(value) != 0 or not is_real(array) or not _names_all(index):
-        return None
-    return r.make(np.zeros_like, array) if known_shape(array) else None
-
-
-@rewrites(operator.getitem)
-def all_of_an_array(r: Rewriter, op: Call) -> Arg | None:
-    """``a[:]``."""
-    array, index = op.args
-    return array if known_shape(array) and _names_all(index) else None
-
-
 def _is_buffered(target: Any) -> bool:
     return sets_places(target) or adds_at_places(target)
 
 
-def _names_all(index: Arg) -> bool:
-    """Whether an index is ``:``, or several of these."""
-    return all(
-        isinstance(part, Display) and part.kind == "slice" and part.items == (_NONE,) * 3
-        for part in index_parts(index)
-    )
+rewrites_by_pattern(
+    """
+    (y_ := add_at(zeros_like(__), i_, x_)) -> x_ \
+        if is_value(x_) and names_all(i_) and same_shape(x_, y_)
+    updated(a_, i_, c_) -> np.zeros_like(a_) \
+        if c_ == 0 and is_real(a_) and names_all(i_) and known_shape(a_)
+    a_[i_] -> a_    if names_all(i_) and known_shape(a_)
+    """,
+    is_value,
+    is_real,
+    names_all,
+    same_shape,
+    known_shape,
+    zeros_like=(np.zeros_like, runtime.zeros_like),
+    add_at=every(adds_at_places),
+    updated=every(sets_places),
+)

@@ -1,8 +1,7 @@
 """The engine of `simplify`: one walk in program order, rewriting calls as they come.
 
-A *rewrite* is a small function, registered for the targets it looks at, that sees one call whose
-arguments are already simple and returns an atom to put in its place, or None.  Its name says what
-it sees.  Only the reverse half is rewritten: the primal stays what the user wrote, bit for bit.
+What is tried for a call is asked of the table in `rewrites`.  Only the reverse half is rewritten:
+the primal stays what the user wrote, bit for bit.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 from srcad.analysis.uses import uses_of
 from srcad.ir.constructors import Constructors
 from srcad.ir.core import (
+    CHECKPOINT,
     Arg,
     Atom,
     Block,
@@ -26,7 +26,6 @@ from srcad.ir.core import (
     If,
     Loop,
     Op,
-    Routine,
     Try,
     Value,
     While,
@@ -36,28 +35,17 @@ from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import has_storage
 from srcad.passes.loop_merging import LoopMerging
 from srcad.passes.purity import is_mergeable
+from srcad.passes.rewrites import rewrites_of
 from srcad.passes.substitute import substituted, substituted_atom, substituted_call
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, resolved
 from srcad.types.structures import Opaque, Type
 
-Rewrite = Callable[["Rewriter", Call], Arg | None]
 _Whole = TypeVar("_Whole", bound=Op | Block | Function)
 
-REWRITES: dict[Any, list[Rewrite]] = {}
 _DEEPEST = 8
-
-
-def rewrites(*targets: Any) -> Callable[[Rewrite], Rewrite]:
-    """Register a rewrite for calls of some targets."""
-
-    def register(function: Rewrite) -> Rewrite:
-        for target in targets:
-            REWRITES.setdefault(target, []).append(function)
-        return function
-
-    return register
+_KEPT = ("primal", "again")
 
 
 @dataclass(eq=False)
@@ -174,11 +162,11 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
 
     def _arguments(self, op: Call) -> Call:
         op = substituted_call(op, self.merged)
-        return op if op.half == "primal" else substituted_call(op, self.alike)
+        return op if op.half in _KEPT else substituted_call(op, self.alike)
 
     def _call(self, op: Call) -> None:
         op = self._arguments(op)
-        if op.half == "primal":
+        if op.half in _KEPT:
             self._keep(op)
             if len(self.open_blocks) == 1:
                 self._note_integer(op.result)
@@ -203,7 +191,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         """The atom that stands for a call: rewritten, known already, or the call itself."""
         if self.depth < _DEEPEST:
             self.depth += 1
-            for rewrite in _rewrites_of(call.target):
+            for rewrite in rewrites_of(call, self.definitions):
                 found = rewrite(self, call)
                 if found is None or isinstance(found, Display):
                     continue
@@ -262,7 +250,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         test = substituted_atom(op.test, self.merged)
         if op.half != "primal" and not isinstance(op, Try):
             test = substituted_atom(test, self.alike)
-            if isinstance(test, Const):
+            if isinstance(test, Const) and test != CHECKPOINT:
                 self._inline_branch(op.then if test.value else op.orelse, op.outputs)
                 return
         then, orelse = self.block(op.then), self.block(op.orelse)
@@ -292,6 +280,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
             return
         seqs = tuple(substituted(a, self.merged) for a in op.seqs)
         count = None if op.count is None else substituted_atom(op.count, self.merged)
+        segments = tuple(substituted_atom(a, self.merged) for a in op.segments)
         if op.half != "primal":
             seqs = tuple(substituted(a, self.alike) for a in seqs)
             self.merge_constant_items(op, seqs)
@@ -300,22 +289,15 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         self.note_unchanged(op, inits, body)
         self.note_constant_lists(op, body)
         self.note_equal_lists(op, body)
-        self.out.append(_with(op, seqs=seqs, inits=inits, body=body, count=count))
+        self.out.append(
+            _with(op, seqs=seqs, inits=inits, body=body, count=count, segments=segments)
+        )
 
 
 def _with(whole: _Whole, **parts: Any) -> _Whole:
     """An op, a block or a function with other parts; the same object if they are the same."""
     same = all(getattr(whole, name) == part for name, part in parts.items())
     return whole if same else replace(whole, **parts)
-
-
-def _rewrites_of(target: Any) -> list[Rewrite]:
-    if isinstance(target, Routine):
-        return []
-    try:
-        return REWRITES.get(target, [])
-    except TypeError:
-        return []
 
 
 def type_of(arg: Arg) -> Type:

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import Any
 
 import numpy as np
 
+from srcad.analysis.kinds import may_be_complex
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Op, Value, While
 from srcad.ir.location import Location
 from srcad.passes.retype import retype
 from srcad.startup.records import dataclass, field, replace
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import Form, Numeric
 
 _DIVIDING = (operator.truediv, operator.floordiv, operator.mod, math.fmod, math.remainder)
 _LOGARITHMS = (math.log, math.log2, math.log10)
@@ -25,8 +27,9 @@ _LOGARITHMS = (math.log, math.log2, math.log10)
 
 @dataclass(eq=False)
 class _Nonzero:
-    """The values that the primal has divided by: in the block that defines them, or at a place."""
+    """The values that a function has divided by: in the block that defines them, or at a place."""
 
+    function: Function
     values: set[Value] = field(default_factory=set)
     places: set[tuple[Location | None, Value]] = field(default_factory=set)
 
@@ -53,11 +56,11 @@ class _Nonzero:
 
 def safe_division(function: Function) -> Function:
     """Let no division or power of the reverse half raise."""
-    known = _Nonzero()
+    known = _Nonzero(function)
     known.learn(function.block, function.params)
-    wrapped = [0]
+    wrapped: list[Call] = []
     block = _block(function.block, known, wrapped)
-    if not wrapped[0]:
+    if not wrapped:
         return function
     retype(block.ops)
     return replace(function, block=block)
@@ -91,16 +94,16 @@ def _may_be_python(op: Call) -> bool:
     return not any(isinstance(t, Numeric) and t.form in ("numpy", "array") for t in types)
 
 
-def _block(block: Block, known: _Nonzero, wrapped: list[int]) -> Block:
+def _block(block: Block, known: _Nonzero, wrapped: list[Call]) -> Block:
     ops: list[Op] = []
     for op in block.ops:
         match op:
             case Call() if op.half == "reverse" and _fails_at_zero(op, known):
-                operand = op.args[0]
-                scalar = Value(Numeric(np.dtype(np.float64), (), "numpy"))
-                ops.append(replace(op, target=np.float64, args=(operand,), result=scalar))
+                target, type_ = _kind_of(op.args[0], known)
+                scalar = Value(type_)
+                wrapped.append(replace(op, target=target, args=(op.args[0],), result=scalar))
+                ops.append(wrapped[-1])
                 ops.append(replace(op, args=(scalar, *op.args[1:])))
-                wrapped[0] += 1
             case If():
                 then, orelse = (_block(b, known, wrapped) for b in op.blocks)
                 ops.append(replace(op, then=then, orelse=orelse))
@@ -109,6 +112,21 @@ def _block(block: Block, known: _Nonzero, wrapped: list[int]) -> Block:
             case _:
                 ops.append(op)
     return replace(block, ops=tuple(ops))
+
+
+def _kind_of(operand: Arg, known: _Nonzero) -> tuple[Any, Numeric]:
+    """What makes a NumPy scalar of a Python number, and the type of that.
+
+    What may be an array keeps its shape: the type must not say that it is a scalar.
+    """
+    type_ = argument_type(operand)
+    kind, shape = (type_.kind, type_.shape) if isinstance(type_, Numeric) else ("?", None)
+    form: Form = "numpy" if shape == () else "any"
+    if kind == "c":
+        return np.complex128, Numeric(np.dtype(np.complex128), shape, form)
+    if kind == "?" and may_be_complex(known.function):
+        return np.positive, Numeric(None, shape, form)
+    return np.float64, Numeric(np.dtype(np.float64), shape, form)
 
 
 def _fails_at_zero(op: Call, known: _Nonzero) -> bool:

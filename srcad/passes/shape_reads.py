@@ -27,7 +27,7 @@ from srcad.ir.operations import operation_of
 from srcad.ir.traits import is_store, measures
 from srcad.passes.substitute import with_blocks
 from srcad.startup.records import replace
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.sizes import resolved
 
 
@@ -147,7 +147,7 @@ def _is_alike(a: Value, b: Value, *, dtype: bool) -> bool:
         return False
     if tuple(map(resolved, a.type.shape)) != tuple(map(resolved, b.type.shape)):
         return False
-    return not dtype or (a.type.dtype is not None and a.type.dtype == b.type.dtype)
+    return not dtype or (a.type.dtype is not None and same_dtype(a.type.dtype, b.type.dtype))
 
 
 def _moved(block: Block, moved: dict[Value, Value]) -> Block:

@@ -8,9 +8,11 @@ import numpy as np
 
 from srcad import runtime
 from srcad.ir.core import Arg, Call, Const, Value
-from srcad.passes.algebra import is_real, number
-from srcad.passes.rewriting import Rewriter, rewrites, type_of
-from srcad.types.numeric import Numeric
+from srcad.passes.algebra import is_real
+from srcad.passes.by_pattern import rewrites_by_pattern
+from srcad.passes.rewrites import number, rewrites
+from srcad.passes.rewriting import Rewriter, type_of
+from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.sizes import Extent, resolved
 
 _ELEMENTWISE = (operator.mul, operator.truediv, operator.add, operator.sub)
@@ -36,7 +38,7 @@ def same_kind(a: Arg, b: Arg) -> bool:
     if not isinstance(left, Numeric) or not isinstance(right, Numeric):
         return False
     known = left.form not in ("any", "number") and left.dtype is not None
-    return known and left.form == right.form and left.dtype == right.dtype
+    return known and left.form == right.form and same_dtype(left.dtype, right.dtype)
 
 
 # ------------------------------------------------------------------------------- broadcasting
@@ -57,125 +59,110 @@ def arithmetic_with_broadcast(r: Rewriter, op: Call) -> Arg | None:
     return None
 
 
-@rewrites(operator.neg)
-def negative_of_broadcast(r: Rewriter, op: Call) -> Arg | None:
-    """``-broadcast_to(s, shape)``: the sign first."""
-    wide = r.call_of(op.args[0], np.broadcast_to)
-    if wide is None:
-        return None
-    return r.make(np.broadcast_to, r.make(operator.neg, wide.args[0]), wide.args[1])
+def is_unchanged(a: Arg, y: Arg) -> bool:
+    """Whether `y`, an array of the numbers of `a` in their order, is like `a`."""
+    return same_shape(a, y) and same_kind(a, y)
 
 
-@rewrites(np.where)
-def choice_of_broadcast(r: Rewriter, op: Call) -> Arg | None:
-    """``where(m, broadcast_to(s, shape), 0)``: ``m`` has the shape."""
-    if len(op.args) != 3:
-        return None
-    wide = r.call_of(op.args[1], np.broadcast_to)
-    if wide is None or not same_shape(wide.result, op.args[0]) or number(op.args[2]) is None:
-        return None
-    return r.make(np.where, op.args[0], wide.args[0], op.args[2])
+def is_one_number(a: Arg) -> bool:
+    """Whether an argument certainly is a number of Python or NumPy, and no array."""
+    type_ = type_of(a)
+    return isinstance(type_, Numeric) and type_.form in ("python", "numpy")
 
 
-@rewrites(np.broadcast_to)
-def broadcast_to_own_shape(r: Rewriter, op: Call) -> Arg | None:
-    """``broadcast_to(a, a.shape)``; a number stays the number that it is."""
-    type_ = type_of(op.args[0])
-    is_number = isinstance(type_, Numeric) and type_.form in ("python", "numpy")
-    return op.args[0] if is_number and known_shape(op.result) == () else _same(op)
-
-
-@rewrites(np.reshape)
-def reshape_to_own_shape(r: Rewriter, op: Call) -> Arg | None:
-    """``reshape(a, a.shape)``."""
-    return _same(op)
-
-
-def _same(op: Call) -> Arg | None:
-    a = op.args[0]
-    return a if same_shape(a, op.result) and same_kind(a, op.result) else None
-
-
-@rewrites(runtime.unbroadcast)
-def unbroadcast_of_same_shape(r: Rewriter, op: Call) -> Arg | None:
-    """``unbroadcast(g, x)`` where nothing was broadcast."""
-    g, x = op.args
-    return g if isinstance(g, Value) and same_shape(g, x) else None
-
-
-@rewrites(runtime.like)
-def like_of_same_kind(r: Rewriter, op: Call) -> Arg | None:
-    """``like(g, x)`` where ``g`` is of the kind of ``x`` already."""
-    g, x = op.args
+def is_like(g: Value, x: Arg) -> bool:
+    """Whether `g` has the dtype, the form and the shape of `x` already."""
     left, right = type_of(g), type_of(x)
     if not isinstance(left, Numeric) or not isinstance(right, Numeric) or right.kind not in "fc":
-        return None
-    if left.dtype is None or left.dtype != right.dtype or left.form != right.form:
-        return None
-    alike = left.form in ("python", "numpy") or (left.form == "array" and same_shape(g, x))
-    return g if alike and isinstance(g, Value) else None
+        return False
+    if not same_dtype(left.dtype, right.dtype) or left.form != right.form:
+        return False
+    return left.form in ("python", "numpy") or (left.form == "array" and same_shape(g, x))
 
 
-@rewrites(np.transpose)
-def transpose_of_transpose(r: Rewriter, op: Call) -> Arg | None:
-    """``a.T.T``."""
-    inner = r.call_of(op.args[0], np.transpose)
-    plain = len(op.args) == 1 and not op.kwargs
-    if inner is None or not plain or len(inner.args) != 1 or inner.kwargs:
-        return None
-    return inner.args[0]
+def is_value(arg: Arg) -> bool:
+    """Whether an argument is no constant."""
+    return isinstance(arg, Value)
 
 
-@rewrites(np.transpose)
-def transpose_of_product(r: Rewriter, op: Call) -> Arg | None:
-    """``(a.T @ b).T`` is ``b.T @ a``."""
-    product = r.call_of(op.args[0], operator.matmul)
-    if product is None or len(op.args) != 1 or op.kwargs or not r.used_once(op.args[0]):
-        return None
-    left = r.call_of(product.args[0], np.transpose)
-    ranks = [len(known_shape(arg) or ()) for arg in product.args]
-    if left is None or len(left.args) != 1 or left.kwargs or ranks != [2, 2]:
-        return None
-    return r.make(operator.matmul, r.make(np.transpose, product.args[1]), left.args[0])
+def is_matrix(arg: Arg) -> bool:
+    """Whether an argument certainly has two axes."""
+    return len(known_shape(arg) or ()) == 2
 
 
-@rewrites(np.sum)
-def sum_of_a_number(r: Rewriter, op: Call) -> Arg | None:
-    """``np.sum(s)`` of what has no axes."""
-    a = op.args[0]
-    if len(op.args) == 1 and not op.kwargs and known_shape(a) == () and is_real(a):
-        return a
-    return None
+def is_single(arg: Arg) -> bool:
+    """Whether an argument certainly has no axes."""
+    return known_shape(arg) == ()
 
 
+rewrites_by_pattern(
+    """
+    (y_ := np.broadcast_to(x_, __)) -> x_  if is_single(y_) and is_one_number(x_)
+    (y_ := np.broadcast_to(x_, __)) -> x_  if is_unchanged(x_, y_)
+    (y_ := np.reshape(x_, __)) -> x_       if is_unchanged(x_, y_)
+    -np.broadcast_to(x_, s_) -> np.broadcast_to(-x_, s_)
+    np.where(m_, (t_ := np.broadcast_to(x_, s_)), c_) -> np.where(m_, x_, c_)  if same_shape(t_, m_)
+    np.zeros_like(np.zeros_like(x_)) -> np.zeros_like(x_)
+    unbroadcast(g_, x_) -> g_              if is_value(g_) and same_shape(g_, x_)
+    like(g_, x_) -> g_                     if is_value(g_) and is_like(g_, x_)
+
+    np.transpose(np.transpose(x_)) -> x_
+    np.transpose(t_ := (u_ := np.transpose(a_)) @ b_) -> np.transpose(b_) @ a_ \
+        if once(t_) and is_matrix(u_) and is_matrix(b_)
+
+    np.sum(x_) -> x_                       if is_single(x_) and is_real(x_)
+    """,
+    is_single,
+    is_one_number,
+    is_unchanged,
+    is_value,
+    is_like,
+    is_matrix,
+    is_real,
+    same_shape,
+    unbroadcast=(runtime.unbroadcast,),
+    like=(runtime.like,),
+)
+
+
+# ------------------------------------------------------------------------------- sums, lengths
 @rewrites(np.sum)
 def sum_of_negatives(r: Rewriter, op: Call) -> Arg | None:
-    """``np.sum(-a)``, ``np.sum(2 * a)``: the sign and the literal after the sum."""
+    """``np.sum(-a)``, ``np.sum(2 * a * b)``: the sign and the literal after the sum."""
     a = op.args[0]
-    if len(op.args) != 1 or not r.used_once(a) or any(name == "dtype" for name, _ in op.kwargs):
+    if len(op.args) != 1 or not {name for name, _ in op.kwargs} <= {"axis", "keepdims"}:
         return None
-    negative, scaled = r.call_of(a, operator.neg), r.call_of(a, operator.mul)
+    if not r.used_once(a):
+        return None
+    negative = r.call_of(a, operator.neg)
     if negative is not None and is_real(a):
         return r.make(operator.neg, r.make(np.sum, *negative.args, **dict(op.kwargs)))
-    if scaled is None or number(scaled.args[0]) is None or not is_real(scaled.args[1]):
+    literal, rest = _without_literal(r, a)
+    if literal is None or not is_real(rest):
         return None
-    total = r.make(np.sum, scaled.args[1], **dict(op.kwargs))
-    return r.make(operator.mul, scaled.args[0], total)
+    return r.make(operator.mul, literal, r.make(np.sum, rest, **dict(op.kwargs)))
 
 
-@rewrites(np.sum)
-def sum_over_diagonal(r: Rewriter, op: Call) -> Arg | None:
-    """``np.sum(a * np.eye(n))``."""
-    product = r.call_of(op.args[0], operator.mul)
-    if product is None or len(op.args) != 1 or op.kwargs or not r.used_once(op.args[0]):
-        return None
-    for a, other in (product.args, product.args[::-1]):
-        eye = r.call_of(other, np.eye, np.identity)
-        if eye is None or len(eye.args) != 1 or not same_kind(a, other):
-            continue
-        if known_shape(other) is not None and same_shape(a, other):
-            return r.make(np.trace, a)
-    return None
+def _without_literal(r: Rewriter, a: Arg) -> tuple[Arg | None, Arg]:
+    """The literal in front of a product of the same shape that is read once, and the rest."""
+    product = r.call_of(a, operator.mul, operator.truediv)
+    if product is None or not r.used_once(a):
+        return None, a
+    first, last = product.args
+    if number(first) is not None:
+        return (first, last) if product.target is operator.mul else (None, a)
+    literal, rest = _without_literal(r, first)
+    return literal, a if literal is None else r.make(product.target, rest, last)
+
+
+rewrites_by_pattern(
+    """
+    np.sum(t_ := a_ * (u_ := eye(n_))) -> np.trace(a_)  if once(t_) and is_unchanged(a_, u_)
+    np.sum(t_ := (u_ := eye(n_)) * a_) -> np.trace(a_)  if once(t_) and is_unchanged(a_, u_)
+    """,
+    is_unchanged,
+    eye=(np.eye, np.identity),
+)
 
 
 @rewrites(np.size)
@@ -188,25 +175,22 @@ def size_known_now(r: Rewriter, op: Call) -> Arg | None:
 
 
 # ------------------------------------------------------------------------------- masks
-@rewrites(operator.and_, operator.or_)
-def mask_with_constant(r: Rewriter, op: Call) -> Arg | None:
-    """``mask & True``, ``mask | False``."""
-    neutral = op.target is operator.and_
-    for literal, other in (op.args, op.args[::-1]):
-        type_ = type_of(other)
-        mask = isinstance(type_, Numeric) and type_.kind == "b"
-        if mask and isinstance(literal, Const) and literal.value is neutral:
-            return other
-    return None
+def is_mask(arg: Arg) -> bool:
+    """Whether an argument certainly is a flag or an array of flags."""
+    type_ = type_of(arg)
+    return isinstance(type_, Numeric) and type_.kind == "b"
 
 
-@rewrites(operator.ne)
-def mask_compared_with_zero(r: Rewriter, op: Call) -> Arg | None:
-    """``mask != 0``."""
-    mask, zero = op.args
-    type_ = type_of(mask)
-    is_mask = isinstance(type_, Numeric) and type_.kind == "b"
-    return mask if is_mask and number(zero) == 0 else None
+rewrites_by_pattern(
+    """
+    True & m_ -> m_   if is_mask(m_)
+    m_ & True -> m_   if is_mask(m_)
+    False | m_ -> m_  if is_mask(m_)
+    m_ | False -> m_  if is_mask(m_)
+    m_ != 0 -> m_     if is_mask(m_)
+    """,
+    is_mask,
+)
 
 
 # ------------------------------------------------------------------------------- conversions

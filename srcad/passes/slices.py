@@ -11,7 +11,9 @@ from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.inference.index_lengths import span
 from srcad.ir.operations import every
 from srcad.ir.traits import adds_at_places
-from srcad.passes.rewriting import Rewriter, rewrites
+from srcad.passes.by_pattern import rewrites_by_pattern
+from srcad.passes.rewrites import rewrites
+from srcad.passes.rewriting import Rewriter
 from srcad.passes.shapes import known_shape, same_kind
 from srcad.types.sizes import Extent, constant_extent
 
@@ -55,15 +57,8 @@ def new_axis(r: Rewriter, op: Call) -> Arg | None:
     return r.make(operator.getitem, op.args[0], Display("tuple", parts) if place else parts[0])
 
 
-@rewrites(operator.getitem)
-def place_of_negative(r: Rewriter, op: Call) -> Arg | None:
-    """``(-np.sum(a, axis=1, keepdims=True))[:, 0]``: the sign goes in front."""
-    negative = r.call_of(op.args[0], operator.neg)
-    if negative is None or not r.used_once(op.args[0]):
-        return None
-    if r.call_of(negative.args[0], np.sum) is None:
-        return None
-    return r.make(operator.neg, r.make(operator.getitem, negative.args[0], op.args[1]))
+# The sign goes in front.
+rewrites_by_pattern("(t_ := -(s_ := np.sum(__)))[i_] -> -s_[i_] if once(t_)")
 
 
 @rewrites(operator.getitem)

@@ -95,6 +95,7 @@ def substituted_op(op: Op, mapping: Mapping_) -> Op:
                 seqs=tuple(substituted(a, mapping) for a in op.seqs),
                 inits=tuple(substituted_atom(a, mapping) for a in op.inits),
                 count=None if op.count is None else substituted_atom(op.count, mapping),
+                segments=tuple(substituted_atom(a, mapping) for a in op.segments),
                 body=substituted_block(op.body, mapping),
             )
         case While():

@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 
+import srcad
+from srcad.calling import cache
 from tests.transforms.checking import gradient, shown
 
 
@@ -41,3 +43,22 @@ def test_an_infinite_slope_is_inf(f, x, expected):
 
     assert found == expected
     assert type(found) is float
+
+
+def test_what_is_divided_may_be_an_array_where_its_shape_is_unknown(monkeypatch):
+    # The dividend in the reverse half was said to be a scalar, so that the derivative of the
+    # quotient was not summed: code for lengths of any kind, taken from the ninth pattern on.
+    def f(a, x):
+        for _ in range(2):
+            a = np.log1p(np.sin(np.sum(np.negative(x) / (1.5 + a * a))) ** 2)
+        return a
+
+    def slope(a, x, v):
+        return srcad.jvp(f, (a, x), v)[1]
+
+    x, v, h = np.array([0.3, -0.7, 0.4]), (1.1, np.array([0.2, 0.5, -0.9])), 1e-5
+    monkeypatch.setattr(cache, "MOST_PATTERNS", 0)
+
+    found = srcad.grad(slope)(0.7, x, v)
+
+    assert found == pytest.approx((slope(0.7 + h, x, v) - slope(0.7 - h, x, v)) / (2 * h))

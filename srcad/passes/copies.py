@@ -1,0 +1,56 @@
+"""Writing ops again: the same calls, with results of their own.
+
+>>> from srcad.ir.core import Block
+>>> from srcad.ir.inference.builder import Builder
+>>> from srcad.types.numeric import FLOAT
+>>> b, x, y = Builder(), Value(FLOAT), Value(FLOAT)
+>>> block = b.finish(b.build_tuple(x, x))
+>>> again = copied_block(block, {x: y})
+>>> again.ops[0].args == (y, y), again.results == (again.ops[0].result,)
+(True, True)
+>>> again.results == block.results
+False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from srcad.ir.core import Atom, Block, Call, For, If, Op, Value, While
+from srcad.passes.substitute import substituted_block, with_blocks
+from srcad.startup.records import replace
+
+Names = dict[Value, Value]
+
+
+def copied_block(block: Block, mapping: Mapping[Value, Atom]) -> Block:
+    """A block with values replaced, in which all values that it defines are new ones.
+
+    So the copy may stand beside the block, and each value is still defined once.
+    """
+    names: Names = {}
+    _note(block, names)
+    return _defining(substituted_block(block, {**mapping, **names}), names)
+
+
+def _note(block: Block, names: Names) -> None:
+    """Name everything that a block defines anew."""
+    defined = [*block.params, *(value for op in block.ops for value in op.results)]
+    names.update((value, Value(value.type, value.hint)) for value in defined)
+    for op in block.ops:
+        for inner in op.blocks:
+            _note(inner, names)
+
+
+def _defining(block: Block, names: Names) -> Block:
+    """The block whose parameters and results have their new names."""
+    ops = tuple(_defining_op(op, names) for op in block.ops)
+    return Block(tuple(names[p] for p in block.params), ops, block.results)
+
+
+def _defining_op(op: Op, names: Names) -> Op:
+    if isinstance(op, Call):
+        return replace(op, result=names[op.result])
+    again = with_blocks(op, tuple(_defining(inner, names) for inner in op.blocks))
+    assert isinstance(again, If | For | While)
+    return replace(again, outputs=tuple(names[v] for v in again.outputs))

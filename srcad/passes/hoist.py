@@ -1,0 +1,203 @@
+"""What every trip of a loop computes anew from the same operands is computed once, before it.
+
+>>> import numpy as np
+>>> import srcad
+>>> def damped(x, n):
+...     for _ in range(n):
+...         x = x * (np.sin(1) + np.cos(1))
+...     return x
+>>> g = srcad.grad(damped)
+>>> float(g(1.0, 2))
+1.909297426825682
+>>> print(g.source.splitlines()[2])
+    total = np.sin(1) + np.cos(1)
+
+Only what no derivative flows through moves, and only what nobody can see move: a loop may have no
+trip, so that it must neither raise nor warn, whatever the numbers are.  That is known of some
+functions, of anything whose operands are literals (it is tried), and of all that a trip computes
+before anything else may fail, if there certainly is a trip.  An array moves if it is only read:
+each trip had one of its own.  The primal computes the same bits, and a reverse sweep has one value
+to read instead of one per trip.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from srcad.analysis.trips import length_of
+from srcad.ir.core import (
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    Function,
+    Loop,
+    Op,
+    Try,
+    Value,
+    While,
+    walk,
+)
+from srcad.ir.inference.raising import fails_for_values, may_raise
+from srcad.ir.memory import has_storage, makes_fresh
+from srcad.passes.purity import is_mergeable
+from srcad.passes.substitute import with_blocks
+from srcad.startup.records import dataclass, field, replace
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import resolved
+
+# They have a result for every number, inf and nan too, and say nothing of it.
+_QUIET = frozenset({np.tanh, np.arctan, np.arcsinh, np.cbrt})
+_SMALL = 1e100  # squares of such numbers are finite
+_TRIED = (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow)
+
+
+@dataclass(eq=False)
+class _Hoist:
+    """The state of the walk.
+
+    `varied` are values that may depend on what is differentiated by, or change from trip to trip;
+    `known` are the numbers that some calls of literals make; `tries` counts the ``try`` around.
+    """
+
+    varied: set[Value]
+    known: dict[Value, Any] = field(default_factory=dict)
+    tries: int = 0
+
+    def block(self, block: Block) -> Block:
+        """A block, of whose loops some calls stand in front."""
+        ops: list[Op] = []
+        for op in block.ops:
+            if isinstance(op, For | While):
+                moved, op = self.loop(op)
+                ops += moved
+            elif op.blocks:
+                self.tries += isinstance(op, Try)
+                op = _with(op, tuple(map(self.block, op.blocks)))
+                self.tries -= isinstance(op, Try)
+            self._note(op)
+            ops.append(op)
+        same = len(ops) == len(block.ops) and all(
+            a is b for a, b in zip(ops, block.ops, strict=True)
+        )
+        return block if same else replace(block, ops=tuple(ops))
+
+    def _note(self, op: Op) -> None:
+        if not isinstance(op, Call) or any(v in self.varied for v in op.operands):
+            self.varied.update(op.results)
+
+    def loop(self, loop: Loop) -> tuple[list[Op], Loop]:
+        """What moves in front of a loop, and the loop without it."""
+        for inner in loop.blocks:
+            self.varied.update(inner.params)
+        inside = tuple(map(self.block, loop.blocks))
+        body = inside[-1]
+        moved = self._movable(loop, body)
+        if moved:
+            gone = set(map(id, moved))
+            body = replace(body, ops=tuple(op for op in body.ops if id(op) not in gone))
+        return moved, _with(loop, (*inside[:-1], body))
+
+    def _movable(self, loop: Loop, body: Block) -> list[Op]:
+        stays = {v for op in body.ops for v in op.results}
+        sure = isinstance(loop, For) and not self.tries and _has_a_trip(loop)
+        moved: list[Op] = []
+        for op in body.ops:
+            if isinstance(op, Call) and self._may_move(op, stays, body, sure=sure):
+                moved.append(op)
+                stays.difference_update(op.results)
+            else:
+                sure = sure and isinstance(op, Call) and not may_raise(op)
+        return moved
+
+    def _may_move(self, op: Call, stays: set[Value], body: Block, *, sure: bool) -> bool:
+        operands = op.operands
+        if op.half != "primal" or not isinstance(op.result.type, Numeric) or not is_mergeable(op):
+            return False
+        if any(v in stays or v in self.varied or not _is_numeric(v) for v in operands):
+            return False
+        quiet = self._is_quiet(op) or (sure and not may_raise(op) and not fails_for_values(op))
+        return quiet and (not has_storage(op.result) or _is_only_read(op.result, body))
+
+    def _is_quiet(self, op: Call) -> bool:
+        """Whether a call certainly neither raises nor warns."""
+        if op.kwargs:
+            return False
+        if all(isinstance(a, Const) or a in self.known for a in op.args):
+            return self._is_tried(op)
+        types = [getattr(arg, "type", None) for arg in op.args]
+        floats = all(isinstance(t, Numeric) and t.kind == "f" for t in types)
+        return op.target in _QUIET and floats
+
+    def _is_tried(self, op: Call) -> bool:
+        """Whether a call of literals makes a finite number; it is called to see."""
+        if not isinstance(op.target, np.ufunc) and op.target not in _TRIED:
+            return False
+        values: list[Any] = [
+            a.value if isinstance(a, Const) else self.known[a]
+            for a in op.args
+            if not isinstance(a, Display)
+        ]
+        if not all(type(v) in (int, float, np.float64) and abs(v) < _SMALL for v in values):
+            return False
+        try:
+            with np.errstate(all="raise"):
+                found = op.target(*values)
+        except (ArithmeticError, ValueError, TypeError):
+            return False
+        if type(found) not in (int, float, np.float64) or not math.isfinite(found):
+            return False
+        self.known[op.result] = found
+        return True
+
+
+def hoisted(function: Function, wrt: Sequence[int]) -> Function:
+    """Move what is the same in every trip in front of loops, if nothing is derived through it."""
+    if not any(isinstance(op, For | While) for op in walk(function.block)):
+        return function
+    hoist = _Hoist({function.params[k] for k in wrt})
+    block = hoist.block(function.block)
+    return function if block is function.block else replace(function, block=block)
+
+
+def _with(op: Any, blocks: tuple[Block, ...]) -> Any:
+    same = all(a is b for a, b in zip(blocks, op.blocks, strict=True))
+    return op if same else with_blocks(op, blocks)
+
+
+def _is_numeric(value: Value) -> bool:
+    """Whether a value is a number or an array: containers may be written to by whoever has them."""
+    return isinstance(value.type, Numeric)
+
+
+def _has_a_trip(loop: For) -> bool:
+    """Whether a loop certainly has a trip."""
+    if loop.count is not None or not loop.seqs:
+        return False
+    lengths = [length_of(seq) for seq in loop.seqs]
+    return all(
+        n is not None and not resolved(n).terms and resolved(n).constant > 0 for n in lengths
+    )
+
+
+def _is_only_read(array: Value, body: Block) -> bool:
+    """Whether nothing keeps an array, or a view of it: what reads it makes something of its own."""
+    if array in body.results:
+        return False
+    for op in walk(body):
+        if array in op.operands and not (isinstance(op, Call) and _makes_its_own(op)):
+            return False
+        if any(array in inner.results for inner in op.blocks):
+            return False
+    return True
+
+
+def _makes_its_own(op: Call) -> bool:
+    """Whether the result of a call shares no memory with what it reads."""
+    return makes_fresh(op) or not has_storage(op.result)

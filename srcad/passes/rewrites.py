@@ -1,0 +1,99 @@
+"""The table of rewrites: what `simplify` tries for a call, by what is called and on what.
+
+A *rewrite* sees one call whose arguments are already simple and returns an atom to put in its
+place, or None.  It is a line, see `by_pattern`, or a function whose name says what it sees.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from srcad.ir.core import Arg, Call, Const, Value
+
+Rewrite = Callable[[Any, Call], Arg | None]  # of the walk, a `Rewriter`, and a call
+# What an argument has to be: a literal number, the result of a call of one of some, or (None) any.
+Wanted = str | tuple[Any, ...] | None
+
+NUMBER = "number"
+_SORTED_BY = 2  # so many arguments say which rewrites are tried
+
+
+_REWRITES: dict[Any, list[tuple[Rewrite, tuple[Wanted, ...]]]] = {}
+_LATER: dict[Any, str] = {}
+_MADE_BY: dict[int, Any] = {}  # what rewrites want arguments to be results of, by its id
+_WORTH_TRYING: dict[tuple[Any, ...], tuple[Rewrite, ...]] = {}  # as was found out so far
+
+
+def rewrites(*targets: Any) -> Callable[[Rewrite], Rewrite]:
+    """Register a rewrite for calls of some targets."""
+
+    def register(function: Rewrite) -> Rewrite:
+        add_rewrite(function, targets, ())
+        return function
+
+    return register
+
+
+def add_rewrite(rewrite: Rewrite, targets: tuple[Any, ...], wanted: tuple[Wanted, ...]) -> None:
+    """Register a rewrite for calls of some targets on some kinds of arguments."""
+    wanted = wanted[:_SORTED_BY]
+    for target in targets:
+        _REWRITES.setdefault(target, []).append((rewrite, wanted))
+    for one in wanted:
+        if isinstance(one, tuple):
+            _MADE_BY.update((id(target), target) for target in one)
+    _WORTH_TRYING.clear()
+
+
+def rewrites_later(module: str, *targets: Any) -> None:
+    """Say which module has rewrites for calls of some targets, which few programs have."""
+    for target in targets:
+        _REWRITES.setdefault(target, [])
+        _LATER[target] = module
+
+
+def rewrites_of(call: Call, definitions: Mapping[Value, Call]) -> tuple[Rewrite, ...]:
+    """The rewrites that are worth trying for a call."""
+    target = call.target
+    try:
+        if target not in _REWRITES:
+            return ()
+    except TypeError:  # it cannot be hashed
+        return ()
+    key = (target, *[_kind(arg, definitions) for arg in call.args[:_SORTED_BY]])
+    found = _WORTH_TRYING.get(key)
+    if found is None:
+        module = _LATER.get(target)
+        if module is not None:
+            importlib.import_module(module)  # first of all: other threads that ask wait for it
+            _LATER.pop(target, None)
+        found = _WORTH_TRYING[key] = tuple(
+            rewrite for rewrite, wanted in _REWRITES[target] if _are(key[1:], wanted)
+        )
+    return found
+
+
+def _kind(arg: Arg, definitions: Mapping[Value, Call]) -> Any:
+    """What rewrites are sorted by: a number, or what has made an argument if one asks for it."""
+    if isinstance(arg, Value):
+        made = definitions.get(arg)
+        return None if made is None else _MADE_BY.get(id(made.target))
+    return NUMBER if number(arg) is not None else None
+
+
+def _are(kinds: tuple[Any, ...], wanted: tuple[Wanted, ...]) -> bool:
+    """Whether arguments may be what a rewrite wants."""
+    return len(wanted) <= len(kinds) and all(
+        want is None or (kind is want if want is NUMBER else any(kind is one for one in want))
+        for kind, want in zip(kinds, wanted, strict=False)
+    )
+
+
+def number(arg: Arg) -> float | int | None:
+    """The literal number that an argument is (bools are none)."""
+    if isinstance(arg, Const) and type(arg.value) in (int, float):
+        value: float | int = arg.value
+        return value
+    return None
