@@ -1,0 +1,238 @@
+"""Sparse Jacobians: the pattern once, then one direction for each colour, all at once.
+
+A pattern is found by the first call with arguments of some shapes.  Each call takes one random
+direction more, and the sparse matrix has to give the same product with it: if it does not, because
+the function went another way, the pattern is found again, and both are united.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from srcad.analysis.colouring import Ints, columns_coloured, readings, star_coloured
+from srcad.analysis.supports import Support, supports, units
+from srcad.errors import InvalidIRError
+from srcad.ir.core import Function
+from srcad.startup.lazy import Later
+from srcad.startup.records import dataclass, field, once
+
+if TYPE_CHECKING:
+    import scipy.sparse as matrices
+else:
+    matrices = Later("scipy.sparse")
+
+_TOGETHER = 20_000  # numbers in the directions that are taken together: what fits near a processor
+_MOST_PLANS = 16
+_NONE: Ints = np.empty(0, np.intp)
+Run = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Where a matrix may have entries: the columns of each row, in order."""
+
+    starts: Ints
+    columns: Ints
+    width: int
+
+    @property
+    def height(self) -> int:
+        """The number of rows."""
+        return len(self.starts) - 1
+
+    @once
+    def flags(self) -> Any:
+        """The sparse matrix of the entries."""
+        flags = np.ones(len(self.columns), bool)
+        shape = (self.height, self.width)
+        return matrices.csr_array((flags, self.columns, self.starts), shape=shape)
+
+    def matrix(self, data: Any) -> Any:
+        """The sparse matrix with these entries; all of it is its own."""
+        made = copy.copy(self.flags)  # what it is made of is known to fit
+        made.data, made.indices, made.indptr = data, made.indices.copy(), made.indptr.copy()
+        return made
+
+    def united(self, other: Pattern) -> Pattern:
+        """The pattern that has the entries of both."""
+        return pattern_of(self.flags + other.flags)
+
+    def symmetric(self) -> Pattern:
+        """The pattern with its transpose, and with a diagonal."""
+        diagonal = matrices.eye_array(self.width, dtype=bool)
+        return pattern_of(self.flags + self.flags.T + diagonal)
+
+
+def pattern_of(matrix: Any) -> Pattern:
+    """The pattern of a sparse matrix."""
+    rows = matrices.csr_array(matrix)
+    rows.sort_indices()
+    return Pattern(rows.indptr.astype(np.intp), rows.indices.astype(np.intp), rows.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What a sparse derivative is asked of: a derived function and where its parts stand.
+
+    `function` returns so many tangents, its `outputs`; the arguments at `wrt` move.
+    """
+
+    function: Function
+    wrt: Sequence[int]
+    outputs: int
+    name: str
+
+    def pattern(self, arguments: Sequence[Any]) -> Pattern:
+        """The pattern of the Jacobian at these arguments."""
+        start, dots = 0, []
+        for k in self.wrt:
+            dots.append(units(np.shape(arguments[k]), start))
+            start += np.size(arguments[k])
+        found = supports(self.function, (*arguments, *dots))
+        rows = [_inputs(y_dot, {}) for y_dot in found]
+        columns = [one for part in rows for one in part]
+        starts = np.concatenate(([0], np.cumsum([len(one) for one in columns], dtype=np.intp)))
+        return Pattern(starts, np.concatenate([_NONE, *columns]), start)
+
+
+def _inputs(y_dot: Any, known: dict[int, Ints]) -> list[Ints]:
+    """For each number of a result the inputs that it depends on; those of one set are shared."""
+    entries = np.asarray(y_dot, object).ravel()
+    for entry in entries:
+        if isinstance(entry, Support) and id(entry) not in known:
+            known[id(entry)] = entry.inputs()
+    return [known.get(id(entry), _NONE) for entry in entries]
+
+
+@dataclass(eq=False)
+class Plan:
+    """How a matrix of one pattern is computed: the directions, and where its entries are read.
+
+    The last direction is a random one.  So many of them are taken `together`.
+    """
+
+    pattern: Pattern
+    directions: Any
+    places: Ints
+    together: int
+
+    @classmethod
+    def of(cls, pattern: Pattern, *, symmetric: bool) -> Plan:
+        """Colour the columns of a pattern."""
+        starts, columns, width = pattern.starts, pattern.columns, pattern.width
+        if symmetric:
+            colours = star_coloured(starts, columns)
+        else:
+            colours = columns_coloured(starts, columns, width)
+        found, rows = readings(starts, columns, colours)
+        count = int(colours.max(initial=-1)) + 1
+        directions = np.zeros((count + 1, width))
+        directions[colours, np.arange(width)] = 1.0
+        rng = np.random.default_rng(width)
+        directions[-1] = rng.choice((-1.0, 1.0), width) * rng.uniform(0.5, 1.5, width)
+        together = min(max(1, _TOGETHER // max(1, width)), 64)
+        return cls(pattern, directions, found * pattern.height + rows, together)
+
+
+@dataclass(eq=False)
+class Sparse:
+    """A sparse derivative that has been compiled: called with arguments, it returns a matrix."""
+
+    asked: Asked
+    loaded: Run
+    symmetric: bool
+    plans: dict[Any, Plan] = field(default_factory=dict)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The matrix at these arguments.
+
+        Raises
+        ------
+        InvalidIRError
+            The pattern that was just found lacks an entry.
+        """
+        key = tuple(map(_kind, arguments))
+        plan = self.plans.get(key)
+        fresh = plan is None
+        if plan is None:
+            plan = self._planned(key, self.asked.pattern(arguments))
+        matrix = self._matrix(plan, arguments)
+        if matrix is None and not fresh:
+            plan = self._planned(key, plan.pattern.united(self.asked.pattern(arguments)))
+            matrix = self._matrix(plan, arguments)
+        if matrix is None:
+            raise InvalidIRError(
+                f"the pattern found for {self.asked.name!r} lacks entries of the matrix",
+                why="the product with a random vector is another than that of the sparse matrix.",
+                help="leave out sparse=True, and report the function",
+            )
+        return matrix
+
+    def _planned(self, key: Any, pattern: Pattern) -> Plan:
+        if len(self.plans) >= _MOST_PLANS:
+            self.plans.pop(next(iter(self.plans)), None)
+        if self.symmetric:
+            pattern = pattern.symmetric()
+        plan = self.plans[key] = Plan.of(pattern, symmetric=self.symmetric)
+        return plan
+
+    def _matrix(self, plan: Plan, arguments: Sequence[Any]) -> Any:
+        """The matrix; None if it is not what the pattern says."""
+        dtype = np.result_type(*(_dtype(arguments[k]) for k in self.asked.wrt))
+        starts = range(0, len(plan.directions), plan.together)
+        some = [self._product(plan.directions[k : k + plan.together], arguments) for k in starts]
+        products = (some[0] if len(some) == 1 else np.concatenate(some)).astype(dtype, copy=False)
+        matrix = plan.pattern.matrix(products.ravel().take(plan.places))
+        return matrix if _agree(matrix, plan.directions[-1], products[-1]) else None
+
+    def _product(self, directions: Any, arguments: Sequence[Any]) -> Any:
+        """The products of the matrix with some directions, as rows."""
+        stop, dots = 0, []
+        for k in self.asked.wrt:
+            start, stop = stop, stop + np.size(arguments[k])
+            part = directions[:, start:stop].astype(_dtype(arguments[k]), copy=False)
+            dots.append(part.reshape(len(part), *np.shape(arguments[k])))
+        found = self.loaded(*arguments, *dots, len(directions))
+        if self.asked.outputs == 1:
+            return np.reshape(found, (len(directions), -1))
+        flat = [np.reshape(y_dot, (len(directions), -1)) for y_dot in found]
+        return np.concatenate(flat, axis=1)
+
+
+def _dtype(argument: Any) -> Any:
+    dtype = getattr(argument, "dtype", None)
+    return dtype if dtype is not None and dtype.kind == "f" else np.dtype(float)
+
+
+def _kind(argument: Any) -> Any:
+    """What a pattern is kept by: shapes, and options."""
+    if isinstance(argument, bool | int | str | None):
+        return argument
+    return np.shape(argument) if isinstance(argument, np.ndarray) else type(argument)
+
+
+def _largest(numbers: Any) -> Any:
+    """The largest magnitude; nan if there is one."""
+    return np.maximum(numbers.max(), -numbers.min())
+
+
+def _agree(matrix: Any, direction: Any, product: Any) -> bool:
+    """Whether a sparse matrix has the product with a direction that was computed without it."""
+    small = float(np.finfo(product.dtype).eps)
+    if product.size == 0:
+        return True
+    with np.errstate(all="ignore"):
+        apart = matrix @ direction
+        apart -= product
+        if _largest(apart) <= 5000 * small * _largest(product):
+            return True
+        scale, apart = np.abs(product), np.abs(apart)
+        most = 5000 * small * np.max(scale[np.isfinite(scale)], initial=0.0)
+        sums = abs(matrix) @ np.abs(direction)
+        near = apart <= small**0.45 * (scale + sums) + most
+        near |= ~np.isfinite(sums) & ~np.isfinite(product)
+    return bool(near.all())

@@ -1,0 +1,102 @@
+"""Programs with sparse Jacobians and Hessians."""
+
+import numpy as np
+
+
+def burgers(u, nu):
+    """The right-hand side of Burgers' equation on a line, between walls."""
+    n = u.shape[0]
+    h = 1.0 / (n + 1)
+    padded = np.concatenate((np.zeros(1), u, np.zeros(1)))
+    left, right = padded[:-2], padded[2:]
+    return nu * (right - 2.0 * u + left) / h**2 - u * (right - left) / (2.0 * h)
+
+
+def rosenbrock(x):
+    """The chained Rosenbrock function."""
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def rosenbrock_loop(x):
+    total = 0.0
+    for i in range(x.shape[0] - 1):
+        total += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
+    return total
+
+
+def stencil_in_place(u):
+    v = np.zeros_like(u)
+    v[1:-1] = u[:-2] * u[2:] - u[1:-1] ** 2
+    v[0] = u[0] ** 3
+    v[-1] += np.sin(u[-1])
+    return v
+
+
+def branches(x):
+    y = x.copy()
+    for i in range(x.shape[0]):
+        if x[i] > 0.0:
+            y[i] = x[i] ** 2
+        else:
+            y[i] = x[i] * x[0]
+    return y
+
+
+def heat_2d(u):
+    v = np.pad(u, 1)
+    return v[1:-1, :-2] + v[1:-1, 2:] + v[:-2, 1:-1] + v[2:, 1:-1] - 4.0 * u + u**3
+
+
+def rows(x):
+    return np.sum(x * x, axis=1) * x[:, 0]
+
+
+def sorted_pairs(x):
+    return np.maximum(x[::2], x[1::2]) + np.max(x.reshape(-1, 2), axis=1)
+
+
+def systems(a):
+    return np.linalg.solve(a + 4.0 * np.eye(2), np.ones((2, 1)))
+
+
+def layers(x):
+    m = np.diag(np.arange(1.0, x.shape[0] + 1))
+    return np.tanh(m @ x) + np.cumsum(x)
+
+
+def collected(x):
+    out = []
+    for i in range(x.shape[0]):
+        out.append(x[i] * (out[-1] if i % 2 else 1.0))
+    return np.stack(out)
+
+
+def gathered(x, index):
+    return x[index] * x[::-1][index]
+
+
+def powers(x, n):
+    return x if n <= 0 else x * powers(np.roll(x, 1), n - 1)
+
+
+def recursive(x):
+    return powers(x, 2)
+
+
+def caught(x):
+    try:
+        y = x[1:] * 2.0
+        if np.sum(x) > 1.0:
+            raise ValueError
+    except ValueError:
+        y = x[:-1] ** 2
+    return y
+
+
+def many_records(x):
+    p = {"a": x[:2], "b": [x[2:], x[1:-1]]}
+    return p["a"] * p["b"][0][:2] + p["b"][1][:2]
+
+
+def burgers_in_time(t, u):
+    return burgers(u, 0.01)

@@ -1,0 +1,229 @@
+"""Sparse Jacobians and Hessians: equal to the dense ones, whatever way the function goes."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import srcad
+from srcad.analysis.colouring import columns_coloured, readings, star_coloured
+from srcad.errors import InvalidIRError, OptionError, UnsupportedSyntaxError, UnsupportedTypeError
+from srcad.modes.sparse import Asked, Pattern
+from tests.corpus.collected import CORPUS
+from tests.marks import some
+from tests.modes import sparse_programs as programs
+
+V = np.array([0.4, -0.3, 1.1, 0.7, -1.2, 0.2])
+M = np.random.default_rng(3).normal(size=(4, 5))
+CASES = [
+    (programs.burgers, (V, 0.1)), (programs.stencil_in_place, (V,)), (programs.branches, (V,)),
+    (programs.heat_2d, (M,)), (programs.rows, (M,)), (programs.sorted_pairs, (V,)),
+    (programs.systems, (M[:2, :2],)), (programs.layers, (V,)), (programs.collected, (V,)),
+    (programs.gathered, (V, np.array([0, 3, 3]))), (programs.recursive, (V,)),
+    (programs.caught, (V,)), (programs.caught, (V - 1.0,)), (programs.many_records, (V,)),
+]  # fmt: skip
+
+
+def flat(dense, x):
+    return np.reshape(dense, (-1, np.size(x)))
+
+
+@pytest.mark.parametrize(("f", "args"), CASES, ids=lambda v: getattr(v, "__name__", ""))
+def test_a_sparse_jacobian_is_the_dense_one(f, args):
+    want = flat(srcad.jacobian(f)(*args), args[0])
+
+    found = srcad.jacobian(f, sparse=True)(*args)
+    flags = srcad.sparsity(f)(*args)
+
+    np.testing.assert_allclose(found.toarray(), want, rtol=1e-12, atol=1e-14)
+    assert (found.format, flags.format, flags.dtype) == ("csr", "csr", bool)
+    assert not np.any((want != 0) & ~flags.toarray())
+
+
+@pytest.mark.parametrize("f", [programs.rosenbrock, programs.rosenbrock_loop])
+def test_a_sparse_hessian_is_the_dense_one(f):
+    found = srcad.hessian(f, sparse=True)(V)
+
+    np.testing.assert_allclose(found.toarray(), srcad.hessian(f)(V), rtol=1e-12)
+    assert found.nnz == 16
+
+
+OF_ARRAYS = [
+    name
+    for name, (_, args) in CORPUS.items()
+    if args and isinstance(args[0], np.ndarray) and args[0].dtype.kind == "f"
+]
+
+
+@pytest.mark.parametrize("name", some(OF_ARRAYS, lambda k, _: k % 12 == 0))
+def test_the_pattern_of_a_program_lacks_nothing(name):
+    f, args = CORPUS[name]
+    try:
+        want = srcad.jacobian(f)(*args)
+        found = srcad.jacobian(f, sparse=True)(*args)
+    except UnsupportedTypeError:
+        pytest.skip("its result is no array, or it has effects")
+
+    np.testing.assert_allclose(found.toarray(), flat(want, args[0]), rtol=1e-9, atol=1e-12)
+
+
+# ------------------------------------------------------------------------ patterns
+def test_both_arms_of_a_conditional_count():
+    flags = srcad.sparsity(programs.branches)
+
+    np.testing.assert_array_equal(flags(V).toarray(), flags(-V).toarray())
+
+
+def test_a_pattern_by_another_path_is_found_again():
+    jacobian = srcad.jacobian(programs.gathered, sparse=True)
+
+    for index in ([0, 3, 3], [5, 1, 2], [0, 3, 3]):
+        want = srcad.jacobian(programs.gathered)(V, np.array(index))
+        np.testing.assert_allclose(jacobian(V, np.array(index)).toarray(), want)
+
+
+def test_a_pattern_that_lacks_an_entry_is_an_error(monkeypatch):
+    pattern = Pattern(np.array([0, 1, 2]), np.array([0, 1]), 2)
+    monkeypatch.setattr(Asked, "pattern", lambda self, arguments: pattern)
+
+    with pytest.raises(InvalidIRError, match="lacks entries"):
+        srcad.jacobian(lambda x: x * x[0], sparse=True)(np.ones(2))
+
+
+def test_what_a_call_returns_may_be_changed():
+    jacobian = srcad.jacobian(programs.branches, sparse=True)
+    found = jacobian(V)
+    want = found.toarray()
+
+    found.eliminate_zeros()
+    found.data[:] = 7.0
+
+    np.testing.assert_array_equal(jacobian(V).toarray(), want)
+
+
+def test_a_long_program_has_few_colours():
+    n = 300
+    u = np.sin(np.arange(n))
+
+    pattern = srcad.sparsity(programs.burgers)(u, 0.1)
+
+    assert columns_coloured(pattern.indptr, pattern.indices, n).max() == 2
+    np.testing.assert_allclose(
+        srcad.jacobian(programs.burgers, sparse=True)(u, 0.1).toarray(),
+        srcad.jacobian(programs.burgers)(u, 0.1), rtol=1e-12,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------ colours
+@pytest.mark.parametrize("seed", range(6))
+def test_every_entry_of_a_coloured_pattern_can_be_read(seed):
+    rng = np.random.default_rng(seed)
+    dense = rng.random((14, 11)) < 0.15
+    square = rng.random((16, 16)) < 0.1
+    symmetric = square | square.T | np.eye(16, dtype=bool)
+
+    for flags, star in ((dense, False), (symmetric, True)):
+        starts = np.concatenate(([0], np.cumsum(flags.sum(axis=1))))
+        columns = np.nonzero(flags)[1]
+        colours = star_coloured(starts, columns) if star else columns_coloured(
+            starts, columns, flags.shape[1]
+        )  # fmt: skip
+        matrix = np.where(flags, rng.normal(size=flags.shape), 0.0)
+        matrix = np.triu(matrix) + np.triu(matrix, 1).T if star else matrix
+        products = matrix @ np.eye(colours.max() + 1)[colours]
+        found, rows = readings(starts, columns, colours)
+        np.testing.assert_allclose(products[rows, found], matrix[flags], rtol=1e-12)
+
+
+# ------------------------------------------------------------------------ arguments
+def test_several_arguments_have_a_matrix_each():
+    def f(a, b):
+        return a[1:] * b**2
+
+    a, b = V, np.float64(0.5)
+    by_a, by_b = srcad.jacobian(f, ("a", "b"), sparse=True)(a, b)
+    dense_a, dense_b = srcad.jacobian(f, (0, 1))(a, b)
+
+    np.testing.assert_allclose(by_a.toarray(), dense_a)
+    np.testing.assert_allclose(by_b.toarray()[:, 0], dense_b)
+
+
+def test_a_hessian_by_several_arguments_has_blocks():
+    def f(a, b):
+        return np.sum(a**3 * b) + np.sum(b[1:] * b[:-1])
+
+    dense = srcad.hessian(f, (0, 1))(V, V + 1)
+    found = srcad.hessian(f, (0, 1), sparse=True)(V, V + 1)
+
+    for i in range(2):
+        for j in range(2):
+            np.testing.assert_allclose(found[i][j].toarray(), dense[i][j])
+
+
+def test_float32_stays_and_empty_arrays_are_empty():
+    single = srcad.jacobian(programs.rows, sparse=True)(M.astype(np.float32))
+    empty = srcad.jacobian(lambda x: x * 2.0, sparse=True)(np.ones(0))
+    constant = srcad.jacobian(lambda x: x * 0.0 + np.ones(2), sparse=True)(1.0)
+
+    assert (single.dtype, empty.shape, constant.shape) == (np.float32, (0, 0), (2, 1))
+
+
+def test_infinite_slopes_stay():
+    found = srcad.jacobian(lambda x: np.sqrt(x), sparse=True)(np.array([0.0, 4.0]))
+
+    assert found[0, 0] == np.inf
+    assert found[1, 1] == 0.25
+
+
+def test_a_stiff_solver_takes_it():
+    u = np.sin(np.pi * np.linspace(0, 1, 42)[1:-1])
+    jacobian = srcad.jacobian(programs.burgers, sparse=True)
+
+    def solved(**options):
+        return solve_ivp(programs.burgers_in_time, (0.0, 0.5), u, method="Radau", **options)
+
+    ours = solved(jac=lambda t, u: jacobian(u, 0.01))
+    plain = solved()
+
+    assert (ours.nfev, ours.njev) <= (plain.nfev, plain.njev)
+    np.testing.assert_allclose(ours.y[:, -1], plain.y[:, -1], rtol=1e-3, atol=1e-5)
+
+
+# ------------------------------------------------------------------------ refusals
+def test_what_is_no_matrix_of_arrays_is_refused():
+    programs_of_others = (
+        (lambda x: x["a"] * 2, {"a": V}), (lambda x: (x, x), V), (lambda *xs: xs[0] * 2, V)
+    )  # fmt: skip
+    for f, x in programs_of_others:
+        with pytest.raises(UnsupportedTypeError, match="of an array by arrays"):
+            srcad.jacobian(f, sparse=True)(x)
+
+
+def test_effects_are_refused(capsys):
+    def f(x):
+        print("here")
+        return x * x
+
+    with pytest.raises(UnsupportedTypeError, match="has effects"):
+        srcad.jacobian(f, sparse=True)(V)
+    assert capsys.readouterr().out == ""
+
+
+def test_options_that_do_not_go_together_are_refused():
+    with pytest.raises(OptionError, match="without aux"):
+        srcad.jacobian(lambda x: (x, 1), sparse=True, has_aux=True)
+    with pytest.raises(OptionError, match="without aux"):
+        srcad.hessian(lambda x: (x, 1), sparse=True, has_aux=True)
+    with pytest.raises(OptionError, match="column by column"):
+        srcad.jacobian(lambda x: x, mode="rev", sparse=True)
+
+
+def test_inside_a_differentiated_function_it_is_refused():
+    def f(x):
+        return np.sum(srcad.jacobian(programs.rows, sparse=True)(x).toarray())
+
+    def g(x):
+        return np.sum(srcad.hessian(programs.rosenbrock, sparse=True)(x))
+
+    for function, x in ((f, M), (g, V)):
+        with pytest.raises(UnsupportedSyntaxError, match="cannot call 'sparse_"):
+            srcad.grad(function)(x)
