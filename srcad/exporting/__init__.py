@@ -1,0 +1,1 @@
+"""A derivative as a module of its own, which runs without srcad."""

@@ -1,0 +1,279 @@
+"""From a compiled derivative to the text of a module that needs NumPy alone."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from srcad.arguments.request import name_of
+from srcad.errors import SrcadError
+from srcad.exporting import self_check
+from srcad.exporting.derivative import Derivative, Draft, drafted
+from srcad.exporting.examples import example_text
+from srcad.exporting.fronts import public_function, sentence
+from srcad.exporting.literals import assignment
+from srcad.exporting.written_out import WIDTH, identifiers, reads_early, renamed
+from srcad.frontend.source.definition import definition
+from srcad.types.numeric import Numeric
+from srcad.types.sources import Unreadable, read
+
+MARK = "# srcad"
+# What generated code does on purpose: it goes backwards through lists of the same name, asks for
+# nan by x != x, unpacks what the user unpacked, and has the user's branches and names.
+_NOQA = (
+    "B009, B020, C405, C415, E741, F841, FURB136, PERF402, PLR0124, PLR1704, PLR1716, RUF034,"
+    " RUF059, RUF100, SIM102, SIM113, SIM210, TRY201, UP031"
+)
+_COMPARISONS = {
+    "pullback": self_check.compare_pullback,
+    "jvp": self_check.compare_tangent,
+    "hvp": self_check.compare_product,
+    "hessian": self_check.compare_hessian,
+}
+_BY_GRADIENTS = ("grad", "value_and_grad", "elementwise_grad", "jacobian", "jacfwd", "jacrev")
+_IN_DIRECTIONS = ("jvp", "hvp")
+
+
+def module_text(derivative: Derivative, recipe: Sequence[str]) -> str:
+    """The text of the module.
+
+    Parameters
+    ----------
+    derivative : Derivative
+        What is written.
+    recipe : sequence of str
+        The lines that say how the file is written again.
+
+    Raises
+    ------
+    ExportError
+        Something that the derivative uses cannot be written to a file.
+    """
+    draft = drafted(derivative)
+    d = draft.definitions
+    public, generated, check = public_function(draft), _generated(draft), _main(draft)
+    top = "\n".join(_imports(d.imports)) + "\n"
+    if d.constants:
+        top += "\n" + "".join(d.constants)
+    parts = [
+        public,
+        f"# fmt: off\n{generated}# fmt: on\n",
+        *d.functions,
+        *draft.after,
+        check,
+    ]
+    code = "\n\n".join([top, *(text for text in parts if text)])
+    rules = _NOQA + ", F821" * reads_early(generated)
+    marks = f"# ruff: noqa: {rules}\n{MARK} {_version()}, numpy {np.__version__}\n"
+    marks += f"# source {_digest(source_of(derivative))}, code {_digest(code)}\n"
+    return f"{_header(draft, recipe)}\n{marks}\n{code}"
+
+
+def _version() -> str:
+    return str(sys.modules[__name__.partition(".")[0]].__version__)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _imports(lines: set[str]) -> list[str]:
+    """Python's own modules, then the others."""
+    own = [line for line in lines if line.split()[1].partition(".")[0] in sys.stdlib_module_names]
+    groups = [sorted(own, key=_order), sorted(lines - set(own), key=_order)]
+    blank = [""] if all(groups) else []
+    return [*groups[0], *blank, *groups[1]]
+
+
+def _order(line: str) -> tuple[bool, str]:
+    return line.startswith("from"), line
+
+
+def _generated(draft: Draft) -> str:
+    """The texts of all pieces, under names that do not clash."""
+    d, texts = draft.definitions, []
+    for piece, inner in zip(draft.pieces, draft.inner, strict=True):
+        names = {piece.own[0]: inner} | {own: d.fresh(own) for own in piece.own[1:]}
+        used = identifiers(piece.text)
+        names |= {n: d.name_of(value, n) for n, value in piece.space.items() if n in used}
+        texts.append(renamed(piece.text, names))
+    return "\n\n".join(texts)
+
+
+# ------------------------------------------------------------------------------- the header
+def _header(draft: Draft, recipe: Sequence[str]) -> str:
+    derivative, d = draft.derivative, draft.definitions
+    others = sorted({line.split()[1].partition(".")[0] for line in d.imports} - {"numpy"})
+    needs = ["NumPy", *(name for name in others if name not in sys.stdlib_module_names)]
+    where = derivative.primal.where
+    lines = [f'"""{sentence(derivative)}', ""]
+    if where is not None:
+        file = where.file.replace("\\", "/").rpartition("/")[2]
+        lines += [f"Written by srcad from {draft.derivative.name} of {file}."]
+    lines += [f"It needs {' and '.join(needs)} only, and is for arguments like these:", ""]
+    for parameter, type_ in zip(derivative.parameters, derivative.types, strict=True):
+        lines.append(f"    {parameter.name}: {_one_line(str(type_))}")
+    lines.append("")
+    if set(draft.captured) - {"None", *draft.keywords}:
+        lines += ["What the function reads besides its arguments is as it was then.", ""]
+    lines += ["Run as a program it compares itself with finite differences.  To write it again:"]
+    lines += ["", *(f"    {_one_line(line)}" for line in recipe), '"""', ""]
+    return "\n".join(lines)
+
+
+def _one_line(text: str) -> str:
+    text = "".join(c if c.isprintable() else " " for c in text).replace("\\", "\\\\")
+    return text.replace('"""', "'''")
+
+
+def source_of(derivative: Derivative) -> str:
+    """The user's text of the function, and of those that were read with it."""
+    texts = [_text(derivative.function)]
+    named = {p.name: None for p in derivative.parameters}
+    for guard in derivative.guards:
+        if guard.kind == "code":
+            try:
+                texts.append(_text(read(guard.path, derivative.function, named)))
+            except Unreadable:
+                texts.append("")
+    return "\n".join(dict.fromkeys(texts))
+
+
+def _text(function: Any) -> str:
+    while hasattr(function, "__func__") or hasattr(function, "func"):
+        function = getattr(function, "__func__", None) or function.func
+    try:
+        return definition(function).text
+    except SrcadError:
+        return name_of(function)
+
+
+# ------------------------------------------------------------------------------- the self-check
+def _list_of(items: list[str]) -> list[str]:
+    """The statement that returns these items in a list."""
+    line = f"return [{', '.join(items)}]"
+    if len(line) + 4 <= WIDTH:
+        return [line]
+    texts = [assignment("", f"{item},").replace(" = ", "", 1) for item in items]
+    lines = [line for text in texts for line in text.splitlines() if not line.startswith("#")]
+    return ["return [", *(f"    {line}" for line in lines), "]"]
+
+
+def _main(draft: Draft) -> str:
+    """What the module does when it is run as a program."""
+    d, derivative = draft.definitions, draft.derivative
+    np_ = d.name_of(np, "np")
+    given = derivative.arguments or [None] * len(derivative.types)
+    texts = [example_text(d, v, t) for v, t in zip(given, derivative.types, strict=True)]
+    if None in texts or draft.keywords or not _is_comparable(derivative):
+        return (
+            "\n".join([
+                'if __name__ == "__main__":',
+                f'    print("{draft.name}: nothing to compare, there is no example")',
+                "    raise SystemExit(2)",
+            ])
+            + "\n"
+        )  # fmt: skip
+    items = [renamed(text or "", {"np": np_}) for text in texts]
+    rng = [f"rng = {np_}.random.default_rng(0)"] if any("rng." in t for t in items) else []
+    names = [p.name for p in derivative.parameters]
+    inputs, called = ", ".join([*names, *draft.captured]), _call(derivative)
+    if derivative.request.mode in _IN_DIRECTIONS:
+        called = _directions(derivative)
+    compare = _COMPARISONS.get(derivative.request.mode, self_check.compare_gradients)
+    result = f"{draft.name}({called})"
+    places = tuple((p.parameter, p.keys) for p in derivative.places)
+    lines = [
+        "# fmt: off",
+        "def example():",
+        '    """Return arguments to try the derivative with."""',
+        *(f"    {line}" for line in rng),
+        *(f"    {line}" for line in _list_of(items)),
+        "",
+        "",
+        "def main():",
+        '    """Compare the derivative with differences; return the exit status."""',
+        "",
+        f"    def value({', '.join(names)}):",
+        f"        return {_value(derivative, f'{draft.primal}({inputs})', d.name_of)}",
+        "",
+        f"    def derivative({_derivative_parameters(derivative)}):",
+        f"        return {_gradients(derivative, result)}",
+        "",
+        f"    return {d.name_of(compare, compare.__name__)}(",
+        f'        "{draft.name}", value, derivative, example(), {places!r}',
+        "    )",
+        "# fmt: on",
+        "",
+        "",
+        'if __name__ == "__main__":',
+        "    raise SystemExit(main())",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _is_comparable(derivative: Derivative) -> bool:
+    """Whether the self-check knows what the derivative returns."""
+    mode = derivative.request.mode
+    arrays = all(isinstance(derivative.types[p.parameter], Numeric) for p in derivative.places)
+    if mode == "hessian" or mode.startswith("jac"):
+        return arrays and derivative.request.single and not derivative.request.has_aux
+    return mode in _BY_GRADIENTS or mode in _COMPARISONS
+
+
+def _call(derivative: Derivative) -> str:
+    """The arguments of a call, each parameter being a variable."""
+    texts = []
+    for parameter in derivative.parameters:
+        match parameter.kind:
+            case parameter.VAR_POSITIONAL:
+                texts.append(f"*{parameter.name}")
+            case parameter.VAR_KEYWORD:
+                texts.append(f"**{parameter.name}")
+            case parameter.KEYWORD_ONLY:
+                texts.append(f"{parameter.name}={parameter.name}")
+            case _:
+                texts.append(parameter.name)
+    return ", ".join(texts)
+
+
+def _directions(derivative: Derivative) -> str:
+    """The arguments and directions of a call, in variables ``args`` and ``dots``."""
+    if derivative.request.mode == "hvp":
+        v = "dots[0]" if derivative.request.single else "tuple(dots)"
+        return f"*args, {v}" if len(derivative.parameters) == 1 else f"*args, v={v}"
+    places = [p.parameter for p in derivative.places]
+    count = len(derivative.parameters)
+    dots = [f"dots[{places.index(k)}]" if k in places else "None" for k in range(count)]
+    return f"tuple(args), ({', '.join(dots)},)"
+
+
+def _derivative_parameters(derivative: Derivative) -> str:
+    if derivative.request.mode in _IN_DIRECTIONS:
+        return "args, dots"
+    return ", ".join(p.name for p in derivative.parameters)
+
+
+def _value(derivative: Derivative, call: str, name_of: Any) -> str:
+    """The number, or whatever it is, that is differentiated."""
+    if derivative.request.has_aux:
+        call = f"{call}[0]"
+    if derivative.request.mode == "elementwise_grad":
+        return f"{name_of(self_check.total, 'total')}({call})"
+    return call
+
+
+def _gradients(derivative: Derivative, call: str) -> str:
+    """The gradients in a tuple, of what the derivative returns."""
+    request = derivative.request
+    if request.mode in ("pullback", "jvp"):
+        return call
+    if request.mode == "value_and_grad":
+        call = f"{call}[1]"
+    elif request.has_aux:
+        call = f"{call}[0]"
+    return f"({call},)" if request.single else call

@@ -1,0 +1,389 @@
+"""What an exported file refuses, holds, and says of itself."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import py_compile
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import srcad
+from benchmarks.problems import PROBLEMS
+from srcad import rules
+from srcad.__main__ import main
+from srcad.errors import ExportError
+from tests.programs import golden_primals
+from tests.test_golden import WRT, arguments
+
+SCALE = 2.0
+TABLE = np.array([0.5, 1.5, -1.0])
+LARGE = np.linspace(0.0, 1.0, 5000)
+
+
+def written(folder: Any, function: Any, *args: Any, wrt: Any = 0, **kwargs: Any) -> Any:
+    """The exported module, imported."""
+    file = folder / "exported.py"
+    srcad.grad(function, wrt=wrt).export(file, *args, **kwargs)
+    return imported(file)
+
+
+def imported(file: Any) -> Any:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def scaled(x, k=2):
+    return SCALE * np.sum(x**k * TABLE)
+
+
+# ------------------------------------------------------------------------------- other arguments
+@pytest.mark.parametrize(
+    ("args", "error", "words"),
+    [
+        ((np.arange(3),), TypeError, "x has to be an array of float64, and is one of int64"),
+        ((np.ones(3, np.float32),), TypeError, "one of float32"),
+        ((np.ones((3, 1)),), ValueError, r"x has to have 1 axes, and has the shape \(3, 1\)"),
+        (([1.0, 2.0, 3.0],), TypeError, "x has to be an array of float64, and is of type list"),
+        ((2.0,), TypeError, "is of type float"),
+        ((np.ones(4),), ValueError, r"x.shape\[0\] == 3|3 == x.shape\[0\]"),
+        ((np.ones(3), 2.0), TypeError, "k has to be of type int, and is of type float"),
+        ((np.ma.ones(3),), TypeError, "MaskedArray|masked"),
+    ],
+)
+def test_arguments_of_another_pattern_are_refused(args, error, words, tmp_path):
+    module = written(tmp_path, scaled, np.ones(3))
+
+    with pytest.raises(error, match=words):
+        module.grad_scaled(*args)
+
+
+def test_the_default_is_the_functions_own(tmp_path):
+    x = np.array([1.0, 2.0, 3.0])
+    module = written(tmp_path, scaled, x)
+
+    np.testing.assert_array_equal(module.grad_scaled(x), srcad.grad(scaled)(x))
+    np.testing.assert_array_equal(module.grad_scaled(x, k=3), srcad.grad(scaled)(x, 3))
+
+
+def test_flags_are_part_of_the_pattern(tmp_path):
+    def f(x, mode="sum", flag=True):
+        return np.sum(x * x) if mode == "sum" and flag else x[0]
+
+    module = written(tmp_path, f, np.ones(3))
+
+    with pytest.raises(ValueError, match="mode has to be 'sum', and is 'first'"):
+        module.grad_f(np.ones(3), "first")
+    with pytest.raises(ValueError, match="flag has to be True"):
+        module.grad_f(np.ones(3), flag=1)
+
+
+def test_structures_are_checked_part_by_part(tmp_path):
+    def f(params, xs):
+        total = 0.0
+        for x in xs:
+            total = total + np.sum(np.tanh(x @ params["w"] + params["b"]))
+        return total
+
+    params = {"w": np.ones((2, 3)), "b": np.zeros(3)}
+    module = written(tmp_path, f, params, [np.ones(2), np.ones(2)])
+
+    assert list(module.grad_f(params, [np.ones(2)])) == ["w", "b"]
+    with pytest.raises(ValueError, match="the keys"):
+        module.grad_f({"b": params["b"], "w": params["w"]}, [np.ones(2)])
+    with pytest.raises(TypeError, match="item has to be an array of float64, and is of type float"):
+        module.grad_f(params, [np.ones(2), 1.0])
+    with pytest.raises(ValueError, match="shape"):
+        module.grad_f(params, [np.ones(5)])
+
+
+def test_an_argument_in_another_order_is_refused(tmp_path):
+    a = np.arange(6.0).reshape(2, 3)
+    module = written(tmp_path, lambda a: np.sum(np.ravel(a) * np.arange(6.0)), a)
+
+    np.testing.assert_array_equal(module.grad_f(a), np.arange(6.0).reshape(2, 3))
+    with pytest.raises(ValueError, match="C order"):
+        module.grad_f(np.asfortranarray(a))
+
+
+def test_overlapping_arguments_are_refused(tmp_path):
+    def f(x, y):
+        x[0] = 2.0 * y[1]
+        return np.sum(x * y)
+
+    module = written(tmp_path, f, np.ones(3), np.ones(3), wrt=(0, 1))
+    x = np.ones(3)
+
+    module.grad_f(np.ones(3), x)
+    with pytest.raises(ValueError, match="shares memory"):
+        module.grad_f(x, x)
+
+
+# ------------------------------------------------------------------------------- what it holds
+def test_what_a_closure_holds_is_written_out(tmp_path):
+    def made(rate, names):
+        def f(x):
+            return rate * x[0] * len(names)
+
+        return f
+
+    module = written(tmp_path, made(np.float32(0.5), ("a", "b")), np.ones(2))
+
+    np.testing.assert_array_equal(module.grad_f(np.ones(2)), [1.0, 0.0])
+
+
+def test_what_is_large_is_passed_by_the_caller(tmp_path):
+    def f(x):
+        return np.sum(LARGE * x)
+
+    module = written(tmp_path, f, np.ones(5000))
+
+    with pytest.raises(TypeError, match="LARGE"):
+        module.grad_f(np.ones(5000))
+    with pytest.raises(TypeError, match="LARGE has to be an array of float64"):
+        module.grad_f(np.ones(5000), LARGE=LARGE.astype(np.float32))
+    np.testing.assert_array_equal(module.grad_f(np.ones(5000), LARGE=LARGE), LARGE)
+
+
+def softened(x):
+    return np.log1p(np.exp(x)) * SCALE
+
+
+@rules.adjoint(softened)
+def softened_adjoint(y_bar, y, x):
+    return y_bar * SCALE / (1.0 + np.exp(-x))
+
+
+def test_a_function_with_a_rule_of_its_own_is_written_out(tmp_path):
+    def f(x):
+        return np.sum(softened(x) ** 2)
+
+    x = np.array([0.3, -1.0])
+    module = written(tmp_path, f, x)
+
+    np.testing.assert_array_equal(module.grad_f(x), srcad.grad(f)(x))
+    assert "def softened(x):" in (tmp_path / "exported.py").read_text()
+
+
+def test_a_method_is_written_with_what_its_object_holds(tmp_path):
+    class Model:
+        def __init__(self):
+            self.w = np.array([1.0, -2.0])
+
+        def loss(self, x):
+            return np.sum(np.sin(self.w * x))
+
+    x, model = np.array([0.1, 0.7]), Model()
+    module = written(tmp_path, model.loss, x)
+
+    np.testing.assert_array_equal(module.grad_loss(x), srcad.grad(model.loss)(x))
+
+
+def test_partial_and_star_arguments(tmp_path):
+    def f(a, *rest, scale=1.0, **options):
+        return scale * a * rest[0] * options["gain"]
+
+    g = functools.partial(f, 2.0)
+    module = written(tmp_path, g, 3.0, scale=0.5, gain=4.0)
+
+    assert module.grad_f(3.0, scale=0.5, gain=4.0) == 4.0
+
+
+def test_a_user_may_call_things_as_the_file_does(tmp_path):
+    def main(check_array, np_1, value, example):
+        inner = np.sum(check_array * np_1)
+        return inner * value + example
+
+    module = written(tmp_path, main, np.ones(2), np.ones(2), 2.0, 3.0)
+
+    np.testing.assert_array_equal(module.grad_main(np.ones(2), np.ones(2), 2.0, 3.0), [2.0, 2.0])
+
+
+def test_the_last_pattern_is_written_without_arguments(tmp_path):
+    g = srcad.grad(lambda x: np.sum(x * x) if np.ndim(x) else x * x)
+    g(2.0)
+    g(np.ones(3))
+    g.export(tmp_path / "f.py")
+
+    np.testing.assert_array_equal(imported(tmp_path / "f.py").grad_f(np.ones(4)), [2.0] * 4)
+
+
+# ------------------------------------------------------------------------------- refusals
+def test_before_any_call_a_file_needs_arguments(tmp_path):
+    def scaled_anew(x):
+        return x * x
+
+    with pytest.raises(ExportError, match="no derivative of 'scaled_anew' has been compiled"):
+        srcad.grad(scaled_anew).export(tmp_path / "f.py")
+
+
+def test_an_object_that_only_this_process_has_is_refused(tmp_path):
+    class Holder:
+        def __matmul__(self, x):
+            return np.sum(x)
+
+    holder = Holder()
+
+    def f(x, h):
+        return x[0] * 2.0
+
+    with pytest.raises(ExportError, match="Holder"):
+        written(tmp_path, f, np.ones(2), holder)
+
+
+def test_another_file_is_not_overwritten(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("x = 1\n")
+
+    with pytest.raises(ExportError, match="was not written by srcad"):
+        srcad.grad(scaled).export(file, np.ones(3))
+    assert file.read_text() == "x = 1\n"
+
+
+def test_exporting_executes_nothing_of_the_users(tmp_path):
+    ran = []
+
+    def f(x):
+        ran.append(1)
+        return x * x
+
+    def g(x):
+        print("the body runs")
+        return x * x
+
+    with pytest.raises(ExportError, match="outside itself"):
+        srcad.grad(f).export(tmp_path / "f.py", 2.0)
+    srcad.grad(g).export(tmp_path / "g.py", 2.0)
+
+    assert not ran
+
+
+def test_the_body_is_not_run(tmp_path, capsys):
+    def g(x):
+        print("the body runs")
+        return x * x
+
+    srcad.grad(g).export(tmp_path / "g.py", 2.0)
+
+    assert capsys.readouterr().out == ""
+
+
+# ------------------------------------------------------------------------------- the text
+def test_the_text_is_the_same_every_time(tmp_path):
+    for name in ("a.py", "b.py"):
+        srcad.grad(scaled).export(tmp_path / name, np.ones(3))
+
+    assert (tmp_path / "a.py").read_text() == (tmp_path / "b.py").read_text()
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("many")
+    for name in ("mlp", "newton_sqrt", "power", "rnn"):
+        g = srcad.grad(getattr(golden_primals, name), wrt=WRT.get(name, (0,)))
+        g.export(folder / f"golden_{name}.py", *arguments(name))
+    for name in ("gmm", "rosenbrock", "jacobi_2d"):
+        problem = PROBLEMS[name]
+        args = problem.make(np.random.default_rng(0))
+        srcad.api.asking.derivative(problem.primal, "pullback", problem.wrt).export(
+            folder / f"problem_{name}.py", *args
+        )
+    return folder
+
+
+@pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed")
+@pytest.mark.parametrize("words", [("check",), ("format", "--check", "--line-length=100")])
+def test_ruff_has_nothing_to_say(many, words):
+    done = subprocess.run(["ruff", *words, "--isolated", "--no-cache", str(many)],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_file_compiles(many):
+    for file in many.glob("*.py"):
+        py_compile.compile(str(file), cfile=str(file) + "c", doraise=True)
+
+
+# ------------------------------------------------------------------------------- as a program
+MODEL = """
+import numpy as np
+
+rate = 2.0
+
+
+def loss(w, x):
+    return np.sum(np.tanh(rate * w * x))
+"""
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "exported_model.py").write_text(MODEL)
+    yield tmp_path
+    sys.modules.pop("exported_model", None)
+
+
+WORDS = ["export", "exported_model.py:loss", "--args", "np.ones(3), 0.5", "-o", "slope.py"]
+
+
+def test_the_command_writes_a_program_that_checks_itself(model):
+    assert main(WORDS) == 0
+
+    done = subprocess.run([sys.executable, "-I", "slope.py"], capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    assert done.stdout.startswith("grad_loss: ok, slope ")
+    assert done.returncode == 0
+
+
+def test_a_wrong_derivative_fails_its_own_check(model):
+    main(WORDS)
+    text = (model / "slope.py").read_text()
+    (model / "wrong.py").write_text(text.replace("(1.0 - ", "(1.1 - "))
+    assert "(1.0 - " in text
+
+    done = subprocess.run([sys.executable, "-I", "wrong.py"], capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    assert "DIFFERS" in done.stdout
+    assert done.returncode == 1
+
+
+def test_check_notices_what_has_changed(model, capsys):
+    main(WORDS)
+    file, source = model / "slope.py", model / "exported_model.py"
+
+    assert main([*WORDS, "--check"]) == 0
+    assert capsys.readouterr().out == "slope.py: up to date\n"
+    text = file.read_text()
+    file.write_text(text.replace("return _grad_loss", "return 2 * _grad_loss"))
+    assert main([*WORDS, "--check"]) == 1
+    assert capsys.readouterr().out == "slope.py: stale, it was edited\n"
+    file.write_text(text)
+    source.write_text(MODEL.replace("np.sum", "np.mean"))
+    assert main([*WORDS, "--check"]) == 1
+    assert "the source of the function has changed" in capsys.readouterr().out
+    source.write_text(MODEL.replace("rate = 2.0", "rate = 3.0"))
+    assert main([*WORDS, "--check"]) == 1
+    assert "srcad writes another text now" in capsys.readouterr().out
+    file.unlink()
+    assert main([*WORDS, "--check"]) == 1
+
+
+def test_modes_and_variables_are_named_on_the_command_line(model):
+    words = [*WORDS[:4], "--mode", "value_and_grad", "--wrt", "w,x", *WORDS[4:]]
+
+    assert main(words) == 0
+    value, gradients = imported(model / "slope.py").value_and_grad_loss(np.ones(3), 0.5)
+    assert value == pytest.approx(3 * np.tanh(1.0))
+    assert len(gradients) == 2
