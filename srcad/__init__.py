@@ -12,48 +12,77 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from srcad import errors, rules, testing
-    from srcad.api import (
-        differentiate,
-        elementwise_grad,
-        grad,
-        gradient,
-        inspect,
-        jvp,
-        pullback,
-        stop_gradient,
-        value_and_grad,
-        vjp,
-    )
+    from srcad.api.checkpoints import checkpoint, checkpointed_range
+    from srcad.api.decorator import differentiate
+    from srcad.api.gradients import elementwise_grad, grad, gradient, value_and_grad
+    from srcad.api.jacobians import hessian, hvp, jacfwd, jacobian, jacrev, sparsity
+    from srcad.api.looking import inspect, trace_table
+    from srcad.api.marks import cotangent, hook, stop_gradient
+    from srcad.api.products import jvp, pullback, vjp
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "checkpoint",
+    "checkpointed_range",
+    "cotangent",
     "differentiate",
     "elementwise_grad",
     "errors",
     "grad",
     "gradient",
+    "hessian",
+    "hook",
+    "hvp",
     "inspect",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "jvp",
     "pullback",
     "rules",
+    "sparsity",
     "stop_gradient",
     "testing",
+    "trace_table",
     "value_and_grad",
     "vjp",
 ]
 
-_MODULES = frozenset({"errors", "rules", "testing"})
+_HOMES = {
+    "checkpoint": "srcad.api.checkpoints",
+    "checkpointed_range": "srcad.api.checkpoints",
+    "cotangent": "srcad.api.marks",
+    "differentiate": "srcad.api.decorator",
+    "elementwise_grad": "srcad.api.gradients",
+    "grad": "srcad.api.gradients",
+    "gradient": "srcad.api.gradients",
+    "hessian": "srcad.api.jacobians",
+    "hook": "srcad.api.marks",
+    "hvp": "srcad.api.jacobians",
+    "inspect": "srcad.api.looking",
+    "jacfwd": "srcad.api.jacobians",
+    "jacobian": "srcad.api.jacobians",
+    "jacrev": "srcad.api.jacobians",
+    "jvp": "srcad.api.products",
+    "pullback": "srcad.api.products",
+    "sparsity": "srcad.api.jacobians",
+    "stop_gradient": "srcad.api.marks",
+    "trace_table": "srcad.api.looking",
+    "value_and_grad": "srcad.api.gradients",
+    "vjp": "srcad.api.products",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Load the compiler when the first of its names is used."""
     if name not in __all__:
         raise AttributeError(f"module 'srcad' has no attribute {name!r}")
-    if name in _MODULES:
+    home = _HOMES.get(name)
+    if home is None:
         return importlib.import_module(f"srcad.{name}")
     with importlib.import_module("srcad.startup.gc_paused").loading():
-        found = globals()[name] = getattr(importlib.import_module("srcad.api"), name)
+        found = globals()[name] = getattr(importlib.import_module(home), name)
     return found
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``python -m srcad demo | show | ssa | info``."""
+"""The command line: ``python -m srcad demo | show | ssa | graph | export | info``."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ from typing import Any
 import numpy as np
 
 import srcad
-from srcad import api, demo, rules
+from srcad import demo, rules
+from srcad.api import asking, looking
 from srcad.backends.registry import BACKENDS
+from srcad.calling.gradient import exported
 from srcad.calling.inspection import Inspection
 from srcad.errors import SrcadError
+from srcad.exporting import files
+from srcad.modes.registry import MODES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,7 +50,9 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("demo", help="show, check and train a small network")
     command.add_argument("--seconds", type=float, default=3.0, help="how long to train")
     for name, what in (("show", "print the generated primal and adjoint"),
-                       ("ssa", "print the function in the compiler's own form")):  # fmt: skip
+                       ("ssa", "print the function in the compiler's own form"),
+                       ("graph", "print or draw the graph of the function"),
+                       ("export", "write a derivative to a file of its own")):  # fmt: skip
         command = commands.add_parser(name, help=what)
         command.add_argument("function", help="module:function, or file.py:function")
         command.add_argument("--wrt", default="0", help="positions or names, separated by commas")
@@ -55,6 +61,16 @@ def _parser() -> argparse.ArgumentParser:
             metavar="ARGUMENTS",
             help='arguments of a call, whose kinds and shapes decide the text: "np.ones(4), k=2"',
         )
+    command.add_argument("-o", "--output", metavar="FILE", required=True, help="the file")
+    command.add_argument("--mode", default="grad", help=f"one of {', '.join(MODES.names())}")
+    command.add_argument("--check", action="store_true",
+                         help="write nothing: say whether the file is up to date")  # fmt: skip
+    command = commands.choices["graph"]
+    form = command.add_mutually_exclusive_group()
+    form.add_argument("--dot", action="store_true", help="the text for Graphviz (the default)")
+    form.add_argument("--svg", action="store_true", help="a drawing, by the program 'dot'")
+    what = "write to a file: .dot or .gv, or what 'dot' draws: .svg, .pdf, .png"
+    command.add_argument("-o", "--output", metavar="FILE", help=what)
     commands.add_parser("info", help="print versions and the size of the rule table")
     return parser
 
@@ -79,12 +95,57 @@ def _ssa(options: argparse.Namespace) -> int:
     return 0
 
 
+def _export(options: argparse.Namespace) -> int:
+    """Write the file, or with ``--check`` say why it is stale (status 1)."""
+    function, module = _function(options.function)
+    args, kwargs = _arguments(options.args or "", module)
+    wrt = _wrt(options.wrt)
+    try:
+        made = asking.derivative(function, options.mode, wrt[0] if len(wrt) == 1 else wrt)
+        text = exported(made, args, kwargs, [_spelled(options)])
+    except SrcadError:
+        raise
+    except TypeError as error:  # no function, or no arguments of it
+        raise SystemExit(f"srcad: {error}") from None
+    if not options.check:
+        files.write(options.output, text)
+        return 0
+    why = files.staleness(options.output, text)
+    print(f"{options.output}: {'up to date' if why is None else f'stale, {why}'}")
+    return 0 if why is None else 1
+
+
+def _spelled(options: argparse.Namespace) -> str:
+    """The command that was given."""
+    words = [f"python -m srcad export {options.function}"]
+    if options.mode != "grad":
+        words.append(f"--mode {options.mode}")
+    if options.wrt != "0":
+        words.append(f"--wrt {options.wrt}")
+    if options.args:
+        words.append(f'--args "{options.args}"')
+    return " ".join([*words, f"-o {os.path.basename(options.output)}"])
+
+
+def _graph(options: argparse.Namespace) -> int:
+    graph = _inspected(options).graph
+    suffix = os.path.splitext(options.output or "")[1].lstrip(".").lower()
+    form = "svg" if options.svg else "" if options.dot or suffix in ("dot", "gv") else suffix
+    made = graph.drawn(form) if form else f"{graph}\n".encode()
+    if options.output:
+        with open(options.output, "wb") as file:
+            file.write(made)
+    else:
+        sys.stdout.write(made.decode())
+    return 0
+
+
 def _inspected(options: argparse.Namespace) -> Inspection:
     """What the compiler makes of the function, for the arguments that are given."""
     function, module = _function(options.function)
     args, kwargs = _arguments(options.args or "", module)
     try:
-        return api.inspect(function, *args, wrt=_wrt(options.wrt), **kwargs)
+        return looking.inspect(function, *args, wrt=_wrt(options.wrt), **kwargs)
     except SrcadError:
         raise
     except TypeError as error:  # no function, or no arguments of it
@@ -100,7 +161,14 @@ def _info(options: argparse.Namespace) -> int:
     return 0
 
 
-_COMMANDS = {"demo": _demo, "show": _show, "ssa": _ssa, "info": _info}
+_COMMANDS = {
+    "demo": _demo,
+    "show": _show,
+    "ssa": _ssa,
+    "graph": _graph,
+    "export": _export,
+    "info": _info,
+}
 
 
 def _function(spelled: str) -> tuple[Any, Any]:

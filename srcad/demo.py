@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.api import value_and_grad
+from srcad.api.gradients import value_and_grad
 from srcad.frontend.source.definition import definition
 from srcad.testing import check_grads
 

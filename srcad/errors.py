@@ -214,10 +214,24 @@ def one_number(called: str, *, one_entry: bool) -> tuple[str, tuple[str, ...]]:
         )
     seeded = f"y, back = srcad.pullback({called}, ...);  back(y_bar)"
     return (
-        "a gradient belongs to one number; several outputs have a jacobian.",
+        "a gradient belongs to one number; several outputs have a Jacobian.",
         (
             "reduce it to one number:  return np.sum(...)",
+            f"or take all derivatives of all outputs:  srcad.jacobian({called})",
             f"or seed the outputs yourself:  {seeded}",
+        ),
+    )
+
+
+def real_number(called: str) -> tuple[str, tuple[str, ...]]:
+    """Why a complex number is no result for a gradient, and what to do."""
+    return (
+        "a gradient says where a number grows, and complex ones are not ordered.",
+        (
+            "return a real number:  return abs(y) ** 2, or y.real",
+            f"or ask for the derivative of a holomorphic function:  "
+            f"srcad.grad({called}, holomorphic=True)",
+            f"or seed the result yourself:  y, back = srcad.pullback({called}, ...);  back(y_bar)",
         ),
     )
 
@@ -249,6 +263,12 @@ class OptionError(SrcadError, ValueError):
     code = "SRCAD-304"
 
 
+class DrawingError(SrcadError, RuntimeError):
+    """A drawing that needs a program which is not installed, or which fails."""
+
+    code = "SRCAD-305"
+
+
 # --------------------------------------------------------------------- 4xx: source
 class SourceUnavailableError(SrcadError, OSError):
     """A function whose Python source cannot be found, because there is none."""
@@ -260,6 +280,20 @@ class SourceChangedError(SourceUnavailableError):
     """A function whose file no longer says what was imported."""
 
     code = "SRCAD-402"
+
+
+# ------------------------------------------------------------------------ 5xx: what came out
+class NonFiniteError(SrcadError, FloatingPointError):
+    """A value or a gradient that is infinite or no number, where ``check_finite=True`` asks."""
+
+    code = "SRCAD-501"
+
+
+# ----------------------------------------------------------------------- 6xx: exported files
+class ExportError(SrcadError, ValueError):
+    """A derivative that cannot be written to a file of its own."""
+
+    code = "SRCAD-601"
 
 
 # ----------------------------------------------------------------------------- warnings

@@ -9,7 +9,7 @@ from typing import Any
 from srcad.arguments.aliasing import groups, names_of, overlapping, refuse_shared, shared
 from srcad.arguments.request import Parameter, Request, module_of_callable, name_of
 from srcad.arguments.signature import describe, generic, is_in_c_order
-from srcad.arguments.wrt import WrtEntry
+from srcad.arguments.wrt import WrtEntry, differentiated
 from srcad.backends.interface.backend import Deopt, Written
 from srcad.backends.registry import BACKENDS
 from srcad.errors import SrcadError
@@ -17,7 +17,6 @@ from srcad.frontend.callables import lower_callable
 from srcad.frontend.lower import Lowered
 from srcad.modes.mode import Part, Problem, Results, Run
 from srcad.modes.registry import MODES
-from srcad.modes.results import refuse_complex
 from srcad.passes.finish import checked, finished
 from srcad.startup.records import dataclass, replace
 from srcad.types.sizes import Assumption, ShapeEnvironment
@@ -47,6 +46,8 @@ class Compiled:
         The differentiated parameters whose arrays all lie in C order.
     silent : callable, optional
         Makes the form of `run` whose reverse half is silent.
+    loaded : sequence of callable
+        What was loaded from each of the texts.
     """
 
     run: Run
@@ -58,6 +59,7 @@ class Compiled:
     assumptions: tuple[Assumption, ...]
     ordered: tuple[str, ...]
     silent: Callable[[], Run] | None = None
+    loaded: Sequence[Run] = ()
 
 
 def compiled(
@@ -84,7 +86,8 @@ def compiled(
         Whether to serve arguments of all lengths and ranks, where that can be done.
     """
     environment = ShapeEnvironment()
-    types = _described(arguments, environment)
+    opened = request.opened(function, parameters, arguments)
+    types = _described(arguments, environment, opened)
     make = partial(compiled_for_types, function, parameters, request)
     try:
         if of_any_lengths:
@@ -98,7 +101,8 @@ def compiled(
             raise
         refused, environment = error, ShapeEnvironment(items_known=True)
         try:
-            return make(_described(arguments, environment), environment, arguments)
+            types = _described(arguments, environment, opened)
+            return make(types, environment, arguments)
         except SrcadError:
             raise refused from None
 
@@ -112,30 +116,42 @@ def compiled_for_types(
     arguments: Mapping[str, Any],
 ) -> Compiled:
     """Read a function for these types, derive what is asked for, and write it."""
-    mode, passed = MODES[request.mode], _passed(types)
-    places = request.places(function, parameters, passed)
-    active = _differentiated(places, parameters)
+    mode, places = MODES[request.mode], places_of(function, parameters, request, types)
+    active = differentiated(places, parameters)
     ordered = tuple(name for name in active if is_in_c_order(arguments.get(name)))
     lowered = _lowered(function, parameters, types, environment, active, ordered, arguments)
     problem = Problem(function, lowered.function, request, parameters, types, places, arguments)
     if lowered.raises:
         results = _raising(problem)
     else:
-        refuse_complex(checked(lowered.function), lowered.active)
-        made = checked(mode.derive(lowered.function, request, problem.wrt))
+        made = checked(mode.derive(checked(lowered.function), request, problem.wrt))
         results = mode.results(made, problem)
     load = partial(_loaded, name_of(function), module_of_callable(function), request.backend)
-    run, texts, backend = load(results, results.parts)
+    loaded, texts, backend = load(results.parts)
     silent = None if results.silenced is None else partial(_silent, load, results)
-    return Compiled(run, results, texts, backend, lowered, types, tuple(environment.assumptions),
-                    ordered, silent)  # fmt: skip
+    return Compiled(results.run(*loaded), results, texts, backend, lowered, types,
+                    tuple(environment.assumptions), ordered, silent, loaded)  # fmt: skip
 
 
 # --------------------------------------------------------------------------- the arguments
-def _described(arguments: Mapping[str, Any], environment: ShapeEnvironment) -> Types:
+def places_of(
+    function: Any, parameters: Sequence[Parameter], request: Request, types: Types
+) -> list[WrtEntry]:
+    """What a request differentiates by, for arguments of these types by name."""
+    names = [p.name for p in parameters]
+    return [p.of_type(types[names[p.parameter]], names[p.parameter])
+            for p in request.places(function, parameters, _passed(types))]  # fmt: skip
+
+
+def _described(
+    arguments: Mapping[str, Any],
+    environment: ShapeEnvironment,
+    opened: Mapping[str, bool | Collection[Any]],
+) -> Types:
     """The types of the arguments."""
     return {
-        name: describe(value, (("param", name),), environment) for name, value in arguments.items()
+        name: describe(value, (("param", name),), environment, opened.get(name, False))
+        for name, value in arguments.items()
     }
 
 
@@ -148,17 +164,6 @@ def _passed(types: Types) -> dict[str, Collection[Any]]:
     """What a call of these types passes: items, by position or by key."""
     split = {name: t for name, t in types.items() if isinstance(t, TupleOf)}
     return {name: t.items if t.keys is None else t.keys for name, t in split.items()}
-
-
-def _differentiated(
-    places: Sequence[WrtEntry], parameters: Sequence[Parameter]
-) -> dict[str, Collection[Any] | None]:
-    """The parameters to differentiate by, each with its items or keys; None: with all."""
-    found: dict[str, Collection[Any] | None] = {}
-    for parameter in dict.fromkeys(p.parameter for p in places):
-        items = [p.item for p in places if p.parameter == parameter]
-        found[parameters[parameter].name] = None if None in items else frozenset(items)
-    return found
 
 
 # --------------------------------------------------------------------------- reading
@@ -199,21 +204,20 @@ def _raising(problem: Problem) -> Results:
 
 # --------------------------------------------------------------------------- writing
 def _loaded(
-    name: str, module: str, backend: str, results: Results, parts: Sequence[Part]
-) -> tuple[Run, Sequence[Written], str]:
-    """What is called, its texts, and the backend that wrote them."""
+    name: str, module: str, backend: str, parts: Sequence[Part]
+) -> tuple[Sequence[Run], Sequence[Written], str]:
+    """What is loaded of each part, their texts, and the backend that wrote them."""
     chosen = BACKENDS[backend]
     try:
         ready = [chosen.prepare(finished(part.function, part.own)) for part in parts]
     except Deopt:
-        return _loaded(name, module, BACKENDS.names()[0], results, parts)
+        return _loaded(name, module, BACKENDS.names()[0], parts)
     texts = [chosen.write(one, part.name) for one, part in zip(ready, parts, strict=True)]
     label = f"{module.rpartition('.')[2]}.{name}".lstrip(".")
-    return results.run(*[chosen.load(text, label) for text in texts]), texts, backend
+    return [chosen.load(text, label) for text in texts], texts, backend
 
 
 def _silent(load: Callable[..., Any], results: Results) -> Run:
     """The form of a derivative whose reverse half is silent."""
     assert results.silenced is not None
-    run: Run = load(results, results.silenced())[0]
-    return run
+    return results.run(*load(results.silenced())[0])

@@ -6,8 +6,9 @@ They are used only where types do not decide before the call what they decide at
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from numbers import Number
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,9 +19,16 @@ from srcad.errors import (
     UnsupportedTypeError,
     no_result,
     one_number,
+    real_number,
 )
 from srcad.startup.identifiers import dotted, label
+from srcad.startup.lazy import Later
 from srcad.types.numeric import ARRAY_CLASSES
+
+if TYPE_CHECKING:
+    from srcad.types import objects
+else:
+    objects = Later("srcad.types.objects")
 
 
 def unbroadcast(g: Any, x: Any) -> Any:
@@ -53,14 +61,14 @@ def zeros_like(x: Any) -> Any:
 
 
 def or_zeros(g: Any, x: Any) -> Any:
-    """The cotangent of `x`, with zeros where there is none yet."""
+    """The cotangent of `x`, with zeros where there is none yet; a tuple may end early."""
     if g is None:
         return zeros_like(x)
     if isinstance(g, list):
         return [or_zeros(item, y) for item, y in zip(g, x, strict=True)]
     if isinstance(g, tuple):
-        padded = (*x, *(None for _ in g)) if isinstance(x, tuple) else (None,) * len(g)
-        parts = [or_zeros(item, y) for item, y in zip(g, padded, strict=False)]
+        others = x if isinstance(x, tuple) else ()
+        parts = [or_zeros(item, y) for item, y in zip_longest(g, others)]
         return tuple.__new__(type(g), parts)
     if isinstance(g, dict):
         return {key: or_zeros(item, x[key]) for key, item in g.items()}
@@ -81,10 +89,10 @@ def ascending(keys: Any, reverse: Any = False) -> list[int]:
 
 def separate(written: Any, *arguments: Any) -> None:
     """Refuse arguments in which an object that is written into, or one inside it, stands twice."""
-    inside = set(map(id, _objects(written)))
+    inside = {id(item) for item in _parts(written) if not isinstance(item, np.ndarray)}
     seen: set[int] = set()
     for argument in arguments:
-        for item in _objects(argument):
+        for item in _parts(argument):
             if id(item) in inside and id(item) in seen:
                 raise MutationError(
                     "an object that the function writes into is passed to it twice",
@@ -94,19 +102,43 @@ def separate(written: Any, *arguments: Any) -> None:
             seen.add(id(item))
 
 
-def _objects(value: Any) -> Iterator[Any]:
-    """The lists, dicts and objects in a value."""
+def apart(written: Any, *others: Any) -> None:
+    """Refuse arrays that a differentiated call writes into, if others share their memory."""
+    own = [x for x in _parts(written) if isinstance(x, np.ndarray)]
+    more = [x for x in _parts(others) if isinstance(x, np.ndarray)]
+    for k, array in enumerate(own):
+        for other in (*own[:k], *more):
+            if np.may_share_memory(array, other) and _share(array, other):
+                raise MutationError(
+                    "an array that a differentiated call writes into shares memory with another",
+                    why="the write would have to be seen there, too.",
+                    help="pass a copy of it:  x.copy()",
+                )
+
+
+def _share(a: Any, b: Any) -> bool:
+    try:
+        return np.shares_memory(a, b, max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """The arrays, lists, dicts and objects in a value."""
     todo = [value]
     while todo:
         item = todo.pop()
         if isinstance(item, dict):
             todo += item.values()
         elif isinstance(item, list | tuple):
-            todo += [x for x in item if not isinstance(x, float | np.ndarray)]
-        elif hasattr(item, "__dataclass_fields__"):
-            todo += vars(item).values()
-        else:
+            todo += [x for x in item if not isinstance(x, float)]
+        elif isinstance(item, str | np.generic | int | float | complex | type(None)):
             continue
+        elif not isinstance(item, np.ndarray):
+            held = objects.attributes(item)
+            if held is None:
+                continue
+            todo += held[1]
         if not isinstance(item, tuple):
             yield item
 
@@ -120,10 +152,14 @@ def plus(a: Any, b: Any) -> Any:
     """The sum of two cotangents of which either may not be there yet."""
     if a is None or b is None:
         return b if a is None else a
+    if isinstance(a, tuple) is not isinstance(b, tuple):  # a zero, for what no branch has saved
+        return a if isinstance(a, tuple) else b
     if isinstance(a, list) or isinstance(b, list):
         return [plus(x, y) for x, y in zip(a, b, strict=True)]
     if isinstance(a, tuple):
         return tuple(plus(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict):
+        return {key: plus(item, b[key]) for key, item in a.items()}
     return a + b
 
 
@@ -138,6 +174,8 @@ def like(g: Any, x: Any) -> Any:
         order: Literal["C", "F"] = "C"
         if x.flags.f_contiguous and not x.flags.c_contiguous:
             order = "F"
+        if type(g) is np.ndarray and g.dtype.kind == "c" != x.dtype.kind:
+            undecided("a complex number comes from a call that srcad does not read")
         result = np.empty(x.shape, dtype, order=order)
         result[...] = g
         return result
@@ -224,9 +262,10 @@ def laid_out(g: Any, x: Any) -> Any:
         return [laid_out(a, b) for a, b in zip(g, x, strict=True)]
     if isinstance(g, tuple):
         return tuple.__new__(type(g), [laid_out(a, b) for a, b in zip(g, x, strict=True)])
-    if hasattr(g, "__dataclass_fields__"):
-        for name in g.__dataclass_fields__:
-            object.__setattr__(g, name, laid_out(getattr(g, name), getattr(x, name)))
+    held = None if g is None or isinstance(g, float | np.generic) else objects.attributes(g)
+    if held is not None:
+        for name, part in zip(*held, strict=True):
+            object.__setattr__(g, name, laid_out(part, getattr(x, name)))
     return g
 
 
@@ -274,9 +313,37 @@ def real_scalar(y: Any, name: str) -> None:
         return
     one_entry = isinstance(y, np.ndarray) and y.size == 1 and y.ndim > 0
     why, remedies = one_number(dotted(name), one_entry=one_entry)
+    if np.iscomplexobj(y) and np.ndim(y) == 0:
+        why, remedies = real_number(dotted(name))
     raise NonScalarOutputError(
         f"the gradient needs one real number, and {name!r} returns {kind}", why=why, help=remedies
     )
+
+
+def as_real_as(bar: Any, x: Any) -> Any:
+    """A cotangent or a tangent of `x`: its real part where `x` is real."""
+    if isinstance(x, list) and isinstance(bar, list | np.ndarray):
+        return [as_real_as(one, y) for one, y in zip(bar, x, strict=True)]
+    if isinstance(x, tuple | list) and isinstance(bar, tuple):
+        return tuple(as_real_as(one, y) for one, y in zip(bar, x, strict=True))
+    if isinstance(bar, complex | np.ndarray) and np.iscomplexobj(bar) and not np.iscomplexobj(x):
+        return np.real(bar)
+    return bar
+
+
+def of_any_phase(bar: Any, change: Any) -> Any:
+    """A cotangent of complex vectors of which only directions are known, if it is one.
+
+    `change` is how fast the result changes when the phases of the vectors do.
+    """
+    largest = np.max(np.abs(change), initial=0.0)
+    if largest > np.sqrt(np.finfo(change.dtype).eps) * max(1.0, np.max(np.abs(bar), initial=0.0)):
+        raise UnsupportedTypeError(
+            "the result depends on the phases of complex eigenvectors or singular vectors",
+            why="a matrix does not determine them: NumPy returns one choice of many.",
+            help="use what does not change with the phases:  np.abs(v) ** 2, v @ v.conj().T",
+        )
+    return bar
 
 
 def numeric(value: Any, *, sparse: bool = False) -> None:
@@ -296,6 +363,19 @@ def numeric(value: Any, *, sparse: bool = False) -> None:
     )
 
 
+def numeric_value(value: Any) -> Any:
+    """A result of which its rule does not tell what it is: a number or an array."""
+    numeric(value)
+    if isinstance(value, list | tuple | range):
+        raise UnsupportedTypeError(
+            f"cannot read an attribute of a {type(value).__name__} that a function with a rule "
+            "returned",
+            why="the attributes that are read are those of numbers and arrays.",
+            help="make it an array first:  np.asarray(...)",
+        )
+    return value
+
+
 def no_array(value: Any) -> None:
     """Refuse to change an array in place of which nobody knows who else holds it."""
     if isinstance(value, np.ndarray):
@@ -307,4 +387,4 @@ def no_array(value: Any) -> None:
 
 
 # What only looks, and raises: nothing flows through it, and what it returns nobody reads.
-CHECKS = frozenset({separate, undecided, real_scalar, numeric, no_array})
+CHECKS = frozenset({separate, apart, undecided, real_scalar, numeric, no_array})

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import itertools
-import linecache
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from srcad import rules
-from srcad.api import grad
-from srcad.arguments.leaves import (
-    Steps,
-    expression_of,
-    leaf_at,
-    leaf_name,
-    leaves,
-    own_copies,
-    with_leaf,
-)
+from srcad.api.gradients import grad
+from srcad.api.products import jvp
+from srcad.arguments.leaves import Steps, leaf_name, leaves, own_copies, steps_in
 from srcad.arguments.request import Request, name_of, outward_of, parameters_of, parameters_of_call
 from srcad.arguments.wrt import POSITIONAL
 from srcad.calling.gradient import function_behind
-from srcad.errors import OptionError
-from srcad.startup.records import dataclass
+from srcad.checking import (
+    Check,
+    Place,
+    Tolerance,
+    is_narrow,
+    weighted_outputs,
+    weighted_sum,
+)
+from srcad.errors import MissingRuleError, OptionError, UnsupportedTypeError
+from srcad.frontend.source.definition import inert_entries
+from srcad.modes.seeds import mold_of, zeros_of
+from srcad.startup.identifiers import shown
+from srcad.startup.lazy import Later
 
-_MOST_ENTRIES = 64
-_COUNTER = itertools.count(1)
+if TYPE_CHECKING:
+    from srcad.calling import nodes
+else:
+    nodes = Later("srcad.calling.nodes")
+
+MODES = ("fwd", "rev")
 
 
 def check_grads(
@@ -37,15 +45,15 @@ def check_grads(
     *,
     wrt: int | str | tuple[int | str, ...] | None = None,
     order: int = 2,
-    modes: Sequence[str] = ("rev",),
+    modes: Sequence[str] = MODES,
     rtol: float = 1e-6,
     atol: float = 1e-7,
     eps: float = 1e-4,
 ) -> None:
-    """Compare the gradient of a function with finite differences.
+    """Compare the derivatives of a function with finite differences.
 
     Several outputs are checked through a random weighted sum, the second order through one of
-    the gradient, and so on.  Of large arrays a seeded random choice of entries is compared.
+    the gradient, and so on.  Of large arrays a random choice of entries is compared, in both parts.
 
     Parameters
     ----------
@@ -54,11 +62,12 @@ def check_grads(
     args : sequence
         The point at which it is checked; the function is given copies, and may write into them.
     wrt : int, str or tuple of these, optional
-        The arguments to check; by default all that contain floats.
+        The arguments to check, or parts of them; by default all that contain floats.
     order : int
         How often to differentiate.
     modes : sequence of str
-        ``"rev"``, reverse mode, is what there is.
+        ``"fwd"``, forward mode, ``"rev"``, reverse mode, or both; both are then also compared with
+        each other.  Higher orders are derivatives of the gradient, if ``"rev"`` is among them.
     rtol, atol : float
         Relative and absolute tolerance; for float32 arguments at least 1e-3.
     eps : float
@@ -74,23 +83,30 @@ def check_grads(
     >>> import numpy as np
     >>> check_grads(lambda x: np.sum(np.tanh(x) ** 2), [np.array([0.1, 0.2])])
     """
-    if set(modes) != {"rev"}:
-        raise OptionError(
-            f"modes={modes!r} is not supported", why="there is reverse mode.", help='modes=("rev",)'
-        )
+    _refuse_unknown(modes)
     function = function_behind(f)
-    names = _names(function, len(args))
-    chosen = _positions(function, args, wrt)
-    check = _Check(args, _Tolerance(rtol, atol, eps), np.random.default_rng(0))
+    if "optree" in sys.modules:
+        function, args = nodes.for_checks(function, tuple(args))
+    places = _places(function, args, wrt)
+    positions = tuple(dict.fromkeys(place.position for place in places))
+    check = Check(args, positions, Tolerance(rtol, atol, eps), np.random.default_rng(0))
     current: Callable[..., Any] = function
     for level in range(1, order + 1):
-        current = _weighted(current, args, check.rng)
-        derivative = grad(current, wrt=chosen)
-        for position, gradient in zip(chosen, derivative(*args), strict=True):
-            for steps, value in leaves(args[position]):
-                where = f"order {level}: argument {names[position]!r}{leaf_name(steps)}"
-                check.compare(current, (position, steps), value, leaf_at(gradient, steps), where)
-        current = derivative
+        current = weighted_sum(current, args, check.rng)
+        check.derivatives(current, places, modes, f"order {level}: ")
+        if level < order and "rev" in modes:
+            current = grad(current, wrt=positions)
+        elif level < order:
+            current = check.slope_along(current, places)
+
+
+def _refuse_unknown(modes: Sequence[str]) -> None:
+    if not modes or not set(modes) <= set(MODES):
+        raise OptionError(
+            f"modes={shown(tuple(modes))} is not supported",
+            why="there are forward and reverse mode.",
+            help='modes=("fwd", "rev")',
+        )
 
 
 def check_rule(
@@ -100,6 +116,7 @@ def check_rule(
     kwargs: Mapping[str, Any] | None = None,
     wrt: int | tuple[int, ...] | None = None,
     order: int = 1,
+    modes: Sequence[str] = MODES,
     rtol: float = 1e-6,
     atol: float = 1e-7,
     eps: float = 1e-4,
@@ -119,7 +136,7 @@ def check_rule(
         The keywords of that call; they are constants.
     wrt : int or tuple of int, optional
         The arguments to check; by default all that contain floats.
-    order, rtol, atol, eps : int, float, float, float
+    order, modes, rtol, atol, eps : int, sequence of str, float, float, float
         As those of `check_grads`; from order 2 on the formula of the rule is differentiated, too.
 
     Raises
@@ -138,32 +155,99 @@ def check_rule(
     ...     return 1 / (1 + abs(x)) ** 2
     >>> check_rule(softsign, [np.array([0.5, -2.0])])
     """
-    rules.rule_for(function)
-    chosen = _positions(function, args, wrt)
-    if not chosen:
-        raise OptionError(
-            f"no argument of {name_of(function)!r} can be checked",
-            why="none contains a float.",
-            help="check_rule(f, [np.array([0.5, -2.0])])",
-        )
+    rule = rules.rule_for(function)
+    chosen = _with_entries(rule, function, args, wrt)
     call = partial(function, **kwargs) if kwargs else function
-    outputs = list(leaves(call(*own_copies(args))))
+    y = call(*own_copies(args))
+    outputs = list(leaves(y))
+    _check_primal(rule, args, kwargs or {}, outputs)
     groups = [outputs] if len(outputs) < 2 else [*([one] for one in outputs), outputs]
     together = [chosen] if len(chosen) == 1 else [chosen, *((k,) for k in chosen)]
-    for (k, group), places in itertools.product(enumerate(groups), together):
-        weighted = _weighted_outputs(call, len(args), group, np.random.default_rng(k))
-        check_grads(weighted, args, wrt=places, order=order, rtol=rtol, atol=atol, eps=eps)
+    for (k, group), positions in itertools.product(enumerate(groups), together):
+        weighted = weighted_outputs(call, len(args), group, np.random.default_rng(k))
+        how = partial(check_grads, weighted, args, wrt=positions, order=order,
+                      rtol=rtol, atol=atol, eps=eps)  # fmt: skip
+        how(modes=modes if _has_tangent(rule, weighted, args, positions) else ("rev",))
 
 
-def _positions(function: Any, args: Sequence[Any], wrt: Any) -> tuple[int, ...]:
+def _with_entries(
+    rule: rules.Rule, function: Any, args: Sequence[Any], wrt: Any
+) -> tuple[int, ...]:
+    """The arguments that are checked: by default those of which the rule gives a derivative."""
+    inert = inert_entries(rule.function) if rule.function is not None else frozenset()
+    found = list(dict.fromkeys(place.position for place in _places(function, args, wrt)))
     if wrt is None:
-        return tuple(k for k, a in enumerate(args) if any(True for _ in leaves(a)))
+        entries = {k: rule.entry(k) for k in found}
+        found = [k for k, entry in entries.items() if entry is not None and entry[0] not in inert]
+    if not found:
+        raise OptionError(
+            f"no argument of {name_of(function)!r} can be checked",
+            why="none contains a float for which the rule has an entry.",
+            help="check_rule(f, [np.array([0.5, -2.0])])",
+        )
+    return tuple(found)
+
+
+def _has_tangent(
+    rule: rules.Rule, function: Callable[..., Any], args: Sequence[Any], positions: Sequence[int]
+) -> bool:
+    """Whether there is a forward mode: a rule for cotangents need not give one."""
+    if rule.kind != "adjoint" or rule.tangent is not None:
+        return True
+    dots = [zeros_of(mold_of(a)) if k in positions else None for k, a in enumerate(args)]
+    try:
+        jvp(function, args, dots)
+    except (MissingRuleError, UnsupportedTypeError):
+        return False
+    return True
+
+
+def _check_primal(
+    rule: rules.Rule, args: Sequence[Any], kwargs: Mapping[str, Any], outputs: Sequence[Any]
+) -> None:
+    """What computes the function where a derivative is wanted returns the same value."""
+    if rule.primal is None:
+        return
+    pair = rule.primal(*own_copies(args), **kwargs)
+    name = name_of(rule.primal)
+    if type(pair) is not tuple or len(pair) != 2:
+        raise AssertionError(f"{name!r} returns a {type(pair).__name__}, not a pair (y, saved)")
+    found = list(leaves(pair[0]))
+    same = [steps for steps, _ in found] == [steps for steps, _ in outputs]
+    for (steps, a), (_, b) in zip(found, outputs, strict=True) if same else ():
+        if not np.allclose(a, b, rtol=1e-3 if is_narrow(b) else 1e-9, equal_nan=True):
+            raise AssertionError(
+                f"{name!r} returns {a!r}{leaf_name(steps)}, the function itself {b!r}"
+            )
+    if not same:
+        raise AssertionError(f"{name!r} returns another structure than the function itself")
+
+
+def _places(function: Any, args: Sequence[Any], wrt: Any) -> list[Place]:
+    """The floats in the arguments that are checked."""
+    names = _names(function, len(args))
+    return [
+        Place(k, names[k], steps, value)
+        for k, first in _chosen(function, args, wrt)
+        for steps, value in leaves(args[k])
+        if steps[: len(first)] == first
+    ]
+
+
+def _chosen(function: Any, args: Sequence[Any], wrt: Any) -> list[tuple[int, Steps]]:
+    """The positions of the arguments that are checked, and the way to the part."""
+    if wrt is None:
+        return [(k, ()) for k in range(len(args))]
     given = tuple(wrt) if isinstance(wrt, tuple | list) else (wrt,)
     parameters = parameters_of(function) or parameters_of_call(len(args))
     fixed = sum(p.kind in POSITIONAL for p in parameters)
     passed = {p.name: range(len(args) - fixed) for p in parameters if p.kind is p.VAR_POSITIONAL}
     places = Request(wrt=given).of(function, parameters).places(function, parameters, passed)
-    return tuple(p.parameter + (p.item if isinstance(p.item, int) else 0) for p in places)
+    found = []
+    for place in places:
+        k = place.parameter + (place.item if isinstance(place.item, int) else 0)
+        found.append((k, steps_in(args[k], place.steps)))
+    return found
 
 
 def _names(function: Any, count: int) -> list[str]:
@@ -172,125 +256,3 @@ def _names(function: Any, count: int) -> list[str]:
     shown = outward_of(function, parameters) or parameters
     names = [p.name for p in shown if p.kind in POSITIONAL]
     return [*names, *map(str, range(len(names), count))]
-
-
-@dataclass(frozen=True)
-class _Tolerance:
-    rtol: float
-    atol: float
-    eps: float
-
-    def fits(self, found: float, expected: float, *, narrow: bool) -> bool:
-        """Whether two numbers agree (`narrow`: to the accuracy of float32)."""
-        least = 1e-3 if narrow else 0.0
-        rtol, atol = max(self.rtol, least), max(self.atol, least)
-        if np.isnan(found) or np.isnan(expected):
-            return bool(np.isnan(found) and np.isnan(expected))
-        return bool(abs(found - expected) <= atol + rtol * max(abs(found), abs(expected)))
-
-
-# --------------------------------------------------------------------------------- comparison
-@dataclass(frozen=True)
-class _Check:
-    """A point, how exactly derivatives are compared there, and the source of random choices."""
-
-    args: Sequence[Any]
-    tolerance: _Tolerance
-    rng: np.random.Generator
-
-    def compare(
-        self,
-        function: Callable[..., Any],
-        place: tuple[int, Steps],
-        value: Any,
-        found: Any,
-        where: str,
-    ) -> None:
-        """Compare a gradient with differences, entry by entry."""
-        if np.shape(found) != np.shape(value):
-            raise AssertionError(
-                f"{where}: the gradient has shape {np.shape(found)}, the argument {np.shape(value)}"
-            )
-        narrow = getattr(value, "dtype", np.dtype(float)).itemsize < 8
-        eps = self.tolerance.eps * (100 if narrow else 1)
-        for index in self._indices(np.shape(value)):
-            expected = _difference(function, self.args, place, index, eps)
-            number = float(np.asarray(found)[index])
-            if not self.tolerance.fits(number, expected, narrow=narrow):
-                at = f" at index {index}" if index else ""
-                raise AssertionError(
-                    f"{where}{at}: the gradient is {number!r}, differences give {expected!r} "
-                    f"(of {name_of(function)!r})"
-                )
-
-    def _indices(self, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-        indices = list(np.ndindex(shape))
-        if len(indices) <= _MOST_ENTRIES:
-            return indices
-        picks = self.rng.choice(len(indices), _MOST_ENTRIES, replace=False)
-        return [indices[k] for k in sorted(picks)]
-
-
-def _difference(
-    function: Callable[..., Any],
-    args: Sequence[Any],
-    place: tuple[int, Steps],
-    index: tuple[int, ...],
-    eps: float,
-) -> float:
-    """Central differences of fourth order along one entry of one argument."""
-    position, steps = place
-    value = leaf_at(args[position], steps)
-    step = eps * (1 + abs(float(np.asarray(value)[index])))
-
-    def at(k: int) -> float:
-        changed = own_copies(args)
-        leaf: Any
-        if isinstance(value, np.ndarray):
-            leaf = value.copy()
-            leaf[index] += value.dtype.type(k * step)
-        else:
-            leaf = type(value)(value + k * step)
-        changed[position] = with_leaf(changed[position], steps, leaf)
-        return float(function(*changed))
-
-    return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step)
-
-
-# --------------------------------------------------------------------------------- one number
-def _weighted(
-    function: Callable[..., Any], args: Sequence[Any], rng: np.random.Generator
-) -> Callable[..., Any]:
-    """The function ``sum of w * y`` over all float outputs, as source text that srcad can read.
-
-    A function that returns one float already is returned as it is.
-    """
-    y = function(*own_copies(args))
-    found = list(leaves(y))
-    if not found or (len(found) == 1 and found[0][0] == () and np.shape(y) == ()):
-        return function
-    return _weighted_outputs(function, len(args), found, rng)
-
-
-def _weighted_outputs(
-    function: Callable[..., Any],
-    count: int,
-    found: Sequence[tuple[Steps, Any]],
-    rng: np.random.Generator,
-) -> Callable[..., Any]:
-    """The function ``sum of w * y`` over some outputs, as source text that srcad can read."""
-    space: dict[str, Any] = {"np": np, "function": function, "__name__": "srcad_testing"}
-    terms = []
-    for k, (steps, leaf) in enumerate(found):
-        space[f"w{k}"] = rng.uniform(0.5, 1.5, np.shape(leaf)) if np.shape(leaf) else 1.1 + 0.1 * k
-        terms.append(f"np.sum(w{k} * {expression_of('y', steps, space)})")
-    inputs = ", ".join(f"x{k}" for k in range(count))
-    body = "".join(f"    s{k} = {t}\n" for k, t in enumerate(terms))
-    total = " + ".join(f"s{k}" for k in range(len(terms)))
-    text = f"def weighted({inputs}):\n    y = function({inputs})\n{body}    return {total}\n"
-    file = f"<srcad.testing {next(_COUNTER)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), space)
-    weighted: Callable[..., Any] = space["weighted"]
-    weighted.__name__ = f"weighted {name_of(function)}"
-    return weighted

@@ -18,8 +18,11 @@ def direction(value: Any, rng: np.random.Generator) -> Any:
         case int() | float():
             return float(rng.normal())
         case np.number() | np.ndarray():
-            if value.dtype.kind not in "fiu":
+            if value.dtype.kind not in "fiuc":
                 return None
+            if value.dtype.kind == "c":
+                parts = rng.normal(size=(2, *value.shape))
+                return np.asarray(parts[0] + 1j * parts[1]).astype(value.dtype)
             kind = value.dtype if value.dtype.kind == "f" else np.dtype(float)
             dot = np.asarray(rng.normal(size=value.shape)).astype(kind)
             return dot if isinstance(value, np.ndarray) else dot[()]
@@ -45,8 +48,8 @@ def product(a: Any, b: Any) -> float:
         return sum((product(x, y) for x, y in zip(a, b, strict=True)), 0.0)
     if isinstance(a, dict):
         return sum((product(a[key], b[key]) for key in a), 0.0)
-    if isinstance(a, int | float | np.number | np.ndarray):
-        return float(np.sum(np.asarray(a) * np.asarray(b)))
+    if isinstance(a, int | float | complex | np.number | np.ndarray):
+        return float(np.sum(np.real(np.conjugate(a) * b)))
     return sum((product(item, vars(b)[name]) for name, item in vars(a).items()), 0.0)
 
 

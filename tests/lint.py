@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 
 WIDTH = 88
+PLACE = re.compile(r"(?<=\S)  \([^()]+:\d+\)$")  # of a comment: file and line, shown in full
 
 
 def code_lines(text: str) -> int:
@@ -26,7 +28,8 @@ def code_lines(text: str) -> int:
 
 def findings(text: str, user_names: frozenset[str] = frozenset()) -> list[str]:
     """Every finding in a module's text; `user_names` are the primal's own."""
-    found = [f"line {len(row)} wide: {row}" for row in text.splitlines() if len(row) > WIDTH]
+    rows = [PLACE.sub("", row) for row in text.splitlines()]
+    found = [f"line {len(row)} wide: {row}" for row in rows if len(row) > WIDTH]
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):

@@ -38,14 +38,26 @@ def writes(count: int) -> str:
     return "\n".join([*lines, "    return np.sum(y)", ""])
 
 
-def effort(text: str, folder: Path, name: str) -> int:
-    """How many Python functions the first gradient calls."""
+LOOP = """import numpy as np
+
+def f(x):
+    y = x
+    for _ in range(5):
+        y = np.sin(y) * x + y / (1 + y * y)
+    return y
+"""
+
+
+def effort(text: str, folder: Path, name: str, order: int = 0) -> int:
+    """How many Python functions the first gradient calls, or the derivative of an order."""
     path = folder / f"{name}.py"
     path.write_text(text)
     space: dict[str, Any] = {"__name__": name}
     exec(compile(text, str(path), "exec"), space)
     x = np.linspace(0.1, 0.8, 8)
-    calls = 0
+    derivative, calls = space["f"], 0
+    for _ in range(order):
+        derivative = srcad.grad(derivative)
 
     def count(frame: Any, event: str, arg: Any) -> None:
         nonlocal calls
@@ -55,7 +67,7 @@ def effort(text: str, folder: Path, name: str) -> int:
     sys.setprofile(count)
     try:
         with np.errstate(all="ignore"):
-            srcad.grad(space["f"])(x)
+            derivative(0.7) if order else srcad.grad(derivative)(x)
     finally:
         sys.setprofile(before)
     return calls
@@ -69,3 +81,13 @@ def test_effort_is_linear(kind: str, tmp_path: Path) -> None:
     effort(text(10), tmp_path, "first")
     small, large = (effort(text(n), tmp_path, f"of_{n}") for n in (20, 80))
     assert large <= 4.6 * small
+
+
+def test_the_third_derivative_of_a_loop_is_four_times_the_work_of_the_second(
+    tmp_path: Path,
+) -> None:
+    # Once a hundred times: how often a loop runs was asked of the loops before it, again and again.
+    effort(LOOP, tmp_path, "order_0", 2)
+    second, third = (effort(LOOP, tmp_path, f"order_{n}", n) for n in (2, 3))
+
+    assert third <= 4.6 * second

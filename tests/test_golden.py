@@ -133,3 +133,21 @@ def test_the_lint_sees_what_it_should(text: str, finding: str | None) -> None:
     found = findings(text)
 
     assert (not found) if finding is None else any(finding in f for f in found)
+
+
+# ------------------------------------------------------------------------ second order
+@pytest.mark.parametrize("name", NAMES)
+def test_the_product_with_the_hessian_is_at_most_two_and_a_half_times_as_long(
+    name: str, update_golden: bool
+) -> None:
+    wrt, args = WRT.get(name, 0), arguments(name)
+    h, g = (make(getattr(golden_primals, name), wrt) for make in (srcad.hvp, srcad.grad))
+    g(*args)
+    v = tuple(args[k] for k in wrt) if isinstance(wrt, tuple) else args[wrt]
+    h(*args, v=v)
+    path = GOLDEN / "hvp" / f"{name}.txt"
+    if update_golden:
+        path.write_text(h.source)
+
+    assert h.source == path.read_text()
+    assert code_lines(h.source) <= 2.5 * code_lines(g.source)

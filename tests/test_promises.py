@@ -283,7 +283,7 @@ def test_only_the_numpy_backend_exists() -> None:
 
 
 def test_what_is_not_built_yet_is_absent() -> None:
-    for name in ("jacobian", "hessian", "jacfwd", "trace_table", "checkpoint"):
+    for name in ("vmap",):
         assert not hasattr(srcad, name)
 
 
@@ -889,7 +889,7 @@ def test_inverse_of_a_singular_matrix_raises_as_the_primal_does() -> None:
 # --------------------------------------------------------------------------------- refusals
 def test_types_that_are_not_supported_are_refused() -> None:
     structured = np.zeros(2, [("a", float)])
-    refused = [1 + 2j, np.array([1j]), np.ma.array([1.0]), np.array([1.0], object), structured]
+    refused = [np.ma.array([1.0]), np.array([1.0], object), structured]
     for x in refused:
         with pytest.raises(errors.UnsupportedTypeError):
             grad(lambda x: np.sum(x * x))(x)

@@ -14,11 +14,13 @@ mypy_path = {ROOT}
 strict = True
 [mypy-srcad.*,numpy.*,astor.*]
 follow_imports = skip
-[mypy-srcad,srcad.api,srcad.calling.gradient,srcad.calling.decorated]
+[mypy-srcad,srcad.api.*,srcad.calling.gradient,srcad.calling.decorated]
 follow_imports = silent
 """
 PROGRAM = """
-from srcad.api import differentiate, elementwise_grad, grad, gradient, pullback, value_and_grad
+from srcad.api.decorator import differentiate
+from srcad.api.gradients import elementwise_grad, grad, gradient, value_and_grad
+from srcad.api.products import pullback
 
 def loss(w: list[float], x: float, *, scale: float = 1.0) -> float: ...
 

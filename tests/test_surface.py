@@ -47,14 +47,16 @@ grad_poly = srcad.grad(poly)
 # --------------------------------------------------------------------------- names
 def test_the_public_names():
     assert set(srcad.__all__) == {
-        "differentiate", "elementwise_grad", "errors", "grad", "gradient", "inspect", "jvp",
-        "pullback", "rules", "stop_gradient", "testing", "value_and_grad", "vjp",
+        "checkpoint", "checkpointed_range", "cotangent", "differentiate", "elementwise_grad",
+        "errors", "grad", "gradient", "hessian", "hook", "hvp", "inspect", "jacfwd", "jacobian",
+        "jacrev", "jvp", "pullback", "rules", "sparsity", "stop_gradient", "testing",
+        "trace_table", "value_and_grad", "vjp",
     }  # fmt: skip
     assert srcad.vjp is srcad.pullback
     assert set(srcad.__all__) <= set(dir(srcad))
 
 
-@pytest.mark.parametrize("name", ["jacobian", "hessian", "hvp", "checkpoint", "hook"])
+@pytest.mark.parametrize("name", ["vmap"])
 def test_what_is_not_built_yet_is_absent(name):
     with pytest.raises(AttributeError, match=name):
         getattr(srcad, name)
@@ -189,6 +191,20 @@ def test_a_decorated_function_knows_its_derivatives():
     assert cube.grad is cube.grad
 
 
+def test_a_decorated_function_has_further_modes():
+    m = Model(3.0)
+
+    assert cube.jvp((2.0,), (1.0,)) == (8.0, 12.0)
+    assert cube.jacobian(2.0) == 12.0
+    assert cube.hessian(2.0) == cube.hvp(2.0, 1.0) == 12.0
+    assert product.jacobian(2.0, 3.0) == 4.0
+    assert product.hvp(2.0, 3.0, v=1.0) == 0.0
+    assert product.jvp((2.0, 3.0), (1.0, None)) == (12.0, 12.0)
+    assert m.loss.jvp((2.0,), (1.0,)) == (12.0, 12.0)
+    assert m.loss.hvp(2.0, 1.0) == 6.0
+    assert cube.hvp is cube.hvp
+
+
 def test_options_of_the_decorator():
     assert product.grad(2.0, 3.0) == 4.0
     assert product.gradient(2.0, 3.0) == (12.0, 4.0)
@@ -270,7 +286,7 @@ def test_inspect_has_exactly_these_attributes():
 
     assert {name for name in dir(shown) if not name.startswith("_")} == {
         "primal_source", "adjoint_source", "ssa", "adjoint_ssa", "ast", "saved", "active",
-        "line_map", "definition",
+        "graph", "line_map", "definition",
     }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from srcad.analysis.activity_trees import (
     tidy,
 )
 from srcad.analysis.arguments import differentiable_arguments
+from srcad.analysis.shifts import cancelled
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
     Arg,
@@ -46,14 +47,16 @@ _DEEP = 8  # structures of unknown type that are looked into
 
 
 # ------------------------------------------------------------------------------- the analysis
-Told = Callable[[Call, "Facts"], Activity]
+Told = Callable[[Call, "Facts"], Activity | None]
 
 
 @dataclass(eq=False)
 class Facts:
     """What the analysis has found so far; it only ever grows.
 
-    `told` says of a call what else depends on the input, in another way than by a derivative.
+    `told` says of a call what of its result depends on the input, where that is known in another
+    way than by a derivative.  The values that are `still` have no derivative, although their
+    operands have one.
     """
 
     varied: dict[Value, Activity] = field(default_factory=dict)
@@ -61,6 +64,7 @@ class Facts:
     changed: bool = False
     again: bool = False
     told: Told | None = None
+    still: frozenset[Value] = frozenset()
 
     def vary(self, value: Value, activity: Activity) -> None:
         """Note that a value depends on the input."""
@@ -126,7 +130,14 @@ def activity(
     told: Told | None = None,
 ) -> Facts:
     """Find what depends on the `varied` parameters and reaches the `wanted` results."""
-    facts = Facts(told=told)
+    facts = _found(function, varied, wanted := tuple(wanted), Facts(told=told))
+    still = frozenset() if told is not None else cancelled(function, facts.active)
+    return _found(function, varied, wanted, Facts(still=still)) if still else facts
+
+
+def _found(
+    function: Function, varied: dict[Value, Activity], wanted: Iterable[Activity], facts: Facts
+) -> Facts:
     for param, tree in varied.items():
         facts.vary(param, tree)
     _vary_block(function.block, facts)
@@ -197,13 +208,15 @@ def items_activity(type_: Type, tree: Activity) -> Activity:
 
 def _varied_result(op: Call, facts: Facts) -> Activity:
     target, args = op.target, op.args
+    if op.result in facts.still:
+        return False
     if is_known_part(target):
         return False if _is_dtype(op) else _varied_item(op, facts.of(args[0]))
     if target is operator.getitem and isinstance(argument_type(args[0]), TupleOf | ListOf):
         return _varied_item(op, facts.of(args[0]))
     if is_structure(target):
         return tidy(tuple(map(facts.of, built_parts(op))))
-    if facts.told is not None and (told := facts.told(op, facts)) is not False:
+    if facts.told is not None and (told := facts.told(op, facts)) is not None:
         return told
     found: Activity = False
     for arg in differentiable_arguments(op).values():

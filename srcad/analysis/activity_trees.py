@@ -12,17 +12,20 @@ from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type
 Activity = bool | tuple["Activity", ...]
 
 
-def fully_active(type_: Type) -> Activity:
-    """The activity of a value of which every part that can carry a derivative does."""
+def fully_active(type_: Type, *, with_flags: bool = False) -> Activity:
+    """The activity of a value of which every part that can carry a derivative does.
+
+    A flag carries none, and counts for what asks where values differ.
+    """
     match type_:
         case Numeric():
-            return type_.kind != "b"
+            return with_flags or type_.kind != "b"
         case TupleOf(items):
-            return tidy(tuple(fully_active(t) for t in items))
+            return tidy(tuple(fully_active(t, with_flags=with_flags) for t in items))
         case PlacesOf():
             return False
         case ListOf(item):
-            return fully_active(item)
+            return fully_active(item, with_flags=with_flags)
         case Opaque(cls):
             return cls is None
     return False

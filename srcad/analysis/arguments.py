@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
         del found[0]  # the stop, which only counts
     if rule is None:
         return {k: a for k, a in found.items() if has_float(argument_type(a))}
-    if rule.kind == "nondifferentiable":
+    if rule.kind == "nondifferentiable" or (rule.steps and not _has_complex(found.values())):
         return {}
     inert = inert_entries(rule.function) if rule.function is not None else frozenset()
     entries = {place: rule.entry(place) for place in found}
@@ -51,6 +52,12 @@ def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
     if rule.shipped and is_of_integers(call.result.type):
         return {k: a for k, a in flows.items() if not _holds_floats(a)}
     return flows
+
+
+def _has_complex(args: Iterable[Arg]) -> bool:
+    """Whether one of some arguments is made of complex numbers."""
+    types = map(argument_type, args)
+    return any(isinstance(type_, Numeric) and type_.kind == "c" for type_ in types)
 
 
 def rule_of(target: Any) -> Rule | None:

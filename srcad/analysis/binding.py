@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from srcad.ir.core import (
+    CHECKPOINT,
     UNDEF,
     Arg,
     Atom,
@@ -51,7 +52,8 @@ def _block(block: Block, found: set[Value]) -> None:
             case If():
                 _block(op.then, found)
                 _block(op.orelse, found)
-                pairs = zip(op.outputs, op.then.results, op.orelse.results, strict=True)
+                other = op.then if op.test == CHECKPOINT else op.orelse
+                pairs = zip(op.outputs, op.then.results, other.results, strict=True)
                 found.update(out for out, a, b in pairs if perhaps_unbound(a) or perhaps_unbound(b))
             case For() | While():
                 _loop(op, found, perhaps_unbound)

@@ -36,7 +36,7 @@ from srcad.ir.operations import Classes, NewVersion, memory_effect
 from srcad.ir.traits import asks_for_shape, is_store
 from srcad.runtime import owned
 from srcad.startup.records import dataclass, field
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.structures import ListOf, PlacesOf
 
 _NONES = (Const(None), Const(None))
@@ -67,7 +67,9 @@ def _accumulates(op: Call, accumulators: set[Value]) -> bool:
     old, new = first.type, op.result.type
     if not isinstance(old, Numeric) or not isinstance(new, Numeric):
         return False
-    if old.dtype is None or old.dtype != new.dtype or old.shape is None or new.shape is None:
+    if old.dtype is None or not same_dtype(old.dtype, new.dtype):
+        return False
+    if old.shape is None or new.shape is None:
         return False
     # A cotangent has the shape of its value; symbols of lengths that nobody compared may differ.
     return len(old.shape) == len(new.shape) and first.hint.endswith("_bar")

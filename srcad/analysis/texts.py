@@ -37,7 +37,7 @@ def read_from_text(
     made = any(is_text(op.result.type) or isinstance(op.target, Routine) for op in calls)
     if not made and not any(_is_told(p.type, tree) for p, tree in varied.items()):
         return None
-    facts = activity(function, varied, wanted, told=told)
+    facts = activity(function, varied, wanted, told=lambda op, found: told(op, found) or None)
     for op in calls:
         if isinstance(op.target, Routine):
             found = _read_in_routine(op, op.target, facts, known)

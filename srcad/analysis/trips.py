@@ -37,7 +37,7 @@ def equally_long(loop: For) -> bool:
     """
     if loop.count is not None:
         return False
-    if len(loop.seqs) == 1 or loop.half != "primal":
+    if len(loop.seqs) == 1 or loop.half not in ("primal", "again"):
         return True
     lengths = [length_of(seq) for seq in loop.seqs]
     first = lengths[0]

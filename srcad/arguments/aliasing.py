@@ -8,12 +8,18 @@ for granted; where some do, the function is read with all of them as views of on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
 from srcad.errors import MutationError
-from srcad.startup.records import is_record, record_fields
+from srcad.startup.lazy import Later
+from srcad.startup.records import is_record
+
+if TYPE_CHECKING:
+    from srcad.types import objects
+else:
+    objects = Later("srcad.types.objects")
 
 Pairs = tuple[tuple[int, int], ...]
 Memory = Literal["own", "read-only", "repeated"]
@@ -38,7 +44,8 @@ def overlapping(arguments: Sequence[Any], written: Sequence[int]) -> Pairs:
     tuple of pairs of int
         Positions; a pair of equal ones is a container two of whose arrays share memory.
     """
-    leaves = [tuple(_arrays(argument)) for argument in arguments]
+    opens = any(_holds_objects(arguments[k]) for k in written)
+    leaves = [tuple(_arrays(argument, opens=opens)) for argument in arguments]
     found = []
     for k in written:
         if len(leaves[k]) > 1 and any(
@@ -51,23 +58,37 @@ def overlapping(arguments: Sequence[Any], written: Sequence[int]) -> Pairs:
     return tuple(found)
 
 
-def _arrays(argument: Any) -> Iterator[np.ndarray]:
+def _holds_objects(argument: Any) -> bool:
+    """Whether objects may stand in an argument that is written into."""
+    return not isinstance(argument, np.ndarray | np.generic | float | int)
+
+
+def _is_object(argument: Any) -> bool:
+    """Whether an argument is neither a number nor a container of Python's."""
+    return not isinstance(argument, float | int | str | np.generic | list | dict | tuple)
+
+
+def _arrays(
+    argument: Any, *, opens: bool = True, around: tuple[int, ...] = ()
+) -> Iterator[np.ndarray]:
+    """The arrays in an argument: in data classes, and in other objects if it `opens`."""
     if isinstance(argument, np.ndarray):
         yield argument
     elif isinstance(argument, dict):
         for value in argument.values():
-            yield from _arrays(value)
+            yield from _arrays(value, opens=opens, around=around)
     elif isinstance(argument, list | tuple):
         for value in argument:
-            yield from _arrays(value)
-    elif is_record(type(argument)):
-        for name in record_fields(type(argument)):
-            yield from _arrays(getattr(argument, name, None))
+            yield from _arrays(value, opens=opens, around=around)
+    elif is_record(type(argument)) or (opens and _is_object(argument)):
+        held = None if id(argument) in around else objects.attributes(argument)
+        for value in () if held is None else held[1]:
+            yield from _arrays(value, opens=opens, around=(*around, id(argument)))
 
 
 def shared(written: Iterable[Any], others: Iterable[Any]) -> tuple[int, int] | None:
     """The first of some arguments, and the first of some other objects, that share memory."""
-    held = [(k, array) for k, other in enumerate(others) for array in _arrays(other)]
+    held = [(k, array) for k, other in enumerate(others) for array in _arrays(other, opens=False)]
     for place, argument in enumerate(written) if held else ():
         for array in _arrays(argument):
             for k, other in held:

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from srcad.arguments.signature import described_parts
 from srcad.ir.primitives import rebuilt
 from srcad.startup.identifiers import attribute_text, shown
+from srcad.startup.lazy import Later
+
+if TYPE_CHECKING:
+    from srcad.types import objects
+else:
+    objects = Later("srcad.types.objects")
 
 Steps = tuple[tuple[str, Any], ...]
 
 
 def leaves(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, Any]]:
-    """The floats and float arrays inside a value, each with the steps that lead to it."""
+    """The floats, complex numbers and arrays inside a value, with the steps that lead to each."""
     if isinstance(value, np.ndarray | np.generic):
-        if value.dtype.kind == "f":
+        if value.dtype.kind in "fc":
             yield steps, value
-    elif type(value) is float:
+    elif type(value) in (float, complex):
         yield steps, value
     elif type(value) is list:
         for k, item in enumerate(value):
             yield from leaves(item, (*steps, ("item", k)))
     else:
-        parts = described_parts(value)
-        if parts is not None:
+        parts = described_parts(value, opens=True)
+        if parts is not None and not objects.holds_itself(value):
             keys, items, _, step = parts
             for key, item in zip(range(len(items)) if keys is None else keys, items, strict=True):
                 yield from leaves(item, (*steps, (step, key)))
@@ -37,6 +43,21 @@ def leaf_at(value: Any, steps: Steps) -> Any:
     for step, key in steps:
         value = getattr(value, key) if step == "attr" else value[key]
     return value
+
+
+def steps_in(value: Any, steps: Steps) -> Steps:
+    """The steps as `leaves` gives them: keys of dicts for attributes, places from the start."""
+    found = []
+    for step, key in steps:
+        if isinstance(value, dict):
+            step = "item"
+        elif step == "item" and type(value) is not list and hasattr(value, "_fields"):
+            step, key = "attr", value._fields[key]
+        elif step == "item" and key < 0:
+            key += len(value)
+        found.append((step, key))
+        value = leaf_at(value, ((step, key),))
+    return tuple(found)
 
 
 def leaf_name(steps: Steps) -> str:
@@ -64,7 +85,7 @@ def with_leaf(value: Any, steps: Steps, leaf: Any) -> Any:
     (_, key), *rest = steps
     if type(value) is list:
         return [with_leaf(v, tuple(rest), leaf) if k == key else v for k, v in enumerate(value)]
-    parts = described_parts(value)
+    parts = described_parts(value, opens=True)
     assert parts is not None
     keys, items, cls, _ = parts
     names = range(len(items)) if keys is None else keys
@@ -88,8 +109,8 @@ def _copied(value: Any, copies: dict[int, Any]) -> Any:
     elif type(value) is list:
         found = [_copied(item, copies) for item in value]
     else:
-        parts = described_parts(value)
-        if parts is not None:
+        parts = described_parts(value, opens=True)
+        if parts is not None and not objects.holds_itself(value):
             keys, items, cls, _ = parts
             found = rebuilt(cls, keys, tuple(_copied(item, copies) for item in items))
     copies[id(value)] = found

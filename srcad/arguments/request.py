@@ -7,14 +7,25 @@ import inspect
 import weakref
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from srcad.arguments.wrt import VARIADIC, Seeker, WrtEntry, place_of_argument
+from srcad.arguments.wrt import (
+    VARIADIC,
+    Seeker,
+    WrtEntry,
+    place_of_argument,
+)
 from srcad.errors import SeedError, SourceUnavailableError, WrtError
 from srcad.startup.identifiers import is_name, plain, quoted, shown
+from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from srcad.types import objects
+else:
+    objects = Later("srcad.types.objects")
 
 Parameter = inspect.Parameter
 
@@ -35,10 +46,16 @@ class Request:
         Whether the function returns a pair of which only the first is differentiated.
     backend : str
         The name of a backend (`srcad.backends.registry`).
+    holomorphic : bool
+        Whether the complex derivative of a complex number is asked for.
     arity : int
         The number of positional arguments of the call, where `wrt` is None.
     outward : tuple of inspect.Parameter
         The parameters that `wrt` goes by, where these are not the callable's own.
+    check_finite : bool
+        Whether an infinity or nan in the value or in a gradient is an error.
+    chunk_size : int, optional
+        How many directions of a Jacobian are taken together; all of them without it.
     """
 
     mode: str = "grad"
@@ -46,8 +63,11 @@ class Request:
     single: bool = True
     has_aux: bool = False
     backend: str = "numpy"
+    holomorphic: bool = False
     arity: int = 0
     outward: tuple[Parameter, ...] = ()
+    check_finite: bool = False
+    chunk_size: int | None = None
 
     @property
     def lenient(self) -> bool:
@@ -83,9 +103,45 @@ class Request:
         """
         if self.wrt is None:
             return tuple(place_of_argument(parameters, k) for k in range(self.arity))
-        seeker = Seeker(name_of(function), parameters, self.outward or parameters, given)
+        seeker = Seeker(name_of(function), parameters, self.outward or parameters, given,
+                        _names_read(function))  # fmt: skip
         found = (seeker.place(entry) for entry in self.wrt)
         return tuple(place for place in found if place is not None)
+
+    def opened(
+        self, function: Any, parameters: Sequence[Parameter], arguments: Mapping[str, Any]
+    ) -> dict[str, bool | Collection[Any]]:
+        """The arguments in which objects are taken apart: those that are differentiated by.
+
+        In some of the items, if these are all that is asked for of a parameter.  Where None may
+        come back for an argument, an object without any float stays as it is.
+        """
+        passed = {p.name: arguments[p.name] for p in parameters if p.kind in VARIADIC}
+        places = self.places(function, parameters, passed)
+        if self.lenient:
+            held = {p: _argument(parameters, arguments, p) for p in places}
+            places = tuple(p for p in places if objects.holds_floats(held[p]))
+        found: dict[str, bool | Collection[Any]] = {}
+        for parameter in {p.parameter for p in places}:
+            items = [p.item for p in places if p.parameter == parameter]
+            found[parameters[parameter].name] = None in items or frozenset(items)
+        return found
+
+
+def _names_read(function: Any) -> tuple[str, ...]:
+    """The variables outside that a function names."""
+    code, space = code_of(function), getattr(function, "__globals__", ())
+    if code is None:
+        return ()
+    return (*code.co_freevars, *(name for name in code.co_names if name in space))
+
+
+def _argument(
+    parameters: Sequence[Parameter], arguments: Mapping[str, Any], place: WrtEntry
+) -> Any:
+    """The argument of a call that stands at a place."""
+    found = arguments[parameters[place.parameter].name]
+    return found if place.item is None else found[place.item]
 
 
 class _Unset:
@@ -99,7 +155,14 @@ UNSET: Any = _Unset()
 
 
 def requested(
-    mode: str, spelled: Sequence[Any], *, has_aux: bool = False, backend: str = "numpy"
+    mode: str,
+    spelled: Sequence[Any],
+    *,
+    has_aux: bool = False,
+    backend: str = "numpy",
+    holomorphic: bool = False,
+    check_finite: bool = False,
+    chunk_size: int | None = None,
 ) -> Request:
     """The request of one of `wrt`, `argnums` and `argnum`, or of the first argument."""
     given = [wrt for wrt in spelled if wrt is not UNSET] or [0]
@@ -108,7 +171,9 @@ def requested(
             "wrt, argnums and argnum are spellings of one argument: give only one of them"
         )
     single = not isinstance(given[0], tuple | list)
-    return Request(mode, wrt_entries(given[0]), single, has_aux, backend)
+    entries = wrt_entries(given[0])
+    return Request(mode, entries, single, has_aux, backend, holomorphic,
+                   check_finite=bool(check_finite), chunk_size=chunk_size)  # fmt: skip
 
 
 def wrt_entries(wrt: Any) -> tuple[int | str, ...]:
@@ -268,6 +333,9 @@ def anchor_of(function: Any) -> tuple[Any, tuple[Any, ...]]:
     if isinstance(function, functools._lru_cache_wrapper):
         anchor, how = anchor_of(function.__wrapped__)
         return anchor, ("lru_cache", *how)
+    if hasattr(type(function), "__srcad_anchor__"):
+        found: tuple[Any, tuple[Any, ...]] = function.__srcad_anchor__()
+        return found
     wrapped = getattr(type(function), "__srcad_of__", None)
     if wrapped is not None:
         inner, request = wrapped(function)

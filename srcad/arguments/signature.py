@@ -11,29 +11,42 @@ A *path* (see `srcad.types.sources`) says where a value is found again at the ne
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from srcad.errors import UnsupportedTypeError
 from srcad.startup.identifiers import module_of, plain, word
-from srcad.startup.records import dataclass, is_record, record_fields
+from srcad.startup.lazy import Later
+from srcad.startup.records import dataclass, field, is_record
 from srcad.types.join import join
 from srcad.types.numeric import ARRAY_CLASSES, COMPLEX, FLOAT, Numeric, array_type, int_type
 from srcad.types.sizes import ShapeEnvironment, Symbol, symbol_extent
-from srcad.types.sources import EACH, Path
+from srcad.types.sources import EACH, Path, spelled
 from srcad.types.structures import OPAQUE, UNDEFINED, Fixed, ListOf, Opaque, TupleOf, Type
+
+if TYPE_CHECKING:
+    from srcad.types import objects
+else:
+    objects = Later("srcad.types.objects")
 
 _LONGEST_STATIC = 64
 LARGEST_DICT = 256
 _DEEPEST = 16
 _NUMBERS = frozenset("biufc")
 _PLAIN_MODULES = ("builtins", "numpy")  # whose objects are data, not code that may be read
+_DEEPEST_OPEN = 64
 _SIMPLE = (bool, str, bytes, type(None), type, np.dtype, enum.Enum, type(Ellipsis))
 
 
-def describe(value: Any, source: Path, environment: ShapeEnvironment) -> Type:
+def describe(
+    value: Any,
+    source: Path,
+    environment: ShapeEnvironment,
+    opens: bool | Collection[Any] = False,
+) -> Type:
     """Describe a value as it is known before the call.
 
     Parameters
@@ -44,13 +57,37 @@ def describe(value: Any, source: Path, environment: ShapeEnvironment) -> Type:
         The path at which it is found.
     environment : ShapeEnvironment
         Where assumptions about its lengths will be recorded.
+    opens : bool or collection
+        Whether objects of the user's classes in it are taken apart; or the items of which they are.
 
     Returns
     -------
     Type
         A type that holds for every value of the same pattern: lengths and integers are symbols.
+
+    Raises
+    ------
+    UnsupportedTypeError
+        An object that holds numbers and is taken apart holds itself.
     """
-    return _Describer(environment).one(value, source, 0)
+    if not isinstance(opens, bool):
+        return _items(value, source, environment, opens)
+    return _Describer(environment, opens=opens).one(value, source, 0)
+
+
+def _items(
+    value: Any, source: Path, environment: ShapeEnvironment, opens: Collection[Any]
+) -> TupleOf:
+    """The type of ``*args`` or ``**kw``, in some items of which objects are taken apart."""
+    parts = described_parts(value)
+    assert parts is not None
+    keys, items, cls, step = parts
+    names = range(len(items)) if keys is None else keys
+    types = (
+        describe(item, (*source, (step, key)), environment, key in opens)
+        for key, item in zip(names, items, strict=True)
+    )
+    return TupleOf(tuple(types), keys, cls)
 
 
 @dataclass(eq=False)
@@ -58,29 +95,60 @@ class _Describer:
     """Describes one value; `group` describes the items of a list together."""
 
     environment: ShapeEnvironment
+    opens: bool = False
+    around: dict[int, Path] = field(default_factory=dict)
 
     def one(self, value: Any, source: Path, depth: int) -> Type:
         """The type of one value."""
         number = self._number(value, source)
         if number is not None:
             return number
-        parts = described_parts(value)
-        if depth > _DEEPEST:
+        parts = described_parts(value, opens=self.opens)
+        if self._is_too_deep(value, source, depth):
             return OPAQUE
         if parts is not None:
+            if self._goes_round([value], source):
+                return Opaque(type(value))
             keys, items, cls, step = parts
             names = range(len(items)) if keys is None else keys
-            return TupleOf(
-                tuple(
-                    self.one(item, (*source, (step, key)), depth + 1)
-                    for key, item in zip(names, items, strict=True)
-                ),
-                keys,
-                cls,
-            )
+            pairs = zip(names, items, strict=True)
+            types = [self.one(item, (*source, (step, key)), depth + 1) for key, item in pairs]
+            self.around.pop(id(value), None)
+            return TupleOf(tuple(types), keys, cls)
         if type(value) is list:
             return self._list(value, source, depth)
         return Fixed(value, source) if is_fixed(value) else Opaque(type(value))
+
+    def _is_too_deep(self, value: Any, source: Path, depth: int) -> bool:
+        """Whether nothing is known of what lies so deep; no number may be lost there."""
+        if depth <= (_DEEPEST_OPEN if self.opens else _DEEPEST):
+            return False
+        if self.opens and objects.holds_floats(value):
+            raise UnsupportedTypeError(
+                f"{spelled(source[:1])!r} holds more than {_DEEPEST_OPEN} structures in each other",
+                why="each of the numbers inside would be a variable of its own.",
+                help="keep them in a list or an array",
+            )
+        return True
+
+    def _goes_round(self, values: list[Any], source: Path) -> bool:
+        """Whether a structure holds itself, without any number; others are noted."""
+        if not self.opens:
+            return False
+        for value in values:
+            first = self.around.get(id(value))
+            if first is not None and not objects.holds_itself(value):
+                first = None
+            if first is not None and objects.holds_floats(value):
+                raise UnsupportedTypeError(
+                    f"{spelled(source)!r} is {spelled(first)!r} again: an object that holds itself",
+                    why="a gradient has the structure of its argument, which would have no end.",
+                    help="differentiate by the part that holds the numbers, or by an array",
+                )
+            if first is not None:
+                return True
+        self.around |= {id(value): source for value in values}
+        return False
 
     def _number(self, value: Any, source: Path) -> Type | None:
         cls = type(value)
@@ -131,7 +199,7 @@ class _Describer:
     def group(self, values: list[Any], source: Path, depth: int) -> Type | None:
         """The one type of all items, or None if a part must be known item by item."""
         cls = type(values[0])
-        if depth > _DEEPEST:
+        if any(self._is_too_deep(value, source, depth) for value in values):
             return OPAQUE
         if any(type(v) is not cls for v in values):
             return self._mixed(values)
@@ -147,7 +215,7 @@ class _Describer:
                 return ListOf(UNDEFINED)
             found = self.group(inner, (*source, EACH), depth + 1)
             return None if found is None else ListOf(found)
-        if described_parts(values[0]) is not None:
+        if described_parts(values[0], opens=self.opens) is not None:
             return self._structures(values, source, depth)
         if is_fixed(values[0]):
             fixed = Fixed(values[0], tuple(("item", 0) if s == EACH else s for s in source))
@@ -173,8 +241,8 @@ class _Describer:
         return self._array(values[0].dtype, [v.shape for v in values], source)
 
     def _structures(self, values: list[Any], source: Path, depth: int) -> Type | None:
-        split = [described_parts(v) for v in values]
-        if split[0] is None:
+        split = [described_parts(v, opens=self.opens) for v in values]
+        if split[0] is None or self._goes_round(values, source):
             return None
         keys, first, cls, step = split[0]
         if any(s is None or s[0] != keys or len(s[1]) != len(first) for s in split):
@@ -184,9 +252,11 @@ class _Describer:
         for key, column in zip(range(len(first)) if keys is None else keys, columns, strict=True):
             found = self.group(list(column), (*source, (step, key)), depth + 1)
             if found is None:
-                return None
+                break
             items.append(found)
-        return TupleOf(tuple(items), keys, cls)
+        for value in values:
+            self.around.pop(id(value), None)
+        return None if len(items) < len(first) else TupleOf(tuple(items), keys, cls)
 
 
 def _loose(value: Any) -> Type:
@@ -208,6 +278,9 @@ def _symbol_name(source: Path) -> str:
 
 
 # ----------------------------------------------------------------------------- kinds of values
+_NOT_OPENED = (np.ndarray, np.generic, dict, list, type, FunctionType)
+
+
 def is_number(value: Any) -> bool:
     """Whether a value is a number or an array of numbers (a flag is none)."""
     if isinstance(value, np.ndarray | np.generic):
@@ -226,8 +299,11 @@ def is_fixed(value: Any) -> bool:
 Parts = tuple[tuple[Any, ...] | None, tuple[Any, ...], type, str]
 
 
-def described_parts(value: Any) -> Parts | None:
-    """The keys, parts, class and kind of step of a tuple, dict, named tuple or dataclass."""
+def described_parts(value: Any, *, opens: bool = False) -> Parts | None:
+    """The keys, parts, class and kind of step of a tuple, dict, named tuple or dataclass.
+
+    Also those of any other object that is its attributes, if it `opens`.
+    """
     cls = type(value)
     if cls is tuple:
         return None, value, tuple, "item"
@@ -235,38 +311,30 @@ def described_parts(value: Any) -> Parts | None:
         if len(value) > LARGEST_DICT:
             return None
         return tuple(value), tuple(value.values()), dict, "item"
-    fields = fields_of(cls)
-    if fields is None:
-        return None
     if issubclass(cls, tuple):
-        return fields, tuple(value), cls, "attr"
-    try:
-        return fields, tuple(getattr(value, name) for name in fields), cls, "attr"
-    except AttributeError:
+        fields = fields_of(cls)
+        return None if fields is None else (fields, tuple(value), cls, "attr")
+    if not (opens or is_record(cls)) or isinstance(value, _NOT_OPENED):
         return None
+    found = objects.attributes(value)
+    return None if found is None else (*found, cls, "attr")
 
 
 def fields_of(cls: type) -> tuple[str, ...] | None:
-    """The names of the fields of a named tuple or dataclass, else None."""
-    if issubclass(cls, tuple):
-        fields = getattr(cls, "_fields", None)
-        if isinstance(fields, tuple) and all(isinstance(name, str) for name in fields):
-            names = tuple(plain(name) for name in fields)
-            return names if all(hasattr(cls, name) for name in names) else None
+    """The names of the fields of a named tuple, else None."""
+    fields = getattr(cls, "_fields", None)
+    if not isinstance(fields, tuple) or not all(isinstance(name, str) for name in fields):
         return None
-    if issubclass(cls, np.ndarray | dict | list) or not is_record(cls):
-        return None
-    return tuple(plain(name) for name in record_fields(cls))
+    names = tuple(plain(name) for name in fields)
+    return names if all(hasattr(cls, name) for name in names) else None
 
 
 def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
-    """The arrays inside a value."""
+    """The arrays inside a value that is differentiated by."""
     if isinstance(value, np.ndarray):
         yield value
-        return
-    parts = described_parts(value)
-    for item in value if type(value) is list else () if parts is None else parts[1]:
-        yield from arrays_in(item)
+    elif type(value) not in (float, int):
+        yield from (one for one in objects.inside(value) if isinstance(one, np.ndarray))
 
 
 def is_in_c_order(value: Any) -> bool:

@@ -11,9 +11,11 @@ import inspect
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from srcad.arguments.wrt_paths import Steps, keys_of, path_of, type_at
 from srcad.errors import WrtError
-from srcad.startup.identifiers import shown
-from srcad.startup.records import dataclass
+from srcad.startup.identifiers import dotted, shown
+from srcad.startup.records import dataclass, replace
+from srcad.types.structures import Type
 
 Parameter = inspect.Parameter
 POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
@@ -22,10 +24,35 @@ VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 @dataclass(frozen=True)
 class WrtEntry:
-    """One thing to differentiate by: a parameter, or an argument in its ``*args`` or ``**kw``."""
+    """One thing to differentiate by: a parameter, or an argument in its ``*args`` or ``**kw``.
+
+    With `steps` it is a part of that.
+    """
 
     parameter: int
     item: int | str | None = None
+    steps: Steps = ()
+    keys: tuple[Any, ...] = ()
+
+    def is_inside(self, other: WrtEntry) -> bool:
+        """Whether this is a part of another entry."""
+        count = len(other.keys)
+        same = self.parameter == other.parameter and self.keys[:count] == other.keys
+        return same and len(self.keys) > count
+
+    def of_type(self, type_: Type, name: str) -> WrtEntry:
+        """The same with the `keys` of the parts on the way through an argument of a type.
+
+        Raises
+        ------
+        WrtError
+            There is no such part.
+        """
+        first = () if self.item is None else (self.item,)
+        if not self.steps:
+            return replace(self, keys=first)
+        name = name if self.item is None else str(self.item)
+        return replace(self, keys=(*first, *keys_of(type_at(type_, first), self.steps, name)))
 
 
 def place_of_argument(parameters: Sequence[Parameter], position: int) -> WrtEntry:
@@ -36,18 +63,31 @@ def place_of_argument(parameters: Sequence[Parameter], position: int) -> WrtEntr
     return WrtEntry(positional, position - positional)
 
 
+def differentiated(
+    places: Sequence[WrtEntry], parameters: Sequence[Parameter]
+) -> dict[str, Collection[Any] | None]:
+    """The parameters to differentiate by, each with the keys of its parts; None: with all."""
+    found: dict[str, Collection[Any] | None] = {}
+    for parameter in dict.fromkeys(p.parameter for p in places):
+        keys = {p.keys for p in places if p.parameter == parameter}
+        found[parameters[parameter].name] = None if () in keys else frozenset(keys)
+    return found
+
+
 @dataclass(frozen=True)
 class Seeker:
     """Finds what an entry of `wrt` means for one callable.
 
     `parameters` are its own; `outward` those that it shows, which differ for a wrapper; `given`
-    is what a call passes in ``*args`` (any items) and ``**kw`` (the keywords), where it is known.
+    is what a call passes in ``*args`` (any items) and ``**kw`` (the keywords), where it is known;
+    `read` are the names that the function reads from outside.
     """
 
     name: str
     parameters: Sequence[Parameter]
     outward: Sequence[Parameter]
     given: Mapping[str, Collection[Any]] | None
+    read: Collection[str] = ()
 
     def place(self, entry: int | str) -> WrtEntry | None:
         """The place of an entry; None if only a call can tell."""
@@ -64,12 +104,20 @@ class Seeker:
         elif type(entry) is int and -len(names) <= entry < len(names):
             position = entry % len(names)
         else:
-            raise self._unknown(entry)
+            return self._part(entry)
         parameter = self.outward[position]
         if parameter.kind in VARIADIC:
             return self._variadic(entry, position, parameter)
         at = position if parameter.kind in POSITIONAL else None
         return self._passed(entry, at, parameter.name)
+
+    def _part(self, entry: int | str) -> WrtEntry | None:
+        """A part of an argument."""
+        path = path_of(entry) if isinstance(entry, str) else None
+        if path is None or not path[1]:
+            raise self._unknown(entry)
+        found = self.place(path[0])
+        return None if found is None else replace(found, steps=path[1])
 
     def _own(self, name: str) -> WrtEntry:
         return WrtEntry([p.name for p in self.parameters].index(name))
@@ -115,6 +163,12 @@ class Seeker:
         return next((k for k, p in enumerate(parameters) if p.kind is kind), None)
 
     def _unknown(self, entry: int | str) -> WrtError:
+        if entry in self.read:
+            return WrtError(
+                f"wrt={shown(entry)} is a variable that {self.name!r} reads, not a parameter",
+                why="it holds no data, or is read by a derivative inside another.",
+                help=f"make it a parameter:  def {dotted(self.name)}(..., {entry}): ...",
+            )
         known = ", ".join(f"{k}: {p.name!r}" for k, p in enumerate(self.outward))
         return WrtError(
             f"wrt={shown(entry)} is no parameter of {self.name!r}",

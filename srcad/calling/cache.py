@@ -17,10 +17,10 @@ from types import CodeType
 from typing import Any
 
 from srcad.arguments.request import Parameter, Request, anchor_of, name_of
-from srcad.backends.interface.tracebacks import add_note, noted
+from srcad.backends.interface.tracebacks import noted
 from srcad.calling.inspection import CacheInfo
 from srcad.calling.patterns import Bind, Failure, Pattern, binder, default_now
-from srcad.calling.quiet import FLOATING, again, form_now, quiet_of
+from srcad.calling.quiet import form_now, quiet_of, repeated
 from srcad.errors import SrcadError
 from srcad.modes.calm import raises_now
 from srcad.rules import registry
@@ -171,19 +171,12 @@ class Family:
             rebind()
             if isinstance(found, Failure):
                 raise found.error from None
-            call: Run | None = None
-            try:
-                return found()
-            except FLOATING as error:
-                call = again(found)
-                if call is None:
-                    add_note(error)
-                    raise
-            except BaseException as error:
-                add_note(error)
-                raise
-            with noted():
-                return call()
+            with repeated(found) as run:
+                result = found()
+            if run.call is not None:
+                with noted():
+                    result = run.call()
+            return result
 
         return first
 

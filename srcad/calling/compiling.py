@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from srcad.arguments.aliasing import overlapping
 from srcad.arguments.request import code_of, name_of
@@ -15,20 +16,33 @@ from srcad.calling.patterns import Pattern
 from srcad.calling.quiet import Quiet, with_quiet
 from srcad.frontend.domain.guards import Guard
 from srcad.pipeline import Compiled, compiled
+from srcad.startup.lazy import Later
 from srcad.startup.records import replace
 from srcad.types.sizes import ShapeEnvironment
+
+if TYPE_CHECKING:
+    from srcad.calling import finite, nodes
+else:
+    finite = Later("srcad.calling.finite")
+    nodes = Later("srcad.calling.nodes")
 
 
 def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> Entry:
     """Compile what a family of patterns is asked for, for the pattern of these arguments."""
+    if "optree" in sys.modules:
+        found = nodes.entry_for_nodes(family, function, arguments)
+        if found is not None:
+            return found
     named = dict(zip((p.name for p in family.parameters), arguments, strict=True))
     made = compiled(function, family.parameters, family.request, named,
                     of_any_lengths=family.is_full)  # fmt: skip
     run = made.run
     if made.silent is not None:
         run = with_quiet(run, Quiet(made.silent, made.results.repeats))
+    if family.request.check_finite:
+        run = finite.checked(run, made, family.request, name_of(function))
     artifact = artifact_of(name_of(function), made)
-    why = _reason(family, function, arguments)
+    why = _reason(family, function, named)
     return Entry(_pattern(made, function, arguments), run, artifact, family.parameters, why=why)
 
 
@@ -58,15 +72,17 @@ def _light(guard: Guard, own: Any) -> Guard:
     return replace(guard, expected=None if code is own else code)
 
 
-def _reason(family: Family, function: Any, arguments: Sequence[Any]) -> str:
+def _reason(family: Family, function: Any, arguments: Mapping[str, Any]) -> str:
     """Why the patterns that exist do not serve this call."""
     if not family.entries:
         return "the first call" if not family.compilations else "the rules or the cache changed"
     pattern = family.entries[0].pattern
-    for parameter, value, type_ in zip(family.parameters, arguments, pattern.types, strict=True):
-        found = describe(value, (("param", parameter.name),), ShapeEnvironment())
+    opened = family.request.opened(function, family.parameters, arguments)
+    for (name, value), type_ in zip(arguments.items(), pattern.types, strict=True):
+        path = (("param", name),)
+        found = describe(value, path, ShapeEnvironment(), opened.get(name, False))
         if str(found) != str(type_):
-            return f"{parameter.name!r} is {found} instead of {type_}"
+            return f"{name!r} is {found} instead of {type_}"
     if family.is_full:
         return "more patterns than are kept: compiled for lengths of any kind"
     return "other lengths, integers or surroundings"

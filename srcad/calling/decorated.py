@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, TypeVar, overload
 
-from srcad.arguments.request import Request, name_of
+from srcad.arguments.request import Request, directions_of, name_of
 from srcad.backends.interface.tracebacks import noted
-from srcad.calling.gradient import Gradient, P, Q, R, inspection, of_arguments
+from srcad.calling.gradient import Gradient, P, Q, R, along, inspection, of_arguments
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
-from srcad.calling.quiet import FLOATING, again
+from srcad.calling.products import Product
+from srcad.calling.quiet import repeated
 from srcad.calling.showing import Code, signature_of, text_of
 from srcad.startup.records import replace
 
@@ -44,33 +45,29 @@ class _ValueAndGradient(_Derivative):
         return made
 
 
-class Differentiable(Generic[P, R]):
-    """A function that is still itself and knows its derivatives: made by `srcad.differentiate`.
+class _Product(_Derivative):
+    def __get__(self, instance: Differentiable[..., Any], owner: Any = None) -> Product[..., Any]:
+        made: Product[..., Any] = self._of(instance)
+        return made
 
-    Attributes
-    ----------
-    grad, value_and_grad : Gradient
-        Its derivatives, by the arguments that ``differentiate(wrt=...)`` names.
-    """
 
-    __slots__ = ("__call__", "__dict__", "__weakref__", "function", "request")
+class Decorated(Generic[P, R]):
+    """A function that is still itself, with what a decorator adds: called, shown and pickled so."""
+
+    __slots__ = ("__call__", "__dict__", "__weakref__", "function")
 
     if TYPE_CHECKING:
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
             """Call the function."""
 
-    def __init__(self, function: Any, request: Request) -> None:
+    def __init__(self, function: Any) -> None:
         self.function = function
-        self.request = request
         self.__call__ = function  # type: ignore[method-assign]
         self.__dict__.update(getattr(function, "__dict__", {}))
         for name in ("__module__", "__name__", "__qualname__", "__doc__"):
             if hasattr(function, name):
                 self.__dict__[name] = getattr(function, name)
-
-    def __repr__(self) -> str:
-        return f"<differentiable {name_of(self.function)!r}>"
 
     @property
     def __wrapped__(self) -> Any:
@@ -82,9 +79,49 @@ class Differentiable(Generic[P, R]):
         """The signature of the function."""
         return signature_of(self.function)
 
+    def _made_of(self, function: Any) -> tuple[Any, ...]:
+        """What an object like this one, of another function, is made of."""
+        return (function,)
+
+    def _bound(self, instance: Any, owner: type | None) -> Any:
+        """What an attribute of a class is: of an instance the method, made anew."""
+        if instance is None:
+            return self
+        return type(self)(*self._made_of(self.function.__get__(instance, owner)))
+
+    def __reduce__(self) -> Any:
+        function = self.function
+        if isinstance(function, FunctionType) and _is_found_again(self, function):
+            return str(function.__qualname__)
+        return type(self), self._made_of(function)
+
+
+class Differentiable(Decorated[P, R]):
+    """A function that is still itself and knows its derivatives: made by `srcad.differentiate`.
+
+    Attributes
+    ----------
+    grad, value_and_grad, jacobian, hessian : Gradient
+        Its derivatives, by the arguments that ``differentiate(wrt=...)`` names.
+    hvp : Product
+        The product of its Hessian with a vector: ``f.hvp(x, v)``.
+    """
+
+    __slots__ = ("request",)
+
+    def __init__(self, function: Any, request: Request) -> None:
+        super().__init__(function)
+        self.request = request
+
+    def __repr__(self) -> str:
+        return f"<differentiable {name_of(self.function)!r}>"
+
     def __srcad_primal__(self) -> Any:
         """The function that calls of this object are calls of."""
         return self.function
+
+    def _made_of(self, function: Any) -> tuple[Any, ...]:
+        return function, self.request
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...
@@ -93,56 +130,64 @@ class Differentiable(Generic[P, R]):
         self: Differentiable[Concatenate[Any, Q], R], instance: object, owner: type | None = None
     ) -> Differentiable[Q, R]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
-            return self
-        return Differentiable(self.function.__get__(instance, owner), self.request)
-
-    def __reduce__(self) -> Any:
-        if isinstance(self.function, FunctionType) and _is_named(self):
-            return str(self.function.__qualname__)
-        return Differentiable, (self.function, self.request)
+        return self._bound(instance, owner)
 
     def _derivative(self, mode: str) -> Gradient[..., Any]:
         known = self.__dict__.get("_derivatives")
         if known is None:
             known = self.__dict__["_derivatives"] = {}
         if mode not in known:
-            known[mode] = Gradient(self, replace(self.request, mode=mode))
+            kind = Product if mode == "hvp" else Gradient
+            known[mode] = kind(self, replace(self.request, mode=mode))
         made: Gradient[..., Any] = known[mode]
         return made
 
     grad = _Gradient("grad")
     value_and_grad = _ValueAndGradient("value_and_grad")
+    jacobian = _Gradient("jacobian")
+    hessian = _Gradient("hessian")
+    hvp = _Product("hvp")
 
     def gradient(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Any, ...]:
         """Return the gradients with respect to all positional arguments."""
-        found = of_arguments("grad", self.function, args, kwargs, backend=self.request.backend)
+        found = self._of_arguments("grad", args, kwargs)
         if isinstance(found, Failure):
             raise found.error from None
         result: tuple[Any, ...]
-        try:
+        with repeated(found) as run:
+            result = found()
+        if run.call is not None:
             with noted():
-                result = found()
-        except FLOATING:
-            call = again(found)
-            if call is None:
-                raise
-        else:
-            return result
-        with noted():
-            result = call()
+                result = run.call()
         return result
 
     def pullback(
         self, *args: Any, wrt: Any = None, **kwargs: Any
     ) -> tuple[R, Callable[[Any], tuple[Any, ...]]]:
         """Return the value, and the function from its cotangent to those of the arguments."""
-        found = of_arguments("pullback", self.function, args, kwargs, wrt, self.request.backend)
+        found = self._of_arguments("pullback", args, kwargs, wrt)
         if isinstance(found, Failure):
             raise found.error from None
         with noted():
             result: tuple[R, Any] = found()
         return result
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[R, Any]:
+        """Return the value, and its derivative in one direction: see `srcad.jvp`."""
+        wrt = directions_of(self.function, primals, tangents)
+        found = self._of_arguments("jvp", tuple(primals), {}, wrt)
+        if isinstance(found, Failure):
+            raise found.error from None
+        result: tuple[R, Any] = along(found, [tangents[k] for k in wrt])
+        return result
+
+    def _of_arguments(
+        self, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any], wrt: Any = None
+    ) -> Callable[..., Any] | Failure:
+        """The call of a derivative with the options of this one."""
+        request = self.request
+        return of_arguments(mode, self.function, args, kwargs, wrt, request.backend,
+                            check_finite=request.check_finite)  # fmt: skip
 
     @property
     def source(self) -> str:
@@ -169,9 +214,9 @@ class Differentiable(Generic[P, R]):
         return inspection(self.function, self.request, args, kwargs)
 
 
-def _is_named(made: Differentiable[..., Any]) -> bool:
-    """Whether the object is found again under its module and qualified name."""
-    found: Any = sys.modules.get(made.function.__module__)
-    for part in made.function.__qualname__.split("."):
+def _is_found_again(made: object, function: FunctionType) -> bool:
+    """Whether an object is found under the module and the qualified name of a function."""
+    found: Any = sys.modules.get(function.__module__)
+    for part in function.__qualname__.split("."):
         found = getattr(found, part, None)
     return found is made

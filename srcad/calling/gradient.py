@@ -7,6 +7,7 @@ from the user to generated code.
 from __future__ import annotations
 
 import inspect
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from types import MethodType
@@ -25,12 +26,16 @@ from srcad.calling import compiling
 from srcad.calling.cache import Family, record_of
 from srcad.calling.inspection import CacheInfo, Inspection
 from srcad.calling.patterns import Failure
-from srcad.calling.quiet import FLOATING, again
+from srcad.calling.quiet import repeated
 from srcad.calling.showing import Code, Documentation, documented, highlighted, signature_of
 from srcad.modes.registry import MODES
 from srcad.startup.lazy import Later
 from srcad.startup.records import replace
 
+captured = Later("srcad.calling.captured")
+exports = Later("srcad.calling.exports")
+files = Later("srcad.exporting.files")
+nodes = Later("srcad.calling.nodes")
 readable = Later("srcad.calling.readable")
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -67,11 +72,11 @@ class Gradient(Generic[P, R]):
 
     def __init__(self, function: Any, request: Request) -> None:
         self.given = function
-        self.function = function = function_behind(function)
+        self.function = function = _with_captured(function_behind(function), request.wrt)
         self.request = request
         parameters = parameters_of(function)
         if parameters is None:
-            self.__call__ = self._by_count()  # type: ignore[method-assign]
+            self.__call__ = self._called(self._by_count())  # type: ignore[method-assign]
             return
         self._connect(family_of(function, request, parameters))
 
@@ -87,7 +92,12 @@ class Gradient(Generic[P, R]):
             if me is not None:
                 me._connect(now())
 
-        self.__call__ = family.dispatcher(function, now, rebind)  # type: ignore[method-assign]
+        dispatch = family.dispatcher(function, now, rebind)
+        self.__call__ = self._called(dispatch)  # type: ignore[method-assign]
+
+    def _called(self, dispatch: Callable[..., Any]) -> Callable[..., Any]:
+        """What a call of the object is."""
+        return dispatch
 
     def _by_count(self) -> Callable[..., Any]:
         """The dispatcher of a callable that has a rule and no signature."""
@@ -98,15 +108,12 @@ class Gradient(Generic[P, R]):
             found = family.found(function, family.bound(function, args, kwargs))
             if isinstance(found, Failure):
                 raise found.error from None
-            try:
+            with repeated(found) as run:
+                result = found()
+            if run.call is not None:
                 with noted():
-                    return found()
-            except FLOATING:
-                call = again(found)
-                if call is None:
-                    raise
-            with noted():
-                return call()
+                    result = run.call()
+            return result
 
         return dispatch
 
@@ -158,7 +165,7 @@ class Gradient(Generic[P, R]):
         return self.function, self.request
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Gradient, (self.given, self.request)
+        return type(self), (self.given, self.request)
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...
@@ -169,7 +176,7 @@ class Gradient(Generic[P, R]):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        return Gradient(MethodType(self.function, instance), self.request)
+        return type(self)(MethodType(self.function, instance), self.request)
 
     # ------------------------------------------------------------------------- looking inside
     def _families(self) -> list[Family]:
@@ -217,7 +224,38 @@ class Gradient(Generic[P, R]):
             return Inspection(readable.readable(self.function, self.request), self.function)
         family, arguments = self._bound(args, kwargs)
         artifact = family.entry_for(self.function, arguments).artifact
-        return Inspection(artifact, self.function)
+        named = dict(zip((p.name for p in family.parameters), arguments, strict=True))
+        return Inspection(artifact, self.function, named)
+
+    def export(self, path: Any, /, *args: Any, **kwargs: Any) -> None:
+        """Write the derivative to a file that needs NumPy alone, and compares itself when run.
+
+        Nothing of the user's is executed.
+
+        Parameters
+        ----------
+        path : str or path
+            The file: a new one, or one that srcad has written.
+        *args, **kwargs
+            Arguments of the pattern that the file is for; without any, it is for the pattern
+            that was compiled last.
+
+        Raises
+        ------
+        ExportError
+            Something that the derivative uses cannot be written to a file, or nothing has been
+            compiled yet, or the file holds something else.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, srcad
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder) / "slope.py"
+        ...     srcad.grad(lambda x: x**3).export(file, 2.0)
+        ...     "def grad_f(x):" in file.read_text()
+        True
+        """
+        files.write(path, exported(self, args, kwargs))
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Family, Sequence[Any]]:
         parameters = parameters_of(self.function) or parameters_of_call(len(args), kwargs)
@@ -243,11 +281,32 @@ class Gradient(Generic[P, R]):
 Gradient.__doc__ = Documentation(Gradient.__doc__)  # type: ignore[assignment]
 
 
+def exported(
+    gradient: Gradient[..., Any], args: Any, kwargs: Any, recipe: Sequence[str] | None = None
+) -> str:
+    """The text of a module that computes a derivative: see `Gradient.export`."""
+    function, request = gradient.function, gradient.request
+    arguments: Sequence[Any] | None = None
+    entry = gradient._newest()
+    if args or kwargs:
+        family, arguments = gradient._bound(args, kwargs)
+        entry = family.entry_for(function, arguments)
+    if entry is not None and "optree" in sys.modules:
+        nodes.refuse_export(entry, name_of(function))
+    return str(exports.module_of(function, request, entry, arguments, recipe))
+
+
 # ------------------------------------------------------------- shared with decorated functions
 def function_behind(function: Any) -> Any:
     """The function behind a `Differentiable`."""
     is_one = hasattr(type(function), "__srcad_primal__")
     return function.__srcad_primal__() if is_one else function
+
+
+def _with_captured(function: Any, wrt: Sequence[int | str] | None) -> Any:
+    """The function with the captured variables that `wrt` names as parameters."""
+    named = any(isinstance(entry, str) for entry in wrt or ())
+    return captured.with_captured(function, wrt) if named else function
 
 
 def of_arguments(
@@ -257,11 +316,15 @@ def of_arguments(
     kwargs: dict[str, Any],
     wrt: Any = None,
     backend: str = "numpy",
+    *,
+    check_finite: bool = False,
 ) -> Callable[..., Any] | Failure:
     """The call of a derivative, ready to be made: by `wrt`, or all positional arguments."""
     entries = None if wrt is None else wrt_entries(wrt)
+    function = _with_captured(function, entries)
     arity = len(args) if wrt is None else 0
-    request = Request(mode, entries, False, backend=backend, arity=arity)
+    request = Request(mode, entries, False, backend=backend, arity=arity,
+                      check_finite=check_finite)  # fmt: skip
     parameters = parameters_of(function) or parameters_of_call(len(args), kwargs)
     family = family_of(function, request, parameters)
     return family.found(function, family.bound(function, args, kwargs))
@@ -269,15 +332,12 @@ def of_arguments(
 
 def along(found: Callable[..., Any], tangents: Sequence[Any]) -> Any:
     """Run what `of_arguments` found for ``jvp``, in silence if an infinite slope is an error."""
-    try:
+    with repeated(found) as run:
+        result = found()(tangents)
+    if run.call is not None:
         with noted():
-            return found()(tangents)
-    except FLOATING:
-        call = again(found)
-        if call is None:
-            raise
-    with noted():
-        return call()(tangents)
+            result = run.call()(tangents)
+    return result
 
 
 def inspection(

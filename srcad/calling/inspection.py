@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from srcad.calling.showing import Code, highlighted
 from srcad.errors import UndefinedNameError
 from srcad.frontend.source.definition import definition
-from srcad.ir.core import Call, Function, walk
+from srcad.ir.core import Call, Function, Value, walk
 from srcad.ir.location import Location
 from srcad.ir.text import Printer, target_name, text
 from srcad.pipeline import Compiled
+from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field, once
+
+if TYPE_CHECKING:
+    from srcad.calling import graph, saved
+    from srcad.calling.graph import Graph
+    from srcad.calling.saved import Saved
+else:
+    graph = Later("srcad.calling.graph")
+    saved = Later("srcad.calling.saved")
 
 
 @dataclass(eq=False)
@@ -21,8 +30,9 @@ class Artifact:
     """Text and intermediate forms of one compilation, kept for whoever wants to look.
 
     `text` is what runs; of a pullback it is both halves.  `note` says why something is missing in
-    a form that was made without arguments.  The user's function is not held: what is compiled for
-    it must not keep it alive.
+    a form that was made without arguments.  `parts` are the texts with the functions that were
+    loaded from them, `join` makes of these what a call runs.  The user's function is not held:
+    what is compiled for it must not keep it alive.
     """
 
     name: str
@@ -34,9 +44,13 @@ class Artifact:
     adjoint_text: str = ""
     adjoint_map: Mapping[int, Location] = field(default_factory=dict)
     saved: tuple[str, ...] = ()
+    primal: Function | None = None
     active: frozenset[str] = frozenset()
+    varied: frozenset[Value] = frozenset()
     backend: str = ""
     note: str = ""
+    parts: Sequence[tuple[str, Callable[..., Any]]] = ()
+    join: Callable[..., Any] | None = None
 
 
 def artifact_of(name: str, made: Compiled) -> Artifact:
@@ -44,9 +58,10 @@ def artifact_of(name: str, made: Compiled) -> Artifact:
     lowered, last = made.lowered, made.texts[-1]
     texts = [written.text for written in made.texts]
     text = "\n\n".join(texts)
+    parts = tuple(zip(texts, made.loaded, strict=True))
     if lowered.raises:
         return Artifact(name, text, None, lowered.function, primal_text=text, adjoint_text=text,
-                       backend=made.backend)  # fmt: skip
+                       backend=made.backend, parts=parts, join=made.results.run)  # fmt: skip
     return Artifact(
         name,
         text,
@@ -57,8 +72,12 @@ def artifact_of(name: str, made: Compiled) -> Artifact:
         adjoint_text=last.text,
         adjoint_map=last.line_map,
         saved=made.results.saved,
+        primal=made.results.parts[0].function if made.results.saved else None,
         active=frozenset(value.hint for value in lowered.active if value.hint),
+        varied=lowered.active,
         backend=made.backend,
+        parts=parts,
+        join=made.results.run,
     )
 
 
@@ -96,17 +115,22 @@ class Inspection:
         The function and its adjoint in the compiler's own form.
     ast : ast.AST
         The syntax tree of the user's function.
-    saved : tuple of str
-        What the primal half hands to the adjoint.
+    saved : Saved
+        What the primal half hands to the adjoint: names with types, bytes and lines.
+    graph : Graph
+        The function as a graph, in the language of Graphviz.
     active : frozenset of str
         The names through which derivatives flow.
     line_map : dict
         The line of the user's file for every line of `adjoint_source` that has one.
     """
 
-    def __init__(self, artifact: Artifact, function: Any) -> None:
+    def __init__(
+        self, artifact: Artifact, function: Any, arguments: Mapping[str, Any] | None = None
+    ) -> None:
         self._artifact = artifact
         self._function = function
+        self._arguments = arguments or {}
 
     def __repr__(self) -> str:
         saved = ", ".join(self.saved) or "nothing"
@@ -146,10 +170,22 @@ class Inspection:
         """The syntax tree of the user's function."""
         return definition(self._function).tree
 
-    @property
-    def saved(self) -> tuple[str, ...]:
+    @once
+    def saved(self) -> Saved:
         """What the primal half hands to the adjoint."""
-        return self._artifact.saved
+        kept = self._artifact
+        found: Saved = saved.saved_values(kept.primal, kept.primal_text, self._function,
+                                          self._arguments, len(kept.saved))  # fmt: skip
+        return found
+
+    @once
+    def graph(self) -> Graph:
+        """The function as a graph: DOT text, which a notebook draws."""
+        function = self._artifact.lowered
+        if function is None:
+            return graph.Graph(f"// {self._artifact.note}")
+        found: Graph = graph.graph_of(function, self._artifact.varied)
+        return found
 
     @property
     def active(self) -> frozenset[str]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
+from srcad.backends.interface.tracebacks import add_note
 from srcad.modes.calm import is_calm
 from srcad.startup.gc_paused import compiling
 from srcad.startup.records import dataclass
@@ -62,3 +63,27 @@ def again(call: Run) -> Run | None:
     run, args = (call.func, call.args) if isinstance(call, partial) else (call, ())
     quiet = quiet_of(run)
     return partial(quiet.form(), *args) if quiet is not None and quiet.repeats else None
+
+
+class repeated:  # noqa: N801 - reads like contextlib's own
+    """Run a call, and hold the `call` with which to repeat it if it raised, None if not.
+
+    Another error gets the user's line.  A class, as `noted` is: a function that ran the call would
+    stand between the user and the error as one more frame.
+    """
+
+    __slots__ = ("_first", "call")
+
+    def __init__(self, first: Run) -> None:
+        self._first = first
+        self.call: Run | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, FLOATING):
+            self.call = again(self._first)
+        if error is not None and self.call is None:
+            add_note(error)
+        return self.call is not None

@@ -87,7 +87,13 @@ def text_of(function: Any) -> str:
 
 
 def signature_of(function: Any) -> inspect.Signature:
-    """The signature of a function; where it tells none, that of any call."""
+    """The signature of a function; where it tells none, that of any call.
+
+    A derivative tells its own: to look for what it wraps would compile the form that is shown.
+    """
+    if hasattr(type(function), "__srcad_of__"):
+        own: inspect.Signature = function.__signature__
+        return own
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +13,15 @@ from srcad.calling.assumptions import take_assumptions_of_items
 from srcad.calling.conditions import Conditions
 from srcad.calling.guards import equals
 from srcad.startup.identifiers import quoted
+from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.sources import EACH, Path
 from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf, Type, Undefined
+
+if TYPE_CHECKING:
+    from srcad.types import objects
+else:
+    objects = Later("srcad.types.objects")
 
 _PYTHON_KINDS = {"f": float, "i": int, "c": complex, "b": bool}
 
@@ -87,6 +93,8 @@ def _structure(c: Conditions, type_: Any, first: str, name: str, path: Path) -> 
     elif type_.keys is None:
         c.add(f"{c.prefix}len({name}) == {len(type_.items)}")
     fields = type_.keys is not None and cls is not dict
+    if fields and not issubclass(cls, tuple):
+        _no_more_attributes(c, cls, type_.keys, name)
     keys = type_.keys if type_.keys is not None else range(len(type_.items))
     for position, (key, item) in enumerate(zip(keys, type_.items, strict=True)):
         if fields and not issubclass(cls, tuple):
@@ -96,6 +104,17 @@ def _structure(c: Conditions, type_: Any, first: str, name: str, path: Path) -> 
             index = quoted(key) if type(key) is str else c.constant(key)
             expression = f"{name}[{position if fields else index}]"
         check(c, item, expression, (*path, ("attr" if fields else "item", key)))
+
+
+def _no_more_attributes(c: Conditions, cls: type, keys: tuple[str, ...], name: str) -> None:
+    """An object has no further attribute of its own: it would hide one of its class."""
+    slots = objects.slots_of(cls)
+    for slot in slots:
+        if slot not in keys:
+            c.add(f"not {c.constant(hasattr)}({name}, {quoted(slot)})")
+    if cls.__dictoffset__:
+        known = frozenset(keys) | objects.computed_names(cls)
+        c.add(f"{c.constant(known)}.issuperset({name}.__dict__)")
 
 
 def _list(c: Conditions, type_: Any, first: str, name: str, path: Path) -> None:

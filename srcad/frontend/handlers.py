@@ -38,6 +38,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine import dispatch
 from srcad.frontend.prelude.containers import INSIDE
 from srcad.ir.core import Value
+from srcad.rules.conjugates import conj, may_be_complex
 from srcad.rules.registry import is_known
 
 Index = Mapping[str, tuple[Any, ...]]
@@ -97,6 +98,7 @@ MEANINGS: Index = {
         abs, bool, divmod, float, format, int, is_known, np.asanyarray, np.asarray, np.ndim,
         np.shape, np.where, pow, print, repr, slice, str,
     ),
+    "srcad.frontend.library.conjugates": (conj, may_be_complex),
     "srcad.frontend.library.introspection": (
         callable, compile, dir, eval, exec, getattr, globals, hasattr, inspect.currentframe,
         inspect.stack, inspect.trace, isinstance, locals, sys._current_frames, sys._getframe,

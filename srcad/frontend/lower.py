@@ -258,8 +258,9 @@ def _read(s: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> Abstra
 
 # ------------------------------------------------------------------------------ rules
 def lower_inline(
-    builder: Builder, function: Any, args: list[Arg | None], kwargs: Mapping[str, Arg] | None = None
-) -> Any:
+    builder: Builder, function: Any, args: list[Arg | None],
+    kwargs: Mapping[str, Arg] | None = None, *, all_real: bool = True,
+) -> Any:  # fmt: skip
     """Read a rule's function at the end of `builder`'s block.
 
     Parameters
@@ -270,6 +271,8 @@ def lower_inline(
         The rule: a plain Python function.
     args, kwargs : arguments
         Atoms, displays, or nested tuples and lists of these.
+    all_real : bool
+        Whether what has no known dtype is real.
 
     Returns
     -------
@@ -281,7 +284,7 @@ def lower_inline(
     AlwaysRaisesError
         If no path through the rule returns; nothing is written then.
     """
-    machine = machine_for(ShapeEnvironment(), builder=builder)
+    machine = machine_for(ShapeEnvironment(), builder=builder, all_real=all_real)
     boxes = tuple(box_of_arg(machine, a) for a in args)
     named = {k: box_of_arg(machine, a) for k, a in (kwargs or {}).items()}
     where, start = builder.where, len(builder.ops)

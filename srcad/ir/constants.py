@@ -1,7 +1,8 @@
-"""When two constants are the same."""
+"""When two constants are the same, and the conjugate of one."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,3 +22,9 @@ def same_constant(a: Any, b: Any) -> bool:
     if kind in (slice, range):
         return same_constant((a.start, a.stop, a.step), (b.start, b.stop, b.step))
     return False
+
+
+def conjugate(value: Any) -> Any:
+    """The conjugate of a complex number; the real part of an imaginary one has the sign of -1j."""
+    imaginary = -value.imag
+    return type(value)(complex(value.real or math.copysign(0.0, imaginary), imaginary))

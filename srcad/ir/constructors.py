@@ -131,6 +131,10 @@ class Constructors(Generic[Given, Made]):
         """The value itself; no derivative flows through it."""
         return self._construct(primitives.stop, x, **how)
 
+    def hooked(self, x: Given, function: Given, **how: Any) -> Made:
+        """The value itself, whose cotangent passes through a function of the user's."""
+        return self._construct(primitives.hooked, x, function, **how)
+
     def identity(self, x: Given, **how: Any) -> Made:
         """The value itself, by another name."""
         return self._construct(primitives.identity, x, **how)

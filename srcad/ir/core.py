@@ -22,9 +22,9 @@ from srcad.types.join import type_of_constant
 from srcad.types.structures import Type
 
 # "derived" marks the reverse half of an earlier transform: no longer reversed, but not the user's;
-# "repeated" a view that the user took once and that is taken again of a later version.
-Half = Literal["primal", "reverse", "derived", "repeated"]
-
+# "repeated" a view that the user took once and that is taken again of a later version; "again" what
+# a checkpoint computes once more.
+Half = Literal["primal", "reverse", "derived", "repeated", "again"]
 
 # Exit tags: how a trip of a loop ended (section "loops" of docs/design/ir.md).
 # RAISED: by an exception that an enclosing ``try`` of the same function catches.
@@ -66,16 +66,18 @@ class Const:
         return same_constant(self.value, other.value)
 
 
-class _Undef:
-    """The one object that stands for "no path has bound this name"."""
+class _Word:
+    """An object that is nothing but its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def __repr__(self) -> str:
-        return "undef"
+        return self.name
 
 
-UNDEF = Const(_Undef())
-
-
+UNDEF = Const(_Word("undef"))  # no path has bound this name
+CHECKPOINT = Const(_Word("checkpoint"))  # the test of an `If` whose first block runs, twice
 Atom = Value | Const
 
 
@@ -148,7 +150,11 @@ class Call(Op):
 
 @dataclass(frozen=True, eq=False)
 class If(Op):
-    """``results = then() if test else orelse()``; both blocks yield one atom per result."""
+    """``results = then() if test else orelse()``; both blocks yield one atom per result.
+
+    With the test `CHECKPOINT` the first block runs, and the other one yields `UNDEF`.  Of what it
+    computes nothing is saved: a reverse sweep runs it once more.
+    """
 
     test: Atom
     then: Block
@@ -206,7 +212,8 @@ class For(Op):
     the carried values, then the values to collect.  Op results: the last trip's tag, the number of
     trips, the carried values, then one list per collected value (in *index* order, also when the
     loop runs backward).  A trip that ends with tag `BREAK` or more is the last.
-    `backward` runs from the end; `count` limits the loop to the first `count` items.
+    `backward` runs from the end; `count` limits the loop to the first `count` items.  `segments`
+    says into how long parts, on how many levels, a reverse sweep cuts it (``every, levels``).
     """
 
     seqs: tuple[Arg, ...]
@@ -215,6 +222,7 @@ class For(Op):
     outputs: tuple[Value, ...]
     backward: bool = False
     count: Atom | None = None
+    segments: tuple[Atom, ...] = ()
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -223,8 +231,8 @@ class For(Op):
 
     @once
     def operands(self) -> tuple[Value, ...]:
-        """The values among the sequences, what enters, and the count."""
-        counts = () if self.count is None else (self.count,)
+        """The values among the sequences, what enters, and the counts."""
+        counts = self.segments if self.count is None else (self.count, *self.segments)
         return tuple(_values_among((*self.seqs, *self.inits, *counts)))
 
     @property
@@ -371,7 +379,7 @@ def collected_outputs(loop: Loop) -> tuple[Value, ...]:
 
 
 def free_values(block: Block) -> tuple[Value, ...]:
-    """The values that a block (with everything inside it) names but does not define, in order."""
+    """The values that a block (and what is inside) names but does not define, in order."""
     return block.free
 
 

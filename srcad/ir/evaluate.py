@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from srcad.ir.core import (
@@ -26,30 +26,37 @@ from srcad.ir.core import (
 from srcad.ir.primitives import identity
 
 Env = dict[Value, Any]
+RunCall = Callable[[Call, Env], Any]
 
 
 def evaluate(function: Function, *args: Any) -> Any:
     """Run a function on arguments; a tuple comes back when it has several results."""
+    return evaluate_by(run_call, function, *args)
+
+
+def evaluate_by(call: RunCall, function: Function, *args: Any) -> Any:
+    """The same, with another way to run a call; it is given `run_call` to do that."""
     env: Env = dict(zip(function.params, args, strict=True))
-    results = run_block(function.block, env)
+    results = run_block(function.block, env, call)
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def run_block(block: Block, env: Env) -> list[Any]:
+def run_block(block: Block, env: Env, call: RunCall | None = None) -> list[Any]:
     """Run a block whose parameters are already in `env`; return what it yields."""
+    call = call or run_call
     for op in block.ops:
         match op:
             case Call():
-                env[op.result] = _call(op, env)
+                env[op.result] = call(op, env)
             case Try():
-                env.update(zip(op.outputs, _try(op, env), strict=True))
+                env.update(zip(op.outputs, _try(op, env, call), strict=True))
             case If():
                 chosen = op.then if argument_value(op.test, env) else op.orelse
-                env.update(zip(op.outputs, run_block(chosen, env), strict=True))
+                env.update(zip(op.outputs, run_block(chosen, env, call), strict=True))
             case For():
-                env.update(zip(op.outputs, _for(op, env), strict=True))
+                env.update(zip(op.outputs, _for(op, env, call), strict=True))
             case While():
-                env.update(zip(op.outputs, _while(op, env), strict=True))
+                env.update(zip(op.outputs, _while(op, env, call), strict=True))
             case _:
                 raise TypeError(f"no meaning for {type(op).__name__}")
     return [argument_value(atom, env) for atom in block.results]
@@ -79,23 +86,24 @@ def _display(display: Display, items: list[Any]) -> Any:
             return dict(zip(items[::2], items[1::2], strict=True))
 
 
-def _call(op: Call, env: Env) -> Any:
+def run_call(op: Call, env: Env, call: RunCall | None = None) -> Any:
+    """Run a call; those inside a routine are run by `call`."""
     args = [argument_value(a, env) for a in op.args]
     if isinstance(op.target, Routine):
         assert op.target.function is not None
         inner: Env = dict(zip(op.target.function.params, args, strict=True))
-        return tuple(run_block(op.target.function.block, inner))
+        return tuple(run_block(op.target.function.block, inner, call))
     if op.target is identity:
         return args[0]
     return op.target(*args, **{name: argument_value(a, env) for name, a in op.kwargs})
 
 
-def _try(op: Try, env: Env) -> list[Any]:
+def _try(op: Try, env: Env, call: RunCall) -> list[Any]:
     try:
-        return run_block(op.then, env)
+        return run_block(op.then, env, call)
     except op.catches as error:
         env[op.error] = error
-    return run_block(op.orelse, env)
+    return run_block(op.orelse, env, call)
 
 
 def _items(op: For, env: Env) -> list[tuple[Any, ...]]:
@@ -109,12 +117,12 @@ def _items(op: For, env: Env) -> list[tuple[Any, ...]]:
     return rows[::-1] if op.backward else rows
 
 
-def _for(op: For, env: Env) -> list[Any]:
+def _for(op: For, env: Env, call: RunCall) -> list[Any]:
     carried = [argument_value(a, env) for a in op.inits]
     collected: list[list[Any]] = [[] for _ in op.body.results[1 + len(carried) :]]
     tag = trips = 0
     for row in _items(op, env):
-        tag, carried = _trip(op.body, (*row, *carried), len(carried), collected, env)
+        tag, carried = _trip(op.body, (*row, *carried), len(carried), collected, env, call)
         trips += 1
         if tag >= BREAK:
             break
@@ -123,15 +131,15 @@ def _for(op: For, env: Env) -> list[Any]:
     return [tag, trips, *carried, *collected]
 
 
-def _while(op: While, env: Env) -> list[Any]:
+def _while(op: While, env: Env, call: RunCall) -> list[Any]:
     carried = [argument_value(a, env) for a in op.inits]
     collected: list[list[Any]] = [[] for _ in op.body.results[1 + len(carried) :]]
     tag = trips = 0
     while True:
         env.update(zip(op.test.params, carried, strict=True))
-        if not run_block(op.test, env)[0]:
+        if not run_block(op.test, env, call)[0]:
             break
-        tag, carried = _trip(op.body, tuple(carried), len(carried), collected, env)
+        tag, carried = _trip(op.body, tuple(carried), len(carried), collected, env, call)
         trips += 1
         if tag >= BREAK:
             break
@@ -139,10 +147,15 @@ def _while(op: While, env: Env) -> list[Any]:
 
 
 def _trip(
-    body: Block, params: Sequence[Any], width: int, collected: list[list[Any]], env: Env
+    body: Block,
+    params: Sequence[Any],
+    width: int,
+    collected: list[list[Any]],
+    env: Env,
+    call: RunCall,
 ) -> tuple[int, list[Any]]:
     env.update(zip(body.params, params, strict=True))
-    tag, *rest = run_block(body, env)
+    tag, *rest = run_block(body, env, call)
     for items, value in zip(collected, rest[width:], strict=True):
         items.append(value)
     return tag, rest[:width]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -48,10 +49,18 @@ ELEMENTWISE_OPERATORS = frozenset(
 )  # fmt: skip
 
 
+def is_ufunc_of_library(target: np.ufunc) -> bool:
+    """Whether a ufunc is one of NumPy's or SciPy's own, not one that a user has made."""
+    name = target.__name__
+    if getattr(np, name, None) is target:
+        return True
+    return getattr(sys.modules.get("scipy.special"), name, None) is target
+
+
 def is_elementwise(target: object) -> bool:
     """Whether a function acts entry by entry, with broadcasting."""
     if isinstance(target, np.ufunc):
-        return target.signature is None and getattr(np, target.__name__, None) is target
+        return target.signature is None and is_ufunc_of_library(target)
     try:
         return target in ELEMENTWISE_OPERATORS
     except TypeError:

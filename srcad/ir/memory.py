@@ -72,7 +72,7 @@ def makes_new_array(
     if is_one_of(target, OPERATORS):
         return True
     module = module_of(target)
-    if module == "math":
+    if module in ("math", "cmath"):
         return True
     return module.startswith("numpy") and _is_fresh(target, args, kwargs)
 

@@ -271,6 +271,12 @@ def stop(x: Any) -> Any:
     return x
 
 
+@Operation(memory=SameAs(), result=types_of.like_first, raises=NOTHING, flows=(0,))
+def hooked(x: Any, function: Any) -> Any:
+    """The value itself; its cotangent passes through a function of the user's."""
+    return x
+
+
 @Operation(memory=SameAs(), result=types_of.like_first, raises=NOTHING, flows=(0,), written="a")
 def identity(x: Any) -> Any:
     """The value itself (a copy of a name, never of the data)."""

@@ -35,6 +35,7 @@ def substitute_op(op: Op, names: Names) -> Op:
                 inits=tuple(_atom(a, names) for a in op.inits),
                 body=substitute(op.body, names),
                 count=None if op.count is None else _atom(op.count, names),
+                segments=tuple(_atom(a, names) for a in op.segments),
             )
         case While():
             return replace(

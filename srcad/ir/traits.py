@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from srcad.ir.core import Arg, Call
+from srcad.ir.core import CHECKPOINT, Arg, Call, If, Op
 from srcad.ir.operations import (
     Builds,
     Fresh,
@@ -43,6 +43,17 @@ def adds_at_places(target: Any) -> bool:
     """Whether something is added at places of an array, none of them named twice."""
     memory = memory_effect(target)
     return isinstance(memory, NewVersion) and memory.does == "adds" and memory.buffered
+
+
+def extends(target: Any) -> bool:
+    """Whether the items of a list are put at the end of another one."""
+    memory = memory_effect(target)
+    return isinstance(memory, NewVersion) and memory.does == "extends"
+
+
+def is_checkpoint(op: Op) -> bool:
+    """Whether a reverse sweep computes again what is inside, and saves nothing of it."""
+    return isinstance(op, If) and op.test == CHECKPOINT
 
 
 def is_builder(target: Any) -> bool:
@@ -180,6 +191,12 @@ def is_stop(target: Any) -> bool:
     """Whether the result is the first operand, but no derivative flows through it."""
     row = operation_of(target)
     return row is not None and isinstance(row.memory, SameAs) and row.flows == ()
+
+
+def is_marker(target: Any) -> bool:
+    """Whether the result is the first operand, which is marked for those who derive code."""
+    row = operation_of(target)
+    return row is not None and isinstance(row.memory, SameAs) and row.written is None
 
 
 def appends(target: Any) -> bool:

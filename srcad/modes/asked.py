@@ -13,8 +13,10 @@ from srcad.startup.records import replace
 from srcad.transforms.silent import is_repeatable, silenced
 
 
-def asked_gradients(made: Function, problem: Problem) -> Function:
+def asked_gradients(made: Function, problem: Problem, *, laid_out: bool = True) -> Function:
     """The derived function with one gradient for each thing that is differentiated by.
+
+    Gradients that are `laid_out` are in the memory order of their argument.
 
     Raises
     ------
@@ -28,14 +30,20 @@ def asked_gradients(made: Function, problem: Problem) -> Function:
         if problem.arguments:
             warn_of_steps(problem.function, lowered, made, problem.parameters, wrt, request.has_aux)
     places = problem.distinct
-    return with_layouts(
-        with_gradients_of_parts(made, places, wrt), places, problem.laid_out_otherwise
-    )
+    copied = {*problem.laid_out_otherwise, *problem.inside_others} if laid_out else ()
+    return with_layouts(with_gradients_of_parts(made, places, wrt), places, copied)
 
 
-def in_one_function(made: Function, problem: Problem, *, gives_value: bool) -> Results:
-    """One function for both halves, which returns the gradients, perhaps after the value."""
-    answer = _answer(asked_gradients(made, problem), problem, gives_value=gives_value)
+def in_one_function(
+    made: Function, problem: Problem, *, gives_value: bool, laid_out: bool = True
+) -> Results:
+    """One function for both halves, which returns the gradients, perhaps after the value.
+
+    The value is wanted for itself, or to be looked at.
+    """
+    gives_value = gives_value or problem.request.check_finite
+    asked = asked_gradients(made, problem, laid_out=laid_out)
+    answer = _answer(asked, problem, gives_value=gives_value)
     name = f"{problem.request.mode}_{problem.written_name}"
     part = Part(name, answer, own=(int(gives_value),))
     return Results(

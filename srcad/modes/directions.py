@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from srcad.arguments.wrt import WrtEntry
 from srcad.errors import SeedError
-from srcad.modes.seeds import mold_of, seed_like
-from srcad.runtime import zeros_like
+from srcad.modes.seeds import mold_of, seed_like, zeros_of
 
 
 def by_parameter(
@@ -18,17 +19,35 @@ def by_parameter(
     found: dict[int, Any] = {}
     for place, dot in zip(places, tangents, strict=True):
         argument, item = arguments[place.parameter], place.item
+        if type(dot) is type(argument) and item is None and _is_such(dot, argument):
+            found[place.parameter] = dot.copy() if type(dot) is np.ndarray else dot
+            continue
         if not isinstance(item, int):
             found[place.parameter] = _fitting(dot, argument, place.parameter, name)
             continue
-        items = found.setdefault(place.parameter, list(map(zeros_like, argument)))
+        zeros = [zeros_of(mold_of(one)) for one in argument]
+        items = found.setdefault(place.parameter, zeros)
         items[item] = _fitting(dot, argument[item], place.parameter + item, name)
+    if all(place.item is None for place in places):
+        return list(found.values())
     return [tuple(dot) if _is_several(k, places) else dot for k, dot in found.items()]
 
 
 def _is_several(parameter: int, places: Sequence[WrtEntry]) -> bool:
     """Whether a parameter takes up several arguments."""
     return any(p.parameter == parameter and p.item is not None for p in places)
+
+
+def _is_such(dot: Any, argument: Any) -> bool:
+    """Whether a tangent is one as it stands: a float, or an array of the same floats."""
+    if type(dot) is float:
+        return True
+    return (
+        type(dot) is np.ndarray
+        and dot.shape == argument.shape
+        and dot.dtype == argument.dtype
+        and dot.dtype.kind == "f"
+    )
 
 
 def _fitting(dot: Any, argument: Any, place: int, name: str) -> Any:

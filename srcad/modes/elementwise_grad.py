@@ -15,7 +15,7 @@ from srcad.modes.reverse import derived
 
 def of_the_sum(function: Function, request: Request, wrt: Sequence[int]) -> Function:
     """The function of the sum of the result and of its gradients."""
-    return derived(summed_output(function), request, wrt)
+    return derived(summed_output(function, complex_too=request.holomorphic), request, wrt)
 
 
 MODE = Mode("elementwise_grad", "Gradient of the sum", of_the_sum,

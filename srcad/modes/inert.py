@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from srcad.arguments.request import Parameter
 from srcad.arguments.signature import LARGEST_DICT
 from srcad.arguments.wrt import WrtEntry
+from srcad.arguments.wrt_paths import spelled_steps, type_at
 from srcad.errors import SrcadError, UnsupportedTypeError, WrtError
 from srcad.ir.core import Function
-from srcad.modes.reverse import is_inert, part_of
+from srcad.modes.reverse import gradient_at, is_inert
 from srcad.startup.identifiers import label, shown
+from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
-from srcad.types.structures import Fixed, Opaque, TupleOf, Type
+from srcad.types.structures import OPAQUE, Fixed, Opaque, Type, numbers_in
+
+if TYPE_CHECKING:
+    from srcad.types import objects
+else:
+    objects = Later("srcad.types.objects")
 
 
 def refuse_inert(
@@ -25,20 +33,20 @@ def refuse_inert(
     """An argument that `wrt` names must carry a derivative."""
     gradients = dict(zip(wrt, made.block.results[1:], strict=True))
     for place in places:
-        gradient = part_of(made.block.ops, gradients[place.parameter], place.item)
-        if gradient is None or is_inert(gradient, made.block):
-            raise _refusal(made, *_described(parameters[place.parameter].name, place, types))
+        gradient = gradient_at(made, gradients[place.parameter], place.keys)
+        name = parameters[place.parameter].name
+        type_ = type_at(types[name], place.keys)
+        inert_part = place.keys and not any(numbers_in(type_)) and type_ != OPAQUE
+        if gradient is None or inert_part or is_inert(gradient, made.block):
+            raise _refusal(made, _described(name, place), type_)
 
 
-def _described(name: str, place: WrtEntry, types: Mapping[str, Type]) -> tuple[str, Type]:
-    """An argument as the user sees it, and its type."""
-    type_ = types[name]
-    if place.item is None or not isinstance(type_, TupleOf):
-        return repr(name), type_
-    if type_.keys is not None:
-        return repr(place.item), type_.items[type_.keys.index(place.item)]
-    assert isinstance(place.item, int)
-    return str(place.parameter + place.item), type_.items[place.item]
+def _described(name: str, place: WrtEntry) -> str:
+    """An argument, or a part of one, as the user sees it."""
+    if isinstance(place.item, int):
+        name = str(place.parameter + place.item)
+        return spelled_steps(name, place.steps)
+    return repr(spelled_steps(place.item or name, place.steps))
 
 
 def _refusal(made: Function, argument: str, type_: Type) -> SrcadError:
@@ -51,12 +59,17 @@ def _refusal(made: Function, argument: str, type_: Type) -> SrcadError:
         )
     if isinstance(type_, Opaque):
         kind = label(type_.cls) if type_.cls else "object"
+        cls = type_.cls or object
+        closed = objects.why_closed(cls)
+        of_user = closed is not None and not objects.is_of_library(cls)
         return UnsupportedTypeError(
             f"argument {argument} of {made.name!r} is a {kind}, which has no derivative",
             where=made.where,
-            why="srcad differentiates by numbers, arrays of numbers and containers of these.",
-            help="pass its numbers as an array:  np.asarray(x, float)",
-        )
+            why=f"it is not taken apart into its attributes: {closed}" if of_user
+            else "srcad differentiates by numbers, arrays of numbers and what holds these.",
+            help="differentiate by its arrays:  def f(W): ...  with the object made of W inside"
+            if of_user else "pass its numbers as an array:  np.asarray(x, float)",
+        )  # fmt: skip
     if isinstance(type_, Fixed):
         why = f"it is {shown(type_.value)}, which is no number."
     elif isinstance(type_, Numeric) and type_.kind in "iu":

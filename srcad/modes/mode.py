@@ -68,6 +68,11 @@ class Problem:
         return [place for place, value in pairs if not is_in_c_order(value)]
 
     @property
+    def inside_others(self) -> list[WrtEntry]:
+        """The places that are parts of others."""
+        return [p for p in self.distinct if any(p.is_inside(other) for other in self.distinct)]
+
+    @property
     def written_name(self) -> str:
         """The function's name as generated code may use it."""
         name = name_of(self.function)

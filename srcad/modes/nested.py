@@ -8,22 +8,22 @@ applied again, and there is nothing that could confuse one level with another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import errors
 from srcad.arguments.request import UNSET, Request, requested
-from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, ListValue, TupleValue
 from srcad.frontend.machine.constants import known
 from srcad.frontend.machine.dispatch import apply, means_object
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import value_of_object
-from srcad.frontend.store.stopped import constant_of
-from srcad.ir.core import Atom, Call, Function, Op, Value, free_values
+from srcad.frontend.store.stopped import stopped
+from srcad.ir.core import Atom
+from srcad.modes.inner_function import InnerFunction, own
+from srcad.modes.mode import Mode
 from srcad.modes.registry import MODES
 from srcad.modes.reverse import is_inert
-from srcad.passes.substitute import substituted_block
 from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.vjp import as_primal
@@ -34,7 +34,12 @@ else:
     nested_wrt = Later("srcad.modes.nested_wrt")
 
 Meaning = Callable[[Machine, "Given"], AbstractValue]
+Inside = Callable[
+    [Machine, Request, AbstractValue, tuple[AbstractValue, ...], dict[str, AbstractValue]],
+    AbstractValue,
+]
 MEANINGS: dict[Any, Meaning] = {}
+INSIDE: dict[str, Inside] = {}
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,14 @@ class Given:
             return self.kwargs["function"]
         return s.refuse(errors.UnsupportedSyntaxError, "cannot tell what is differentiated",
                  help=("pass the function first",))  # fmt: skip
+
+    def named(self, s: Machine, *names: str) -> list[AbstractValue]:
+        """The arguments of these names, by position or by keyword."""
+        spare = names[len(self.args) :]
+        if len(self.args) > len(names) or set(self.kwargs) != set(spare):
+            s.refuse(errors.UnsupportedSyntaxError, "cannot tell the arguments of a derivative",
+                     help=(f"pass {', '.join(names)}",))  # fmt: skip
+        return [*self.args, *(self.kwargs[name] for name in spare)]
 
     def known(self, s: Machine, name: str, position: int, default: Any) -> Any:
         """An option, which has to be known before the call."""
@@ -72,11 +85,17 @@ def transforms(
     if isinstance(value, Request):
         return differentiated(s, value, args[0], args[1:], kwargs)
     kind = type(value)
+    if hasattr(kind, "__srcad_apply__"):
+        held: AbstractValue = value.__srcad_apply__(s, args, kwargs)
+        return held
     if hasattr(kind, "__srcad_of__"):
         inner, request = value.__srcad_of__()
         return differentiated(s, request, _attribute(s, callee, inner), args, kwargs)
     if hasattr(kind, "__srcad_primal__"):
         return apply(s, _attribute(s, callee, value.__srcad_primal__()), args, kwargs)
+    if hasattr(kind, "__srcad_called__"):
+        function = _attribute(s, callee, value.function)
+        return value.__srcad_called__(s, function, args, kwargs)  # type: ignore[no-any-return]
     meaning = MEANINGS.get(value) if callable(getattr(value, "__hash__", None)) else None
     return None if meaning is None else meaning(s, Given(args, kwargs))
 
@@ -100,6 +119,16 @@ def means_inside(target: Any) -> Callable[[Meaning], Meaning]:
     return register
 
 
+def mode_inside(name: str) -> Callable[[Inside], Inside]:
+    """Register what a derivative means there whose call is not the call of a gradient."""
+
+    def register(inside: Inside) -> Inside:
+        INSIDE[name] = inside
+        return inside
+
+    return register
+
+
 def gradient_function(s: Machine, request: Request, function: AbstractValue) -> AbstractValue:
     """``grad(f)`` as a value: a function that is still to be called."""
     return BoundValue(Constant(request), (function,))
@@ -112,7 +141,11 @@ def gradient_of_options(mode: str) -> Meaning:
         spelled = [given.known(s, "wrt", 1, UNSET)]
         spelled += [given.known(s, name, 9, UNSET) for name in ("argnums", "argnum")]
         has_aux = bool(given.known(s, "has_aux", 9, False))
-        request = requested(mode, spelled, has_aux=has_aux)
+        if given.known(s, "check_finite", 9, False):
+            refuse_check(s)
+        holomorphic = bool(given.known(s, "holomorphic", 9, False))
+        request = requested(mode, spelled, has_aux=has_aux, holomorphic=holomorphic,
+                            chunk_size=given.known(s, "chunk_size", 9, None))  # fmt: skip
         return gradient_function(s, request, given.function(s))
 
     return meaning
@@ -124,14 +157,11 @@ def gradient_now(s: Machine, given: Given) -> AbstractValue:
                           given.kwargs)  # fmt: skip
 
 
-def pullback_now(s: Machine, given: Given) -> AbstractValue:
-    """Call ``pullback(f, *args)``."""
-    return refuse_nested(s, "pullback")
-
-
-def jvp_now(s: Machine, given: Given) -> AbstractValue:
-    """Call ``jvp(f, primals, tangents)``."""
-    return refuse_nested(s, "jvp")
+def refuse_inert_inside(s: Machine) -> NoReturn:
+    """An argument that `wrt` names must carry a derivative."""
+    s.refuse(errors.WrtError, "no derivative flows through an argument of the inner gradient",
+             why="it is a flag, a count or an index.",
+             help=("differentiate by another argument",))  # fmt: skip
 
 
 def refuse_nested(s: Machine, mode: str) -> NoReturn:
@@ -141,9 +171,16 @@ def refuse_nested(s: Machine, mode: str) -> NoReturn:
              help=("use srcad.grad or srcad.value_and_grad",))  # fmt: skip
 
 
-def stopped(s: Machine, given: Given) -> AbstractValue:
+def refuse_check(s: Machine) -> NoReturn:
+    """Inner gradients are not looked at: they are part of the outer program."""
+    s.refuse(errors.UnsupportedSyntaxError, "cannot check an inner gradient for infinities",
+             why="what it computes is a part of what the outer one differentiates.",
+             help=("give check_finite=True to the outermost gradient",))  # fmt: skip
+
+
+def stopped_now(s: Machine, given: Given) -> AbstractValue:
     """``stop_gradient(x)``: the same parts as new values through which nothing flows."""
-    return constant_of(s, given.args[0])
+    return stopped(s, given.args[0])
 
 
 # ------------------------------------------------------------------------------ differentiation
@@ -156,102 +193,30 @@ def differentiated(
 ) -> AbstractValue:
     """Call the derivative of a function here."""
     mode = MODES[request.mode]
+    if request.check_finite:
+        refuse_check(s)
+    if mode.name in INSIDE:
+        return INSIDE[mode.name](s, request, function, args, kwargs)
     if not mode.nests:
         refuse_nested(s, mode.name)
     keys = nested_wrt.sought(s, request, function, len(args), kwargs)
     places = list(dict.fromkeys(keys))
-    inner = _Inner(s, request, function, args, kwargs, places)
-    found = dict(zip(places, inner.gradients(), strict=True))
+    inner = InnerFunction(s, request, function, args, kwargs, places)
+    found = dict(zip(places, _gradients(inner, mode, request), strict=True))
     if not request.lenient and any(found[key] is None for key in keys):
-        s.refuse(errors.WrtError, "no derivative flows through an argument of the inner gradient",
-                 why="it is a flag, a count or an index.",
-                 help=("differentiate by another argument",))  # fmt: skip
+        refuse_inert_inside(s)
     gradients = [found[key] for key in keys]
-    boxes = tuple(Constant(None) if g is None else s.box(g) for g in gradients)
+    boxes = tuple(Constant(None) if g is None else own(s, s.box(g)) for g in gradients)
     answer = boxes[0] if request.single else TupleValue(boxes)
     if mode.gives_value:
         return TupleValue((inner.result, answer))
     return answer if inner.aux is None else TupleValue((answer, inner.aux))
 
 
-class _Inner:
-    """The inner function: read into a block, derived, and written into the outer block."""
-
-    def __init__(
-        self,
-        s: Machine,
-        request: Request,
-        function: AbstractValue,
-        args: tuple[AbstractValue, ...],
-        kwargs: dict[str, AbstractValue],
-        places: list[nested_wrt.Key],
-    ) -> None:
-        self.s = s
-        boxes: dict[nested_wrt.Key, AbstractValue] = dict(enumerate(args))
-        boxes.update(kwargs.items())
-        self.atoms = [s.atom(boxes[place]) for place in places]
-        self.params = [_parameter(a, place) for a, place in zip(self.atoms, places, strict=True)]
-        s.active.update(self.params)
-        with s.block() as builder:
-            for place, param in zip(places, self.params, strict=True):
-                boxes[place] = s.box(param)
-            positional = tuple(boxes[k] for k in range(len(args)))
-            self.result = apply(s, function, positional, {k: boxes[k] for k in kwargs})
-            self.y, self.aux = self._split(request)
-            y = s.atom(self.y)
-            self.kept = self._escaping(builder.ops)
-            if self.kept:
-                kept = builder.build_tuple(*self.kept)
-                y = builder.build_tuple(y, kept)
-        self.request = replace(request, has_aux=bool(self.kept))
-        block = builder.finish(y)
-        self.function = Function(
-            nested_wrt.name_of_box(function), tuple(self.params), block, s.builder.where
-        )
-
-    def _split(self, request: Request) -> tuple[AbstractValue, AbstractValue | None]:
-        if not request.has_aux:
-            return self.result, None
-        if isinstance(self.result, TupleValue) and len(self.result.items) == 2:
-            return self.result.items
-        return self.s.refuse(
-            errors.NonScalarOutputError,
-            "has_aux=True needs a function that returns a pair",
-            help=("return the number and the rest:  return y, aux",),
-        )
-
-    def _escaping(self, ops: Sequence[Op]) -> list[Value]:
-        """Values made inside that something outside has come to hold (the aux, names, lists)."""
-        made = {v for op in ops for v in op.results}
-        boxes = [box for _, box in self.s.reachable()]
-        held = [*boxes, self.y, *([] if self.aux is None else [self.aux])]
-        found = [v for b in held for v in values_of(b) if v in made]
-        return [] if found == values_of(self.y) else list(dict.fromkeys(found))
-
-    def gradients(self) -> list[Atom | None]:
-        """Append the derived function's ops, and return its gradients (None: nothing flows)."""
-        s, derive = self.s, MODES[self.request.mode].derive
-        made = as_primal(derive(self.function, self.request, range(len(self.params))))
-        mapping: dict[Value, Atom] = dict(zip(made.params, self.atoms, strict=True))
-        block = substituted_block(made.block, mapping)
-        for op in block.ops:
-            s.builder.ops.append(op)
-            if _carries(s, op):
-                s.active.update(v for v in op.results if not _is_flag(v))
-        return [None if is_inert(g, block) else g for g in block.results[1:]]
-
-
-def _carries(s: Machine, op: Op) -> bool:
-    if isinstance(op, Call):
-        return any(s.carries(op.target, [v], r) for v in op.operands for r in op.results)
-    inside = (v for block in op.blocks for v in free_values(block))
-    return any(v in s.active for v in (*op.operands, *inside))
-
-
-def _is_flag(value: Value) -> bool:
-    return getattr(value.type, "kind", "") == "b"
-
-
-def _parameter(atom: Atom, place: nested_wrt.Key) -> Value:
-    hint = atom.hint if isinstance(atom, Value) else None
-    return Value(atom.type, hint or (place if isinstance(place, str) else None))
+def _gradients(inner: InnerFunction, mode: Mode, request: Request) -> list[Atom | None]:
+    """Append the derived function's ops, and return its gradients (None: nothing flows)."""
+    asked = replace(request, has_aux=bool(inner.kept))
+    made = as_primal(mode.derive(inner.with_pair(), asked, range(len(inner.params))))
+    block = inner.write(made)
+    inner.rename_pair(block)
+    return [None if is_inert(g, block) else g for g in block.results[1:]]

@@ -47,6 +47,10 @@ def _key(
     except WrtError as error:
         s.refuse(WrtError, error.sentence, why=error.why or "", help=error.help)
     assert place is not None
+    if place.steps:
+        s.refuse(WrtError, f"cannot differentiate by the part {shown(entry)} here",
+                 why="of an inner gradient only whole arguments are read.",
+                 help=("differentiate by the whole, and take a part of the gradient",))  # fmt: skip
     if isinstance(place.item, str):
         return place.item
     if place.item is not None:
@@ -81,8 +85,9 @@ def _parameters(s: Machine, function: AbstractValue) -> Pair | None:
             if parameters is None:
                 return None
             outward = outward_of(value, parameters)
-            wrapped = getattr(value, "__wrapped__", None)
-            if outward and function.path is not None and isinstance(wrapped, FunctionType):
+            shows = outward and function.path is not None
+            wrapped = getattr(value, "__wrapped__", None) if shows else None
+            if function.path is not None and isinstance(wrapped, FunctionType):
                 s.guard((*function.path, ("attr", "__wrapped__")), "code", wrapped)
             return parameters, outward
         case _:

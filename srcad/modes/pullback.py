@@ -11,7 +11,7 @@ from srcad.ir.core import Function, Value
 from srcad.modes.asked import asked_gradients
 from srcad.modes.mode import Mode, Part, Problem, Results
 from srcad.modes.seeds import pair
-from srcad.transforms.silent import without_loud_lines
+from srcad.transforms.silent import is_repeatable, without_loud_lines
 from srcad.transforms.split import split
 from srcad.transforms.vjp import vjp
 
@@ -38,6 +38,7 @@ def in_halves(made: Function, problem: Problem) -> Results:
             order=problem.order,
             name=name_of(problem.function),
         ),
+        repeats=problem.request.check_finite and is_repeatable(made),
         saved=tuple(_hint(value, k) for k, value in enumerate(halves.saved)),
     )
 

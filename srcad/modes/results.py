@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Container
 
 import numpy as np
 
 from srcad import runtime
-from srcad.errors import NonScalarOutputError, UnsupportedTypeError, no_result, one_number
-from srcad.ir.core import Atom, Block, Call, Const, Function, Value, walk
+from srcad.errors import NonScalarOutputError, no_result, one_number, real_number
+from srcad.ir.core import Atom, Block, Call, Const, Function, Value
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.traits import built_parts, is_structure
 from srcad.startup.identifiers import is_name
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one
-from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf, Type, Undefined, numbers_in
+from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf, Type, Undefined
 
 _ARTICLES: dict[type, str] = {list: "a list", dict: "a dict", tuple: "a tuple", str: "a str"}
 
@@ -81,6 +80,14 @@ def not_scalar(function: Function, type_: Type, y: Atom) -> NonScalarOutputError
     called = name if is_name(name) else "f"
     shape = (type_.shape or ()) if isinstance(type_, Numeric) else ()
     one_entry = bool(shape) and all(is_one(extent) for extent in shape)
+    if isinstance(type_, Numeric) and type_.kind == "c" and not shape:
+        why, remedies = real_number(called)
+        return NonScalarOutputError(
+            f"the gradient needs one real number, and {name!r} returns {result}",
+            where=function.where,
+            why=why,
+            help=remedies,
+        )
     why, remedies = one_number(called, one_entry=one_entry)
     summed = f"or differentiate their sum:  srcad.elementwise_grad({called})"
     return NonScalarOutputError(
@@ -101,6 +108,11 @@ def aux_of(function: Function) -> tuple[Function, Atom]:
     builder = _at_end(function)
     _, aux = _pair(function, builder)
     return replace(function, block=replace(function.block, ops=tuple(builder.ops))), aux
+
+
+def first_part(function: Function) -> Atom:
+    """The first part of a result ``(y, aux)``, as it was made."""
+    return _pair(function, _at_end(function))[0]
 
 
 def _pair(function: Function, builder: Builder) -> tuple[Atom, Atom]:
@@ -124,53 +136,28 @@ def _pair(function: Function, builder: Builder) -> tuple[Atom, Atom]:
     return y, builder.item(result, 1)
 
 
-def summed_output(function: Function) -> Function:
+def summed_output(function: Function, *, complex_too: bool = False) -> Function:
     """The function whose result is the sum of all numbers in the result."""
     (y,) = function.block.results
     builder = _at_end(function)
-    total = _total(function, builder, y)
+    total = _total(function, builder, y, "b" if complex_too else "bc")
     return _with(function, builder, total)
 
 
-def _total(function: Function, builder: Builder, y: Atom) -> Atom:
+def _total(function: Function, builder: Builder, y: Atom, refused: str) -> Atom:
     type_ = atom_type(y)
     if isinstance(type_, TupleOf):
         count = len(type_.items)
-        parts = [_total(function, builder, builder.part(y, type_, k)) for k in range(count)]
+        parts = [
+            _total(function, builder, builder.part(y, type_, k), refused) for k in range(count)
+        ]
         total: Atom = parts[0] if parts else Const(0.0)
         for part in parts[1:]:
             total = builder.call(operator.add, total, part)
         return total
-    if isinstance(type_, Numeric) and type_.kind not in "bc":
+    if isinstance(type_, Numeric) and type_.kind not in refused:
         return y if type_.shape == () else builder.call(np.sum, y)
     raise not_scalar(function, type_, y)
-
-
-def refuse_complex(function: Function, active: Container[Value]) -> None:
-    """Complex numbers on the way of a derivative are refused for now.
-
-    Raises
-    ------
-    UnsupportedTypeError
-        Some active value is complex; the message shows where it is made.
-    """
-    for op in walk(function.block):
-        for value in op.results:
-            if value in active and isinstance(value.type, Numeric) and value.type.kind == "c":
-                raise UnsupportedTypeError(
-                    f"a complex number depends on the arguments of {function.name!r}",
-                    where=op.where or function.where,
-                    why="complex derivatives are planned, and not supported yet.",
-                    help="compute with the real and the imaginary part as two real numbers",
-                )
-    for param in function.params:
-        if param in active and any(leaf.kind == "c" for leaf in numbers_in(param.type)):
-            raise UnsupportedTypeError(
-                f"argument {param.hint!r} of {function.name!r} is complex",
-                where=function.where,
-                why="complex derivatives are planned, and not supported yet.",
-                help="pass the real and the imaginary part as two arguments",
-            )
 
 
 def _at_end(function: Function) -> Builder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 from srcad import runtime
 from srcad.analysis.activity_trees import position
@@ -10,19 +11,30 @@ from srcad.arguments.request import Request
 from srcad.arguments.wrt import WrtEntry
 from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Value, walk
-from srcad.ir.inference.builder import Builder
+from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.traits import built_parts, is_builder, is_stop, is_structure
 from srcad.modes.results import scalar_output, with_results
+from srcad.startup.lazy import Later
 from srcad.transforms.vjp import vjp
 from srcad.types.numeric import Numeric
+from srcad.types.structures import TupleOf
+
+if TYPE_CHECKING:
+    from srcad.modes import holomorphic
+else:
+    holomorphic = Later("srcad.modes.holomorphic")
 
 ONE = Const(1.0)
 
 
 def derived(function: Function, request: Request, wrt: Sequence[int]) -> Function:
     """The function of the result, one real number, and of its gradient by each of `wrt`."""
-    function = scalar_output(function, has_aux=request.has_aux)
-    return vjp(function, wrt, lower_inline, seed=ONE, has_aux=request.has_aux)
+    if request.holomorphic:
+        holomorphic.refuse_real(function, wrt, has_aux=request.has_aux)
+    else:
+        function = scalar_output(function, has_aux=request.has_aux)
+    made = vjp(function, wrt, lower_inline, seed=ONE, has_aux=request.has_aux)
+    return holomorphic.conjugated(made) if request.holomorphic else made
 
 
 def is_inert(gradient: Atom, block: Block) -> bool:
@@ -45,8 +57,8 @@ def with_layouts(made: Function, places: Sequence[WrtEntry], odd: Collection[Wrt
         gradient = gradients[k]
         if place in odd and isinstance(gradient, Value):
             x: Atom = made.params[place.parameter]
-            if place.item is not None:
-                x = builder.item(x, place.item)
+            for key in place.keys:
+                x = _read(builder, x, key)
             gradients[k] = builder.call(runtime.laid_out, gradient, x,
                                         type=gradient.type, hint=gradient.hint)  # fmt: skip
     block = Block((), tuple(builder.ops), (y, *gradients))
@@ -77,31 +89,51 @@ def with_gradients_of_parts(
     y, *found = function.block.results
     by_parameter = dict(zip(wrt, found, strict=True))
     builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
-    parts = [_at(builder, by_parameter[p.parameter], p.item) for p in places]
+    parts = [_at(builder, by_parameter[p.parameter], p.keys) for p in places]
     block = Block((), tuple(builder.ops), (y, *parts))
     return Function(function.name, function.params, block, function.where)
 
 
-def _at(builder: Builder, gradient: Atom, item: int | str | None) -> Atom:
-    """One gradient, or the one of an argument inside ``*args`` or ``**kw``."""
-    part = part_of(builder.ops, gradient, item)
-    if part is None:
-        return Const(None)
-    if part is gradient and item is not None:
-        return builder.item(gradient, item)
-    return part
+def _at(builder: Builder, gradient: Atom, keys: Sequence[Any]) -> Atom:
+    """One gradient, or that of a part."""
+    for key in keys:
+        part = part_of(builder.ops, gradient, key)
+        if part is None:
+            return Const(None)
+        gradient = _read(builder, gradient, key) if part is gradient else part
+    return gradient
 
 
-def part_of(ops: Sequence[Op], gradient: Atom, item: int | str | None) -> Atom | None:
-    """The part of a gradient that is for one item; the whole where parts are not known."""
-    if item is None or gradient == Const(None):
-        return gradient if item is None else None
+def _read(builder: Builder, whole: Atom, key: Any) -> Value:
+    """Read a part of a structure or list."""
+    type_ = atom_type(whole)
+    if isinstance(type_, TupleOf):
+        k = position(type_, key)
+        if k is not None:
+            return builder.part(whole, type_, k)
+    return builder.item(whole, key)
+
+
+def part_of(ops: Sequence[Op], gradient: Atom, key: Any) -> Atom | None:
+    """The part of a gradient behind a key; the whole where parts are not known."""
+    if gradient == Const(None):
+        return None
     made = next((op for op in ops if gradient in op.results), None)
     if not isinstance(made, Call) or not is_structure(made.target):
         return gradient
-    k = position(made.result.type, item)
+    k = position(made.result.type, key)
     if k is None:
         return gradient
     part = built_parts(made)[k]
     assert not hasattr(part, "kind")
     return part
+
+
+def gradient_at(made: Function, gradient: Atom, keys: Sequence[Any]) -> Atom | None:
+    """The gradient of a part as far as the derived function builds it; None: nothing flows."""
+    for key in keys:
+        part = part_of(made.block.ops, gradient, key)
+        if part is None or part is gradient:
+            return part
+        gradient = part
+    return gradient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,13 @@ from srcad.backends.interface.tracebacks import add_note
 from srcad.errors import SeedError
 from srcad.ir.primitives import rebuilt
 from srcad.modes.calm import is_calm
+from srcad.startup.identifiers import label
+from srcad.startup.lazy import Later
+
+if TYPE_CHECKING:
+    from srcad.types import objects
+else:
+    objects = Later("srcad.types.objects")
 
 Run = Callable[..., Any]
 _SEED = "the seed of the pullback"
@@ -58,7 +65,7 @@ def pair(
                         found = adjoint(*saved, seed)
             except SeedError as error:
                 raise error.with_traceback(None) from None
-            except BaseException as error:
+            except BaseException as error:  # an interrupt, too, says where it was
                 add_note(error)
                 raise
             gradients = (found,) if count == 1 else found if count else ()
@@ -91,8 +98,15 @@ class Mold:
                 why=_WHY if broadcast else _WHY.replace("cotangent", "tangent"),
                 help=f"pass an array of that shape{', or one number for all entries' * broadcast}",
             )
-        if np.asarray(y_bar).dtype.kind not in "iufcb":
+        kind = np.asarray(y_bar).dtype.kind
+        if kind not in "iufcb":
             raise SeedError(f"a seed is a number or an array, not a {type(y_bar).__name__}")
+        if kind == "c" and self.dtype.kind != "c":
+            raise SeedError(
+                f"{what} of {name!r} is complex, and the value is real",
+                why="a cotangent, like a tangent, is real where the value is.",
+                help="pass its real part, or make the value complex:  x.astype(complex)",
+            )
         if self.python is not None:
             return self.python(y_bar) if self.python is complex else float(y_bar)
         if self.scalar:
@@ -114,8 +128,8 @@ def mold_of(y: Any) -> Any:
         return Mold(y)
     if type(y) is list:
         return [mold_of(item) for item in y]
-    parts = described_parts(y)
-    if parts is None:
+    parts = described_parts(y, opens=True)
+    if parts is None or (parts[3] == "attr" and objects.holds_itself(y)):
         return None
     keys, items, cls, _ = parts
     return keys, cls, tuple(mold_of(item) for item in items)
@@ -136,7 +150,7 @@ def seed_like(
     if mold is None:
         return None
     one_number = broadcast and isinstance(y_bar, int | float | complex | np.number)
-    again = partial(seed_like, name=name, what=what, broadcast=broadcast)
+    again = partial(_part_like, name=name, what=what, broadcast=broadcast)
     if isinstance(mold, list):
         given = [y_bar] * len(mold) if one_number else y_bar
         if type(given) is not list or len(given) != len(mold):
@@ -145,11 +159,26 @@ def seed_like(
     keys, cls, molds = mold
     if one_number:
         return rebuilt(cls, keys, tuple(again(y_bar, m) for m in molds))
-    parts = described_parts(y_bar)
+    parts = described_parts(y_bar, opens=True)
     if parts is None or parts[2] is not cls or parts[0] != keys or len(parts[1]) != len(molds):
         raise _other_structure(what, name, f"a {cls.__name__} of {len(molds)}")
     seeds = tuple(again(g, m) for g, m in zip(parts[1], molds, strict=True))
     return rebuilt(cls, keys, seeds)
+
+
+def _part_like(part: Any, mold: Any, **how: Any) -> Any:
+    """The seed of one part of a structure; None, as gradients have it, is zero."""
+    return zeros_of(mold) if part is None else seed_like(part, mold, **how)
+
+
+def zeros_of(mold: Any) -> Any:
+    """Zeros in the structure, shapes and dtypes of a value."""
+    if isinstance(mold, Mold):
+        return mold.fill(np.zeros(mold.shape), "", what="", broadcast=False)
+    if mold is None or isinstance(mold, list):
+        return None if mold is None else [zeros_of(m) for m in mold]
+    keys, cls, molds = mold
+    return rebuilt(cls, keys, tuple(map(zeros_of, molds)))
 
 
 def _other_structure(what: str, name: str, expected: str) -> SeedError:
@@ -157,4 +186,28 @@ def _other_structure(what: str, name: str, expected: str) -> SeedError:
         f"{what} of {name!r} needs the structure of the value: {expected}",
         why="there is one cotangent for each part of the value.",
         help="pass the same structure, or one number for all parts",
+    )
+
+
+# ------------------------------------------------------- called by code that was generated
+def fits(seed: Any, x: Any, what: str) -> None:
+    """Refuse a seed, or a direction, that does not have the structure and shape of `x`."""
+    if isinstance(x, list | tuple | dict):
+        if type(seed) is type(x) and len(seed) == len(x):
+            for key in x if isinstance(x, dict) else range(len(x)):
+                fits(seed[key], x[key], what)
+            return
+        problem = f"needs the structure of the value: a {label(type(x))} of {len(x)}"
+    else:
+        shape, wanted = np.shape(seed), np.shape(x)
+        is_number = isinstance(
+            x, int | float | complex | np.number | np.ndarray
+        ) and not isinstance(x, bool)
+        if not is_number or shape == wanted:
+            return
+        problem = f"has shape {shape}, and the value has shape {wanted}"
+    raise SeedError(
+        f"{what} {problem}",
+        why="it has the structure and the shape of the value that it belongs to.",
+        help="pass one of that shape",
     )

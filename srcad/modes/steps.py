@@ -193,4 +193,4 @@ def _is_step(op: Call, given: set[Value]) -> bool:
     rule = rule_of(op.target)
     if rule is None or not flows.isdisjoint(given):
         return False
-    return rule.kind == "nondifferentiable" or is_of_integers(op.result.type)
+    return rule.kind == "nondifferentiable" or rule.steps or is_of_integers(op.result.type)

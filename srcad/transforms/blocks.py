@@ -18,6 +18,7 @@ from srcad.analysis.activity_trees import Activity, either_active
 from srcad.analysis.trips import counts_from_zero, equally_long, is_range, may_exit
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
+    UNDEF,
     Arg,
     Atom,
     Block,
@@ -33,6 +34,7 @@ from srcad.ir.core import (
     collected_outputs,
 )
 from srcad.ir.inference.builder import Builder, atom_type
+from srcad.ir.traits import is_checkpoint
 from srcad.startup.lazy import Later
 from srcad.transforms.calls import undo_call
 from srcad.transforms.cotangents import ReverseScope
@@ -96,7 +98,11 @@ def _undo_if(scope: ReverseScope, op: If) -> None:
     yields = [[_after_branch(scope, branch, slot) for slot in touched] for branch in branches]
     for k, slot in enumerate(touched):
         _agree(slot, branches, yields, k)
+    if is_checkpoint(op):
+        yields[1] = yields[0]
     outputs = tuple(_joined(scope, slot, a, b) for slot, a, b in zip(touched, *yields, strict=True))
+    if is_checkpoint(op):
+        branches[1].builder.ops, yields[1] = [], [UNDEF] * len(touched)
     then, orelse = (
         Block((), tuple(branch.builder.ops), (*results, *mirrors.yields(branch)))
         for branch, results in zip(branches, yields, strict=True)

@@ -11,6 +11,7 @@ from srcad import runtime
 from srcad.analysis.arguments import arguments, differentiable_arguments, rule_of
 from srcad.errors import MissingRuleError, SrcadError, UnsupportedSyntaxError, UnsupportedTypeError
 from srcad.ir.argument_types import argument_type
+from srcad.ir.constants import conjugate
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Routine, Value
 from srcad.ir.inference.builder import atom_type
 from srcad.rules.registry import qualified_name
@@ -22,16 +23,17 @@ from srcad.transforms.missing import rows_taking_part, zeros_stay
 from srcad.transforms.refusals import (
     missing_rule,
     refuse_no_partial,
+    refuse_saved,
     refuse_what_is_missing,
     settle_branches,
     unwritten,
 )
 from srcad.transforms.structure import ADJOINTS, undo_getitem
-from srcad.transforms.sweep import Path
+from srcad.transforms.sweep import Path, type_at
 from srcad.transforms.templates import write_rule
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one, same
-from srcad.types.structures import ListOf, TupleOf
+from srcad.types.structures import OPAQUE, ListOf, TupleOf
 
 _FLOAT64 = Const(np.float64)
 
@@ -139,6 +141,8 @@ def _undo_elementwise(scope: ReverseScope, op: Call, rule: Rule, y_bar: Atom) ->
         refuse_no_partial(op, place, partial)
         if not rule.shipped:
             partial = Check(scope, op, rule, place).partial(partial, operands.values())
+        partial = conjugated(scope, partial)
+        y_bar = _uncast(scope, y_bar)
         bar = cut(scope, op, y_bar, partial) or times(scope, y_bar, partial)
         if bar is not None:
             bar = zeros_stay(scope, op, y_bar, partial, bar)
@@ -180,6 +184,30 @@ def chosen_entries(
                 entry = part_of_rest(scope, op, rule, entry, where[1])
             chosen.append((place, arg, entry))
     return chosen
+
+
+def _uncast(scope: ReverseScope, y_bar: Atom) -> Atom:
+    """What a cotangent of complex numbers was before it was made complex."""
+    if not isinstance(y_bar, Value) or getattr(y_bar.type, "kind", "") != "c":
+        return y_bar
+    made = next((op for op in reversed(scope.builder.ops) if y_bar in op.results), None)
+    if isinstance(made, Call) and made.target is np.astype and isinstance(made.args[0], Value):
+        given = made.args[0]
+        return given if getattr(given.type, "kind", "") == "f" else y_bar
+    return y_bar
+
+
+def conjugated(scope: ReverseScope, partial: Any) -> Any:
+    """The conjugate of a partial derivative, by which a cotangent goes back.
+
+    With the inner product ``Re(conj(u) * v)`` it is the adjoint of multiplying a tangent.
+    """
+    value = partial.value if isinstance(partial, Const) else partial
+    if isinstance(value, complex | np.complexfloating):
+        return Const(conjugate(value))
+    if isinstance(partial, Value) and scope.sweep.is_complex(partial.type):
+        return scope.call(np.conjugate, partial)
+    return partial
 
 
 def times(scope: ReverseScope, y_bar: Atom, partial: Any) -> Atom | None:
@@ -260,13 +288,29 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
     operands = {k: lifted_arg(scope, a) if k in lifted else a for k, a in arguments(op).items()}
     y_bar = seed_of(op.result, bars)
     operands = rows_taking_part(scope, op, y_bar, operands)
-    leading = [y_bar, op.result] if rule.wants_result else [y_bar]
+    leading = leading_of(scope, op, rule, y_bar)
     for place, arg, entry in chosen_entries(scope, op, rule, operands, leading, {}):
         if scope.sweep.facts.of(arg) is not False:
             refuse_no_partial(op, place, entry)
             if not rule.shipped:
                 entry = Check(scope, op, rule, place).entry(arg, entry)
             contribute_structure(scope, arg, entry)
+
+
+def leading_of(scope: ReverseScope, op: Call, rule: Rule, y_bar: Any) -> list[Any]:
+    """What a rule for cotangents reads before the arguments: that of the result, and the result."""
+    if not rule.wants_result:
+        return [y_bar]
+    if rule.saves:
+        bars = y_bar.items
+        if bars[1] != Const(None):
+            refuse_saved(op, rule)
+        return [bars[0], scope.item(op.result, 0), scope.item(op.result, 1, hint="saved")]
+    if rule.primal is None:
+        return [y_bar, op.result]
+    pair = scope.builder.call(rule.primal, *op.args, kwargs=op.kwargs,
+                              type=TupleOf((op.result.type, OPAQUE)))  # fmt: skip
+    return [y_bar, op.result, scope.item(pair, 1)]
 
 
 def seed_of(result: Value, bars: dict[Path, Atom]) -> Any:
@@ -315,6 +359,18 @@ def _contribute_sequence(scope: ReverseScope, arg: Arg, entry: tuple[Any, ...] |
     elif isinstance(arg, Value) and isinstance(arg.type, ListOf):
         scope.contribute(arg, (), scope.build_list(*entry))
     elif isinstance(arg, Value):
-        for k, part in enumerate(entry):
-            if part is not None:
-                scope.contribute(arg, (k,), part)
+        _contribute_items(scope, arg, (), entry)
+
+
+def _contribute_items(
+    scope: ReverseScope, arg: Value, path: Path, entry: tuple[Any, ...] | list[Any]
+) -> None:
+    """Contribute to the items of a structure, and to those of the structures inside."""
+    for k, part in enumerate(entry):
+        here = (*path, k)
+        if isinstance(part, tuple | list) and isinstance(type_at(arg.type, here), TupleOf):
+            _contribute_items(scope, arg, here, part)
+        elif isinstance(part, tuple | list):
+            scope.contribute(arg, here, scope.build_list(*part))
+        elif part is not None:
+            scope.contribute(arg, here, part)

@@ -33,6 +33,7 @@ from srcad.transforms.sweep import (
     item_type,
     leaf_paths,
     type_at,
+    zero_of,
 )
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.structures import ListOf, Opaque, TupleOf, Type
@@ -91,23 +92,37 @@ class ReverseScope(Constructors[Arg, Value]):
 
     def add(self, slot: Slot, bar: Atom) -> None:
         """Add one contribution to a slot."""
-        bar = self._cast(self.ready(bar, *slot), type_at(slot[0].type, slot[1]))
+        type_ = type_at(slot[0].type, slot[1])
+        given, bar = bar, self._cast(self.ready(bar, *slot), type_)
+        if given is not bar and given in self.sweep.masks and self.sweep.is_complex(type_):
+            assert isinstance(given, Value)
+            assert isinstance(bar, Value)
+            self.sweep.masks[bar] = self.sweep.masks[given]
+        if self.sweep.is_unsettled(type_, atom_type(bar)) and slot[0] not in self.sweep.undefined:
+            bar = self.builder.call(runtime.as_real_as, bar, self.at(*slot),
+                                    type=cotangent_type(type_))  # fmt: skip
         self._known(slot).append(bar)
         self.places[slot] = self.builder.where
         if slot in self.outer:
             self.total(slot)
 
     def _cast(self, bar: Atom, type_: Type) -> Atom:
-        """A cotangent in the dtype of the array that it belongs to.
+        """A cotangent in the dtype of the array that it belongs to; of real numbers its real part.
 
         A number may stand for that of an array without axes: it has no dtype to be put in.
         """
+        if not isinstance(type_, Numeric):
+            return bar
+        if type_.kind in "fiub" and self.sweep.is_complex(atom_type(bar)):
+            bar = self.call(np.real, bar)
         given = atom_type(bar)
-        if not isinstance(type_, Numeric) or not isinstance(given, Numeric):
+        if not isinstance(given, Numeric):
             return bar
-        if type_.form != "array" or given.form != "array" or type_.kind != "f":
+        if type_.form != "array" or given.form != "array" or type_.kind not in "fc":
             return bar
-        if given.kind != "f" or type_.is_scalar or same_dtype(type_.dtype, given.dtype):
+        if type_.is_scalar or same_dtype(type_.dtype, given.dtype):
+            return bar
+        if given.kind != "f" and type_.kind != "c":
             return bar
         return self.call(np.astype, bar, Const(type_.dtype))
 
@@ -239,9 +254,12 @@ class ReverseScope(Constructors[Arg, Value]):
                 for k, t in enumerate(type_.items)
             ]
             return self.build_like(type_, parts)
-        rows = isinstance(atom_type(a), Numeric) and isinstance(atom_type(b), Numeric)
-        if isinstance(type_, ListOf) and not rows:
+        numbers = [isinstance(atom_type(atom), Numeric) for atom in (a, b)]
+        if isinstance(type_, ListOf) and not all(numbers):
             return self.each((a, b), type_.item, activity)
+        if isinstance(type_, Opaque) and not any(numbers):
+            # perhaps what a routine has saved: ``+`` would join two tuples
+            return self.builder.call(runtime.plus, a, b, type=atom_type(a))
         return self.call(operator.add, a, b)
 
     def each(self, lists: tuple[Atom, Atom], item: Type, activity: Activity) -> Value:
@@ -291,7 +309,7 @@ class ReverseScope(Constructors[Arg, Value]):
         """The zero cotangent of a slot, as an atom."""
         type_ = type_at(value.type, path)
         if is_scalar(type_):
-            return Const(0.0)
+            return zero_of(type_)
         if value in self.sweep.undefined:
             return Const(None)
         tree = self.sweep.facts.active(value)
@@ -305,7 +323,7 @@ class ReverseScope(Constructors[Arg, Value]):
             case _ if activity is False:
                 return Const(None)
             case Numeric(shape=()):
-                return Const(0.0)
+                return zero_of(type_)
             case Numeric(dtype, _, "array") if dtype is not None and dtype.kind in "fc":
                 return self.call(np.zeros_like, value)
             case TupleOf(items):
@@ -320,7 +338,7 @@ class ReverseScope(Constructors[Arg, Value]):
     def _zeros_of_list(self, item: Type, activity: Activity, value: Atom) -> Atom:
         if is_scalar(item):
             length = self.call(len, value)
-            return self.call(operator.mul, Display("list", (Const(0.0),)), length)
+            return self.call(operator.mul, Display("list", (zero_of(item),)), length)
         inside = Builder(where=self.builder.where, half=self.builder.half)
         one = Value(item)
         zero = ReverseScope(self.sweep, Block(), inside).zeros_of(item, activity, one)

@@ -147,7 +147,7 @@ class Check:
         return self._at_run_time(atom, arg, made)
 
     def _at_run_time(self, atom: Atom, arg: Arg, type_: Numeric, **options: Const) -> Value:
-        label = Const(f"{self.name} of {target_name(self.rule.target)}")
+        label = Const(f"{self.name} of {target_name(self.rule.about)}")
         call = self.scope.builder.call
         return call(runtime.fitting, atom, arg, label, kwargs=options.items(), type=type_)
 
@@ -287,10 +287,10 @@ def _refused(
     op: Call, rule: Rule, problem: str, *, why: str | None = None, help: str = ""
 ) -> RuleError:
     return RuleError(
-        f"the rule of {qualified_name(rule.target)} {problem}",
+        f"the rule of {qualified_name(rule.about)} {problem}",
         where=op.where,
         second=rule.place,
         why=why,
         help=help
-        or f"check it by itself:  srcad.testing.check_rule({target_name(rule.target)}, ...)",
+        or f"check it by itself:  srcad.testing.check_rule({target_name(rule.about)}, ...)",
     )

@@ -13,8 +13,16 @@ from srcad.analysis.arguments import has_float
 from srcad.ir.core import Atom, Block, Const, Value
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.transforms.cotangents import ReverseScope
-from srcad.transforms.sweep import Slot, bar_hint, cotangent_type, item_type, leaf_paths, type_at
-from srcad.types.numeric import Numeric
+from srcad.transforms.sweep import (
+    Slot,
+    bar_hint,
+    cotangent_type,
+    item_type,
+    leaf_paths,
+    type_at,
+    zero_of,
+)
+from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.structures import ListOf, TupleOf, Type
 
 Leaves = dict[Slot, Atom]
@@ -124,7 +132,7 @@ def _unused(scope: ReverseScope, type_: Type, value: Atom) -> Atom:
     """Zeros in the kind of an argument that the result does not depend on."""
     if isinstance(type_, Numeric):
         if type_.form == "python":
-            return Const(0.0)
+            return zero_of(type_)
         if type_.form == "numpy" and type_.dtype is not None:
             return scope.call(type_.dtype.type, Const(0.0))
         if type_.form == "array" and type_.kind in "fc":
@@ -139,6 +147,8 @@ def converted(scope: ReverseScope, type_: Type, bar: Atom, value: Value, hint: s
         return bar
     if target.form == "python" and target.kind == "f":
         return scope.builder.call(float, bar, hint=hint)
+    if target.form == "python" and target.kind == "c":
+        return scope.builder.call(complex, bar, hint=hint)
     if target.form == "numpy" and target.dtype is not None:
         return scope.builder.call(target.dtype.type, bar, hint=hint)
     return scope.builder.call(runtime.like, bar, value, hint=hint, type=target)
@@ -150,4 +160,4 @@ def _is_like(found: Any, target: Numeric) -> bool:
         return False
     if target.form in ("any", "number"):
         return False
-    return found.dtype is not None and found.dtype == target.dtype
+    return found.dtype is not None and same_dtype(found.dtype, target.dtype)

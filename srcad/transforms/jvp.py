@@ -8,7 +8,6 @@ carries, and its lists have lists of tangents beside them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from srcad.analysis.activity import activity
 from srcad.analysis.activity_trees import Activity, both, either_active, fully_active
@@ -42,38 +41,48 @@ from srcad.startup.records import replace
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.refusals import refuse_texts
-from srcad.transforms.routines import of_any_form, undo_routine_call
+from srcad.transforms.routines import derived_once, mark_hollow, of_any_form, undo_routine_call
 from srcad.transforms.silent import with_silent_tangents
 from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
 from srcad.transforms.tangent_calls import push_call
 from srcad.transforms.tangents import ForwardScope, dot_hint
 from srcad.transforms.vjp import prepared, simplified_sweep
 from srcad.types.join import join
+from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf, Type
 
 
-def jvp(function: Function, wrt: Sequence[int], inline: Inline) -> Function:
-    """Derive the function that computes the result and its tangent.
+def jvp(
+    function: Function,
+    wrt: Sequence[int],
+    inline: Inline,
+    *,
+    values: Sequence[int] = (0,),
+    tangents: Sequence[int] = (0,),
+) -> Function:
+    """Derive the function that computes results and tangents of results.
 
     Parameters
     ----------
     function : Function
-        The primal, with one result.
+        The primal.
     wrt : sequence of int
         Positions of the parameters that have a tangent.
     inline : callable
         ``inline(builder, rule, args, keywords)`` writes a rule's formula; it returns what the rule
         returns.
+    values, tangents : sequence of int
+        Positions of the results that come back, and of those whose tangents do.
 
     Returns
     -------
     Function
         Further parameters are the tangents, one per position in `wrt`; results are the primal's
-        result and its tangent.
+        at `values`, and then the tangents of those at `tangents`.
     """
     function = prepared(function)
     pattern = [fully_active(p.type) if k in wrt else False for k, p in enumerate(function.params)]
-    return _pushed(function, pattern, inline, wrt, of_results=True)
+    return _pushed(function, pattern, inline, wrt, (values, tangents))
 
 
 def _pushed(
@@ -81,19 +90,24 @@ def _pushed(
     pattern: Sequence[Activity],
     inline: Inline,
     order: Sequence[int],
-    *,
-    of_results: bool = False,
+    asked: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> Function:
-    """The function with tangents of the parameters at `order` behind, and those of its results."""
+    """The function with tangents of the parameters at `order` behind, and those of its results.
+
+    `asked` are the results of a derived function; without it, all of them come with their tangents.
+    """
     results = function.block.results
+    every = range(len(results))
+    values, tangents = asked or (every, every)
     varied = dict(zip(function.params, pattern, strict=True))
-    wanted = [fully_active(atom_type(atom)) for atom in results]
+    wanted = [fully_active(atom_type(a)) if k in tangents else False for k, a in enumerate(results)]
     refuse_texts(function, varied, wanted)
     facts = activity(function, varied, wanted)
     sweep = Sweep(facts, homes_of(function), possibly_undefined(function.block), inline, function,
                   undo_block, undo_routine_call, prepared, simplified_sweep)  # fmt: skip
     builder = Builder(where=function.where, half="reverse")
-    forward = ForwardScope(ReverseScope(sweep, Block(), builder), push_block)
+    forward = ForwardScope(ReverseScope(sweep, Block(), builder), push_block,
+                           hollow=asked is None)  # fmt: skip
     extra = []
     for k in order:
         param = function.params[k]
@@ -102,13 +116,28 @@ def _pushed(
         forward.put(param, dot)
     push_block(forward, function.block)
     builder.where = function.where
-    for y in results if of_results else ():
-        forward.as_result(y)
-    dots = [forward.full(y, tree) for y, tree in zip(results, wanted, strict=True)]
-    made = replace(
-        function, params=(*function.params, *extra), block=builder.finish(*results, *dots)
-    )
-    return safe_division(simplify(dce(made)))
+    for k in tangents if asked else ():
+        forward.as_result(results[k])
+    dots = [forward.full(results[k], wanted[k]) for k in tangents]
+    block = builder.finish(*(results[k] for k in values), *dots)
+    made = replace(function, params=(*function.params, *extra), block=block)
+    made = safe_division(simplify(dce(made)))
+    return _with_floats(made, [atom_type(results[k]) for k in tangents]) if asked else made
+
+
+def _with_floats(function: Function, types: Sequence[Type]) -> Function:
+    """Make the tangent of a Python float one, where a division has made it a number of NumPy."""
+    found = function.block.results
+    builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
+    dots = list(found[len(found) - len(types) :])
+    for k, (wanted, dot) in enumerate(zip(types, dots, strict=True)):
+        given = atom_type(dot)
+        if not isinstance(wanted, Numeric) or not isinstance(given, Numeric):
+            continue
+        if (wanted.form, wanted.kind) == ("python", "f") and given.form != "python":
+            dots[k] = builder.call(float, dot)
+    block = builder.finish(*found[: len(found) - len(types)], *dots)
+    return replace(function, block=block)
 
 
 def push_block(forward: ForwardScope, block: Block) -> None:
@@ -324,13 +353,11 @@ def _routine_with_tangents(
     sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]
 ) -> Routine:
     """The routine of values and tangents for a choice of parameters that have some, made once."""
-    key = ("jvp", pattern)
-    known: Any = routine.derived.get(key)
-    if known is not None:
-        return known  # type: ignore[no-any-return]
-    assert routine.function is not None
-    made = routine.derived[key] = Routine(f"{routine.name}_jvp", user=routine.user)
     order = [k for k, tree in enumerate(pattern) if tree is not False]
-    made.function = _pushed(sweep.prepared(routine.function), pattern, sweep.inline, order)
-    made.function = replace(made.function, name=made.name)
+
+    def pushed(function: Function) -> Function:
+        return _pushed(sweep.prepared(function), pattern, sweep.inline, order)
+
+    made = derived_once(routine, "jvp", pattern, pushed)
+    mark_hollow(routine, made, order)
     return made

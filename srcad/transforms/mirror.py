@@ -30,7 +30,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import is_one_of
-from srcad.ir.traits import is_store
+from srcad.ir.traits import is_checkpoint, is_store
 from srcad.passes.substitute import with_blocks
 from srcad.startup.records import dataclass, field, replace
 from srcad.transforms.recompute import is_cheap
@@ -39,18 +39,22 @@ from srcad.types.numeric import Numeric
 
 @dataclass(eq=False)
 class Versions:
-    """The versions of every array that is written into, and where each of them is defined."""
+    """The versions of every array that is written into, and where each of them is defined.
+
+    What a checkpoint makes are versions of their own: it is computed again from its beginning.
+    """
 
     function: Function
     made: dict[Value, Op] = field(default_factory=dict)
     homes: dict[Value, Block] = field(default_factory=dict)
     parents: dict[Block, Block] = field(default_factory=dict)
     depths: dict[Block, int] = field(default_factory=dict)
+    units: dict[Block, Block] = field(default_factory=dict)
     groups: dict[Value, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         block = self.function.block
-        self.depths[block] = 0
+        self.depths[block], self.units[block] = 0, block
         self.homes.update(dict.fromkeys(self.function.params, block))
         self._note(block)
 
@@ -61,6 +65,9 @@ class Versions:
             for inner in op.blocks:
                 self.parents[inner] = block
                 self.depths[inner] = self.depths[block] + isinstance(op, For | While)
+                self.units[inner] = self.units[block]
+                if is_checkpoint(op):
+                    self.depths[inner], self.units[inner] = 0, inner
                 self.homes.update(dict.fromkeys(inner.params, inner))
                 self._note(inner)
             self._link(op)
@@ -68,7 +75,7 @@ class Versions:
     def _link(self, op: Op) -> None:
         if isinstance(op, Call) and makes_version(op):
             self._join(op.result, op.args[0])  # type: ignore[arg-type]
-        elif isinstance(op, If):
+        elif isinstance(op, If) and not is_checkpoint(op):
             for output, a, b in zip(op.outputs, op.then.results, op.orelse.results, strict=True):
                 self._join(output, a)
                 self._join(output, b)
@@ -78,7 +85,10 @@ class Versions:
                     self._join(output, other)
 
     def _join(self, a: Value, b: Atom) -> None:
-        if _is_array(a) and isinstance(b, Value) and _is_array(b):
+        if not _is_array(a) or not isinstance(b, Value) or not _is_array(b):
+            return
+        outside = self.function.block  # what a nested derivative captures comes from around it
+        if self.units[self.homes[a]] is self.units[self.homes.get(b, outside)]:
             self.groups[self.group(b)] = self.group(a)
 
     def group(self, value: Value) -> Value:

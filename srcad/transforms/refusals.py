@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import runtime
 from srcad.analysis.activity_trees import Activity
 from srcad.analysis.arguments import arguments, differentiable_arguments, has_float, is_of_integers
 from srcad.analysis.texts import read_from_text
 from srcad.errors import MissingRuleError, NotDifferentiableError, SrcadError, UnsupportedTypeError
+from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, If, Op, Value
 from srcad.ir.inference.builder import Builder
-from srcad.ir.traits import joins_keys
+from srcad.ir.traits import calls_operand, joins_keys
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import NoPartial, Rule
 from srcad.startup.identifiers import dotted
@@ -29,6 +30,21 @@ if TYPE_CHECKING:
 else:
     text = Later("srcad.ir.text")
     stubs = Later("srcad.rules.stubs")
+
+
+def refuse_unknown_field(op: Call) -> None:
+    """Refuse to differentiate by an attribute of what only the call knows.
+
+    A rule reads it in a derivative of its derivative: ``y.T`` of a result of any type.
+    """
+    if op.target is primitives.field and argument_type(op.args[0]) == OPAQUE:
+        name = op.args[1].value if isinstance(op.args[1], Const) else "..."
+        raise UnsupportedTypeError(
+            f"cannot differentiate through the attribute {name!r} of a value of unknown type",
+            where=op.where,
+            why="it may be that of an array, or a field of any object.",
+            help=("write the function:  np.transpose(y), np.shape(y), np.real(y)",),
+        )
 
 
 def refuse_texts(
@@ -129,6 +145,16 @@ def refuse_no_partial(op: Call, place: int | str, partial: Any) -> None:
         )
 
 
+def refuse_saved(op: Call, rule: Rule) -> NoReturn:
+    """Refuse a derivative of what a function saves for its rule."""
+    raise UnsupportedTypeError(
+        f"a second derivative needs that of what {qualified_name(rule.about)} saves for its rule",
+        where=op.where,
+        why="the rule says how the result changes, not how what is saved does.",
+        help="register a rule that saves nothing:  @srcad.rules.adjoint(f)",
+    )
+
+
 def unwritten(op: Call, rule: Rule, problem: SrcadError) -> SrcadError:
     """The error for a rule that cannot be written for what is known of a call's arguments."""
     if not rule.shipped or isinstance(problem, MissingRuleError | NotDifferentiableError):
@@ -209,6 +235,14 @@ def missing_rule(scope: ReverseScope, op: Call) -> SrcadError:
             where=where,
             why="it is returned, or given to what srcad does not read.",
             help=("return, or give, its values:  [d[k] for k in keys]",),
+        )
+    if calls_operand(op.target) and op.target is not primitives.apply:
+        return NotDifferentiableError(
+            "cannot differentiate a gradient that passes through a hook",
+            where=op.where or scope.sweep.primal.where,
+            why="nothing tells the derivative of what a hook's function, or what stands under "
+            "'cotangent', does to it.",
+            help="take the second derivative of the function without it",
         )
     name = qualified_name(op.target)
     active = [a for a in op.operands if scope.sweep.facts.active(a) is not False]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from srcad.analysis.trips import equally_long, may_exit
 from srcad.ir.core import (
@@ -31,12 +32,19 @@ from srcad.ir.core import (
     free_values,
 )
 from srcad.ir.inference.builder import Builder, outer_type
+from srcad.ir.traits import extends, is_checkpoint
 from srcad.passes.dce import cheapest_sequence
 from srcad.passes.substitute import substituted_block
+from srcad.startup.lazy import Later
 from srcad.startup.records import replace
 from srcad.transforms.recompute import Around, Plan, is_python_int
 from srcad.types.numeric import INT
 from srcad.types.structures import ListOf, TupleOf
+
+if TYPE_CHECKING:
+    from srcad.transforms import checkpoints
+else:
+    checkpoints = Later("srcad.transforms.checkpoints")
 
 _NONE = Const(None)
 
@@ -62,13 +70,17 @@ def _closed(
         if op.blocks:
             owners.update((value, k) for value in _inside(op))
     after: list[Op] = []
+    early: dict[int, list[Op]] = {}
     for op in reverse:
         owner = _owner(op, owners)
         if owner is None:
             after.append(op)
             continue
         mirrored = before[owner]
-        if isinstance(mirrored, If):
+        if is_checkpoint(mirrored):
+            early[owner], undone = _close_checkpoint(mirrored, op)
+            after.append(undone)
+        elif isinstance(mirrored, If):
             assert isinstance(op, If)
             before[owner], conditional = _close_conditional(mirrored, op, around)
             after.append(conditional)
@@ -77,6 +89,8 @@ def _closed(
             assert isinstance(op, For)
             before[owner], extra, loop = _close_loop(mirrored, op, around)
             after.extend((*extra, loop))
+    if any(early.values()):
+        before = [one for k, op in enumerate(before) for one in (*early.get(k, ()), op)]
     return before, after
 
 
@@ -109,6 +123,14 @@ def _definitions(block: Block) -> dict[Value, Call | None]:
         for value in op.results:
             local[value] = op if isinstance(op, Call) else None
     return local
+
+
+def _close_checkpoint(primal: Op, reverse: Op) -> tuple[list[Op], Op]:
+    """What is inside a checkpoint is saved within its reverse, where it runs once more."""
+    assert isinstance(primal, If)
+    assert isinstance(reverse, If)
+    before, after = _closed(primal.then.ops, reverse.then.ops, Around())
+    return checkpoints.with_ops_again(primal, before, after, reverse)
 
 
 # ------------------------------------------------------------------------------- conditionals
@@ -162,6 +184,7 @@ def _close_loop(primal: Loop, reverse: For, around: Around) -> tuple[Loop, list[
     before, after = _closed(primal.body.ops, reverse.body.ops, trip)
     body = replace(primal.body, ops=tuple(before))
     inner = replace(reverse.body, ops=tuple(after))
+    body, inner = _with_lengths(body, inner)
     local = _definitions(body)
     counters = _counters(primal, local)
     plan = Plan(local, _known_items(primal) | counters.keys())
@@ -205,6 +228,21 @@ def _close_loop(primal: Loop, reverse: For, around: Around) -> tuple[Loop, list[
         again = Block((Value(INT), *again.params), again.ops, again.results)
     count = None if seqs else reverse.count
     return closed, extra, replace(reverse, seqs=tuple(seqs), body=again, count=count)
+
+
+def _with_lengths(body: Block, reverse: Block) -> tuple[Block, Block]:
+    """The blocks with the length of a list that the loop extends taken before that.
+
+    Keeping the list itself as it was would be a copy in every trip.
+    """
+    lengths = [op for op in reverse.ops if isinstance(op, Call) and op.target is len]
+    if not lengths:
+        return body, reverse
+    extended = {op.args[0] for op in body.ops if isinstance(op, Call) and extends(op.target)}
+    moved = [op for op in lengths if op.args[0] in body.params and op.args[0] in extended]
+    early = tuple(replace(op, half="repeated") for op in moved)
+    rest = tuple(op for op in reverse.ops if op not in moved)
+    return replace(body, ops=(*early, *body.ops)), replace(reverse, ops=rest)
 
 
 def _already_collected(body: Block, loop: Loop) -> dict[Value, Value]:

@@ -8,6 +8,8 @@ of active parameters.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
+
 from srcad.analysis.activity import activity
 from srcad.analysis.activity_trees import Activity, both, fully_active
 from srcad.analysis.binding import possibly_undefined
@@ -71,13 +73,27 @@ def pair_of(sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> Pa
                 Routine(f"{routine.name}_adjoint", user=routine.user), active, bars)  # fmt: skip
     routine.derived[pattern] = pair
     hollow = routine.derived.get(_HOLLOW_PARAMS, ())
+    returned = routine.derived.get(_HOLLOW_RESULTS, ())
     pair.primal.derived[_HOLLOW_PARAMS] = hollow
-    pair.adjoint.derived[_HOLLOW_PARAMS] = (0,)
-    pair.primal.derived[_HOLLOW_RESULTS] = (len(routine.function.block.results),)
+    pair.adjoint.derived[_HOLLOW_PARAMS] = (0, *(1 + k for k in returned))
+    pair.primal.derived[_HOLLOW_RESULTS] = (*returned, len(routine.function.block.results))
     found = tuple(k for k, position in enumerate(active) if position in hollow)
     pair.adjoint.derived[_HOLLOW_RESULTS] = found
     _fill(pair, sweep, routine, pattern)
     return pair
+
+
+def derived_once(
+    routine: Routine, suffix: str, pattern: Hashable, derive: Callable[[Function], Function]
+) -> Routine:
+    """Another routine made of one, for a pattern of its parameters; it may call itself."""
+    key = (suffix, pattern)
+    if key not in routine.derived:
+        assert routine.function is not None
+        made = routine.derived[key] = Routine(f"{routine.name}_{suffix}", user=routine.user)
+        made.function = replace(derive(routine.function), name=made.name)
+    found: Routine = routine.derived[key]
+    return found
 
 
 def of_any_form(type_: Type) -> Type:
@@ -90,6 +106,20 @@ def of_any_form(type_: Type) -> Type:
         case ListOf(item) if not isinstance(type_, PlacesOf):
             return ListOf(of_any_form(item))
     return type_
+
+
+def mark_hollow(routine: Routine, made: Routine, order: Sequence[int]) -> None:
+    """What is hollow in a routine is so, with its tangent, in the one that has tangents, too.
+
+    `order` are the parameters that have a tangent.
+    """
+    assert routine.function is not None
+    params, results = len(routine.function.params), len(routine.function.block.results)
+    given = routine.derived.get(_HOLLOW_PARAMS, ())
+    dots = (params + j for j, k in enumerate(order) if k in given)
+    made.derived[_HOLLOW_PARAMS] = (*given, *dots)
+    found = routine.derived.get(_HOLLOW_RESULTS, ())
+    made.derived[_HOLLOW_RESULTS] = (*found, *(results + k for k in found))
 
 
 def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> None:
@@ -108,7 +138,7 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
     scope = ReverseScope(sweep, function.block, Builder(half="reverse", where=function.where))
     seeds: list[Value] = []
     for k, (atom, tree) in enumerate(zip(results, wanted, strict=True)):
-        seed = Value(cotangent_type(atom_type(atom), tree), "y_bar")
+        seed = Value(of_any_form(cotangent_type(atom_type(atom), tree)), "y_bar")
         seeds.append(seed)
         if k in routine.derived.get(_HOLLOW_RESULTS, ()):
             _contribute_hollow(scope, atom, seed)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from typing import Any
 
 from srcad import runtime
 from srcad.ir.core import Block, Call, For, Function, Op, Routine, Value, walk
@@ -97,9 +98,17 @@ def is_repeatable(function: Function) -> bool:
                 if op.target not in seen and op.target.function is not None:
                     pending.append(op.target.function)
                 seen.add(op.target)
-            elif op.effect and not is_one_of(op.target, _OURS) and not never_returns(op.target):
+            elif op.effect and not _is_harmless(op.target):
                 return False
     return True
+
+
+def _is_harmless(target: Any) -> bool:
+    """Whether a call that must run once may run twice: it raises, or makes what is raised."""
+    if is_one_of(target, _OURS) or never_returns(target):
+        return True
+    is_error = isinstance(target, type) and issubclass(target, BaseException)
+    return is_error and target.__module__ == "builtins"
 
 
 def _is_used_up(value: Value) -> bool:

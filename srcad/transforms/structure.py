@@ -17,12 +17,15 @@ from srcad.ir.disjoint import may_repeat
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.operations import every
 from srcad.ir.traits import built_parts, sets_places, sums_at_places
+from srcad.startup.lazy import Later
 from srcad.transforms.cotangents import ReverseScope
+from srcad.transforms.refusals import refuse_unknown_field
 from srcad.transforms.stored import Bars, narrowed, undo_add_at, undo_updated
 from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type
 from srcad.types.numeric import INT, Numeric
-from srcad.types.structures import ListOf, TupleOf, Type
+from srcad.types.structures import OPAQUE, ListOf, TupleOf, Type
 
+hooks = Later("srcad.transforms.hooks")
 Undo = Callable[[ReverseScope, Call, Bars], None]
 
 
@@ -40,8 +43,25 @@ def _undo_item(scope: ReverseScope, op: Call, bars: Bars) -> None:
     if index is not None:
         for path, bar in bars.items():
             scope.contribute(container, (index, *path), bar)
+    elif isinstance(container, Value) and type_ == OPAQUE and op.target is primitives.item:
+        _undo_item_of_unknown(scope, op, container, bars)
     else:
+        refuse_unknown_field(op)
         undo_getitem(scope, op, bars)
+
+
+def _undo_item_of_unknown(scope: ReverseScope, op: Call, container: Value, bars: Bars) -> None:
+    """Contribute to one item of a tuple of which the call knows the length.
+
+    What a recursion has saved is such a one: its items may be such tuples in turn, or None.
+    """
+    if not scope.is_active((container, ())):
+        return
+    key = op.args[1]
+    assert isinstance(key, Const)
+    bar = scope.pack(op.result, bars, fully_active(op.result.type))
+    alone = scope.build_tuple(*(Const(None) for _ in range(key.value)), bar)
+    scope.contribute(container, (), scope.call(runtime.or_zeros, alone, container))
 
 
 def _undo_identity(scope: ReverseScope, op: Call, bars: Bars) -> None:
@@ -312,6 +332,10 @@ def _undo_plus(scope: ReverseScope, op: Call, bars: Bars) -> None:
         _pass(scope, arg, bars)
 
 
+def _undo_hooked(scope: ReverseScope, op: Call, bars: Bars) -> None:
+    hooks.undo_hooked(scope, op, bars)
+
+
 def _nothing(scope: ReverseScope, op: Call, bars: Bars) -> None:
     """No derivative flows here."""
 
@@ -323,6 +347,7 @@ ADJOINTS: dict[Any, Undo] = {
     primitives.item: _undo_item,
     primitives.field: _undo_item,
     primitives.identity: _undo_identity,
+    primitives.hooked: _undo_hooked,
     primitives.build_list: _undo_build_list,
     primitives.append: _undo_append,
     primitives.extended: _undo_extended,

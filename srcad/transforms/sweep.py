@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from srcad.analysis.activity import Facts
 from srcad.analysis.activity_trees import Activity, part
-from srcad.ir.core import Block, Call, For, Function, Routine, Value, While, collected_outputs, walk
-from srcad.ir.inference.builder import Builder
+from srcad.analysis.arguments import rule_of
+from srcad.analysis.kinds import may_be_complex
+from srcad.errors import UnsupportedTypeError
+from srcad.ir.argument_types import argument_type
+from srcad.ir.core import (
+    Block,
+    Call,
+    Const,
+    For,
+    Function,
+    Routine,
+    Value,
+    While,
+    collected_outputs,
+    walk,
+)
+from srcad.rules.registry import qualified_name
 from srcad.startup.records import dataclass, field
 from srcad.transforms.mirror import Mirrors
 from srcad.types.numeric import FLOAT, Numeric
-from srcad.types.structures import ListOf, Opaque, TupleOf, Type
+from srcad.types.structures import ListOf, Opaque, TupleOf, Type, numbers_in
 
 Path = tuple[int, ...]
 Slot = tuple[Value, Path]
-Inline = Callable[[Builder, Callable[..., Any], list[Any], dict[str, Any]], Any]
+Inline = Callable[..., Any]  # (builder, rule, args, keywords)
 
 _FLOAT64 = np.dtype(np.float64)
 NOTHING = Opaque(type(None))
@@ -33,7 +49,8 @@ class Sweep:
     a cotangent is certainly zero.  `calls` are the calls of routines that must also save, and
     `made` the calls of the primal by their result, `read_by` by their operands; `collected` are the
     lists that its loops make; `mirrors` are the arrays that reverse loops put back as they were;
-    `walked` is what was found on walks along those calls, by the question.
+    `walked` is what was found on walks along those calls, by the question.  `all_real` says that
+    there is no complex number in the primal: what has no known dtype is real there.
     """
 
     facts: Facts
@@ -53,15 +70,67 @@ class Sweep:
     read_by: dict[Value, list[Call]] = field(default_factory=dict)
     mirrors: Mirrors | None = None
     walked: dict[Callable[..., Any], dict[Value, bool]] = field(default_factory=dict)
+    all_real: bool = True
 
     def __post_init__(self) -> None:
+        self.all_real = not _is_for_complex(self.inline) and not may_be_complex(
+            self.primal, self.facts
+        )
+        if not self.all_real:  # so are the functions that it calls
+            self.inline = partial(self.inline, all_real=False)
         for op in walk(self.primal.block):
             if isinstance(op, Call):
+                if not self.all_real:
+                    _refuse_unknown_steps(self.facts, op)
                 self.made[op.result] = op
                 for value in op.operands:
                     self.read_by.setdefault(value, []).append(op)
             elif isinstance(op, For | While):
                 self.collected.update(collected_outputs(op))
+
+    def is_complex(self, type_: Type) -> bool:
+        """Whether a number of a type is complex, or may be."""
+        if isinstance(type_, Numeric):
+            return type_.kind == "c" or (type_.kind == "?" and not self.all_real)
+        return isinstance(type_, Opaque) and type_.cls is None and not self.all_real
+
+    def is_unsettled(self, type_: Type, given: Type) -> bool:
+        """Whether only the call knows if a value is real, and what belongs to it may be complex."""
+        if self.all_real or (isinstance(type_, Numeric) and type_.kind != "?"):
+            return False
+        if isinstance(type_, ListOf):
+            return any(leaf.kind != "c" for leaf in numbers_in(type_.item)) and self.holds_complex(
+                given
+            )
+        return self.is_complex(type_) and self.is_complex(given)
+
+    def holds_complex(self, type_: Type) -> bool:
+        """Whether there are complex numbers in a structure, or may be."""
+        if isinstance(type_, TupleOf):
+            return any(map(self.holds_complex, type_.items))
+        return (
+            self.holds_complex(type_.item) if isinstance(type_, ListOf) else self.is_complex(type_)
+        )
+
+
+def _refuse_unknown_steps(facts: Facts, op: Call) -> None:
+    """Refuse what has a derivative for complex numbers only, of what may be real or complex."""
+    rule = None if isinstance(op.target, Routine) else rule_of(op.target)
+    if rule is None or not rule.steps or facts.of(op.args[0]) is False:
+        return
+    type_ = argument_type(op.args[0])
+    if not isinstance(type_, Numeric) or type_.kind == "?":
+        raise UnsupportedTypeError(
+            f"cannot tell whether {qualified_name(op.target)} is of a real or a complex number",
+            where=op.where,
+            why="of real numbers it is constant between jumps, and of complex ones it is not.",
+            help="say which:  float(x), complex(x)",
+        )
+
+
+def _is_for_complex(inline: Inline) -> bool:
+    """Whether what writes a rule's formula was told that there are complex numbers."""
+    return isinstance(inline, partial) and inline.keywords.get("all_real") is False
 
 
 # ------------------------------------------------------------------------------- types
@@ -106,6 +175,11 @@ def cotangent_type(type_: Type, activity: Activity = True) -> Type:
         case ListOf(item):
             return ListOf(cotangent_type(item, activity))
     return type_ if activity is not False else NOTHING
+
+
+def zero_of(type_: Type) -> Const:
+    """The zero of a number without axes."""
+    return Const(0j if isinstance(type_, Numeric) and type_.kind == "c" else 0.0)
 
 
 def item_type(bars: Type, item: Type, activity: Activity) -> Type:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from srcad import runtime
-from srcad.analysis.activity_trees import position
+from srcad.analysis.activity_trees import fully_active, position
 from srcad.analysis.arguments import arguments, differentiable_arguments, is_of_integers, rule_of
 from srcad.errors import MissingRuleError, UnsupportedSyntaxError, UnsupportedTypeError
 from srcad.ir import primitives
@@ -17,24 +17,34 @@ from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.operations import every
+from srcad.ir.text import target_name
 from srcad.ir.traits import built_parts, is_same, sets_places, sums_at_places
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import AlwaysRaisesError, Rule
+from srcad.startup.lazy import Later
 from srcad.transforms.calls import as_array, chosen_entries, lifted_arg, times
+from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check
 from srcad.transforms.masks import guarded_operands, record_mask
 from srcad.transforms.refusals import (
     missing_rule,
     refuse_no_partial,
+    refuse_unknown_field,
     refuse_what_is_missing,
     unwritten,
 )
 from srcad.transforms.sweep import is_scalar
+from srcad.transforms.tangent_formulas import by_formula
+from srcad.transforms.tangent_shapes import fitted
 from srcad.transforms.tangents import ForwardScope, Tangent
 from srcad.transforms.transposed import transposed
-from srcad.types.numeric import Numeric, same_dtype
-from srcad.types.sizes import same
-from srcad.types.structures import ListOf, TupleOf, Type
+from srcad.types.numeric import Numeric
+from srcad.types.structures import ListOf, TupleOf, Type, numbers_in
+
+if TYPE_CHECKING:
+    from srcad.rules import tangents
+else:
+    tangents = Later("srcad.rules.tangents")
 
 Push = Callable[[ForwardScope, Call], Tangent]
 
@@ -48,7 +58,23 @@ def push_call(forward: ForwardScope, op: Call) -> None:
     if all(forward.of(arg) is None for arg in flows):
         return
     forward.builder.where = op.where
-    forward.put(op.result, _pushed(forward, op))
+    forward.put(op.result, _of_kind(forward.scope, op.result, _pushed(forward, op)))
+
+
+def _of_kind(scope: ReverseScope, value: Value, dot: Tangent) -> Tangent:
+    """A tangent that is real where the value is, and an array of complex numbers where that is."""
+    if not isinstance(dot, Value):
+        return dot
+    type_, given = value.type, dot.type
+    if scope.sweep.is_unsettled(type_, given):
+        return scope.call(runtime.as_real_as, dot, value)
+    if not isinstance(type_, Numeric):
+        return dot
+    if type_.kind in "fiub" and scope.sweep.is_complex(given):
+        return scope.call(np.real, dot)
+    if type_.kind == "c" and isinstance(given, Numeric) and given.kind == "f":
+        return scope.call(np.astype, dot, Const(type_.dtype)) if given.form == "array" else dot
+    return dot
 
 
 def _pushed(forward: ForwardScope, op: Call) -> Tangent:
@@ -64,6 +90,8 @@ def _pushed(forward: ForwardScope, op: Call) -> Tangent:
         raise missing_rule(scope, op)
     refuse_what_is_missing(scope, op, rule)
     try:
+        if rule.tangent is not None:
+            return by_formula(forward, op, rule, rule.tangent, zero=0.0)
         return _KINDS[rule.kind](forward, op, rule)
     except AlwaysRaisesError:
         raise MissingRuleError(
@@ -77,6 +105,9 @@ def _pushed(forward: ForwardScope, op: Call) -> Tangent:
 def _by_derivative(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
     """The sum of partial derivatives times tangents."""
     scope = forward.scope
+    if _move_together(forward, op, rule):
+        formula = tangents.FORMULAS[op.target]
+        return fitted(scope, by_formula(forward, op, rule, formula, zero=None), op)
     arrays = {place: as_array(scope, arg) for place, arg in arguments(op).items()}
     operands = {place: lifted_arg(scope, arg) for place, arg in arrays.items()}
     result = lifted_arg(scope, op.result) if rule.wants_result else op.result
@@ -101,7 +132,15 @@ def _by_derivative(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
         term = _product(scope, dot, partial)
         if term is not None:
             total = term if total is None else scope.call(operator.add, total, term)
-    return None if total is None else _fitted(scope, total, op)
+    return None if total is None else fitted(scope, total, op)
+
+
+def _move_together(forward: ForwardScope, op: Call, rule: Rule) -> bool:
+    """Whether a formula has the tangent of a call, all operands of which move, without masks."""
+    if not rule.shipped or op.target not in tangents.FORMULAS:
+        return False
+    dots = [forward.of(arg) for arg in arguments(op).values()]
+    return all(isinstance(dot, Value) and dot not in forward.scope.sweep.masks for dot in dots)
 
 
 def _entries(
@@ -122,28 +161,6 @@ def _product(scope: Any, dot: Atom, partial: Any) -> Atom | None:
     else:
         term = times(scope, dot, partial)
     return None if term is None else record_mask(scope, dot, partial, term)
-
-
-def _fitted(scope: Any, dot: Atom, op: Call) -> Atom:
-    """A tangent in the shape and dtype of the result of an elementwise call."""
-    wide, narrow = op.result.type, atom_type(dot)
-    if not isinstance(wide, Numeric) or is_scalar(wide) or not isinstance(narrow, Numeric):
-        return dot
-    wide_ones = {a for a in op.args if getattr(argument_type(a), "shape", None) != ()}
-    alone = len(wide_ones) <= 1
-    if not (_same_shape(wide, narrow) or (alone and narrow.shape != ())):
-        dot = scope.call(np.broadcast_to, dot, scope.shape(op.result))
-        if wide.shape is None:
-            dot = scope.call(operator.getitem, dot, Const(()))
-    if wide.kind == "f" and not same_dtype(wide.dtype, narrow.dtype) and wide.form == "array":
-        dot = scope.call(np.astype, dot, Const(wide.dtype))
-    return dot
-
-
-def _same_shape(a: Numeric, b: Numeric) -> bool:
-    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
-        return False
-    return all(same(m, n) for m, n in zip(a.shape, b.shape, strict=True))
 
 
 def _by_function(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
@@ -184,17 +201,40 @@ def _by_each_factor(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 
 
 def _by_transposition(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
-    """The formula that was given for tangents, or the transpose of the rule."""
-    if rule.tangent is None or rule.has_rest:
-        return transposed(forward, op, rule)
-    scope, places = forward.scope, arguments(op)
-    at = {rule.parameters.index(name): name for name in rule.active if name in rule.parameters}
-    if set(at) - set(places) or len(at) < len(rule.active):
-        return transposed(forward, op, rule)
-    dots = [forward.spelled(places[k], forward.of(places[k])) for k in at]
-    positional = [arg for place, arg in places.items() if isinstance(place, int)]
-    named = {place: arg for place, arg in places.items() if isinstance(place, str)}
-    return scope.sweep.inline(forward.builder, rule.tangent, [*dots, op.result, *positional], named)
+    """The formula that srcad has for tangents, if all results are needed, or the rule's transpose.
+
+    Where no formula is given, or the rank of a result is not known, the transpose is taken.  So it
+    is for complex numbers: the formulas are for real ones, and refuse nothing that orders them.
+    """
+    formula = tangents.FORMULAS.get(op.target) if rule.shipped and not _is_complex(op) else None
+    if formula is None or forward.tree(op.result) != fully_active(op.result.type):
+        try:
+            return transposed(forward, op, rule)
+        except MissingRuleError as problem:
+            if rule.shipped:
+                raise
+            raise _without_tangent(op, rule, problem) from None
+    return by_formula(forward, op, rule, formula, zero=None)
+
+
+def _is_complex(op: Call) -> bool:
+    """Whether an operand of a call may be complex."""
+    types = (argument_type(arg) for arg in arguments(op).values())
+    return any(number.kind in "c?" for type_ in types for number in numbers_in(type_))
+
+
+def _without_tangent(op: Call, rule: Rule, problem: MissingRuleError) -> MissingRuleError:
+    name = target_name(rule.about)
+    dots = ", ".join(f"{parameter.lstrip('*')}_dot" for parameter in rule.active)
+    return MissingRuleError(
+        f"{qualified_name(rule.about)} has no rule for tangents, and that for cotangents calls "
+        "functions that have no rule",
+        where=op.where,
+        second=rule.place,
+        why=problem.sentence,
+        help=f"write one:  @srcad.rules.tangent({name})\n"
+        f"def {name.rpartition('.')[2]}_tangent({dots}, y, {', '.join(rule.parameters)}): ...",
+    )
 
 
 _KINDS: dict[str, Callable[[ForwardScope, Call, Rule], Tangent]] = {
@@ -216,6 +256,8 @@ def _push_item(forward: ForwardScope, op: Call) -> Tangent:
     index = position(argument_type(container), key.value) if isinstance(key, Const) else None
     dot = forward.of(container)
     if index is None or not isinstance(dot, tuple):
+        if dot is not None:
+            refuse_unknown_field(op)
         return _push_getitem(forward, op)
     return dot[index]
 

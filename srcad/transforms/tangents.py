@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from srcad import runtime
 from srcad.analysis.activity_trees import Activity, fully_active, part
 from srcad.errors import UnsupportedSyntaxError, UnsupportedTypeError
 from srcad.ir.core import UNDEF, Arg, Atom, Block, Const, Display, Value
@@ -17,9 +18,9 @@ from srcad.ir.inference.builder import Builder, atom_type
 from srcad.startup.records import dataclass, field
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.gradients import converted
-from srcad.transforms.sweep import NOTHING, is_scalar
+from srcad.transforms.sweep import NOTHING, cotangent_type, is_scalar, zero_of
 from srcad.types.numeric import Numeric
-from srcad.types.structures import Opaque, TupleOf, Type
+from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type
 
 Tangent = Any
 
@@ -29,16 +30,18 @@ class ForwardScope:
     """The tangents known while the ops of one block are followed.
 
     `scope` writes into the block; `dots` are the tangents of all values so far; `push` follows the
-    ops of a block inside.
+    ops of a block inside.  It is `hollow` at the end of a routine, which returns None in the place
+    of what a branch that was not taken would have saved.
     """
 
     scope: ReverseScope
     push: Callable[[ForwardScope, Block], None]
     dots: dict[Value, Tangent] = field(default_factory=dict)
+    hollow: bool = False
 
     def inner(self) -> ForwardScope:
         """The scope of a block inside an op of this one."""
-        return ForwardScope(self.scope.inner(Block(), "branch"), self.push, self.dots)
+        return ForwardScope(self.scope.inner(Block(), "branch"), self.push, self.dots, self.hollow)
 
     @property
     def builder(self) -> Builder:
@@ -125,14 +128,29 @@ class ForwardScope:
                 for k, t in enumerate(type_.items)
             ]
             return self.scope.build_like(type_, parts)
+        if isinstance(dot, tuple):
+            return self._of_saved(atom, tree, dot)
         return self._zeros(atom, type_, tree) if dot is None else dot
+
+    def _of_saved(self, atom: Atom, tree: Activity, dot: tuple[Tangent, ...]) -> Atom:
+        """The tangent of what a routine has saved: a tuple, although its type does not say so."""
+        parts = []
+        for k, one in enumerate(dot):
+            wanted = part(tree, k)
+            if one is None and wanted is not False:
+                value = self.builder.item(atom, k, type=OPAQUE)
+                one = self.builder.call(runtime.zeros_like, value, type=OPAQUE)
+            elif isinstance(one, tuple):
+                one = self._of_saved(self.builder.item(atom, k, type=OPAQUE), wanted, one)
+            parts.append(Const(None) if one is None else one)
+        return self.builder.build_tuple(*parts)
 
     def _child(self, type_: TupleOf, atom: Atom, k: int) -> Atom:
         return self.scope.child(type_, atom, k)
 
     def _zeros(self, atom: Atom, type_: Type, tree: Activity) -> Atom:
         if is_scalar(type_):
-            return Const(0.0)
+            return zero_of(type_)
         if isinstance(type_, Opaque) and isinstance(atom, Const):
             return Const(None)
         if atom in self.scope.sweep.undefined:
@@ -143,12 +161,16 @@ class ForwardScope:
                 help="bind the name before the branch or the loop:  y = np.zeros(n)",
             )
         if isinstance(type_, Opaque) and type_.cls is None:
+            if self.hollow:  # what a call inside has saved
+                return self.builder.call(runtime.zeros_like, atom, type=type_)
             raise UnsupportedTypeError(
                 "forward mode does not know what a value is whose tangent is zero",
                 where=self.builder.where,
                 why="its zeros are written before the call, and its type is known only then.",
                 help="use reverse mode:  srcad.grad, srcad.pullback",
             )
+        if isinstance(type_, ListOf) and self.hollow:
+            return self.builder.call(runtime.zeros_like, atom, type=cotangent_type(type_))
         return self.scope.zeros_of(type_, tree, atom)
 
     def spelled(self, arg: Arg, dot: Tangent) -> Arg:

@@ -16,17 +16,26 @@ from srcad import runtime
 from srcad.analysis.arguments import arguments, differentiable_arguments
 from srcad.errors import UnsupportedTypeError
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Function, Op, Value
+from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Function, If, Op, Value
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.substitute import substituted_block, with_blocks
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import Rule
 from srcad.startup.records import replace
-from srcad.transforms.calls import chosen_entries, lifted_arg, seed_of
+from srcad.transforms.calls import chosen_entries, leading_of, lifted_arg, seed_of
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check
 from srcad.transforms.refusals import refuse_no_partial
-from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type, leaf_paths, type_at
+from srcad.transforms.sweep import (
+    Path,
+    Sweep,
+    cotangent_type,
+    is_scalar,
+    item_type,
+    leaf_paths,
+    type_at,
+)
+from srcad.transforms.tangent_formulas import refuse_read_of_saved
 from srcad.transforms.tangents import ForwardScope, Tangent
 from srcad.transforms.vjp import vjp
 from srcad.types.numeric import FLOAT, Numeric
@@ -37,6 +46,9 @@ def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
     """The tangent of the result of a call."""
     scope = forward.scope
     paths = list(leaf_paths(op.result.type, forward.tree(op.result)))
+    if rule.saves:
+        refuse_read_of_saved(forward, op, rule)
+        paths = [path for path in paths if path[0] == 0]
     bars = {path: Value(cotangent_type(type_at(op.result.type, path)), "y_bar") for path in paths}
     inside = ReverseScope(scope.sweep, Block(), Builder(where=op.where))
     total = _total(forward, inside, op, rule, bars)
@@ -76,16 +88,33 @@ def _total(
     flows = differentiable_arguments(op)
     operands = {k: lifted_arg(inside, a) if k in flows else a for k, a in arguments(op).items()}
     y_bar = seed_of(op.result, dict(bars))
-    leading = [y_bar, op.result] if rule.wants_result else [y_bar]
+    leading = leading_of(inside, op, rule, y_bar)
     total: Atom | None = None
     for place, arg, entry in chosen_entries(inside, op, rule, operands, leading, {}):
         dot = forward.of(arg)
         if dot is not None:
             refuse_no_partial(op, place, entry)
             if not rule.shipped:
+                _refuse_tuple_on_one_path(inside, op, rule, entry)
                 entry = Check(inside, op, rule, place).entry(arg, entry)
             total = _with_product(forward, inside, op, total, arg, entry, dot)
     return total
+
+
+def _refuse_tuple_on_one_path(inside: ReverseScope, op: Call, rule: Rule, entry: Any) -> None:
+    """Refuse to transpose what a rule returns on some paths only as a tuple of one."""
+    made = next((o for o in inside.builder.ops if isinstance(o, If) and entry in o.results), None)
+    k = 0 if made is None else made.results.index(entry)
+    arms = () if made is None else (made.then.results[k], made.orelse.results[k])
+    if any(isinstance(atom_type(arm), TupleOf) for arm in arms):
+        problem = f"the rule of {qualified_name(rule.about)} returns on one path what it does not"
+        raise UnsupportedTypeError(
+            f"{problem} on another: forward mode cannot tell what that is",
+            where=op.where,
+            second=rule.place,
+            why="a tuple of one cotangent, and a cotangent, are two things.",
+            help="return the cotangent itself on every path, or zeros:  np.zeros_like(x)",
+        )
 
 
 def _with_product(
@@ -117,8 +146,17 @@ def _product(inside: ReverseScope, op: Call, type_: Type, entry: Any, dot: Atom)
     entry = entry if isinstance(entry, Value | Const) else Const(entry)
     if inside.is_lazy(entry):
         entry = inside.call(runtime.or_zeros, entry, dot)
-    product = inside.call(operator.mul, entry, dot)
+    product = _times(inside.builder, inside.sweep, entry, dot)
     return product if is_scalar(atom_type(product)) else inside.call(np.sum, product)
+
+
+def _times(builder: Builder, sweep: Sweep, entry: Atom, dot: Atom) -> Value:
+    """The product of two real numbers; of complex ones the inner product, ``Re(conj(u) * v)``."""
+    if not sweep.is_complex(atom_type(entry)) and not sweep.is_complex(atom_type(dot)):
+        return builder.call(operator.mul, entry, dot)
+    if sweep.is_complex(atom_type(dot)):
+        dot = builder.call(np.conjugate, dot)
+    return builder.call(np.real, builder.call(operator.mul, entry, dot))
 
 
 def _over_lists(inside: ReverseScope, item: Type, entry: Atom, dot: Atom) -> Atom:
@@ -127,7 +165,7 @@ def _over_lists(inside: ReverseScope, item: Type, entry: Atom, dot: Atom) -> Ato
     body = Builder(where=builder.where, half=builder.half)
     bar, one = (Value(item_type(atom_type(a), item, True)) for a in (entry, dot))
     total = Value(FLOAT)
-    product = body.call(operator.mul, bar, one)
+    product = _times(body, inside.sweep, bar, one)
     if not is_scalar(product.type):
         product = body.call(np.sum, product)
     block = body.finish(Const(0), body.call(operator.add, total, product), params=(bar, one, total))

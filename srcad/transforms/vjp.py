@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from srcad.analysis.activity import activity
 from srcad.analysis.activity_trees import Activity, fully_active, part
 from srcad.analysis.binding import possibly_undefined
-from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While
+from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While, walk
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.dce import dce
 from srcad.passes.forward_stores import forward_stores
+from srcad.passes.hoist import hoisted
 from srcad.passes.safe_division import safe_division
 from srcad.passes.shape_reads import steady_shapes
 from srcad.passes.simplify import simplify
+from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import ReverseScope
@@ -25,6 +27,11 @@ from srcad.transforms.residuals import close
 from srcad.transforms.routines import undo_routine_call, with_primal_calls
 from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
 from srcad.types.structures import TupleOf, Type
+
+if TYPE_CHECKING:
+    from srcad.transforms import checkpoints
+else:
+    checkpoints = Later("srcad.transforms.checkpoints")
 
 
 def vjp(
@@ -57,7 +64,7 @@ def vjp(
         Results are the primal's result, then one gradient per position in `wrt`: ``None`` for
         leaves through which no derivative flows, zeros for floats that are not used.
     """
-    function = prepared(function)
+    function = hoisted(reversible(function), wrt)
     made = _swept(function, wrt, inline, seed, None, has_aux=has_aux)
     mirrors = worth_mirroring(function, made.function)
     if mirrors is not None:
@@ -98,12 +105,12 @@ def _swept(
     refuse_texts(function, varied, [wanted])
     facts = activity(function, varied, [wanted])
     sweep = Sweep(facts, homes_of(function), possibly_undefined(function.block), inline, function,
-                  undo_block, undo_routine_call, prepared, simplified_sweep,
+                  undo_block, undo_routine_call, reversible, simplified_sweep,
                   mirrors=mirrors)  # fmt: skip
     scope = ReverseScope(sweep, function.block, Builder(half="reverse", where=function.where))
     params_out = function.params
     if seed is None:
-        seed = Value(_seed_type(atom_type(y), wanted), "seed")
+        seed = Value(_seed_type(atom_type(y), wanted, has_aux=has_aux), "seed")
         params_out = (*params_out, seed)
     scope.contribute(y, (0,) if has_aux else (), seed)
     undo_block(scope)
@@ -111,6 +118,14 @@ def _swept(
     block = Block((), (*function.block.ops, *scope.builder.ops), (y, *leaves.values()))
     derived = simplified(Function(function.name, params_out, block, function.where), sweep)
     return _Swept(derived, scope, list(leaves))
+
+
+def reversible(function: Function) -> Function:
+    """A function as the reverse sweep wants it: its checkpointed loops are cut into segments."""
+    function = prepared(function)
+    if any(isinstance(op, For) and op.segments for op in walk(function.block)):
+        return checkpoints.in_segments(function)
+    return function
 
 
 def prepared(function: Function) -> Function:
@@ -141,10 +156,11 @@ def wanted_part(type_: Type, *, has_aux: bool) -> Activity:
     return tree
 
 
-def _seed_type(type_: Type, wanted: Activity) -> Type:
-    if isinstance(type_, TupleOf) and isinstance(wanted, tuple):
-        return cotangent_type(type_, wanted)
-    return cotangent_type(type_)
+def _seed_type(type_: Type, wanted: Activity, *, has_aux: bool) -> Type:
+    """The type of the cotangent of a result; of its first part, with aux."""
+    if not isinstance(type_, TupleOf) or not isinstance(wanted, tuple):
+        return cotangent_type(type_)
+    return cotangent_type(type_.items[0], wanted[0]) if has_aux else cotangent_type(type_, wanted)
 
 
 # ------------------------------------------------------------------------------- half marks

@@ -38,7 +38,7 @@ def type_of_constant(value: object) -> Type:
     if isinstance(value, float):
         return FLOAT if type(value) is float else Numeric(np.dtype(type(value)), (), "numpy")
     if isinstance(value, complex):
-        return COMPLEX
+        return COMPLEX if type(value) is complex else Numeric(np.dtype(type(value)), (), "numpy")
     if isinstance(value, np.generic):
         return Numeric(value.dtype, (), "numpy")
     if isinstance(value, np.ndarray) and type(value) in ARRAY_CLASSES:

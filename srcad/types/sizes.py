@@ -219,6 +219,12 @@ def _link(difference: Extent) -> None:
             return
 
 
+def example_of(extent: Extent) -> int | None:
+    """The length in the example that caused the compilation; nothing is assumed of others."""
+    values = _examples(resolved(extent))
+    return values[0] if values is not None and len(values) == 1 else None
+
+
 def is_one(extent: Extent) -> bool | None:
     """Whether a length is 1 (assumed from the example where it is not a constant)."""
     extent = resolved(extent)

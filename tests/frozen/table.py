@@ -10,7 +10,7 @@ from pathlib import Path
 VARIES = "varies"  # with the version of Python or NumPy: whatever is written is right
 TABLE = Path(__file__).with_name("table.txt")
 REFUSAL = re.compile(r"\w+(-\d+)?")  # a code, or the name of an exception
-PLACE = re.compile(r"(?m)^( *#.*?)(  \(.*| *\.\.\.)?$")  # of a comment: text, file and line
+PLACE = re.compile(r"(?m)^( *#.*?)( *\.\.\.)?(  \(.*)?$")  # of a comment: text, file and line
 
 Table = dict[str, str]
 

@@ -19,7 +19,7 @@ from tests.frozen.collected import collected
 from tests.frozen.programs import Program, corpus
 from tests.numeric import leaves
 
-PARTS = 8
+PARTS = 4
 
 
 def entries(tree: Any) -> list[float]:
@@ -49,8 +49,8 @@ def disagreement(program: Program) -> str:
 
 @functools.cache
 def programs() -> tuple[tuple[str, Program], ...]:
-    """The programs of the tests."""
-    return (*corpus(), *collected())
+    """Every fourth of the programs of the tests."""
+    return (*corpus(), *collected())[::4]
 
 
 @pytest.mark.random
@@ -60,5 +60,5 @@ def test_the_gradient_alone_is_that_beside_the_value(part: int) -> None:
         warnings.simplefilter("ignore")
         found = {name: disagreement(program) for name, program in programs()[part::PARTS]}
 
-    assert len(found) > 1000 / PARTS
+    assert len(found) > 250 / PARTS
     assert not {name: why for name, why in found.items() if why}

@@ -25,14 +25,14 @@ GOLDEN = Path(__file__).parent.parent / "golden" / "jvp"
 
 
 # ------------------------------------------------------------------------ the identity
-@pytest.mark.parametrize("name", some(CORPUS, lambda k, _: k % 6 == 0))
+@pytest.mark.parametrize("name", some(CORPUS, lambda k, _: k % 18 == 0))
 def test_both_modes_agree_on_a_program(name):
     f, args = CORPUS[name]
 
     assert_modes_agree(f, *args)
 
 
-@pytest.mark.parametrize("name", some(KERNELS, lambda k, _: k % 8 == 0))
+@pytest.mark.parametrize("name", some(KERNELS, lambda k, _: k % 16 == 0))
 def test_both_modes_agree_on_a_kernel(name):
     kernel = KERNELS[name]
 
@@ -62,22 +62,12 @@ def written(call, number):
 SAMPLES = [*CALLS, *SYMMETRIC]
 
 
-def is_refused(call):
-    """Sorting along another axis than the last is read back by a rule that is not transposed."""
-    target, args, _ = call
-    return target is np.sort and np.ndim(args[0]) > 2 and args[1:] == (0,)
-
-
 @pytest.mark.parametrize(
-    "number", some(range(len(SAMPLES)), lambda k, _: k % 8 == 0),
+    "number", some(range(len(SAMPLES)), lambda k, _: k % 24 == 0),
     ids=lambda k: f"{k}-{spelling(SAMPLES[k][0])}",
 )  # fmt: skip
 def test_both_modes_agree_on_a_rule(number):
     f, args = written(SAMPLES[number], number)
-    if is_refused(SAMPLES[number]):
-        with pytest.raises(UnsupportedSyntaxError, match="derivative of numpy.sort"):
-            srcad.jvp(f, args, args)
-        return
 
     assert_modes_agree(f, *args)
 
@@ -190,7 +180,7 @@ def test_a_tangent_is_that_of_differences(f, x):
 @pytest.mark.parametrize("name", ["newton_sqrt", "rnn", "diffuse"])
 def test_the_text_is_the_golden_one(name, update_golden):
     wrt = {"rnn": (0, 1, 2)}.get(name, 0)
-    forward = srcad.api.derivative(getattr(golden_primals, name), "jvp", wrt)
+    forward = srcad.api.asking.derivative(getattr(golden_primals, name), "jvp", wrt)
     forward(*arguments(name))
     path = GOLDEN / f"{name}.txt"
     if update_golden:
@@ -325,6 +315,54 @@ def test_a_tangent_that_was_given_is_used():
     assert float(srcad.jvp(lambda x: cube(x), (2.0,), (1.0,))[1]) == 100.0
 
 
+def test_a_tangent_of_any_number_of_arguments_gets_a_tuple():
+    def product_of(*xs, scale=1.0):
+        return np.prod(xs) * scale
+
+    rules.adjoint(product_of, active=("*xs", "scale"))(
+        lambda y_bar, y, *xs, scale=1.0: ([y_bar * y / x for x in xs], y_bar * y / scale)
+    )
+
+    @rules.tangent(product_of)
+    def product_dot(xs_dot, scale_dot, y, *xs, scale=1.0):
+        total = y * scale_dot / scale
+        for x, x_dot in zip(xs, xs_dot, strict=True):
+            total = total + x_dot * y / x
+        return total
+
+    primals = (2.0, 3.0, 5.0)
+
+    assert srcad.jvp(lambda a, b, c: product_of(a, 7.0, b, scale=c), primals, (1.0, 10.0, 0.0)) == (
+        210.0, 805.0
+    )  # fmt: skip
+    assert srcad.jvp(lambda a, b, c: product_of(a, b, scale=c), primals, (0.0, 0.0, 1.0)) == (
+        30.0,
+        6.0,
+    )
+
+
+def test_reading_formulas_of_tangents_compiles_nothing_again():
+    before = rules.registry.version()
+
+    srcad.jvp(lambda m: np.linalg.cholesky(m), (np.eye(2),), (np.eye(2),))
+
+    assert rules.registry.version() == before
+
+
+def test_no_clause_sees_that_a_slope_cannot_be_decomposed():
+    def f(m):
+        try:
+            y = np.linalg.det(m)
+        except Exception:
+            y = 7.0
+        return y
+
+    y, y_dot = srcad.jvp(f, (np.diag([np.inf, 1.0]),), (np.eye(2),))
+
+    assert y == np.inf
+    assert np.isnan(y_dot)
+
+
 # ------------------------------------------------------------------------ refusals
 @pytest.mark.parametrize(
     ("primals", "tangents", "match"),
@@ -361,8 +399,3 @@ def test_zeros_of_what_may_be_unbound_are_refused_where_they_are_needed():
         srcad.jvp(f, (2.0, 1.0), (1.0, None))
 
     assert caught.value.where.file == __file__
-
-
-def test_it_is_refused_inside_a_differentiated_function():
-    with pytest.raises(UnsupportedSyntaxError, match="cannot call 'jvp'"):
-        srcad.grad(lambda x: srcad.jvp(np.sin, (x,), (1.0,))[1])(1.0)

@@ -5,6 +5,7 @@ import pytest
 
 import srcad
 from srcad import grad, gradient, stop_gradient, value_and_grad
+from srcad.errors import MutationError
 from srcad.testing import check_grads
 
 cubed_slope = grad(lambda y: y**3)
@@ -110,6 +111,36 @@ def test_stop_gradient_of_numbers_and_structures():
     assert grad(lambda p: stop_gradient(p)["a"] * p["a"])({"a": 3.0}) == {"a": 3.0}
 
 
+def appended_to_the_stopped(x):
+    items = [x, 2 * x]
+    kept = srcad.stop_gradient(items)
+    kept.append(x * x)
+    return items[0] * len(items)
+
+
+def entered_into_the_original(x):
+    items = {"a": x}
+    kept = srcad.stop_gradient(items)
+    items["b"] = 5 * x
+    return kept["a"] * kept.get("b", 1.0)
+
+
+@pytest.mark.parametrize("f", [appended_to_the_stopped, entered_into_the_original])
+def test_what_is_stopped_and_then_written_into_is_refused(f):
+    with pytest.raises(MutationError, match="'stop_gradient' has returned"):
+        grad(f)(3.0)
+
+
+def test_what_nothing_flows_through_is_the_same_object_when_stopped():
+    def f(x):
+        items = [1.0, 2.0]
+        kept = srcad.stop_gradient(items)
+        kept.append(3.0)
+        return x * len(items)
+
+    assert grad(f)(2.0) == 3.0
+
+
 def test_stop_gradient_stops_every_order():
     def f(x):
         return stop_gradient(x * x) * x
@@ -128,3 +159,33 @@ def test_stop_gradient_leaves_no_trace_in_the_text():
 def test_an_option_that_is_not_known_is_refused():
     with pytest.raises(srcad.errors.UnsupportedSyntaxError, match="wrt"):
         grad(lambda x, k: grad(lambda a, b: a * b, wrt=np.argmax(k))(x, x))(2.0, np.ones(2))
+
+
+# ------------------------------------------------------------------------ recursion
+def halved(x, n):
+    if n == 0:
+        return np.sin(x)
+    y = 1.0
+    for k in range(n):
+        y = y * np.exp(0.1 * k * x)
+    return y * halved(0.5 * x, n - 1) + halved(x * x, n - 1)
+
+
+def test_third_derivatives_go_through_what_a_recursion_has_saved():
+    # What one call has saved is a tuple, but its type does not say so: forward mode refused to
+    # follow it, and reverse mode over that did not know that parts are None where a branch that
+    # was not taken would have saved them.
+    def f(x):
+        return halved(x, 2)
+
+    def slope(x):
+        return srcad.jvp(f, (x,), (1.0,))[1]
+
+    second, h = srcad.grad(slope), 1e-5
+
+    third_mixed = srcad.grad(lambda x: srcad.jvp(srcad.grad(f), (x,), (1.0,))[1])
+    along_slope = srcad.grad(lambda x: srcad.jvp(slope, (x,), (1.0,))[1])
+
+    want = (second(0.4 + h) - second(0.4 - h)) / (2 * h)
+    for third in (third_mixed, along_slope):
+        assert third(0.4) == pytest.approx(want, rel=1e-8)

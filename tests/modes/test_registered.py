@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import srcad
-from srcad.api import derivative
+from srcad.api.asking import derivative
 from srcad.backends.interface.backend import Backend, Deopt
 from srcad.backends.registry import BACKENDS
 from srcad.errors import OptionError, UnsupportedSyntaxError

@@ -11,7 +11,7 @@ from tests.recipes.change import ROOT, changes, copies, make, write
 from tests.recipes.runner import tried
 
 CHANGES = changes()
-TWO_FILES = {"operation", "rule_of_a_library"}  # the second one makes the folder
+TWO_FILES = {"operation"}
 PAGE = (ROOT / "docs" / "design" / "house.md").read_text()
 
 

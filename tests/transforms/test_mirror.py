@@ -126,3 +126,18 @@ def test_no_trip_saves_an_array_for_its_shape():
 def test_second_derivatives():
     for f in (prefix, limited):
         srcad.testing.check_grads(f, (X,), order=2)
+
+
+def carried_and_written(c, x):
+    for _ in x:
+        x = np.tanh(x)
+    v = 0.2 + x
+    v[1] *= c
+    return np.sum(v * v) * c
+
+
+def test_a_nested_derivative_carries_an_array_from_around_it():
+    """The array is defined in the caller of the inner derivative; the pass knew none such."""
+    inner = srcad.grad(carried_and_written, wrt=0)
+
+    srcad.testing.check_grads(inner, (0.7, X), order=1)

@@ -149,7 +149,7 @@ def _definition(
     draft: _Draft,
     name: str,
     space: Globals,
-    comment_of: Callable[[Location], str | None],
+    comment_of: Callable[[Location], tuple[str, str] | None],
     places: dict[ast.AST, Location],
 ) -> ast.stmt:
     weak = weakly_read(draft.structured.body, draft.nesting, draft.webs)
@@ -177,12 +177,12 @@ def base_name(file: str) -> str:
     return file.replace("\\", "/").rpartition("/")[2]
 
 
-def _comments(source_line: SourceLine) -> Callable[[Location], str | None]:
-    def comment(where: Location) -> str | None:
+def _comments(source_line: SourceLine) -> Callable[[Location], tuple[str, str] | None]:
+    def comment(where: Location) -> tuple[str, str] | None:
         text = " ".join((source_line(where) or "").split())
         if not text or text.endswith(":"):
             return None
-        return f"{text}  ({base_name(where.file)}:{where.line})"
+        return text, f"({base_name(where.file)}:{where.line})"
 
     return comment
 

@@ -38,8 +38,10 @@ from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.parameter_names import by_name
 from srcad.ir.core import Const
 from srcad.rules import registry
+from srcad.rules.row import Rule
+from srcad.startup.identifiers import label
 from srcad.startup.lazy import Later
-from srcad.types.structures import Opaque
+from srcad.types.structures import OPAQUE, Opaque, TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.calls import method_call, without_rule
@@ -105,7 +107,7 @@ def invoke_static(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> A
         return s.emit(function, *args, kwargs=kwargs, effect=True, type=Opaque(function))
     rule = registry.lookup(function) if is_hashable(function) else None
     if rule is not None:
-        return _ruled(s, function, args, kwargs)
+        return _ruled(s, function, rule, args, kwargs)
     return without_rule.call_without_rule(s, callee, args, kwargs)
 
 
@@ -167,16 +169,20 @@ def _wrapped(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstra
     return invoke_static(s, Constant(caches.once), (inner, *args), kwargs)
 
 
-def _ruled(s: Machine, function: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
+def _ruled(s: Machine, function: Any, rule: Rule, args: Args, kwargs: Kwargs) -> AbstractValue:
     if is_nondifferentiable(function) and folding.all_known(args, kwargs):
         try:
             constant = folding.folded(s, function, args, kwargs)
-        except Exception:
+        except Exception:  # a function of a library may raise anything
             constant = None  # it fails at run time, as in the plain call
         if constant is not None:
             return constant
     put_into_objects(s, function, args, kwargs.get("dtype", args[-1]) if args else Constant(None))
     args, kwargs = as_arrays(s, function, args, kwargs)
     type_ = type_of_several(s, function, args, kwargs)
+    if rule.primal is not None and s.is_active(*args, *kwargs.values()):
+        pair = TupleOf((type_ or OPAQUE, OPAQUE))
+        made = s.emit(rule.primal, *args, kwargs=kwargs, type=pair)
+        return s.box(s.item(made, 0, hint=label(function)))
     result = s.box(s.emit(function, *args, kwargs=kwargs, type=type_))
     return items_of_split(s, function, args, result) if s.environment.items_known else result

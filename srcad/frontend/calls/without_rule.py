@@ -111,7 +111,7 @@ def opaque_call(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abs
     function = callee.value
     left_alone(s, function, (*args, *kwargs.values()))
     module = module_of(function).partition(".")[0]
-    pure = module in ("numpy", "math", "_operator", "builtins") and not is_random(function)
+    pure = module in ("numpy", "math", "cmath", "_operator", "builtins") and not is_random(function)
     pure = pure and not (is_hashable(function) and function in MOVING)
     if isinstance(function, types.FunctionType) and not function.__closure__:
         s.guard(callee.path, "is", function)

@@ -49,7 +49,9 @@ def finish(
     inits = tuple(variable.init for variable in carried)
     if seqs is not None:
         body = Block((*seqs.items, *params), tuple(iteration.builder.ops), results)
-        outputs = s.builder.for_(seqs.args, inits, body, backward=seqs.backward)
+        outputs = s.builder.for_(
+            seqs.args, inits, body, backward=seqs.backward, segments=seqs.segments
+        )
     else:
         assert iteration.test is not None
         copies = {p: Value(p.type, p.hint) for p in params}

@@ -23,7 +23,14 @@ from srcad.frontend.domain.values import AbstractValue, Constant, GeneratorValue
 from srcad.frontend.functions.generators import manage
 from srcad.frontend.functions.opaque_calls import changes_outside, entered_alone
 from srcad.frontend.machine.constants import known
-from srcad.frontend.machine.dispatch import apply, attribute, evaluate, executes
+from srcad.frontend.machine.dispatch import (
+    apply,
+    attribute,
+    evaluate,
+    executes,
+    manager_of,
+    manages,
+)
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.special_methods import special
@@ -41,43 +48,50 @@ Leave = Callable[..., AbstractValue]
 @executes(ast.With)
 def with_(s: Machine, node: ast.With) -> None:
     """``with manager as target: ...``: entered and left once, also when the body fails."""
-    _entered(s, node, node.items)
+    _entered(s, node, 0)
 
 
-def _entered(s: Machine, node: ast.With, items: list[ast.withitem]) -> None:
-    if not items:
+def _entered(s: Machine, node: ast.With, k: int) -> None:
+    """The items from the one at a position on, and the body."""
+    if k == len(node.items):
         lower_statements(s, node.body)
         return
-    item, others = items[0], items[1:]
-    call = item.context_expr
-    callee = evaluate(s, call.func) if isinstance(call, ast.Call) else Constant(None)
-    function = callee.value if isinstance(callee, Constant) else None
-
-    def inside() -> None:
-        _entered(s, node, others)
-
-    if isinstance(call, ast.Call) and function is np.errstate and item.optional_vars is None:
-        _under_errstate(s, call, inside)
-    elif isinstance(call, ast.Call) and function is contextlib.suppress:
-        _suppressed(s, node, call, others)
-    elif isinstance(call, ast.Call) and function is contextlib.nullcontext:
-        _given(s, call, item, inside)
-    else:
-        _managed(s, node, item, others, inside)
+    call = node.items[k].context_expr
+    callee = evaluate(s, call.func) if isinstance(call, ast.Call) else None
+    handler = manager_of(callee.value) if isinstance(callee, Constant) else None
+    if handler is None or not handler(s, node, k):
+        _managed(s, node, k)
 
 
-def _given(s: Machine, call: ast.Call, item: ast.withitem, inside: Callable[[], None]) -> None:
+def rest_of(node: ast.With, k: int) -> Statements:
+    """What is done while the item at a position is entered, as statements."""
+    others = node.items[k + 1 :]
+    if not others:
+        return node.body
+    return [ast.copy_location(ast.With(others, node.body), node)]
+
+
+@manages(contextlib.nullcontext)
+def _given(s: Machine, node: ast.With, k: int) -> bool:
     """``with contextlib.nullcontext(value) as target: ...``."""
+    item, call = node.items[k], node.items[k].context_expr
+    assert isinstance(call, ast.Call)
 
     def enter() -> None:
         given = [*call.args, *(k.value for k in call.keywords)]
         _bind_target(s, item, evaluate(s, given[0]) if given else Constant(None))
 
-    _entered_then(s, enter, inside)
+    _entered_then(s, enter, partial(_entered, s, node, k + 1))
+    return True
 
 
-def _under_errstate(s: Machine, call: ast.Call, inside: Callable[[], None]) -> None:
+@manages(np.errstate)
+def _under_errstate(s: Machine, node: ast.With, k: int) -> bool:
     """``with np.errstate(...)``: the settings go with the place of every op inside."""
+    call = node.items[k].context_expr
+    assert isinstance(call, ast.Call)
+    if node.items[k].optional_vars is not None:
+        return False
     settings = {
         str(k.arg): known(s, evaluate(s, k.value), "a setting", k.value) for k in call.keywords
     }
@@ -86,30 +100,29 @@ def _under_errstate(s: Machine, call: ast.Call, inside: Callable[[], None]) -> N
     merged = tuple({**dict(place.errstate), **settings}.items())
     s.builder.where = replace(place, errstate=merged)
     try:
-        inside()
+        _entered(s, node, k + 1)
     finally:
         s.builder.where = before
+    return True
 
 
-def _suppressed(s: Machine, node: ast.With, call: ast.Call, others: list[ast.withitem]) -> None:
+@manages(contextlib.suppress)
+def _suppressed(s: Machine, node: ast.With, k: int) -> bool:
     """``with contextlib.suppress(...)``: a ``try`` whose clause does nothing."""
-    body: Statements = [ast.With(others, node.body)] if others else node.body
+    call = node.items[k].context_expr
+    assert isinstance(call, ast.Call)
     clause = ast.ExceptHandler(ast.Tuple(call.args, ast.Load()), None, [ast.Pass()])
-    made = ast.Try(body, [clause], [], [])
-    for part in (*body[: len(others)], clause, clause.type, clause.body[0], made):
+    made = ast.Try(rest_of(node, k), [clause], [], [])
+    for part in (clause, clause.type, clause.body[0], made):
         if part is not None and not hasattr(part, "lineno"):
             ast.copy_location(part, node)
     lower_statements(s, [made])
+    return True
 
 
-def _managed(
-    s: Machine,
-    node: ast.With,
-    item: ast.withitem,
-    others: list[ast.withitem],
-    inside: Callable[[], None],
-) -> None:
+def _managed(s: Machine, node: ast.With, k: int) -> None:
     """Any other manager."""
+    item, inside = node.items[k], partial(_entered, s, node, k + 1)
     name, is_read = f"%manager {id(item)}", False
     own: list[AbstractValue] = []
 

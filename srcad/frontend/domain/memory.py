@@ -69,6 +69,7 @@ class Objects:
     version, `repeated` are lists that may hold one object twice (or share it with another list),
     `resized` those that were made longer or shorter, `wanted` those of which an item was to be
     written whose place was not known, `arguments` the caller's objects that are written into;
+    `stopped` the objects that `stop_gradient` has made others of, and these;
     `classes` tells how the classes of objects that were made are reached.
     """
 
@@ -80,10 +81,12 @@ class Objects:
     wanted: list[AbstractValue] = field(default_factory=list)
     arguments: dict[Value, Location | None] = field(default_factory=dict)
     classes: dict[type, Path | None] = field(default_factory=dict)
+    stopped: list[AbstractValue] = field(default_factory=list)
 
     def copy(self) -> Objects:
         """What is known now, to go back to."""
         return Objects(
             dict(self.elements), dict(self.families), dict(self.newer), list(self.repeated),
             list(self.resized), list(self.wanted), dict(self.arguments), dict(self.classes),
+            list(self.stopped),
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -47,7 +48,7 @@ def is_plain(value: Any) -> bool:
     if isinstance(value, type(Ellipsis) | type(NotImplemented)):
         return True
     module = module_of(value) or module_of(type(value))
-    stable = {"numpy", "math", "builtins", "_operator", "operator"}
+    stable = {"numpy", "math", "cmath", "builtins", "_operator", "operator"}
     described = callable(value) or type(value).__name__.endswith("DType")
     return module.partition(".")[0] in stable and described
 
@@ -61,14 +62,17 @@ def is_hashable(value: Any) -> bool:
     return True
 
 
-def is_nondifferentiable(target: Any) -> bool:
-    """Whether the table declares that no derivative flows through a function."""
+def is_nondifferentiable(target: Any, operands: Iterable[Value] = ()) -> bool:
+    """Whether the table declares that no derivative flows through a function of these operands."""
     if not is_hashable(target):
         return False
     if target in _CUTS or is_inert(target):
         return True
     rule = registry.lookup(target)
-    return rule is not None and rule.kind == "nondifferentiable"
+    if rule is None or rule.kind == "nondifferentiable":
+        return rule is not None
+    types = (value.type for value in operands)
+    return rule.steps and not any(isinstance(t, Numeric) and t.kind == "c" for t in types)
 
 
 def is_static_number(box: AbstractValue) -> bool:

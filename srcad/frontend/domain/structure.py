@@ -85,7 +85,7 @@ def components(box: AbstractValue) -> tuple[AbstractValue, ...]:
         case BoundValue(function, args, kwargs):
             return (function, *args, *kwargs.values())
         case IteratorValue():
-            return box.parts
+            return (*box.parts, *box.segments)
         case GeneratorValue():
             return tuple(box.bound.values())
         case MethodValue(receiver=inner) | Super(box=inner):
@@ -140,7 +140,8 @@ def with_parts(box: AbstractValue, parts: tuple[AbstractValue, ...]) -> Abstract
         case FunctionValue() | BoundValue() | MethodValue() | Choice():
             return _code_with(box, parts)
         case IteratorValue(kind=kind):
-            return IteratorValue(kind, parts)
+            count = len(box.parts)
+            return IteratorValue(kind, parts[:count], parts[count:])
         case GeneratorValue(callee, bound, spent):
             return GeneratorValue(callee, dict(zip(bound, parts, strict=True)), spent)
         case Super(cls):

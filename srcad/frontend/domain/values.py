@@ -145,11 +145,13 @@ class Super:
 class IteratorValue:
     """Something to iterate over: ``range``, ``zip``, ``enumerate``, ``reversed``, views of dicts.
 
-    `kind` is one of ``range zip reversed rows``; `parts` are the arguments.
+    `kind` is one of ``range zip reversed rows``; `parts` are the arguments.  `segments` says how a
+    reverse sweep cuts a loop over a checkpointed range (see `For`).
     """
 
     kind: str
     parts: tuple[AbstractValue, ...]
+    segments: tuple[AbstractValue, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ def call_routine(s: Machine, callee: Any, bound: dict[str, AbstractValue]) -> Ab
     variants.append(variant)
     try:
         _settle(s, callee, variant)
-    except BaseException:
+    except BaseException:  # whatever ends the reading: nobody may call what was not read to its end
         variants.remove(variant)
         raise
     return _call(s, variant, bound)

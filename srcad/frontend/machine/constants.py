@@ -46,7 +46,7 @@ def truth(s: Machine, box: AbstractValue) -> bool | None:
             return _is_plainly_true(s, box.value, box.path)
         try:
             return bool(box.value)
-        except Exception:
+        except Exception:  # a library's object may raise anything; so it does at run time, too
             return None
     if isinstance(box, RecordValue) and not issubclass(box.cls, tuple):
         return _is_plainly_true(s, box.cls, s.objects.classes.get(box.cls))

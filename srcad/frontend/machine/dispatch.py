@@ -36,6 +36,7 @@ CallHandler = Callable[[Machine, Any, Args, Kwargs], AbstractValue]
 AttributeHandler = Callable[[Machine, Any, str], AbstractValue]
 IterationHandler = Callable[[Machine, Any], AbstractValue]
 ReifyHandler = Callable[[Machine, Any], Value]
+ManagerHandler = Callable[[Machine, ast.With, int], bool]
 Abbreviation = Callable[[Machine, Any], list[ast.stmt]]
 Meaning = Callable[[Machine, Args, Kwargs], AbstractValue | None]
 ObjectMeaning = Callable[[Machine, Any, Args, Kwargs], AbstractValue | None]
@@ -46,6 +47,7 @@ CALLS: dict[type, CallHandler] = {}
 ATTRIBUTES: dict[type, AttributeHandler] = {}
 ITERATED: dict[type, IterationHandler] = {}
 REIFIED: dict[type, ReifyHandler] = {}
+MANAGERS: dict[Any, ManagerHandler] = {}
 MEANINGS: dict[Any, Meaning] = {}
 OBJECTS: list[ObjectMeaning] = []
 _OF_MODULES: dict[str, dict[str, Meaning]] = {}  # which the user's code may have loaded
@@ -86,6 +88,14 @@ def iterates(*kinds: type) -> Callable[[IterationHandler], IterationHandler]:
 def reifies(*kinds: type) -> Callable[[ReifyHandler], ReifyHandler]:
     """Register the handler that makes a value of a kind of abstract value."""
     return _registers(REIFIED, kinds)
+
+
+def manages(*targets: Any) -> Callable[[ManagerHandler], ManagerHandler]:
+    """Register who reads a ``with`` from an item on that is a call of a function.
+
+    It is given the statement and the place of the item; False from it says: go on as usual.
+    """
+    return _registers(MANAGERS, targets)
 
 
 def means(*targets: Any) -> Callable[[Meaning], Meaning]:
@@ -220,6 +230,11 @@ def meaning_of(function: Any) -> Meaning | None:
         found = _OF_MODULES.pop(module)
         MEANINGS.update({attrgetter(n)(sys.modules[module]): found[n] for n in found})
     return MEANINGS.get(function) if is_hashable(function) else None
+
+
+def manager_of(function: Any) -> ManagerHandler | None:
+    """Who reads a ``with`` whose manager is a call of a function; None: what they usually mean."""
+    return MANAGERS.get(function) if is_hashable(function) else None
 
 
 def meaning_of_object(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue | None:

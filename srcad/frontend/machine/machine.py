@@ -46,8 +46,8 @@ from srcad.ir.location import Location
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import ShapeEnvironment
-from srcad.types.sources import Path
-from srcad.types.structures import Fixed, Type, is_text
+from srcad.types.sources import Path, spelled
+from srcad.types.structures import Fixed, Opaque, Type, is_text, numbers_in
 
 
 @dataclass(eq=False)
@@ -93,6 +93,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
     assumed: dict[Value, bool] = field(default_factory=dict)
     negated: dict[Value, Value] = field(default_factory=dict)
     outside: Outside = field(default_factory=Outside)
+    all_real: bool = True
 
     @property
     def frame(self) -> Frame:
@@ -232,10 +233,11 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
 
     def carries(self, target: Any, values: Iterable[Value], result: Value) -> bool:
         """Whether a derivative may flow from these inputs to this result."""
+        values = tuple(values)
         if not any(v in self.active for v in values):
             return False
         is_flag = isinstance(result.type, Numeric) and result.type.kind == "b"
-        return not is_flag and not is_text(result.type) and not is_nondifferentiable(target)
+        return not is_flag and not is_text(result.type) and not is_nondifferentiable(target, values)
 
     # ------------------------------------------------------------------ boxes and atoms
     def arg(self, box: AbstractValue | Arg) -> Arg:
@@ -288,11 +290,28 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
         if path[0][0] == "param" and len(path) == 1:  # an argument that is known now
             return next(held for held, known in self.paths.items() if known == path)
         type_ = describe(value, path, self.environment) if type_ is None else type_
+        if path[0][0] == "param":
+            self._refuse_hidden_number(path, type_)
         hint = next((s[-1] for s in reversed(path) if isinstance(s[-1], str)), None)
         capture = Capture(Value(type_, hint), path)
         self.captures.append(capture)
         self.paths[capture.value] = path
         return capture.value
+
+    def _refuse_hidden_number(self, path: Path, type_: Type) -> None:
+        """Refuse a number of an object that is differentiated by, and was not taken apart."""
+        held = [
+            v for v, known in self.paths.items() if len(known) > 1 and known == path[: len(known)]
+        ]
+        if not any(v in self.active and isinstance(v.type, Opaque) for v in held):
+            return
+        if any(number.kind in "fc?" for number in numbers_in(type_)):
+            self.refuse(
+                errors.UnsupportedTypeError,
+                f"cannot differentiate by {spelled(path)!r}",
+                why="it is an attribute of an object that srcad does not take apart.",
+                help=("differentiate by the arrays of which the object is made",),
+            )
 
     def is_active(self, *boxes: AbstractValue) -> bool:
         """Whether a derivative may flow through any of these."""

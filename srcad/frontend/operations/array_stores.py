@@ -198,8 +198,21 @@ def turned_back(s: Machine, step: Step, new: Value, parent: Value) -> Value:
             back = tuple(Const(int(k)) for k in np.argsort(axes))
             return s.emit(target, new, Display("tuple", back), hint=parent.hint)
     if target is np.real:
-        return new
+        return _as_real_part(s, new, parent)
     return s.emit(np.reshape, new, s.shape(parent), hint=parent.hint)
+
+
+def _as_real_part(s: Machine, new: Value, parent: Value) -> Value:
+    """The array whose real part `new` is: `new` itself, of real numbers."""
+    kind = parent.type.kind if isinstance(parent.type, Numeric) else "?"
+    if kind not in "biuf":
+        s.refuse(
+            errors.MutationError,
+            "cannot write into the real part of complex numbers",
+            why="what is written would be a half of each number.",
+            help=("write the whole number:  z[i] = x + 1j * z[i].imag",),
+        )
+    return new
 
 
 # ------------------------------------------------------------------------------ in place

@@ -50,8 +50,9 @@ from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque
 
 if TYPE_CHECKING:
-    from srcad.frontend.store import stale
+    from srcad.frontend.store import foreign_operands, stale
 else:
+    foreign_operands = Later("srcad.frontend.store.foreign_operands")
     stale = Later("srcad.frontend.store.stale")
 
 # The fields of the named tuples that NumPy's decompositions return.
@@ -137,6 +138,9 @@ def of_value(s: Machine, box: Value, name: str) -> AbstractValue:
     cls = box.type.cls if isinstance(box.type, Opaque) else None
     draws = cls is not None and cls.__module__.startswith("numpy.random")
     draws = draws and callable(getattr(cls, name, None))
+    array = None if draws else foreign_operands.as_number(s, box, name)
+    if array is not None:
+        return attribute(s, array, name)
     if draws or name == "shuffle" or box in s.active:
         return MethodValue(box, name)
     return s.field(box, name)
@@ -241,7 +245,7 @@ def of_record(s: Machine, box: RecordValue, name: str) -> AbstractValue:
         return MethodValue(box, name)
     path, missing = class_path(s, box), object()
     found = inspect.getattr_static(box.cls, name, missing)
-    if found is missing:
+    if found is missing or isinstance(found, types.MemberDescriptorType):  # an empty slot
         raises(s, AttributeError, f"{label(box.cls)!r} object has no attribute {name!r}")
     return member(s, box, found, None if path is None else (*path, ("attr", name)))
 

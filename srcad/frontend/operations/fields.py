@@ -167,7 +167,23 @@ def set_attribute(
     if isinstance(found, property):
         apply(s, _accessor(s, box, name, "fset", found.fset), (box, value), {})
         return
+    if frozen:
+        _refuse_own_way(s, box.cls, "__setattr__")
     set_field(s, box, name, value)
+
+
+def _refuse_own_way(s: Machine, cls: type, name: str) -> None:
+    """Refuse to write to an argument whose class says what that does."""
+    own = inspect.getattr_static(cls, name)
+    parameters = getattr(cls, "__dataclass_params__", None)
+    plain = own is vars(object)[name] or cls is types.SimpleNamespace
+    if not plain and not (parameters is not None and parameters.frozen):
+        s.refuse(
+            errors.MutationError,
+            f"cannot write or delete an attribute of a {label(cls)!r}",
+            why=f"its class has a {name!r} of its own, and srcad does not read it.",
+            help=("write it before or after the differentiated function",),
+        )
 
 
 def _set_outside(
@@ -232,6 +248,7 @@ def delete_attribute(s: Machine, box: AbstractValue, name: str) -> None:
     if isinstance(found, property) and found.fdel is not None:
         apply(s, _accessor(s, box, name, "fdel", found.fdel), (box,), {})
         return
+    _refuse_own_way(s, box.cls, "__delattr__")
     entries = dict(zip(box.keys, box.items, strict=True))
     if name not in entries:
         raises(s, AttributeError, name)

@@ -27,13 +27,13 @@ from srcad.frontend.machine.constants import as_tuple, raises, truth
 from srcad.frontend.machine.dispatch import apply, evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
-from srcad.frontend.operations.special_methods import of_objects, special
+from srcad.frontend.operations.special_methods import is_left_to_a_class, of_objects, special
 from srcad.frontend.store.aliases import note_repeated
 from srcad.frontend.store.origins import note_container
 from srcad.ir.core import Value
 from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
-from srcad.types.structures import Opaque
+from srcad.types.structures import OPAQUE, Opaque
 
 if TYPE_CHECKING:
     from srcad.frontend.operations import lists
@@ -108,7 +108,8 @@ def operate(
             box, TupleValue | DictValue | RecordValue | FunctionValue | IteratorValue
         ) or (isinstance(box, ListValue) and not isinstance(_other(box, left, right), Value)):
             return _structured_operand(s, target, left, right)
-    return s.box(s.emit(target, left, right))
+    type_ = OPAQUE if is_left_to_a_class(target, left, right) else None
+    return s.box(s.emit(target, left, right, type=type_))
 
 
 def _filled(

@@ -14,19 +14,19 @@ from srcad import errors
 from srcad.frontend.domain.values import AbstractValue, Frame, FunctionValue, Unbound
 from srcad.frontend.machine.dispatch import reifies
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.source.definition import made_of
 from srcad.frontend.source.syntax import bound_names, read_counts
 from srcad.frontend.store.cells import around
 from srcad.frontend.store.lookup import value_of_name
-from srcad.ir.core import Const, Value
+from srcad.frontend.store.stopped import constant_of
+from srcad.ir.core import Atom, Const, Value
 from srcad.types.structures import Opaque
 
 
 @reifies(FunctionValue)
 def runtime_function(s: Machine, box: FunctionValue) -> Value:
     """The value of a local function that nothing differentiates."""
-    outer = around(s, box)
-    names = _free_names(box, outer)
-    surroundings = {name: read for name in names if (read := _read(s, outer, name))}
+    surroundings = _surroundings(s, box)
     if s.is_active(*surroundings.values(), *box.defaults):
         s.refuse(
             errors.UnsupportedTypeError,
@@ -41,9 +41,31 @@ def runtime_function(s: Machine, box: FunctionValue) -> Value:
                 "or write the steps of the solver out, as a loop in Python",
             ),
         )
+    return _made(s, box, surroundings)
+
+
+def stopped_function(s: Machine, box: FunctionValue) -> Atom:
+    """The same of one that takes what it reads for constant; made once if it reads nothing."""
+    surroundings = _surroundings(s, box)
+    if not surroundings and not box.defaults and not any(box.kw_defaults):
+        function = _factory(box, ())()
+        if isinstance(box.node, ast.FunctionDef):
+            made_of(function, box.node)
+        return Const(function)
+    return _made(s, box, {name: constant_of(s, read) for name, read in surroundings.items()})
+
+
+def _made(s: Machine, box: FunctionValue, surroundings: dict[str, AbstractValue]) -> Value:
     factory = _factory(box, tuple(surroundings))
     values = [s.atom(b) for b in surroundings.values()]
     return s.apply(Const(factory), *values, effect=True, type=Opaque())
+
+
+def _surroundings(s: Machine, box: FunctionValue) -> dict[str, AbstractValue]:
+    """What a local function reads of the functions around it."""
+    outer = around(s, box)
+    names = _free_names(box, outer)
+    return {name: read for name in names if (read := _read(s, outer, name))}
 
 
 def _free_names(box: FunctionValue, frame: Frame | None) -> list[str]:
@@ -79,4 +101,5 @@ def _factory(box: FunctionValue, names: tuple[str, ...]) -> Any:
     space: dict[str, Any] = {}
     file = (box.frame.file or "<srcad>").replace("\0", " ")
     exec(compile(tree, file, "exec"), box.frame.globals, space)
+    made_of(space["factory"], made)
     return space["factory"]

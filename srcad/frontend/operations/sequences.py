@@ -27,7 +27,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.store.aliases import holds_objects
 from srcad.frontend.store.origins import origin
-from srcad.ir.core import Arg, Const, Display, Value
+from srcad.ir.core import Arg, Atom, Const, Display, Value
 from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import has_storage
 from srcad.startup.records import dataclass, field
@@ -45,6 +45,7 @@ class Sequences:
     items: tuple[Value, ...] = ()
     make: Make = field(default=lambda boxes: boxes[0])
     backward: bool = False
+    segments: tuple[Atom, ...] = ()
 
     def target(self, s: Machine, node: ast.expr | None = None) -> AbstractValue:
         """The box that the loop's target is bound to in a trip."""
@@ -54,13 +55,16 @@ class Sequences:
 def sequences(s: Machine, box: AbstractValue, node: ast.AST | None = None) -> Sequences:
     """Take an iterable apart."""
     if isinstance(box, IteratorValue) and box.kind == "reversed":
-        inner = sequences(s, box.parts[0], node)
+        inner = _in_one_piece(s, sequences(s, box.parts[0], node))
         return Sequences(inner.args, inner.items, inner.make, not inner.backward)
     if isinstance(box, IteratorValue) and box.kind == "zip":
-        return _zipped([sequences(s, _forward(s, part), node) for part in box.parts])
+        parts = [sequences(s, _forward(s, part), node) for part in box.parts]
+        return _zipped([_in_one_piece(s, part) for part in parts])
     if isinstance(box, IteratorValue) and box.kind == "range":
         arg = s.arg(box)
-        return _one(s, arg, INT, False)
+        found = _one(s, arg, INT, False)
+        found.segments = tuple(s.atom(part) for part in box.segments)
+        return found
     if isinstance(box, IteratorValue) and box.kind == "rows":
         return _rows(s, box)
     if isinstance(box, TupleValue | ListValue):
@@ -89,6 +93,18 @@ def sequences(s: Machine, box: AbstractValue, node: ast.AST | None = None) -> Se
     if has_storage(result.items[0]):
         s.origins[result.items[0]] = Origin(origin(s, box).everything, None)
     return result
+
+
+def _in_one_piece(s: Machine, part: Sequences) -> Sequences:
+    """Refuse a checkpointed range with others beside it: a loop over it alone is cut."""
+    if not part.segments:
+        return part
+    return s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot loop over a checkpointed range together with something else",
+        why="only a loop over the range alone is cut into segments.",
+        help=("loop over it and index:  for i in checkpointed_range(len(xs)): x = xs[i]",),
+    )
 
 
 def _rows(s: Machine, box: IteratorValue) -> Sequences:

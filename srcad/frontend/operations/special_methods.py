@@ -152,6 +152,15 @@ def of_objects(
     return found
 
 
+def is_left_to_a_class(target: Any, left: AbstractValue, right: AbstractValue) -> bool:
+    """Whether an operator runs as it stands, and a class of the user's says what it gives."""
+    names = NAMES.get(target, ())
+    return any(
+        isinstance(box, Constant) and _method_of(box, name) is not None
+        for box, name in zip((left, right), names, strict=False)
+    )
+
+
 def _refuse_entry_by_entry(s: Machine, left: AbstractValue, right: AbstractValue) -> None:
     """Refuse ``array op object`` where NumPy, which is asked first, makes arrays of objects of it.
 

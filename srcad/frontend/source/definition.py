@@ -41,6 +41,7 @@ for _feature in __future__.all_feature_names:
 
 _LOCK = lock(2)
 _KNOWN: dict[int, tuple[weakref.ref[CodeType], Source]] = {}
+_MADE: dict[int, tuple[weakref.ref[CodeType], ast.FunctionDef]] = {}
 _TEXTS: dict[str, Text] = {}
 _MOST_TEXTS = 128
 
@@ -125,12 +126,30 @@ def definition(function: Any) -> Source:
         known = _KNOWN.get(id(code))
         if known is not None and known[0]() is code:
             return known[1]
-        found = _found(function)
+        found = _made(code) or _found(function)
         if found.class_name is not None:
             spell_private_names(found.tree, found.class_name)
         key = id(code)
         _KNOWN[key] = (weakref.ref(code, lambda _: _KNOWN.pop(key, None)), found)
         return found
+
+
+def made_of(function: FunctionType, tree: ast.FunctionDef) -> None:
+    """Note what a function was made of: no file has its text."""
+    code = function.__code__
+    key = id(code)
+    _MADE[key] = (weakref.ref(code, lambda _: _MADE.pop(key, None)), tree)
+
+
+def _made(code: CodeType) -> Source | None:
+    """The text of a function that was made of a tree."""
+    known = _MADE.get(id(code))
+    if known is None or known[0]() is not code:
+        return None
+    text = ast.unparse(known[1]) + "\n"
+    tree = ast.parse(text).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return Source(tree, code.co_filename, text.splitlines(keepends=True))
 
 
 def _found(function: FunctionType) -> Source:

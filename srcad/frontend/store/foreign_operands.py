@@ -22,7 +22,7 @@ from srcad.ir.traits import adds_at_places, is_builder, puts_in, sets_places
 from srcad.rules import registry
 from srcad.startup.identifiers import label, module_of
 from srcad.types.join import is_lost
-from srcad.types.numeric import ARRAY_CLASSES, Numeric
+from srcad.types.numeric import ARRAY_CLASSES, NUMBER, Numeric
 from srcad.types.structures import OPAQUE, ListOf, Opaque, PlacesOf, TupleOf
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ _OPERATIONS = frozenset(
      operator.pow, operator.matmul, operator.neg, operator.pos, operator.invert, operator.and_,
      operator.or_, operator.xor, operator.lshift, operator.rshift}
 )  # fmt: skip
+_WRITING = {"fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort"}
+_READ_OF_ARRAYS = {name for name in dir(np.ndarray) if name[0] != "_"} - _WRITING
+_TRANSPOSED = {"T", "mT"}
 _SUMS = frozenset({operator.add, operator.iadd})
 _KNOWN = (numbers.Number, np.generic, np.dtype, type, str, bytes, list, tuple, dict, range, slice)
 
@@ -135,6 +138,19 @@ def _check_at_the_call(s: Machine, target: Any, arg: Arg) -> None:
     if rule is not None and rule.shipped:
         sparse = {"sparse": Const(True)} if target is operator.matmul else {}
         s.emit(runtime.numeric, arg, kwargs=sparse, effect=True)
+
+
+def as_number(s: Machine, box: Value, name: str) -> AbstractValue | None:
+    """A differentiated value of which only the call knows what it is, as the array that has `name`.
+
+    That is what a function with a rule of its own returns.  None for what is known, and for names
+    that no array has or that write into it.  Inside a rule nothing is marked as differentiated;
+    there it is what is transposed.
+    """
+    names = _READ_OF_ARRAYS if s.active else _TRANSPOSED
+    if box.type != OPAQUE or name not in names or (s.active and box not in s.active):
+        return None
+    return s.box(s.emit(runtime.numeric_value, box, type=NUMBER, hint=box.hint))
 
 
 def ask_the_other(s: Machine, left: AbstractValue, right: AbstractValue, reflected: str) -> None:

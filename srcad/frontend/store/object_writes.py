@@ -225,6 +225,16 @@ def check_container_owner(s: Machine, box: AbstractValue) -> None:
     """Refuse to write into a container of the surroundings: it would change with every call."""
     if box in s.inactive.kept:
         refuse_kept(s)
+    if any(box is one for one in s.objects.stopped):
+        s.refuse(
+            errors.MutationError,
+            "cannot write into an object that 'stop_gradient' has returned, or was given",
+            why="both names would have to see it, and a derivative flows through one of them only.",
+            help=(
+                "stop its items instead:  [srcad.stop_gradient(x) for x in items]",
+                "or write into it before it is stopped",
+            ),
+        )
     source = box if isinstance(box, Value) else getattr(box, "source", None)
     path = s.paths.get(source) if source is not None else None
     if path is not None and not is_argument(s, path):

@@ -6,17 +6,47 @@ from collections.abc import Collection
 from typing import Any
 
 from srcad.frontend.domain.memory import Origin
-from srcad.frontend.domain.structure import rebuilt
-from srcad.frontend.domain.values import AbstractValue, DictValue, Structure, TupleValue
+from srcad.frontend.domain.structure import is_mutable, rebuilt
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Constant,
+    DictValue,
+    RecordValue,
+    Structure,
+)
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.origins import origin
 from srcad.ir.core import Value
 
 
+def stopped(s: Machine, box: AbstractValue) -> AbstractValue:
+    """What `stop_gradient` returns: the same parts, through which nothing flows.
+
+    A list, dict or object of which a part is differentiated is another one from here on, though
+    Python has one; so neither may be written into.
+    """
+    result = constant_of(s, box)
+    _note(s, box, result)
+    return result
+
+
+def _note(s: Machine, box: AbstractValue, result: AbstractValue) -> None:
+    if not isinstance(box, Structure) or not isinstance(result, Structure) or box is result:
+        return
+    if is_mutable(box):
+        s.objects.stopped += [box, result]
+    for before, after in zip(box.items, result.items, strict=True):
+        _note(s, before, after)
+
+
 def constant_of(s: Machine, box: AbstractValue) -> AbstractValue:
     """The same parts as new values through which nothing flows."""
     if isinstance(box, Structure):
-        return rebuilt(box, tuple(constant_of(s, item) for item in box.items))
+        items = tuple(constant_of(s, item) for item in box.items)
+        same = all(a is b for a, b in zip(items, box.items, strict=True))
+        return box if same else rebuilt(box, items)
+    if isinstance(box, Constant) and box.atom is not None:  # an object that is read as it is
+        s.active.discard(box.atom)
     if not isinstance(box, Value) or box not in s.active:
         return box
     result = s.builder.stop(box, type=box.type, hint=box.hint)
@@ -24,10 +54,15 @@ def constant_of(s: Machine, box: AbstractValue) -> AbstractValue:
     return result
 
 
-def differentiated_in(s: Machine, box: AbstractValue, items: Collection[Any]) -> AbstractValue:
-    """``*args`` or ``**kw`` of which only these items are differentiated by."""
-    if not isinstance(box, TupleValue | DictValue):
+def differentiated_in(
+    s: Machine, box: AbstractValue, wanted: Collection[tuple[Any, ...]]
+) -> AbstractValue:
+    """A structure of which only the parts behind these keys are differentiated by."""
+    if not isinstance(box, Structure) or () in wanted:
         return box
-    keys = box.keys if isinstance(box, DictValue) else range(len(box.items))
-    parts = zip(keys, box.items, strict=True)
-    return rebuilt(box, tuple(b if k in items else constant_of(s, b) for k, b in parts))
+    keys = box.keys if isinstance(box, DictValue | RecordValue) else range(len(box.items))
+    parts: list[AbstractValue] = []
+    for key, part in zip(keys, box.items, strict=True):
+        inside = {path[1:] for path in wanted if path[0] == key}
+        parts.append(differentiated_in(s, part, inside) if inside else constant_of(s, part))
+    return rebuilt(box, tuple(parts))

@@ -101,11 +101,13 @@ class Builder(Constructors["Arg", "Value"]):
         *,
         backward: bool = False,
         count: Atom | None = None,
+        segments: tuple[Atom, ...] = (),
     ) -> tuple[Value, ...]:
         """Append a `For`; results are ``(tag, trips, carried..., lists...)``."""
         outputs = _loop_outputs(body, inits, len(seqs))
         self.ops.append(For(seqs=seqs, inits=inits, body=body, outputs=outputs, backward=backward,
-                            count=count, where=self.where, half=self.half))  # fmt: skip
+                            count=count, segments=segments, where=self.where,
+                            half=self.half))  # fmt: skip
         return outputs
 
     def while_(self, inits: tuple[Atom, ...], test: Block, body: Block) -> tuple[Value, ...]:

@@ -26,7 +26,7 @@ from srcad.ir.inference.cases import of_any_lengths
 from srcad.ir.inference.elementwise import broadcast, elementwise_type
 from srcad.ir.inference.lengths import exact_type
 from srcad.ir.inference.probe import by_running, fallback
-from srcad.ir.library_operations import is_elementwise
+from srcad.ir.library_operations import is_elementwise, is_ufunc_of_library
 from srcad.ir.operations import operation_of
 from srcad.startup.identifiers import module_of
 from srcad.types.join import join
@@ -43,7 +43,7 @@ _BY_CONTENT = (
 
 # Options that choose the axes of an operand, and so the lengths of the result.
 _AXES = frozenset({"axis", "axes", "axis1", "axis2", "source", "destination", "start"})
-_PURE_MODULES = frozenset({"numpy", "math", "_operator", "builtins"})
+_PURE_MODULES = frozenset({"numpy", "math", "cmath", "_operator", "builtins"})
 
 
 def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
@@ -65,14 +65,20 @@ def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg
     if not may_run(target):
         return fallback(target)
     found = by_running(target, args, kwargs)
-    return of_any_lengths(found) if _counts(target, args, kwargs) else found
+    if not _counts(target, args, kwargs):
+        return found
+    return OPAQUE if target is tuple else of_any_lengths(found)
 
 
 def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> bool:
     """Whether the lengths of a result depend on what the operands hold."""
+    given = [*args, *(a for _, a in kwargs)]
     if target is np.arange:
-        values = [a.type for a in (*args, *(a for _, a in kwargs)) if isinstance(a, Value)]
-        return any(isinstance(t, Numeric) and t.kind not in "iu" for t in values)
+        values = [a.type for a in given if isinstance(a, Value)]
+        floats = any(isinstance(t, Numeric) and t.kind not in "iu" for t in values)
+        return floats or any(map(_is_any_integer, given))
+    if target is not operator.getitem and any(map(_is_any_span, given)):
+        return True
     if (target is np.where and len(args) == 1) or any(target is f for f in _BY_CONTENT):
         return True
     named = [*zip(_parameters(target), args, strict=False), *kwargs]
@@ -89,6 +95,12 @@ def _parameters(target: Any) -> tuple[str, ...]:
     return tuple(p.name for p in parameters if p.kind is not p.VAR_POSITIONAL)
 
 
+def _is_any_span(arg: Arg) -> bool:
+    """Whether an argument is a range, or a slice, of whose ends one is not known."""
+    is_span = isinstance(arg, Display) and arg.kind in ("range", "slice")
+    return is_span and _is_any_integer(arg)
+
+
 def _is_any_integer(arg: Arg) -> bool:
     """Whether an argument is an integer, or an array of integers, of which none is known."""
     if isinstance(arg, Display):
@@ -103,13 +115,15 @@ def _is_any_integer(arg: Arg) -> bool:
 def may_run(target: Any) -> bool:
     """Whether running a function on stand-ins has no effect: nothing of the user's ever runs."""
     if isinstance(target, np.ufunc):
-        return getattr(np, target.__name__, None) is target
+        return is_ufunc_of_library(target)
     module = module_of(target)
     if (
         module.startswith("numpy.random")
         or "random" in type(getattr(target, "__self__", 0)).__module__
     ):
         return False
+    if module.startswith("srcad.rules."):
+        return True
     return module.partition(".")[0] in _PURE_MODULES or primitives.is_primitive(target)
 
 

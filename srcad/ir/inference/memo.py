@@ -41,7 +41,7 @@ def remembered(key: Any, ask: Callable[[], Any]) -> Any:
     except Warning:  # that is an error by the user's own filters, which may change
         _FORGOTTEN[0] += 1
         return None
-    except Exception:
+    except Exception:  # a function that is tried with stand-ins may raise anything
         found = None
     if is_new:
         _keep(key, found)

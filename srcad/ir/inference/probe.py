@@ -53,6 +53,10 @@ _SEQUENCES = (
     np.unique_all, np.unique_counts, np.unique_inverse, np.histogram, np.nonzero, np.ix_, np.frexp,
     np.unravel_index,
 )  # fmt: skip
+# What `numpy.fft` makes complex of whatever it is: unknown, it would be taken for real.
+_COMPLEX = frozenset(
+    ("fft", "ifft", "rfft", "ihfft", "fftn", "ifftn", "rfftn", "fft2", "ifft2", "rfft2")
+)
 
 
 def is_pair(target: Any) -> bool:
@@ -62,15 +66,17 @@ def is_pair(target: Any) -> bool:
 
 def fallback(target: Any) -> Type:
     """What is known of a result when the function cannot be run: its room says a little."""
-    if getattr(target, "__module__", None) == "math":
+    module = getattr(target, "__module__", None) or ""
+    if module == "math":
         return FLOAT
     if is_pair(target):
         return TupleOf((NUMBER, NUMBER))
+    if module == "numpy.fft" and target.__name__ in _COMPLEX:
+        return Numeric(np.dtype(complex), None, "array")
     if any(target is f for f in _SEQUENCES):
         return OPAQUE
     if target is np.frompyfunc:
         return Opaque(np.ufunc)
-    module = getattr(target, "__module__", None) or ""
     if isinstance(target, type) and not issubclass(target, np.generic | np.ndarray):
         return Opaque(target) if module.startswith("numpy") else OPAQUE
     known = isinstance(target, np.ufunc) or module.startswith("numpy") or module == "_operator"

@@ -733,6 +733,10 @@ def numbers_in_place_of_none(x):
 def test_a_list_of_none_may_be_filled_with_arrays() -> None:
     assert_program(numbers_in_place_of_none, X)
 
+    g = srcad.grad(numbers_in_place_of_none)
+    g(X)
+    assert "[*" not in g.source, "a trip of the reverse loop copies no list"
+
 
 # -------------------------------------------------------------------- where either arm raises
 def fails(x):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+import sys
 from collections.abc import Container
 from typing import Any
 
@@ -97,6 +98,8 @@ class Globals:
             return attribute(self.numpy(), _SHORTER.get(name, name))
         if getattr(math, name, None) is value:
             return attribute(name_node(self.bind(math, "math")), name)
+        if getattr(value, "__module__", None) == "cmath":
+            return attribute(name_node(self.bind(sys.modules["cmath"], "cmath")), name)
         for room in _NUMPY_ROOMS:
             if getattr(getattr(np, room), name, None) is value:
                 return attribute(attribute(self.numpy(), room), name)

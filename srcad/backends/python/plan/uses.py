@@ -47,8 +47,9 @@ class Uses:
     collected_by: dict[Value, Loop] = field(default_factory=dict)
     trips_of: dict[Value, Loop] = field(default_factory=dict)
     taken_from: dict[Value, tuple[For, Loop, int]] = field(default_factory=dict)
-    stacked: dict[Extent, Value] = field(default_factory=dict)
+    stacked: dict[Extent, Hashable] = field(default_factory=dict)
     inside: dict[Loop, set[Value]] = field(default_factory=dict)
+    trips: dict[Loop, Hashable] = field(default_factory=dict)
 
     def is_read(self, value: Value) -> bool:
         """Whether anybody reads a value."""
@@ -96,7 +97,8 @@ def _note_stack(op: Call, uses: Uses) -> None:
     if not isinstance(source, Value) or not isinstance(source.type, ListOf):
         return
     if isinstance(type_, Numeric) and type_.shape:
-        uses.stacked.setdefault(resolved(type_.shape[0]), source)
+        extent = resolved(type_.shape[0])
+        uses.stacked.setdefault(extent, length_key(source, uses))
 
 
 def _note_results(block: Block, uses: Uses) -> None:
@@ -219,8 +221,7 @@ def length_key(arg: Arg, uses: Uses) -> Hashable:
         return trips_key(grown, uses)
     if isinstance(arg.type, Numeric) and arg.type.shape:
         extent = resolved(arg.type.shape[0])
-        stacked = uses.stacked.get(extent)
-        return extent if stacked is None else length_key(stacked, uses)
+        return uses.stacked.get(extent, extent)
     if isinstance(arg.type, TupleOf):
         return constant_extent(len(arg.type.items))
     return ("len", arg)
@@ -304,7 +305,13 @@ def measured_sequence(arg: Arg, uses: Uses) -> Value | None:
 
 
 def trips_key(loop: Loop, uses: Uses) -> Hashable:
-    """The length key of the number of trips of a loop."""
+    """The length key of the number of trips of a loop, asked once: loops follow loops."""
+    if loop not in uses.trips:
+        uses.trips[loop] = _trips_key(loop, uses)
+    return uses.trips[loop]
+
+
+def _trips_key(loop: Loop, uses: Uses) -> Hashable:
     if isinstance(loop, For) and not may_break(loop, uses):
         if loop.count is not None:
             counted = integer_key(loop.count, uses)

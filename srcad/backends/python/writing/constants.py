@@ -67,7 +67,11 @@ def _float(value: float, space: Globals) -> ast.expr | None:
 
 def _complex(value: complex) -> ast.expr | None:
     """``1.5 + 2j``; what a sum of two literals would not give back exactly is not a literal."""
-    negative = math.copysign(1.0, value.real) < 0 or math.copysign(1.0, value.imag) < 0
+    below = math.copysign(1.0, value.imag) < 0
+    negative = math.copysign(1.0, value.real) < 0
+    if below and value.real == 0 and negative:  # -1j has the real part -0.0
+        return ast.UnaryOp(ast.USub(), ast.Constant(complex(0.0, -value.imag)))
+    negative = negative or below
     if negative or not (math.isfinite(value.real) and math.isfinite(value.imag)):
         return None
     imaginary = ast.Constant(complex(0.0, value.imag))

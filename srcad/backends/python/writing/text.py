@@ -24,11 +24,11 @@ _BREAKABLE = frozenset(f" {sign} " for sign in _SIGNS.split(" "))
 
 
 class Comment(ast.stmt):
-    """A line of its own that is no code."""
+    """A line of its own that is no code: a text, and behind it the place that it is from."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, place: str = "") -> None:
         super().__init__()
-        self.text = text
+        self.text, self.place = text, place
 
 
 class _Generator(SourceGenerator):  # type: ignore[misc]
@@ -37,6 +37,8 @@ class _Generator(SourceGenerator):  # type: ignore[misc]
     def visit_Comment(self, node: Comment) -> None:  # noqa: N802 - astor's protocol
         self.newline()
         self.write(one_line(f"# {node.text}", WIDTH - 4 * self.indentation))
+        if node.place:  # in full: whoever looks for the line needs it, and names of files differ
+            self.write(f"  {one_line(node.place)}")
 
     def visit_Constant(self, node: ast.Constant) -> None:  # noqa: N802 - astor's protocol
         value = node.value

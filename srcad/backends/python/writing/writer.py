@@ -60,7 +60,7 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.NotIn: ast.In,
 }
 ErrState = tuple[tuple[str, str], ...]
-CommentOf = Callable[[Location], str | None]
+CommentOf = Callable[[Location], tuple[str, str] | None]
 
 
 @dataclass(eq=False)
@@ -178,7 +178,7 @@ class Writer:
         here = (where.file, where.line)
         comment = self.comment_of(where) if here != line else None
         if comment is not None:
-            target.append(Comment(comment))
+            target.append(Comment(*comment))
         return here
 
     def _unpacking(self, group: list[Statement]) -> list[ast.stmt]:

@@ -1,0 +1,120 @@
+"""Less memory for more time: what a derivative computes again instead of keeping it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Concatenate, Self, overload
+
+from srcad.api.asking import P, R, checked
+from srcad.arguments.request import name_of
+from srcad.calling.decorated import Decorated
+from srcad.calling.gradient import Q
+from srcad.ir.again import at_least_one
+from srcad.modes import checkpoints, nested
+
+
+class Checkpointed(Decorated[P, R]):
+    """A function that is still itself, and of which a derivative keeps only the arguments."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<checkpointed {name_of(self.function)!r}>"
+
+    __srcad_called__ = staticmethod(checkpoints.called)
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: Checkpointed[Concatenate[Any, Q], R], instance: object, owner: type | None = None
+    ) -> Checkpointed[Q, R]: ...
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self._bound(instance, owner)
+
+
+def checkpoint(function: Callable[P, R]) -> Checkpointed[P, R]:
+    """Let a derivative keep the arguments of a function, and compute the rest again.
+
+    A plain call is a call of the function itself.  In a function that is differentiated, a call
+    keeps its arguments (and what the function reads from outside) until the reverse sweep comes
+    back to it, and nothing of what it computes in between: the sweep runs the function once more.
+    The derivative has the same value, to the last bit.
+
+    Parameters
+    ----------
+    function : callable
+        Any function; also a method, where this decorates it.
+
+    Returns
+    -------
+    Checkpointed
+        A callable with the name, the signature and the attributes of the function.
+
+    Raises
+    ------
+    UnsupportedSyntaxError
+        When it is differentiated: the derivative needs what a call inside returned that cannot be
+        made twice, such as reading from a file.
+
+    Examples
+    --------
+    >>> import numpy as np, srcad
+    >>> @checkpoint
+    ... def layer(x, w):
+    ...     return np.tanh(x * w)
+    >>> srcad.grad(lambda w: layer(layer(2.0, w), w))(0.5)
+    1.0255315244586607
+    """
+    return Checkpointed(checked(function))
+
+
+def checkpointed_range(*bounds: int, every: int | None = None, levels: int = 1) -> range:
+    """Return ``range(*bounds)``; a derivative keeps the state of a loop over it now and then only.
+
+    In a function that is differentiated, the loop is cut into segments.  Kept is what each segment
+    starts from; the reverse sweep runs a segment once more, and undoes it, from the last segment
+    to the first.  So of n trips about ``2 * sqrt(n)`` states are kept instead of n, and the loop
+    runs twice; on two levels, where segments are cut in turn, ``3 * n**(1 / 3)``, and it runs three
+    times.  The derivative has the same value, to the last bit.
+
+    Parameters
+    ----------
+    bounds : int
+        Those of `range`: stop, or start, stop and perhaps step.
+    every : int, optional
+        The trips of the shortest segments; by default all levels have the same number of parts.
+    levels : int
+        On how many levels the loop is cut.
+
+    Raises
+    ------
+    ValueError
+        `every` or `levels` is less than one.
+
+    Notes
+    -----
+    Griewank and Walther (2000), https://doi.org/10.1145/347837.347846, have the schedules that run
+    the fewest trips again for a number of states; segments of equal length are a little behind
+    them, and make loops that can be read.
+
+    Examples
+    --------
+    >>> import srcad
+    >>> def orbit(x):
+    ...     for _ in checkpointed_range(100):
+    ...         x = 3.7 * x * (1 - x)
+    ...     return x
+    >>> list(checkpointed_range(2, 8, 3)), srcad.grad(orbit)(0.25) == srcad.grad(orbit)(0.25)
+    ([2, 5], True)
+    """
+    if every is not None:
+        at_least_one(every, "every")
+    at_least_one(levels, "levels")
+    return range(*bounds)
+
+
+# ------------------------------------------------------------- inside a differentiated function
+nested.means_inside(checkpoint)(checkpoints.checkpointed)
+nested.means_inside(checkpoints.again)(checkpoints.called_again)
+nested.means_inside(checkpointed_range)(checkpoints.ranged)

@@ -1,0 +1,166 @@
+"""Gradients of one number: ``grad``, ``value_and_grad``, ``gradient``, ``elementwise_grad``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from srcad.api.asking import P, R, Wrt, checked, derivative
+from srcad.arguments.request import UNSET
+from srcad.backends.interface.tracebacks import noted
+from srcad.calling.gradient import Gradient, function_behind, of_arguments
+from srcad.calling.patterns import Failure
+from srcad.calling.quiet import repeated
+from srcad.modes import nested
+
+
+def grad(
+    function: Callable[P, Any],
+    wrt: Wrt = UNSET,
+    *,
+    argnums: Wrt = UNSET,
+    argnum: Wrt = UNSET,
+    has_aux: bool = False,
+    check_finite: bool = False,
+    backend: str = "numpy",
+    holomorphic: bool = False,
+) -> Gradient[P, Any]:
+    """Return the gradient of a scalar function, as a function of the same arguments.
+
+    Parameters
+    ----------
+    function : callable
+        A plain Python function whose result is one real number.
+    wrt : int, str or tuple of these
+        The arguments to differentiate by: positions (negative ones count from the end) or names,
+        also of variables that the function reads from outside.  One of them gives one gradient, a
+        tuple or list gives a tuple.  `argnums` and `argnum` are other spellings of it.
+    has_aux : bool
+        Whether `function` returns ``(y, aux)``; then ``(gradient, aux)`` comes back.
+    check_finite : bool
+        Whether an infinity or nan in the value or in a gradient is an error, which names the first
+        line that made it.
+    backend : {"numpy"}
+        What the generated code runs on.
+    holomorphic : bool
+        Whether the complex derivative of a complex number is asked for.  Without it the gradient
+        by a complex argument is ``df/dRe + i df/dIm``.
+
+    Returns
+    -------
+    Gradient
+        A callable; each gradient has the structure, shape and dtype of its argument.
+
+    Raises
+    ------
+    WrtError
+        `wrt` names no parameter.
+    NonFiniteError
+        With `check_finite`: the value or a gradient is not finite, when it is called.
+    TypeError
+        `function` is not callable, or more than one of `wrt`, `argnums`, `argnum` is given.
+
+    Examples
+    --------
+    >>> def f(x):
+    ...     return 3 * x**2 + 2 * x + 1
+    >>> grad(f)(2.0)
+    14.0
+    >>> grad(grad(f))(2.0)
+    6.0
+    >>> grad(lambda z: z.real * z.imag)(3 + 4j), grad(lambda z: z * z, holomorphic=True)(3 + 4j)
+    ((4+3j), (6+8j))
+    """
+    return derivative(function, "grad", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
+                      check_finite=check_finite, backend=backend,
+                      holomorphic=holomorphic)  # fmt: skip
+
+
+def value_and_grad(
+    function: Callable[P, R],
+    wrt: Wrt = UNSET,
+    *,
+    argnums: Wrt = UNSET,
+    argnum: Wrt = UNSET,
+    has_aux: bool = False,
+    check_finite: bool = False,
+    backend: str = "numpy",
+    holomorphic: bool = False,
+) -> Gradient[P, tuple[R, Any]]:
+    """Return the value together with the gradient, as a function of the same arguments.
+
+    Parameters are those of `grad`.  The result is ``(value, gradient)``, with `has_aux`
+    ``((value, aux), gradient)``.
+
+    Examples
+    --------
+    >>> value_and_grad(lambda x: x * x)(3.0)
+    (9.0, 6.0)
+    """
+    return derivative(function, "value_and_grad", wrt, argnums=argnums, argnum=argnum,
+                      has_aux=has_aux, check_finite=check_finite, backend=backend,
+                      holomorphic=holomorphic)  # fmt: skip
+
+
+def elementwise_grad(
+    function: Callable[P, Any],
+    wrt: Wrt = UNSET,
+    *,
+    argnums: Wrt = UNSET,
+    argnum: Wrt = UNSET,
+    check_finite: bool = False,
+    backend: str = "numpy",
+    holomorphic: bool = False,
+) -> Gradient[P, Any]:
+    """Return the gradient of the sum of a function's result.
+
+    For a function that acts on each entry by itself this is its derivative at each entry.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> elementwise_grad(np.sin)(np.array([0.0, np.pi]))
+    array([ 1., -1.])
+    """
+    return derivative(function, "elementwise_grad", wrt, argnums=argnums, argnum=argnum,
+                      check_finite=check_finite, backend=backend,
+                      holomorphic=holomorphic)  # fmt: skip
+
+
+def gradient(function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs) -> tuple[Any, ...]:
+    """Differentiate a scalar function with respect to all its positional arguments, now.
+
+    Parameters
+    ----------
+    function : callable
+        A function whose result is one real number.
+    *args, **kwargs
+        Its arguments; those given by keyword are constants.
+
+    Returns
+    -------
+    tuple
+        One gradient per positional argument; None where no derivative can flow.
+
+    Examples
+    --------
+    >>> gradient(lambda a, b: a * b, 2, 3)
+    (3.0, 2.0)
+    """
+    found = of_arguments("grad", function_behind(checked(function)), args, kwargs)
+    if isinstance(found, Failure):
+        raise found.error from None
+    result: tuple[Any, ...]
+    with repeated(found) as run:
+        result = found()
+    if run.call is not None:
+        with noted():
+            result = run.call()
+    return result
+
+
+# ------------------------------------------------------------- inside a differentiated function
+nested.means_inside(grad)(nested.gradient_of_options("grad"))
+nested.means_inside(value_and_grad)(nested.gradient_of_options("value_and_grad"))
+nested.means_inside(elementwise_grad)(nested.gradient_of_options("elementwise_grad"))
+nested.means_inside(gradient)(nested.gradient_now)

@@ -1,0 +1,141 @@
+"""Derivatives in one direction: ``pullback`` backwards, ``jvp`` forwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+from srcad.api.asking import P, R, Wrt, checked
+from srcad.arguments.request import directions_of
+from srcad.backends.interface.tracebacks import noted
+from srcad.calling.gradient import along, function_behind, of_arguments
+from srcad.calling.patterns import Failure
+from srcad.modes import nested, nested_products
+
+
+@overload
+def pullback(
+    function: Callable[..., R],
+    /,
+    *args: Any,
+    wrt: Wrt | None,
+    check_finite: bool = ...,
+    **kwargs: Any,
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+@overload
+def pullback(
+    function: Callable[..., R], /, *args: Any, check_finite: bool, **kwargs: Any
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+@overload
+def pullback(
+    function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+def pullback(  # type: ignore[misc]
+    function: Callable[..., Any],
+    /,
+    *args: Any,
+    wrt: Wrt | None = None,
+    check_finite: bool = False,
+    **kwargs: Any,
+) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """Run a function and return its value with the map from its cotangent to the arguments'.
+
+    Parameters
+    ----------
+    function : callable
+        A function with any numbers, arrays or structures of such as its result.
+    *args, **kwargs
+        Its arguments; those given by keyword are constants.
+    wrt : int, str or tuple of these, optional
+        The arguments to differentiate by; without it all positional ones.
+    check_finite : bool
+        Whether an infinity or nan in the value, or in what `back` returns, is an error, which
+        names the first line that made it.
+
+    Returns
+    -------
+    y : object
+        The value.
+    back : callable
+        ``back(y_bar)`` is the tuple of cotangents of these arguments.  It may be called
+        any number of times.  The seed has the shape of `y`; one number stands for all entries.
+
+    Raises
+    ------
+    SeedError
+        The seed given to `back` does not fit the value.
+    NonFiniteError
+        With `check_finite`: the value or a cotangent is not finite.
+
+    Examples
+    --------
+    >>> y, back = pullback(lambda a, b: a * b, 2, 3)
+    >>> y, back(1), back(10)
+    (6, (3.0, 2.0), (30.0, 20.0))
+    """
+    found = of_arguments("pullback", function_behind(checked(function)), args, kwargs, wrt,
+                         check_finite=bool(check_finite))  # fmt: skip
+    if isinstance(found, Failure):
+        raise found.error from None
+    with noted():
+        result: tuple[Any, Callable[[Any], tuple[Any, ...]]] = found()
+    return result
+
+
+vjp = pullback
+
+
+def jvp(
+    function: Callable[..., R],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    check_finite: bool = False,
+) -> tuple[R, Any]:
+    """Run a function and return its value with its derivative in one direction, taken forwards.
+
+    Parameters
+    ----------
+    function : callable
+        A function with any numbers, arrays or structures of such as its result.
+    primals : tuple or list
+        Its arguments.
+    tangents : tuple or list
+        One direction for each, in its structure and shape; None for a constant.
+    check_finite : bool
+        Whether an infinity or nan in the value or its tangent is an error, which names the first
+        line that made it.
+
+    Returns
+    -------
+    y : object
+        The value.
+    y_dot : object
+        Its tangent, in the structure of the value.
+
+    Raises
+    ------
+    SeedError
+        A tangent does not fit its argument.
+    NonFiniteError
+        With `check_finite`: the value or its tangent is not finite.
+
+    Examples
+    --------
+    >>> jvp(lambda a, b: a * b, (2.0, 3.0), (1.0, 0.0))
+    (6.0, 3.0)
+    >>> jvp(lambda x, n: n * x**2, (2.0, 3), (1.0, None))
+    (12.0, 12.0)
+    """
+    wrt = directions_of(checked(function), primals, tangents)
+    found = of_arguments("jvp", function_behind(function), tuple(primals), {}, wrt,
+                         check_finite=bool(check_finite))  # fmt: skip
+    if isinstance(found, Failure):
+        raise found.error from None
+    result: tuple[R, Any] = along(found, [tangents[k] for k in wrt])
+    return result
+
+
+# ------------------------------------------------------------- inside a differentiated function
+nested.means_inside(pullback)(nested_products.pullback_now)
+nested.means_inside(jvp)(nested_products.jvp_now)

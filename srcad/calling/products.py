@@ -1,0 +1,101 @@
+"""Derivatives in a direction that the call gives: the object that `srcad.hvp` returns."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from srcad.arguments.request import UNSET, name_of, parameters_of, parameters_of_call
+from srcad.backends.interface.tracebacks import noted
+from srcad.calling.cache import Family
+from srcad.calling.gradient import Gradient, family_of
+from srcad.calling.patterns import Failure
+from srcad.calling.quiet import FLOATING, again
+from srcad.errors import SeedError
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+_BESIDE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Product(Gradient[P, R]):
+    """A derivative in a direction: it is called as ``h(x, v)``, or ``h(x, *rest, v=v)``.
+
+    It is made by `srcad.hvp`.
+    """
+
+    __slots__ = ()
+
+    def _called(self, dispatch: Callable[..., Any]) -> Callable[..., Any]:
+        """What a call is: `dispatch` takes the arguments, and its answer the direction."""
+        function, request = self.function, self.request
+
+        def product(*args: Any, v: Any = UNSET, **kwargs: Any) -> Any:
+            args, v = in_direction(function, args, v)
+            waiting = dispatch(*args, **kwargs)
+            try:
+                with noted():
+                    return waiting(v)
+            except FLOATING:
+                parameters = parameters_of(function) or parameters_of_call(len(args), kwargs)
+                family = family_of(function, request, parameters)
+                found = family.found(function, family.bound(function, args, kwargs))
+                call = None if isinstance(found, Failure) else again(found)
+                if call is None:
+                    raise
+            with noted():
+                return call()(v)
+
+        return product
+
+    def specialize(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
+        """Return the bare compiled function for arguments and a direction like these.
+
+        It is called like this object, and checks nothing where nothing is captured.
+        """
+        waiting = super().specialize(*args, **kwargs)
+        bare = getattr(waiting, "srcad_bare", None)
+        if bare is None:
+            return self._called(waiting)
+        single = self.request.single
+        if single and len(parameters_of(self.function) or ()) == 1:
+            return lambda x, v: bare(x, v)
+        return lambda *args, v: bare(*args, v) if single else bare(*args, *v)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Family, Sequence[Any]]:
+        given = dict(kwargs)
+        args, _ = in_direction(self.function, args, given.pop("v", UNSET))
+        return super()._bound(args, given)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The signature of the function, with the direction."""
+        own = super().__signature__
+        parameters = list(own.parameters.values())
+        if len(parameters) == 1 and parameters[0].kind in _BESIDE:
+            return own.replace(parameters=[*parameters, parameters[0].replace(name="v")])
+        v = inspect.Parameter("v", inspect.Parameter.KEYWORD_ONLY)
+        last = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
+        at = len(parameters) - last
+        return own.replace(parameters=[*parameters[:at], v, *parameters[at:]])
+
+
+def in_direction(function: Any, args: tuple[Any, ...], v: Any) -> tuple[tuple[Any, ...], Any]:
+    """The arguments of the function, and the direction: by name, or the second of two.
+
+    Raises
+    ------
+    SeedError
+        There is no direction, or nobody can tell which argument it is.
+    """
+    if v is not UNSET:
+        return args, v
+    if len(args) == 2:
+        return args[:1], args[1]
+    name = name_of(function)
+    raise SeedError(
+        f"hvp of {name!r} is called with {len(args)} arguments and no direction",
+        why="the direction is the second of two arguments, or is given by name.",
+        help="give it by name:  srcad.hvp(f)(x, *rest, v=v)",
+    )

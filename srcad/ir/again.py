@@ -1,0 +1,55 @@
+"""What code with checkpoints asks for: the lengths of segments, the states of generators."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from srcad.ir.operations import Operation
+
+
+def at_least_one(count: int, what: str) -> int:
+    """The count itself; 0 trips, or fewer, are no part of a loop, and 0 levels no way to cut it."""
+    if operator.index(count) < 1:
+        raise ValueError(f"{what!r} of a checkpointed range is at least 1, not {count}")
+    return count
+
+
+def segment(trips: int, levels: int = 1, every: int | None = None) -> int:
+    """The trips of one segment of a loop that is cut into segments, and these into shorter ones.
+
+    The number of parts is the same on all levels, so that the sum of what all levels keep is least;
+    the shortest segments have `every` trips where that is given.
+    """
+    shortest = every or 1
+    count = max(-(-trips // shortest), 1)
+    parts = levels + (every is None)
+    return int(shortest * math.ceil(count ** ((parts - 1) / parts)))
+
+
+def random_state(generator: Any) -> Any:
+    """The state of a generator of random numbers: of NumPy's, old or new, or of `random`."""
+    if isinstance(generator, np.random.Generator):
+        return generator.bit_generator.state
+    if isinstance(generator, np.random.RandomState):
+        return generator.get_state(legacy=False)
+    return generator.getstate()
+
+
+def set_random_state(generator: Any, state: Any) -> Any:
+    """Give a generator a state, and return the one that it had."""
+    before = random_state(generator)
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = state
+    elif isinstance(generator, np.random.RandomState):
+        generator.set_state(state)
+    else:
+        generator.setstate(state)
+    return before
+
+
+Operation(flows=(), owed=True, called="every")(at_least_one)
+Operation(flows=(), called="every")(segment)

@@ -1,0 +1,97 @@
+"""A derived function in all directions of a basis: in one sweep, or in several of a few each."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from srcad.errors import UnsupportedTypeError
+from srcad.ir.core import Atom, Const, Display, Function, Op, Value
+from srcad.ir.inference.builder import Builder
+from srcad.modes.basis import Basis, packed
+from srcad.modes.blocks import unit_vectors
+from srcad.passes.substitute import substituted_ops
+from srcad.startup.records import dataclass
+from srcad.transforms.silent import is_repeatable
+from srcad.types.numeric import INT
+
+Flat = Callable[[Builder, dict[Value, Atom]], list[Atom]]
+
+
+@dataclass(eq=False)
+class Sweep:
+    """Ops of a batched function that are to run in all directions of a basis.
+
+    `params` are its parameters with the axis, and then the number of directions; where there is
+    one direction only, they have none, and there is no number.
+    """
+
+    ops: Sequence[Op]
+    params: Sequence[Value]
+    basis: Basis
+    suffix: str
+    chunk_size: int | None
+
+    def results(self, builder: Builder, flat: Flat) -> list[Atom]:
+        """Append the ops, and return those results that ``flat(builder, mapping)`` names."""
+        if self.chunk_size is None or self.basis.is_one_number or self.basis.is_empty:
+            mapping = self._mapping(builder, None)
+            builder.ops.extend(substituted_ops(self.ops, mapping))
+            return flat(builder, mapping)
+        index, count = Value(INT, "start"), self.basis.count
+        inside = Builder(where=builder.where, half=builder.half)
+        rows = inside.call(min, Const(self.chunk_size), inside.call(operator.sub, count, index))
+        mapping = self._mapping(inside, (rows, index))
+        inside.ops.extend(substituted_ops(self.ops, mapping))
+        body = inside.finish(Const(0), *flat(inside, mapping), params=(index,))
+        seq = Display("range", (Const(0), count, Const(self.chunk_size)))
+        lists = builder.for_((seq,), (), body)[2:]
+        return [builder.call(np.concatenate, rows) for rows in lists]
+
+    def _mapping(self, builder: Builder, some: tuple[Atom, Atom] | None) -> dict[Value, Atom]:
+        """What stands for the parameters."""
+        if self.basis.is_one_number:
+            is_complex = self.basis.leaves[0].type.kind == "c"
+            seeds: list[Atom] = [Const(1.0 + 0j if is_complex else 1.0)]
+            mapping: dict[Value, Atom] = {}
+        else:
+            seeds = unit_vectors(builder, self.basis, self.suffix, some)
+            mapping = {self.params[-1]: self.basis.count if some is None else some[0]}
+        left = iter(seeds)
+        for param, tree in zip(self.params, self.basis.trees, strict=False):
+            mapping[param] = packed(builder, tree, left)
+        return mapping
+
+
+def parted(ops: Sequence[Op], late: Sequence[Value]) -> tuple[list[Op], list[Op]]:
+    """The ops that read nothing of what some parameters lead to, and the others."""
+    seen: set[Value] = set(late)
+    early: list[Op] = []
+    behind: list[Op] = []
+    for op in ops:
+        read = {*op.operands, *(v for block in op.blocks for v in block.free)}
+        if seen.isdisjoint(read):
+            early.append(op)
+        else:
+            behind.append(op)
+            seen.update(op.results)
+    return early, behind
+
+
+def refuse_effects(function: Function) -> None:
+    """What is taken in several sweeps may run several times.
+
+    Raises
+    ------
+    UnsupportedTypeError
+        Somebody would notice.
+    """
+    if not is_repeatable(function):
+        raise UnsupportedTypeError(
+            f"the directions of {function.name!r} are not taken in chunks: it has effects",
+            where=function.where,
+            why="a part of it runs once for each chunk, and its effects would happen as often.",
+            help="leave out chunk_size, or the effects",
+        )

@@ -1,0 +1,213 @@
+"""``pullback``, ``jvp`` and ``hvp`` inside a function that is itself read.
+
+The tangents of a call are written where the call stands.  The reverse half of a ``pullback`` is
+kept until somebody calls it: what it reads of the primal half are values like any others, which
+the function that is returned holds, as a closure does; each call writes the ops once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from srcad import errors
+from srcad.analysis.sharing import sharing
+from srcad.arguments.request import Request, wrt_entries
+from srcad.frontend.domain.memory import Origin
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    Constant,
+    ListValue,
+    Stale,
+    TupleValue,
+)
+from srcad.frontend.lower import lower_inline
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store.origins import origin
+from srcad.ir.core import Block, Function, Value, free_values
+from srcad.ir.memory import has_storage
+from srcad.modes import nested_seeds, nested_wrt
+from srcad.modes.inner_function import InnerFunction, append_ops, own
+from srcad.modes.nested import Given, refuse_check, refuse_inert_inside
+from srcad.modes.reverse import is_inert
+from srcad.passes.copies import copied_block
+from srcad.startup.records import dataclass, replace
+from srcad.transforms.jvp import jvp
+from srcad.transforms.split import split
+from srcad.transforms.vjp import as_primal, vjp
+
+Boxes = tuple[AbstractValue, ...]
+Kwargs = dict[str, AbstractValue]
+
+
+# ------------------------------------------------------------------------------- forwards
+def jvp_now(s: Machine, given: Given) -> AbstractValue:
+    """``jvp(f, primals, tangents)``."""
+    given = _unchecked(s, given)
+    function, primals, tangents = given.named(s, "function", "primals", "tangents")
+    args, dots = (
+        _listed(s, box, what) for box, what in ((primals, "primals"), (tangents, "tangents"))
+    )
+    if len(args) != len(dots):
+        s.refuse(errors.SeedError, f"jvp has {len(args)} arguments and {len(dots)} tangents",
+                 why="there is one tangent for each argument.",
+                 help=("pass None for an argument that is a constant",))  # fmt: skip
+    places = [k for k, dot in enumerate(dots) if not _is_none(dot)]
+    request = Request("jvp", tuple(places), single=False)
+    inner = InnerFunction(s, request, function, args, {}, places)
+    y_dot = pushed(inner, [dots[k] for k in places])
+    return TupleValue((own(s, inner.y), y_dot))
+
+
+def pushed(inner: InnerFunction, dots: Sequence[AbstractValue]) -> AbstractValue:
+    """Append the ops of a function and of its tangents; return the tangent of the value."""
+    s, count = inner.s, 1 + len(inner.kept)
+    seeds = [
+        nested_seeds.fitting(s, dot, atom, f"the tangent of argument {k + 1}")
+        for k, (dot, atom) in enumerate(zip(dots, inner.atoms, strict=True))
+    ]
+    wrt = range(len(inner.params))
+    made = as_primal(jvp(inner.with_all(), wrt, lower_inline, values=range(count)))
+    given = dict(zip(made.params[len(wrt) :], seeds, strict=True))
+    block = inner.write(made, given)
+    inner.rename(block.results[:count])
+    y_dot = block.results[count]
+    return Constant(None) if is_inert(y_dot, block) else own(s, s.box(y_dot))
+
+
+def hvp_now(
+    s: Machine,
+    request: Request,
+    function: AbstractValue,
+    args: Boxes,
+    kwargs: Kwargs,
+) -> AbstractValue:
+    """``hvp(f)(x, v)``: the tangent of the gradient."""
+    args, v, kwargs = _with_direction(s, args, kwargs)
+    keys = nested_wrt.sought(s, request, function, len(args), kwargs)
+    if len(set(keys)) < len(keys):
+        s.refuse(errors.WrtError, "an hvp is asked for by one argument twice",
+                 why="a direction is given for each argument that wrt names.",
+                 help=("name each argument once",))  # fmt: skip
+    dots = (v,) if request.single else _listed(s, v, "directions")
+    if len(dots) != len(keys):
+        s.refuse(errors.SeedError, f"hvp by {len(keys)} arguments has {len(dots)} directions",
+                 why="there is one direction for each argument that wrt names.",
+                 help=("pass them in a tuple:  v=(v0, v1)",))  # fmt: skip
+    gradient = BoundValue(Constant(replace(request, mode="grad")), (function,))
+    outer = Request("jvp", tuple(keys), single=False, has_aux=request.has_aux)
+    inner = InnerFunction(s, outer, gradient, args, kwargs, keys)
+    product = pushed(inner, dots)
+    return product if inner.aux is None else TupleValue((product, inner.aux))
+
+
+def _with_direction(s: Machine, args: Boxes, kwargs: Kwargs) -> tuple[Boxes, AbstractValue, Kwargs]:
+    """The arguments of the function, and the direction: by name, or the second of two."""
+    if "v" in kwargs:
+        return args, kwargs["v"], {k: box for k, box in kwargs.items() if k != "v"}
+    if len(args) == 2:
+        return args[:1], args[1], kwargs
+    return s.refuse(errors.SeedError, f"an hvp has {len(args)} arguments and no direction",
+                    why="the direction is the second of two arguments, or is given by name.",
+                    help=("give it by name:  srcad.hvp(f)(x, *rest, v=v)",))  # fmt: skip
+
+
+# ------------------------------------------------------------------------------- backwards
+@dataclass(frozen=True, eq=False)
+class Adjoint:
+    """The reverse half of a pullback: a program that is read holds it as a function.
+
+    `function` takes what was saved and the seed; `order` says which of its gradients is which
+    entry of the answer.
+    """
+
+    function: Function
+    order: tuple[int, ...]
+
+    def __srcad_apply__(self, s: Machine, args: Boxes, kwargs: Kwargs) -> AbstractValue:
+        """``back(y_bar)``; what was saved, and the value, stand in front."""
+        *saved, y = _listed(s, args[0], "what was saved")
+        for stale in (box for box in saved if isinstance(box, Stale)):
+            _refuse_written(s, stale)
+        given = [*args[1:], *kwargs.values()]
+        if len(given) > 1 or not set(kwargs) <= {"y_bar"}:
+            s.refuse(errors.SeedError, "a pullback is called with more than a seed",
+                     why="there is one cotangent for each part of the value.",
+                     help=("pass the cotangents of several values in a tuple",))  # fmt: skip
+        box = given[0] if given else Constant(1.0)
+        seed = nested_seeds.fitting(s, box, s.atom(y), nested_seeds.SEED, broadcast=True)
+        atoms = [*map(s.atom, saved), seed]
+        block = copied_block(
+            self.function.block, dict(zip(self.function.params, atoms, strict=True))
+        )
+        append_ops(s, block.ops)
+        bars = [Constant(None) if is_inert(g, block) else own(s, s.box(g)) for g in block.results]
+        return TupleValue(tuple(bars[k] for k in self.order))
+
+
+def pullback_now(s: Machine, given: Given) -> AbstractValue:
+    """``pullback(f, *args)``: the value, and a function that holds what was saved."""
+    given = _unchecked(s, given)
+    function, args = given.function(s), given.args[1:]
+    kwargs = {k: box for k, box in given.kwargs.items() if k != "wrt"}
+    wrt = given.known(s, "wrt", len(given.args), None)
+    entries = None if wrt is None else wrt_entries(wrt)
+    request = Request("pullback", entries, single=False, arity=len(args))
+    keys = nested_wrt.sought(s, request, function, len(args), kwargs)
+    places = list(dict.fromkeys(keys))
+    inner = InnerFunction(s, request, function, args, kwargs, places)
+    made = vjp(inner.with_pair(), range(len(places)), lower_inline, has_aux=bool(inner.kept))
+    parts = split(made)
+    gradients = dict(zip(places, parts.adjoint.block.results, strict=True))
+    if not request.lenient and any(is_inert(g, parts.adjoint.block) for g in gradients.values()):
+        refuse_inert_inside(s)
+    block = inner.write(as_primal(parts.primal))
+    inner.rename_pair(block)
+    y = own(s, inner.y)
+    adjoint = Adjoint(as_primal(parts.adjoint), tuple(places.index(key) for key in keys))
+    saved = TupleValue((*_referred(s, block), y))
+    return TupleValue((y, BoundValue(Constant(adjoint), (saved,))))
+
+
+def _referred(s: Machine, block: Block) -> Iterator[AbstractValue]:
+    """What the reverse half reads, which shares memory with what was there before."""
+    before = [v for v in free_values(block) if has_storage(v)]
+    memory = sharing(Function("", tuple(before), block))
+    for atom in block.results[1:]:
+        box = own(s, s.box(atom))
+        if isinstance(atom, Value) and isinstance(box, Value) and has_storage(atom):
+            nodes = memory.own(atom), memory.parts(atom)
+            known = [v for v in before if any(memory.shares(node, v) for node in nodes)]
+            held = frozenset().union(*(origin(s, v).everything for v in known))
+            s.origins[box] = Origin(held | {box}, None)
+        yield box
+
+
+def _refuse_written(s: Machine, stale: Stale) -> NoReturn:
+    """Refuse to read what was written into since it was saved."""
+    line = "" if stale.where is None else f" in line {stale.where.line}"
+    s.refuse(errors.MutationError, f"cannot call a pullback after the write{line}",
+             why="it may read the array that was written into, as it was or as it is.",
+             help=("call it before the write",
+                   "or give the pullback an array of its own:  pullback(f, x.copy())"))  # fmt: skip
+
+
+# ------------------------------------------------------------------------------- shared
+def _unchecked(s: Machine, given: Given) -> Given:
+    """The arguments without ``check_finite``, which is for the outermost derivative."""
+    if given.known(s, "check_finite", len(given.args), False):
+        refuse_check(s)
+    return Given(given.args, {k: b for k, b in given.kwargs.items() if k != "check_finite"})
+
+
+def _listed(s: Machine, box: AbstractValue, what: str) -> Boxes:
+    """The items of a tuple or list of known length."""
+    if isinstance(box, TupleValue | ListValue):
+        return box.items
+    return s.refuse(errors.UnsupportedSyntaxError, f"cannot tell how many {what} there are",
+                    help=("write them as a tuple:  (x, y)",))  # fmt: skip
+
+
+def _is_none(box: AbstractValue) -> bool:
+    return isinstance(box, Constant) and box.value is None

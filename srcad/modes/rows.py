@@ -1,0 +1,247 @@
+"""What `srcad.trace_table` returns: the values and gradients of one call, row by row."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from srcad.errors import short_path
+from srcad.ir.location import Location
+from srcad.startup.lazy import Later
+from srcad.startup.records import dataclass
+
+html = Later("html")
+_HEAD, _TAIL = 40, 20  # rows of a long table that are printed
+_WIDEST = 44
+_COLUMNS = ("name", "value", "gradient", "operation", "line")
+
+
+class Operand(NamedTuple):
+    """An operand: its name or text, and its value where it is a number or an array."""
+
+    name: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={shown(self.value)}"
+
+
+@dataclass(eq=False)
+class Row:
+    """One value of a program, as one run has made it.
+
+    Attributes
+    ----------
+    name : str
+        The user's name for it; ``t1``, ``t2``, ... for a temporary.
+    value : number or array
+        A copy of the value.
+    gradient : number, array or None
+        The derivative of the result by it; None where none flows from it to the result.
+    op : str or None
+        The operation that made it; None for an argument.
+    operands : tuple of Operand
+        Its operands, ``(name, value)``.
+    trip : int
+        How many times the operation had run when it made the value, this time included: in a loop
+        the number of the trip, unless a branch has left some out.
+    where : Location or None
+        Its place; `line` and `file` are parts of that.
+    ssa : str
+        Its name in ``srcad.inspect(f).ssa``, where every value has one of its own.
+    """
+
+    name: str
+    value: Any
+    gradient: Any = None
+    op: str | None = None
+    operands: tuple[Operand, ...] = ()
+    trip: int = 1
+    where: Location | None = None
+    ssa: str = ""
+
+    @property
+    def line(self) -> int:
+        """The line in the user's file, or 0."""
+        return 0 if self.where is None else self.where.line
+
+    @property
+    def file(self) -> str:
+        """The user's file, or ''."""
+        return "" if self.where is None else self.where.file
+
+    @property
+    def operation(self) -> str:
+        """The operation with its operands: ``add(x=2.0, y=3.0)``; '' for an argument."""
+        return "" if self.op is None else f"{self.op}({', '.join(map(str, self.operands))})"
+
+    def __repr__(self) -> str:
+        made = f" = {self.operation}" if self.op else ""
+        return f"<{self.name}{made}: {shown(self.value)}, gradient {shown(self.gradient)}>"
+
+
+class TraceTable(Sequence[Row]):
+    """The rows of one run, in the order in which the values were made; arguments come first.
+
+    ``table[0]`` and ``table[-1]`` are rows, ``table["h"]`` is the last one of that name, and
+    ``table.named("h")`` are all of them.  It prints as text, and shows itself in a notebook.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        All rows.
+    result : number
+        What the function has returned.
+    """
+
+    def __init__(self, name: str, rows: Sequence[Row], result: Any) -> None:
+        self.name = name
+        self.rows = tuple(rows)
+        self.result = result
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, index: int | str) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, str):
+            return self.rows[index]
+        found = self.named(index)
+        if not found:
+            raise KeyError(index)
+        return found[-1]
+
+    def named(self, name: str) -> list[Row]:
+        """All rows of a name: one for each time that it was made."""
+        return [row for row in self.rows if row.name == name]
+
+    def __repr__(self) -> str:
+        return f"<srcad.trace_table of {self.name!r}: {len(self.rows)} rows>"
+
+    def __str__(self) -> str:
+        cells = [_COLUMNS, *map(_cells, self.rows)]
+        widths = [max(len(row[k]) for row in cells) for k in range(len(_COLUMNS))]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+        return "\n".join(_shortened(lines))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
+        rows = [_html_row(_cells(row)) for row in self.rows]
+        gap = "<tr><td colspan='5'>{}</td></tr>"
+        body = [r if r.startswith("<tr>") else gap.format(r) for r in _shortened(["", *rows])[1:]]
+        return (
+            "<table style='font-family:monospace;white-space:nowrap'>"
+            f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+        )
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    """The first and the last lines of many."""
+    left_out = len(lines) - 1 - _HEAD - _TAIL
+    if left_out <= 1:
+        return lines
+    return [*lines[: _HEAD + 1], f"... {left_out:,} more rows ...", *lines[-_TAIL:]]
+
+
+def _html_row(cells: Sequence[str]) -> str:
+    return f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    name = row.name if row.trip == 1 else f"{row.name} ({row.trip})"
+    gradient = "" if row.gradient is None else shown(row.gradient)
+    return name, shown(row.value), gradient, row.operation, _place(row.where)
+
+
+def _place(where: Location | None) -> str:
+    if where is None or not where.file:
+        return ""
+    text = linecache.getline(where.file, where.line).strip()
+    return f"{short_path(where.file).rpartition('/')[2]}:{where.line}  {text}".rstrip()
+
+
+def shown(value: Any) -> str:
+    """A value in one short line: numbers in full, large arrays by shape and dtype."""
+    if isinstance(value, np.ndarray):
+        if value.size <= 6:
+            text = np.array2string(value, precision=6, separator=", ").replace("\n", "")
+            text = " ".join(text.split())
+            if len(text) <= _WIDEST:
+                return text
+        return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, float | np.floating):
+        exact = repr(float(value))
+        return exact if len(exact) <= 10 else f"{float(value):.8g}"
+    if isinstance(value, dict):
+        return _short("{" + ", ".join(f"{k!r}: {shown(v)}" for k, v in value.items()) + "}")
+    if isinstance(value, tuple | list):
+        items = ", ".join(map(shown, value))
+        return _short(f"[{items}]" if isinstance(value, list) else f"({items})")
+    return _short(" ".join(str(value).split()))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
+
+
+class Recorder:
+    """Notes the values of one run; what `note` returns is told the gradient."""
+
+    def __init__(self, templates: Sequence[Row]) -> None:
+        self.templates = templates
+        self.rows: list[Row] = []
+        self.runs: dict[int, int] = {}
+
+    def note(self, k: int, value: Any, *operands: Any) -> Any:
+        """Add a row of the `k`-th value."""
+        made = self.templates[k]
+        self.runs[k] = self.runs.get(k, 0) + 1
+        given = iter(map(_copied, operands))
+        known = tuple(
+            o if o.value is not _LATER else Operand(o.name, next(given)) for o in made.operands
+        )
+        row = Row(made.name, _copied(value), None, made.op, known, self.runs[k], made.where,
+                  made.ssa)  # fmt: skip
+        self.rows.append(row)
+        return _Told(row)
+
+    def leaves(self) -> Iterator[Row]:
+        """The rows of the arguments, in order."""
+        return (row for row in self.rows if row.op is None)
+
+
+_LATER = object()
+
+
+def later(name: str) -> Operand:
+    """An operand whose value is known when the program runs."""
+    return Operand(name, _LATER)
+
+
+@dataclass(eq=False)
+class _Told:
+    """Takes the gradient of a row."""
+
+    row: Row
+
+    def __call__(self, bar: Any) -> None:
+        self.row.gradient = bar
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    return tuple.__new__(type(value), map(_copied, value)) if isinstance(value, tuple) else value

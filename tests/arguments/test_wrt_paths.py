@@ -1,0 +1,137 @@
+"""Parts of arguments to differentiate by."""
+
+import types
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import srcad
+from srcad.errors import WrtError
+
+Pair = namedtuple("Pair", "a b")
+
+
+class Layer:
+    def __init__(self, W, b, name="layer"):
+        self.W, self.b, self.name = W, b, name
+
+
+class Net:
+    def __init__(self, layers, scale):
+        self.layers, self.scale, self.options = layers, scale, {"decay": 0.1}
+
+
+def loss(net, x):
+    for layer in net.layers:
+        x = np.tanh(layer.W @ x + layer.b)
+    return net.scale * np.sum(x**2) + net.options["decay"] * np.sum(net.layers[0].W ** 2)
+
+
+@pytest.fixture
+def point(rng):
+    layers = [Layer(rng.normal(size=(3, 3)), rng.normal(size=3)) for _ in range(3)]
+    return Net(layers, 1.5), rng.normal(size=3)
+
+
+def parts():
+    return {
+        "net.scale": lambda g: g.scale,
+        "net.layers[0].b": lambda g: g.layers[0].b,
+        "net.layers[-1].W": lambda g: g.layers[2].W,
+        "net.options['decay']": lambda g: g.options["decay"],
+        "net.options.decay": lambda g: g.options["decay"],
+    }
+
+
+@pytest.mark.parametrize("path", parts())
+def test_the_gradient_by_a_part_is_that_part_of_the_gradient(point, path):
+    whole = parts()[path](srcad.grad(loss)(*point))
+
+    part = srcad.grad(loss, wrt=path)(*point)
+    value, again = srcad.value_and_grad(loss, wrt=path)(*point)
+
+    assert type(part) is type(whole)
+    assert np.allclose(part, whole, rtol=1e-12)
+    assert np.array_equal(part, again)
+    assert value == loss(*point)
+
+
+def test_several_parts_and_wholes_come_in_a_tuple(point):
+    whole, x_bar = srcad.grad(loss, wrt=(0, 1))(*point)
+
+    layer, b, x = srcad.grad(loss, wrt=("net.layers[1]", "net.layers[1].b", "x"))(*point)
+
+    assert type(layer) is Layer
+    assert np.array_equal(layer.b, whole.layers[1].b)
+    assert np.array_equal(b, layer.b)
+    assert np.array_equal(x, x_bar)
+
+
+def test_two_parts_of_one_gradient_share_no_memory(point):
+    b, again = srcad.grad(loss, wrt=("net.layers[1].b", "net.layers[1].b"))(*point)
+    layer, inner = srcad.grad(loss, wrt=("net.layers[1]", "net.layers[1].b"))(*point)
+
+    assert not np.shares_memory(layer.b, inner)
+    assert np.array_equal(b, again)
+
+
+def test_the_other_parts_are_constants(point):
+    def rounded(net, x):
+        return np.round(net.scale) * np.sum(np.sort(net.layers[0].b) * x)
+
+    text = srcad.grad(loss, wrt="net.scale")
+    text(*point)
+
+    assert "W_bar" not in text.source
+    assert srcad.grad(rounded, wrt="net.layers[0].b")(*point).shape == (3,)
+
+
+def test_paths_lead_into_named_tuples_and_variable_arguments():
+    def f(*args, p=None, **kw):
+        return args[1]["a"] * p[0] ** 2 * kw["q"].x * args[0].b
+
+    def call(wrt):
+        g = srcad.grad(f, wrt=wrt)
+        return g(Pair(0.0, 1.0), {"a": 2.0}, p=(3.0, 4.0), q=types.SimpleNamespace(x=5.0))
+
+    assert call(("args[1].a", "p[0]", "kw.q.x")) == (45.0, 60.0, 18.0)
+    assert call(("args[0].b", "args[0][1]")) == (90.0, 90.0)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("net.layer", "its parts are 'layers', 'scale', 'options'"),
+        ("net[0]", "'net' has no such part"),
+        ("net.layers.W", "it is a list"),
+        ("net.layers[0].name", "'net.layers\\[0\\].name' of 'loss'"),
+        ("nett.scale", "is no parameter"),
+        ("net.layers[", "is no parameter"),
+        ("net.layers[k]", "is no parameter"),
+        ("net.scale()", "is no parameter"),
+    ],
+)
+def test_what_is_no_part_is_refused(point, path, message):
+    with pytest.raises(WrtError, match=message):
+        srcad.grad(loss, wrt=path)(*point)
+
+
+OUTSIDE = 3.0
+
+
+def test_a_variable_outside_is_a_parameter_of_the_outermost_function_only():
+    def f(x):
+        return OUTSIDE * x
+
+    assert srcad.grad(f, wrt="OUTSIDE")(1.5) == 1.5
+    with pytest.raises(WrtError, match="'OUTSIDE' is no parameter of 'f'"):
+        srcad.grad(lambda x: srcad.grad(f, wrt="OUTSIDE")(x))(1.0)
+
+
+def test_a_part_of_an_inner_gradient_is_refused():
+    def f(p):
+        return srcad.grad(lambda q: q["a"] ** 3, wrt="q.a")(p)
+
+    with pytest.raises(WrtError, match="whole arguments"):
+        srcad.grad(f)({"a": 2.0})

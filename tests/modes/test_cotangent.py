@@ -1,0 +1,322 @@
+"""`with cotangent(x) as x_bar`: statements that run in the reverse sweep, at their place."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import srcad
+from srcad import cotangent, grad, hessian, hook, jvp, value_and_grad
+from srcad.errors import NotDifferentiableError, SeedError, UnsupportedSyntaxError
+
+X = np.array([1.0, 2.0])
+seen = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_seen():
+    seen.clear()
+
+
+def clipped_rnn(w, xs):
+    h = 0.0
+    for x in xs:
+        h = np.tanh(w * h + x)
+        with cotangent(h) as h_bar:
+            size = abs(h_bar)
+            seen.append(size)
+            h_bar = np.clip(h_bar, -0.5, 0.5)
+    return h
+
+
+def hooked_rnn(w, xs):
+    h = 0.0
+    for x in xs:
+        h = np.tanh(w * h + x)
+        h = hook(h, lambda h_bar: np.clip(h_bar, -0.5, 0.5))
+    return h
+
+
+def test_a_plain_call_does_not_run_the_body():
+    x = 2.0
+    with cotangent(x) as x_bar:
+        seen.append(x_bar)
+    with cotangent(x) as x_bar:
+        seen.append(x_bar)  # noqa: E701
+    with contextlib.nullcontext(), cotangent(x) as x_bar, contextlib.nullcontext():
+        raise KeyError
+
+    assert seen == []
+    assert "x_bar" not in locals()
+
+
+def test_a_plain_call_leaves_the_thread_traced_as_it_was():
+    lines = []
+
+    def tracer(frame, event, argument):
+        if frame.f_code is clipped_rnn.__code__ and event == "line":
+            lines.append(frame.f_lineno - clipped_rnn.__code__.co_firstlineno)
+        return tracer
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        clipped_rnn(3.0, [0.1, 0.2])
+    finally:
+        sys.settrace(before)
+
+    assert [line for line in lines if line != 4] == [1, 2, 3, 2, 3, 2, 8]
+
+
+def test_the_body_runs_once_a_trip_the_last_trip_first():
+    xs = [0.1, 0.2, 0.3]
+
+    value, gradient = value_and_grad(clipped_rnn)(3.0, xs)
+
+    assert value == clipped_rnn(3.0, xs) == hooked_rnn(3.0, xs)
+    assert gradient == grad(hooked_rnn)(3.0, xs)
+    assert seen[0] == 1.0
+    assert len(seen) == 3
+
+
+def test_what_is_written_into_the_cotangent_goes_on():
+    def by_index(x):
+        y = 3 * x
+        with cotangent(y) as y_bar:
+            y_bar[:] = np.clip(y_bar, -1, 1)
+        return np.sum(y * y)
+
+    def by_out(x):
+        y = 3 * x
+        with cotangent(y) as y_bar:
+            np.clip(y_bar, -1, 1, out=y_bar)
+        return np.sum(y * y)
+
+    assert grad(by_index)(X).tolist() == grad(by_out)(X).tolist() == [3.0, 3.0]
+
+
+def test_only_what_is_made_of_the_variable_from_there_on_counts():
+    def f(x):
+        y = x * x
+        before = 5 * y
+        with cotangent(y) as y_bar:
+            seen.append(y_bar)
+        return before + 7 * y
+
+    assert grad(f)(3.0) == 72.0
+    assert seen == [7.0]
+
+
+def test_a_variable_that_a_loop_does_not_bind_has_a_cotangent_in_each_trip():
+    def power(w, n):
+        h = 1.0
+        for _ in range(n):
+            with cotangent(w) as w_bar:
+                seen.append(w_bar)
+            h = h * w
+        return h
+
+    assert grad(power)(2.0, 3) == 12.0
+    assert seen == [4.0, 8.0, 12.0]
+
+
+def test_the_body_reads_variables_as_they_were_at_its_place():
+    def f(x):
+        names, memory = ["a"], np.zeros(2)
+        y = x * x
+        with cotangent(y) as y_bar:
+            seen.append((list(names), memory.copy(), y.copy(), y_bar))
+        names.append("b")
+        memory[0] = x[0]
+        y[0] = 7.0
+        return np.sum(y * memory)
+
+    assert grad(f)(X).tolist() == [7.0, 0.0]
+    ((names, memory, y, y_bar),) = seen
+    assert names == ["a"]
+    assert memory.tolist() == [0.0, 0.0]
+    assert y.tolist() == [1.0, 4.0]
+    assert y_bar.tolist() == [0.0, 0.0]
+
+
+def test_a_structure_is_one_variable():
+    def loss(params, k):
+        with cotangent(params) as bar:
+            bar["w"][:] = 1.0
+            bar["b"] = None
+        return k * (np.sum(params["w"] ** 2) + params["b"])
+
+    result = grad(loss)({"w": X, "b": 2.0}, 3.0)
+
+    assert result["w"].tolist() == [1.0, 1.0]
+    assert result["b"] == 3.0
+
+
+def test_several_managers_and_clauses_stand_around_it():
+    def f(x):
+        y = x * x
+        with np.errstate(all="ignore"), cotangent(y) as y_bar, contextlib.nullcontext():
+            y_bar = 2 * y_bar
+        try:
+            with cotangent(x) as x_bar:
+                x_bar = x_bar + 1
+            z = y * x
+            if z > 100:
+                raise ValueError
+        except ValueError:
+            z = x
+        return z
+
+    assert grad(f)(3.0) == 2 * 3.0 * (2 * 3.0) + 9.0 + 1
+    assert grad(f)(30.0) == 2.0
+
+
+class Cell:
+    def __init__(self):
+        self.a = 2.0
+        self.bars = []
+
+    def loss(self, x):
+        h = self.a * x
+        with srcad.cotangent(x=h) as h_bar:
+            self.bars.append(h_bar)
+        return h * h
+
+
+def test_methods_and_helpers_have_it_too():
+    cell = Cell()
+
+    assert grad(lambda x: 3 * cell.loss(x))(1.0) == 24.0
+    assert cell.bars == [12.0]
+
+
+def test_forwards_it_is_the_identity():
+    def f(x):
+        with cotangent(x) as x_bar:
+            x_bar = 0 * x_bar
+        return x * x
+
+    assert jvp(f, (3.0,), (1.0,)) == (9.0, 6.0)
+    assert grad(f)(3.0) == 0.0
+    with pytest.raises(NotDifferentiableError, match="'cotangent'"):
+        hessian(f)(3.0)
+
+
+def leaves(x):
+    with cotangent(x) as x_bar:
+        return x_bar
+    return x
+
+
+def breaks(x):
+    for _ in range(2):
+        with cotangent(x) as x_bar:  # noqa: F841
+            for _ in range(3):
+                break
+            break
+    return x
+
+
+def counts(x):
+    count = 0
+    with cotangent(x) as x_bar:  # noqa: F841
+        count += 1
+    return x
+
+
+def of_an_expression(x):
+    with cotangent(x * x) as y_bar:  # noqa: F841
+        pass
+    return x
+
+
+def without_a_name(x):
+    with cotangent(x):
+        pass
+    return x
+
+
+def together(x):
+    y = x * x
+    with cotangent(x) as x_bar, srcad.cotangent(y) as y_bar:
+        y_bar = 2 * y_bar + x_bar
+    return y
+
+
+def one_in_another(x):
+    y = x * x
+    with cotangent(x) as x_bar:
+        with cotangent(y) as y_bar:
+            y_bar = 2 * y_bar + x_bar
+    return y
+
+
+def apart(x):
+    manager = cotangent(x)
+    with manager as x_bar:  # noqa: F841
+        pass
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "line", "message"),
+    [
+        (leaves, 2, "'return'"),
+        (breaks, 5, "'break'"),
+        (counts, 3, "variable 'count'"),
+        (of_an_expression, 1, "give the value a name"),
+        (without_a_name, 1, "as x_bar"),
+        (apart, 1, "as x_bar"),
+        (together, 2, "follow the other"),
+        (one_in_another, 3, "follow the other"),
+    ],
+)
+def test_what_cannot_run_later_is_refused_where_it_stands(function, line, message):
+    with pytest.raises(UnsupportedSyntaxError, match=message) as caught:
+        grad(function)(2.0)
+    assert caught.value.where.line == function.__code__.co_firstlineno + line
+
+
+def test_another_shape_is_refused():
+    def f(x):
+        with cotangent(x) as x_bar:
+            x_bar = x_bar[:1]
+        return np.sum(x * x)
+
+    with pytest.raises(SeedError, match=r"shape \(1,\) takes the place"):
+        grad(f)(X)
+
+
+def test_what_it_raises_names_its_own_line():
+    def f(x):
+        y = x * x
+        with cotangent(y) as y_bar:
+            assert y_bar < 1, "too large"
+        return 3 * y
+
+    with pytest.raises(AssertionError, match="too large") as caught:
+        grad(f)(3.0)
+    last = caught.traceback[-1]
+    assert last.lineno + 1 == f.__code__.co_firstlineno + 3
+
+
+def test_it_is_written_to_a_file(tmp_path):
+    def f(w, k):
+        h, limit = w * 2, k * 3.0
+        with cotangent(h) as h_bar:
+            h_bar = np.clip(h_bar, -limit, limit)
+        with cotangent(h) as h_bar:
+            h_bar = h_bar + 1
+        return h * h
+
+    g = grad(f)
+    g.export(tmp_path / "slope.py", 2.0, 0.5)
+    space = {"__name__": "slope"}
+    exec((tmp_path / "slope.py").read_text(), space)
+
+    assert_allclose(space["grad_f"](2.0, 0.5), 3.0)
+    assert g(2.0, 0.5) == 3.0

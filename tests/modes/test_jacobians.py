@@ -1,0 +1,284 @@
+"""Jacobians and Hessians in one sweep: against rows of a pullback, and by their shapes."""
+
+import numpy as np
+import pytest
+
+import srcad
+from benchmarks.npbench import KERNELS
+from srcad import grad, hessian, jacfwd, jacobian, jacrev
+from srcad.arguments.request import Request
+from srcad.calling.products import Product
+from srcad.errors import (
+    NonScalarOutputError,
+    OptionError,
+    SeedError,
+    UnsupportedTypeError,
+    WrtError,
+)
+from srcad.rules.formulas import spelling
+from tests.blocks import assert_jacobian
+from tests.corpus.collected import CORPUS
+from tests.marks import some
+from tests.modes.test_jvp import SAMPLES, written
+
+
+# ------------------------------------------------------------------------ against a pullback
+@pytest.mark.parametrize("name", some(CORPUS, lambda k, _: k % 72 == 0))
+def test_the_jacobian_of_a_program_has_the_rows_of_its_pullback(name):
+    f, args = CORPUS[name]
+
+    assert_jacobian(f, *args)
+
+
+@pytest.mark.parametrize("name", some(list(KERNELS)[::4], lambda k, _: k % 5 == 1))
+def test_the_jacobian_of_a_kernel_has_the_rows_of_its_pullback(name):
+    kernel = KERNELS[name]
+
+    assert_jacobian(kernel.function, *kernel.inputs("test", np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize(
+    "number", some(range(0, len(SAMPLES), 5), lambda k, _: k % 24 == 0),
+    ids=lambda k: f"{k}-{spelling(SAMPLES[k][0])}",
+)  # fmt: skip
+def test_the_jacobian_of_a_rule_has_the_rows_of_its_pullback(number):
+    f, args = written(SAMPLES[number], number)
+    if isinstance(f(*args), list):
+        with pytest.raises(UnsupportedTypeError, match="one is a list"):
+            jacobian(f)(*args)
+        return
+
+    assert_jacobian(f, *args)
+
+
+def test_what_a_recursion_returns_beside_tangents_is_the_same_in_every_direction():
+    def falling(v, n):
+        return np.sin(v * 1.29) if n <= 0 else falling(np.sin(v), n - 1) * v + 0.3 * v
+
+    def f(a, m):
+        return m + falling(np.sin(a), 3)
+
+    assert_jacobian(f, 0.3, np.ones((2, 2)))
+
+
+# ------------------------------------------------------------------------ shapes and kinds
+def doubled(x):
+    return np.concatenate([x, x**2])
+
+
+@pytest.mark.parametrize("mode", ["fwd", "rev", "auto"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_jacobian_has_the_shape_and_the_dtype_of_the_gradient(mode, dtype):
+    found = jacobian(doubled, mode=mode)(np.array([1, 2], dtype))
+
+    assert found.dtype == dtype
+    assert found.tolist() == [[1, 0], [0, 1], [2, 0], [0, 4]]
+    assert found.flags.writeable
+    assert found.flags.owndata
+
+
+@pytest.mark.parametrize("derive", [jacfwd, jacrev])
+def test_the_jacobian_of_what_has_no_entries_has_none(derive):
+    assert derive(doubled)(np.zeros(0)).shape == (0, 0)
+    assert derive(lambda x, y: np.outer(x, y), (0, 1))(np.zeros(0), np.ones(2))[1].shape == (
+        0,
+        2,
+        2,
+    )
+    assert derive(lambda x: x[:0] * 2.0)(np.ones(3)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("derive", [jacfwd, jacrev])
+def test_numbers_have_no_axes(derive):
+    def powers(x):
+        return np.array([x, x * x])
+
+    assert derive(powers)(3.0).tolist() == [1.0, 6.0]
+    assert derive(lambda x: x * x)(3.0) == 6.0
+    assert type(derive(lambda x: x * x)(np.float32(3.0))) is np.float32
+    assert derive(lambda x: x * x)(3) == 6.0
+
+
+@pytest.mark.parametrize("derive", [jacfwd, jacrev])
+def test_integers_are_lifted(derive):
+    found = derive(doubled)(np.array([1, 2]))
+
+    assert found.dtype == np.float64
+    assert found.tolist() == [[1, 0], [0, 1], [2, 0], [0, 4]]
+
+
+@pytest.mark.parametrize("derive", [jacfwd, jacrev])
+def test_several_arguments_have_a_tuple_of_jacobians(derive):
+    by_a, by_b = derive(lambda a, b: a * b, (0, "b"))(3.0, np.array([1.0, 2.0]))
+
+    assert by_a.tolist() == [1.0, 2.0]
+    assert by_b.tolist() == [[3.0, 0.0], [0.0, 3.0]]
+
+
+@pytest.mark.parametrize("derive", [jacfwd, jacrev])
+def test_structures_have_structures_of_blocks(derive):
+    def parts(p):
+        return p["w"] @ p["x"], {"sum": np.sum(p["x"])}
+
+    first, second = derive(parts)({"w": np.eye(2), "x": np.array([3.0, 4.0])})
+
+    assert first["w"].tolist() == [[[3, 4], [0, 0]], [[0, 0], [3, 4]]]
+    assert first["x"].tolist() == [[1, 0], [0, 1]]
+    assert second["sum"]["w"].tolist() == [[0, 0], [0, 0]]
+    assert second["sum"]["x"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("derive", [jacfwd, jacrev])
+def test_what_comes_beside_the_result_is_handed_back(derive):
+    found, aux = derive(lambda x: (2.0 * x, "beside"), has_aux=True)(np.ones(2))
+
+    assert found.tolist() == [[2, 0], [0, 2]]
+    assert aux == "beside"
+
+
+def test_auto_takes_fewer_sweeps():
+    wide, tall = jacobian(lambda x: x[:2] * np.sum(x)), jacobian(doubled)
+
+    wide(np.ones(9)), tall(np.ones(9))
+
+    assert "x_dot" not in wide.source
+    assert "x_dot" in tall.source
+
+
+# ------------------------------------------------------------------------ Hessians
+def test_a_hessian_of_several_arguments_has_a_block_for_each_pair():
+    def f(a, b):
+        return a @ a * b**2
+
+    (aa, ab), (ba, bb) = hessian(f, (0, 1))(np.array([1.0, 2.0]), 3.0)
+
+    assert aa.tolist() == [[18, 0], [0, 18]]
+    assert ab.tolist() == ba.tolist() == [12.0, 24.0]
+    assert bb == 10.0
+
+
+def test_a_hessian_of_a_structure_has_the_structure_twice():
+    found = hessian(lambda p: p["a"] ** 3 * np.sum(p["b"]))({"a": 2.0, "b": np.ones(2)})
+
+    assert found["a"]["a"] == 24.0
+    assert found["a"]["b"].tolist() == found["b"]["a"].tolist() == [12.0, 12.0]
+    assert found["b"]["b"].tolist() == [[0, 0], [0, 0]]
+
+
+def test_a_hessian_with_aux():
+    found, aux = hessian(lambda x: (x @ x, "beside"), has_aux=True)(np.ones(2))
+
+    assert found.tolist() == [[2, 0], [0, 2]]
+    assert aux == "beside"
+
+
+def test_a_hessian_through_a_loop_and_writes_agrees_with_differences():
+    def relaxed(u):
+        u = u.copy()
+        for _ in range(3):
+            u[1:-1] = u[1:-1] + 0.1 * u[1:-1] * (u[2:] - 2 * u[1:-1] + u[:-2])
+        return np.sum(u**3)
+
+    x, h, g = np.linspace(0.1, 1.0, 6), 1e-6, grad(relaxed)
+    want = np.stack([(g(x + h * e) - g(x - h * e)) / (2 * h) for e in np.eye(6)])
+
+    np.testing.assert_allclose(hessian(relaxed)(x), want, rtol=1e-6, atol=1e-7)
+
+
+# ------------------------------------------------------------------------ nesting
+@pytest.mark.parametrize("mode", ["fwd", "rev", "auto"])
+def test_a_jacobian_inside_a_function_is_differentiated(mode):
+    def loss(x):
+        return np.sum(jacobian(lambda y: y**2 * y[0], mode=mode)(x) ** 2)
+
+    x, h = np.array([1.0, 2.0]), 1e-6
+    want = [(loss(x + h * e) - loss(x - h * e)) / (2 * h) for e in np.eye(2)]
+
+    np.testing.assert_allclose(grad(loss)(x), want, rtol=1e-6)
+
+
+def test_the_jacobian_of_a_gradient_is_the_hessian():
+    def f(x):
+        return np.sum(np.sin(x) * x[0])
+
+    x = np.array([0.3, 0.7, 1.1])
+
+    np.testing.assert_allclose(jacrev(grad(f))(x), hessian(f)(x), rtol=1e-12)
+    np.testing.assert_allclose(jacfwd(jacrev(f))(x), hessian(f)(x), rtol=1e-12)
+
+
+def test_a_third_derivative_is_the_gradient_of_a_sum_over_a_hessian():
+    third = grad(lambda x: np.sum(hessian(lambda y: np.sum(y**4))(x)))
+
+    np.testing.assert_allclose(third(np.array([1.0, 2.0])), [24.0, 48.0])
+
+
+# ------------------------------------------------------------------------ many directions
+def test_tangents_in_many_directions_are_those_of_each():
+    def f(x):
+        return np.sin(x) * np.sum(x)
+
+    x, v = np.array([0.3, 0.7, 1.1]), np.arange(6.0).reshape(2, 3)
+    found = Product(f, Request("tangents"))(x, v)
+
+    np.testing.assert_allclose(found, [srcad.jvp(f, (x,), (row,))[1] for row in v])
+
+
+def test_products_with_many_vectors_are_those_with_each():
+    def f(x, a):
+        return np.sum(np.sin(x) * a) * x[0]
+
+    x, v = np.array([0.3, 0.7, 1.1]), np.arange(6.0).reshape(2, 3)
+    found = Product(f, Request("products"))(x, 2.0, v=v)
+
+    np.testing.assert_allclose(found, [srcad.hvp(f)(x, 2.0, v=row) for row in v])
+
+
+def test_directions_have_the_shape_of_the_argument():
+    along = Product(lambda x: x * x, Request("tangents"))
+
+    with pytest.raises(SeedError, match=r"have shape \(2,\), and the argument has \(2,\)"):
+        along(np.ones(2), np.ones(2))
+
+
+# ------------------------------------------------------------------------ refusals
+def test_a_mode_that_does_not_exist_is_refused():
+    with pytest.raises(OptionError, match="no mode 'sideways'"):
+        jacobian(doubled, mode="sideways")
+
+
+def test_a_list_of_any_length_is_refused():
+    with pytest.raises(UnsupportedTypeError, match="one is a list"):
+        jacobian(lambda x: [x, x])(np.ones(2))
+
+
+def test_a_hessian_needs_one_number():
+    with pytest.raises(NonScalarOutputError, match="returns an array"):
+        hessian(lambda x: x)(np.ones(2))
+
+
+@pytest.mark.parametrize("derive", [jacfwd, jacrev, jacobian])
+def test_an_argument_that_carries_no_derivative_is_refused(derive):
+    with pytest.raises(WrtError, match="no derivative flows"):
+        derive(lambda x, n: x[:n], 1)(np.ones(2), 1)
+
+
+def test_a_jacobian_is_a_gradient_object():
+    found = jacobian(doubled)
+    found(np.ones(2))
+
+    assert "def jacobian_doubled(x):" in found.source
+    assert srcad.jacobian.__name__ == "jacobian"
+
+
+@pytest.mark.parametrize("x", [2.0, np.float32(2.0)])
+def test_blocks_of_numbers_are_of_the_kind_of_the_argument(x):
+    def f(x, y):
+        return x**3 * y**2
+
+    second = hessian(f, (0, 1))(x, 3.0)
+    first = (*jacfwd(f, (0, 1))(x, 3.0), *jacrev(f, (0, 1))(x, 3.0))
+
+    assert [type(block) for row in second for block in row] == [type(x), float] * 2
+    assert [type(block) for block in first] == [type(x), float] * 2
+    assert second == ((108.0, 72.0), (72.0, 16.0))

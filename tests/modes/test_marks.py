@@ -1,0 +1,272 @@
+"""`hook(x, fn)`: the identity, whose cotangent passes through a function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import srcad
+from srcad import grad, hook, jvp, pullback, value_and_grad
+from srcad.errors import NotDifferentiableError, SeedError
+from tests.numeric import difference
+
+X = np.array([1.0, 2.0])
+seen = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_seen():
+    seen.clear()
+
+
+def see(bar):
+    seen.append(bar)
+
+
+def test_a_plain_call_returns_the_value_itself():
+    assert hook(X, see) is X
+    assert seen == []
+
+
+def test_the_function_gets_the_whole_cotangent_once():
+    def f(x):
+        y = hook(x * x, see)
+        return np.sum(3 * y + np.sin(y) + y * y[0])
+
+    result = grad(f)(X)
+
+    y = X * X
+    assert_allclose(result, difference(f, (X,)), rtol=1e-6)
+    assert len(seen) == 1
+    assert_allclose(seen[0], 3 + np.cos(y) + y[0] + np.array([np.sum(y), 0.0]))
+
+
+def test_what_the_function_returns_takes_the_place_of_the_cotangent():
+    def f(x):
+        return 5.0 * hook(x * x, lambda bar: np.clip(bar, -1, 1))
+
+    assert grad(f)(3.0) == 6.0
+    assert type(grad(f)(3.0)) is float
+    assert grad(f)(np.float32(3.0)).dtype == np.float32
+
+
+def test_the_value_is_that_of_the_plain_call():
+    def f(x):
+        return np.sum(hook(np.tanh(x), lambda bar: 0 * bar))
+
+    value, gradient = value_and_grad(f)(X)
+
+    assert value == f(X)
+    assert gradient.tolist() == [0.0, 0.0]
+
+
+def test_what_is_seen_may_be_written_into():
+    def scribble(bar):
+        bar[:] = 100.0
+
+    def f(x):
+        return np.sum(hook(2 * x, scribble) * x)
+
+    assert_allclose(grad(f)(X), 4 * X)
+
+
+def test_what_is_returned_stays_the_functions_own():
+    mine = np.array([1.0, 1.0])
+
+    def f(x):
+        y = hook(x, lambda bar: mine)
+        return np.sum(y * y)
+
+    result = grad(f)(X)
+    result += 5.0
+
+    assert mine.tolist() == [1.0, 1.0]
+
+
+def test_in_a_loop_it_is_called_once_for_each_trip():
+    def f(x, n):
+        h = x
+        for _ in range(n):
+            h = hook(2 * h, see)
+        return h
+
+    assert grad(f)(1.0, 4) == 16.0
+    assert seen == [1.0, 2.0, 4.0, 8.0]
+
+
+def test_only_the_branch_that_ran_is_seen():
+    def f(x):
+        y = hook(3 * x, see) if x > 0 else x * x
+        return y * 2
+
+    assert grad(f)(-1.0) == -4.0
+    assert seen == []
+    assert grad(f)(1.0) == 6.0
+    assert seen == [2.0]
+
+
+def test_two_hooks_on_one_value_run_from_the_outer_to_the_inner():
+    def f(x):
+        y = hook(hook(x, lambda bar: bar + 1), lambda bar: bar * 10)
+        return 3 * y
+
+    assert grad(f)(1.0) == 31.0
+
+
+def test_a_structure_is_seen_as_a_whole():
+    def clip_norm(bar):
+        norm = np.sqrt(sum(np.sum(g * g) for g in bar.values()))
+        return {name: g / norm for name, g in bar.items()}
+
+    def loss(params, x):
+        params = hook(params, clip_norm)
+        return np.sum(params["w"] * x) * 3 + params["b"]
+
+    result = grad(loss)({"w": np.ones(2), "b": 1.0}, X)
+
+    norm = np.sqrt(9 + 36 + 1)
+    assert_allclose(result["w"], 3 * X / norm)
+    assert_allclose(result["b"], 1 / norm)
+
+
+@dataclass
+class Pair:
+    a: float
+    b: float
+
+
+@pytest.mark.parametrize(
+    ("make", "double"),
+    [
+        (lambda x: (x, x * x), lambda bar: (2 * bar[0], None)),
+        (lambda x: [x, x * x], lambda bar: [2 * bar[0], None]),
+        (lambda x: Pair(x, x * x), lambda bar: Pair(2 * bar.a, None)),
+    ],
+)
+def test_a_part_that_comes_back_as_none_stays(make, double):
+    def f(x):
+        p = hook(make(x), double)
+        return (p.a if isinstance(p, Pair) else p[0]) + (p.b if isinstance(p, Pair) else p[1])
+
+    assert grad(f)(3.0) == 2.0 + 6.0
+
+
+def test_a_list_is_one_object_by_all_its_names():
+    def f(x):
+        items = [x, 2 * x]
+        same = hook(items, see)
+        same.append(3 * x)
+        return items[2] * items[0]
+
+    assert value_and_grad(f)(2.0) == (12.0, 12.0)
+
+
+def test_the_function_may_read_what_is_around_it():
+    scale = 7.0
+
+    def f(x):
+        k = 2 * x
+        return hook(x, lambda bar: bar * k * scale) * 3
+
+    assert grad(f)(1.0) == 3 * 2 * 7.0
+
+
+class Watch:
+    def __init__(self):
+        self.last = None
+
+    def look(self, bar):
+        self.last = bar
+
+
+def test_methods_and_partial_functions_are_called_as_they_are():
+    watch = Watch()
+
+    def f(x):
+        y = hook(x * x, watch.look)
+        z = hook(y, seen.append)
+        return hook(z, partial(np.multiply, 3.0))
+
+    assert grad(f)(2.0) == 12.0
+    assert (watch.last, seen) == (3.0, [3.0])
+
+
+def test_a_pullback_calls_it_each_time():
+    _, back = pullback(lambda x: hook(x, see) * 2, 1.0)
+
+    back(1.0)
+    back(5.0)
+
+    assert seen == [2.0, 10.0]
+
+
+def test_recursion_has_a_call_for_each_level():
+    def f(x, n):
+        return x if n == 0 else hook(2 * f(x, n - 1), see)
+
+    assert grad(f)(1.0, 3) == 8.0
+    assert seen == [1.0, 2.0, 4.0]
+
+
+def test_forward_mode_does_not_know_it():
+    assert jvp(lambda x: hook(x * x, see) * 2, (3.0,), (1.0,)) == (18.0, 12.0)
+    assert seen == []
+
+
+def test_a_constant_has_no_cotangent_to_see():
+    assert grad(lambda x, c: x * hook(c, see))(2.0, 3.0) == 3.0
+    assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("fn", "message"),
+    [
+        (lambda bar: bar[:1], r"shape \(1,\) takes the place of a cotangent of shape \(2,\)"),
+        (lambda bar: "text", "a str of <U4"),
+        (lambda bar: bar + 1j, "complex"),
+    ],
+)
+def test_what_does_not_fit_is_refused(fn, message):
+    def f(x):
+        return np.sum(hook(x, fn) * 2)
+
+    with pytest.raises(SeedError, match=message) as caught:
+        grad(f)(X)
+
+    assert "return np.sum(hook(x, fn) * 2)" in caught.value.__notes__[0]
+
+
+def test_another_structure_is_refused():
+    with pytest.raises(SeedError, match="a list takes the place of a cotangent that is a tuple"):
+        grad(lambda x: sum(hook((x, x), list)))(1.0)
+
+
+def test_a_gradient_that_has_passed_it_is_not_differentiated_again():
+    def f(x):
+        return hook(x, see) ** 2
+
+    with pytest.raises(NotDifferentiableError, match="passes through a hook") as caught:
+        grad(grad(f))(1.0)
+
+    assert caught.value.where.line == f.__code__.co_firstlineno + 1
+
+
+def test_where_the_first_derivative_is_constant_the_second_is_right():
+    def f(x):
+        return hook(x, see) * 3 + x**3
+
+    assert grad(grad(f))(2.0) == 12.0
+
+
+def test_the_text_shows_the_call_at_its_place():
+    def f(x):
+        y = hook(x * x, see)
+        return 3 * y
+
+    text = srcad.grad(f).specialize(2.0) and srcad.grad(f).source
+    assert "    # y = hook(x * x, see)  (test_marks.py:" in text
+    assert "through_hook(see, 3.0)" in text

@@ -1,0 +1,191 @@
+"""`trace_table`: what each step of a program computed, and the derivative of the result by it."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import srcad
+from srcad import trace_table
+from tests.generator.checker import loaded
+from tests.generator.program import program
+from tests.marks import some
+
+
+def network(x, n, shift=0.0):
+    h = x
+    total = 0.0
+    for _ in range(n):
+        h = np.tanh(1.5 * h)
+        if h[0] > 0.3:
+            total += h[0] * h[1]
+    last = h + shift
+    return np.sum(last * last) + total
+
+
+X = np.array([0.3, 0.8])
+
+
+def test_rows_come_in_the_order_in_which_values_are_made():
+    def f(x, y):
+        z = x + y
+        return z * x
+
+    table = trace_table(f, 2.0, 3.0)
+
+    assert [row.name for row in table] == ["x", "y", "z", "t1"]
+    assert [row.value for row in table] == [2.0, 3.0, 5.0, 10.0]
+    assert [row.gradient for row in table] == [7.0, 2.0, 2.0, 1.0]
+    assert [row.operation for row in table] == ["", "", "add(x=2.0, y=3.0)", "mul(z=5.0, x=2.0)"]
+    line = f.__code__.co_firstlineno
+    assert [row.line for row in table] == [line, line, line + 1, line + 2]
+    assert table[2].file == __file__
+    assert table.result == 10.0
+
+
+def test_the_gradient_of_a_step_is_that_of_something_added_to_it():
+    table = trace_table(network, X, 4)
+
+    expected = srcad.grad(network, wrt="shift")(X, 4, np.zeros(2))
+
+    assert_allclose(table["last"].gradient, expected)
+    assert_allclose(table["x"].gradient, srcad.grad(network)(X, 4))
+
+
+def test_a_loop_has_a_row_for_each_trip():
+    rows = trace_table(network, X, 4).named("h")
+
+    values = [X]
+    for _ in range(4):
+        values.append(np.tanh(1.5 * values[-1]))
+    assert [row.trip for row in rows] == [1, 2, 3, 4]
+    for row, value in zip(rows, values[1:], strict=True):
+        assert_allclose(row.value, value)
+        assert row.op == "tanh"
+
+
+def test_a_step_that_does_not_reach_the_result_has_no_gradient():
+    table = trace_table(network, X, 2)
+
+    flags = [row for row in table if row.op == "gt"]
+    assert [row.value for row in flags] == [True, True]
+    assert [row.gradient for row in flags] == [None, None]
+    assert table["n"].value == 2
+
+
+def test_a_write_into_an_array_is_a_row_with_a_copy_of_it():
+    def f(x):
+        u = np.zeros(3)
+        u[1:] = x
+        u[0] = 2 * x[1]
+        return np.sum(u * u)
+
+    first, second, third = trace_table(f, X).named("u")
+
+    assert first.value.tolist() == [0.0, 0.0, 0.0]
+    assert second.value.tolist() == [0.0, 0.3, 0.8]
+    assert third.value.tolist() == [1.6, 0.3, 0.8]
+    assert third.gradient.tolist() == [3.2, 0.6, 1.6]
+    assert second.gradient.tolist() == [0.0, 0.6, 1.6]
+
+
+def test_recursion_shows_the_calls_that_the_function_makes():
+    def f(x, n):
+        return x if n == 0 else np.sin(f(x, n - 1))
+
+    row = trace_table(f, 0.3, 2)[-1]
+
+    assert (row.operation, row.gradient) == ("f(x=0.3, n=2)", 1.0)
+
+
+def test_an_argument_may_be_a_structure():
+    table = trace_table(lambda p: p["a"] * p["b"][0], {"a": 2.0, "b": (3.0, 4.0)})
+
+    assert table[0].gradient == {"a": 3.0, "b": (2.0, 0.0)}
+
+
+def test_wrt_and_keywords_say_what_is_constant():
+    table = trace_table(lambda x, y, k: x * y * k, 2.0, 3.0, wrt="y", k=4.0)
+
+    assert [row.gradient for row in table if row.op is None] == [None, 8.0, None]
+
+
+def test_a_table_prints_one_line_for_each_row():
+    table = trace_table(lambda x: x * x, 3.0)
+
+    head, *lines = str(table).splitlines()
+    assert head.split() == ["name", "value", "gradient", "operation", "line"]
+    assert lines[1].startswith("t1    9.0    1.0       mul(x=3.0, x=3.0)  test_trace_table.py:")
+    assert repr(table[1]) == "<t1 = mul(x=3.0, x=3.0): 9.0, gradient 1.0>"
+    with pytest.raises(KeyError, match="nothing"):
+        table["nothing"]
+
+
+def test_a_long_table_prints_its_ends_and_keeps_every_row():
+    table = trace_table(network, X, 100)
+
+    lines = str(table).splitlines()
+    assert len(table.named("h")) == 100
+    assert len(lines) == 62
+    assert "more rows" in lines[41]
+
+
+def test_html_is_escaped():
+    def f(x):
+        return np.where(x < 2.0, x, 0.0) * len("<b>&")
+
+    html = trace_table(f, 1.0)._repr_html_()
+
+    assert "<b>" not in html
+    assert "x &lt; 2.0, x, 0.0) * len(&quot;&lt;b&gt;&amp;&quot;)" in html
+
+
+def test_effects_happen_once(capsys):
+    def f(x):
+        print("here")
+        return x * x
+
+    trace_table(f, 2.0)
+
+    assert capsys.readouterr().out == "here\n"
+
+
+def test_a_result_that_is_no_number_is_refused():
+    with pytest.raises(srcad.errors.NonScalarOutputError):
+        trace_table(lambda x: x * 2, X)
+
+
+def _same(a, b):
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if hasattr(a, "__dataclass_fields__"):
+        return _same(vars(a), vars(b))
+    if a is None or b is None:
+        return a is b
+    return np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)
+
+
+@pytest.mark.parametrize("seed", some(range(0, 60, 6), 1))
+@pytest.mark.parametrize("features", ["control", "all"])
+@pytest.mark.filterwarnings("ignore")
+def test_looking_changes_nothing(seed, features, tmp_path):
+    made = program(seed, "all") if features == "all" else program(seed)
+    with loaded(made.text, tmp_path, f"traced_{seed}") as module, np.errstate(all="ignore"):
+        wrt = tuple(module.WRT)
+        try:
+            value, gradients = srcad.value_and_grad(module.f, wrt=wrt)(*module.make_arguments())
+        except srcad.errors.SrcadError:
+            pytest.skip("refused")
+        with warnings.catch_warnings():
+            table = trace_table(module.f, *module.make_arguments(), wrt=wrt)
+        names = list(inspect.signature(module.f).parameters)
+
+    assert _same(value, table.result)
+    assert _same(list(gradients), [table.rows[k].gradient for k in wrt])
+    assert [row.name for row in table.rows[: len(names)]] == names

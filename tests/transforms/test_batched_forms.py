@@ -1,0 +1,130 @@
+"""Many directions at once: factors meet each other before they meet a value with the axis."""
+
+import numpy as np
+import pytest
+
+from srcad import hessian, jacfwd, jacrev
+from tests.blocks import assert_jacobian
+
+
+def test_factors_meet_before_they_meet_the_directions():
+    def f(x):
+        return 2.0 * x * 3.0 / 7.0 - np.sin(x * x[0] * 4.0)
+
+    columns = jacfwd(f)
+    columns(np.ones(3))
+
+    assert "(0.8571428571428571 * x_dot - " in columns.source
+    assert "* (4.0 * np.cos(" in columns.source
+    assert_jacobian(f, np.array([0.3, 0.5, -1.0]))
+
+
+def test_terms_of_one_value_are_added_by_their_factors():
+    def f(x):
+        return x * np.sin(x) - np.exp(x) / x + x
+
+    columns = jacfwd(f)
+    columns(np.ones(3))
+
+    assert columns.source.count("x_dot") == 2
+    assert_jacobian(f, np.array([0.3, 0.5, -1.0]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_factors_of_another_precision_stay_apart(dtype):
+    low, high = np.float32(1.0) / np.float32(3.0), np.float64(1.0) / 3.0
+
+    def f(x):
+        return x * low * low * high
+
+    found = jacfwd(f)(np.ones(2, dtype))
+
+    assert found.dtype == dtype
+    want = np.float64(low) ** 2 * high if dtype is np.float64 else low * low * np.float32(high)
+    np.testing.assert_allclose(np.diag(found), want, rtol=1e-15 if dtype is np.float64 else 1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_integers_are_no_factors_of_each_other():
+    def f(x, n):
+        return x * n * n
+
+    found = jacfwd(f)(np.ones(2), np.int64(2**40))
+
+    np.testing.assert_array_equal(np.diag(found), 2.0**80)
+
+
+def test_a_quotient_of_python_numbers_that_vanish_does_not_raise():
+    def f(x, a, b):
+        return x * a / (b * np.ones(2))[0] if b else x * a
+
+    def g(x, a):
+        return np.where(x > 0, x, 1.0) * a / np.sqrt(x * 0.0 + a)
+
+    np.testing.assert_array_equal(jacfwd(f)(np.ones(2), 3.0, 0.0), 3.0 * np.eye(2))
+    with np.errstate(all="ignore"):
+        assert np.all(np.isnan(np.diag(jacfwd(g)(np.ones(2), 0.0))))
+
+
+@pytest.mark.parametrize("derive", [jacfwd, jacrev])
+def test_einstein_sums_take_all_directions_in_one_call(derive):
+    k = np.arange(24.0).reshape(2, 3, 4)
+
+    def f(x):
+        return np.einsum("aij,j,i->a", k, x[:4], x[4:]) + np.einsum("...i,i", x[None, :3], x[:3])
+
+    found = derive(f)
+    x = np.linspace(0.5, 1.5, 7)
+    found(x)
+
+    assert "append" not in found.source
+    assert_jacobian(f, x)
+
+
+def test_an_array_of_a_list_takes_all_directions_in_one_call():
+    def f(x):
+        rows = []
+        for v in x:
+            rows.append(np.sin(v))
+        return np.array(rows)
+
+    def empty(x):
+        rows = []
+        for v in x[3:]:
+            rows.append(v)
+        return x[0] * 2.0 + np.sum(np.array(rows))
+
+    def of_rows(x):
+        return np.sum(np.array([x * v for v in x]), axis=0)
+
+    for one in (f, empty, of_rows):
+        assert_jacobian(one, np.array([0.3, 0.5, -1.0]))
+    columns = jacfwd(f)
+    columns(np.ones(3))
+    assert columns.source.count("for ") == 1
+
+
+def test_a_diagonal_matrix_takes_all_directions_in_one_call():
+    def f(x):
+        return np.linalg.solve(np.eye(3) + np.diag(x), x)
+
+    columns = jacfwd(f)
+    columns(np.ones(3))
+
+    assert "for " not in columns.source
+    assert_jacobian(f, np.array([0.3, 0.5, 1.0]))
+
+
+def test_the_hessian_of_a_product_with_several_factors_agrees_with_differences():
+    def f(x):
+        total = 0.0
+        for k in range(len(x) - 1):
+            r = np.sqrt(x[k] ** 2 + x[k + 1] ** 2)
+            total = total - x[k] / r**3 + 2.0 * x[k] * x[k + 1] * 3.0 / r
+        return total
+
+    x, h = np.array([0.3, 0.5, 1.0, -0.4]), 1e-5
+    rows = jacrev(f)
+    want = [(rows(x + h * e) - rows(x - h * e)) / (2 * h) for e in np.eye(4)]
+
+    np.testing.assert_allclose(hessian(f)(x), want, rtol=1e-5)
