@@ -253,9 +253,11 @@ def hvp(
     Returns
     -------
     Product
-        A callable ``h(x, v)``; with further arguments ``h(x, *rest, v=v)``.  The direction `v` has
-        the structure and shape of the argument, or is a tuple of directions where `wrt` is one;
-        so is the product.  It has the argument's dtype, or float64 for integers.
+        A callable ``h(x, *rest, v)``: the direction `v` is the last argument by position, or the
+        keyword ``v``, which is always the direction; a parameter of `function` of that name is
+        given by position.  `v` has the structure and shape of the argument, or is a tuple of
+        directions where `wrt` is one; so is the product.  It has the argument's dtype, or float64
+        for integers.
 
     Raises
     ------
@@ -273,8 +275,10 @@ def hvp(
     ...     return np.sum(x**3)
     >>> hvp(f)(np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
-    >>> hvp(lambda x, a: a * x**2)(3.0, 5.0, v=1.0)
+    >>> hvp(lambda x, a: a * x**2)(3.0, 5.0, 1.0)
     10.0
+    >>> hvp(lambda x, a: a * x**2, wrt=(0, "a"))(3.0, 5.0, v=(1.0, 0.0))
+    (10.0, 6.0)
     """
     given = checked(function, backend)
     spelled = (wrt, argnums, argnum)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, Literal, TypeVar, overload
 
 from srcad.api.asking import P, R, Wrt, checked
 from srcad.arguments.request import directions_of
@@ -12,7 +12,22 @@ from srcad.calling.gradient import along, function_behind, of_arguments
 from srcad.calling.patterns import Failure
 from srcad.modes import nested, nested_products
 
+A = TypeVar("A")
 
+
+Back = Callable[[Any], tuple[Any, ...]]
+
+
+@overload
+def pullback(
+    function: Callable[..., tuple[R, A]],
+    /,
+    *args: Any,
+    has_aux: Literal[True],
+    wrt: Wrt | None = ...,
+    check_finite: bool = ...,
+    **kwargs: Any,
+) -> tuple[R, Back, A]: ...
 @overload
 def pullback(
     function: Callable[..., R],
@@ -21,23 +36,24 @@ def pullback(
     wrt: Wrt | None,
     check_finite: bool = ...,
     **kwargs: Any,
-) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+) -> tuple[R, Back]: ...
 @overload
 def pullback(
     function: Callable[..., R], /, *args: Any, check_finite: bool, **kwargs: Any
-) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+) -> tuple[R, Back]: ...
 @overload
 def pullback(
     function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
-) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+) -> tuple[R, Back]: ...
 def pullback(  # type: ignore[misc]
     function: Callable[..., Any],
     /,
     *args: Any,
+    has_aux: bool = False,
     wrt: Wrt | None = None,
     check_finite: bool = False,
     **kwargs: Any,
-) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+) -> tuple[Any, ...]:
     """Run a function and return its value with the map from its cotangent to the arguments'.
 
     Parameters
@@ -46,6 +62,9 @@ def pullback(  # type: ignore[misc]
         A function with any numbers, arrays or structures of such as its result.
     *args, **kwargs
         Its arguments; those given by keyword are constants.
+    has_aux : bool
+        Whether `function` returns ``(y, aux)``; then ``(y, back, aux)`` comes back, with `aux` as
+        the function made it.
     wrt : int, str or tuple of these, optional
         The arguments to differentiate by; without it all positional ones.
     check_finite : bool
@@ -64,6 +83,8 @@ def pullback(  # type: ignore[misc]
     ------
     SeedError
         The seed given to `back` does not fit the value.
+    NonScalarOutputError
+        With `has_aux`: the function returns no pair.
     NonFiniteError
         With `check_finite`: the value or a cotangent is not finite.
 
@@ -72,26 +93,48 @@ def pullback(  # type: ignore[misc]
     >>> y, back = pullback(lambda a, b: a * b, 2, 3)
     >>> y, back(1), back(10)
     (6, (3.0, 2.0), (30.0, 20.0))
+    >>> y, back, aux = pullback(lambda a: (a * a, "square"), 3.0, has_aux=True)
+    >>> y, back(1.0), aux
+    (9.0, (6.0,), 'square')
     """
     found = of_arguments("pullback", function_behind(checked(function)), args, kwargs, wrt,
-                         check_finite=bool(check_finite))  # fmt: skip
+                         has_aux=bool(has_aux), check_finite=bool(check_finite))  # fmt: skip
     if isinstance(found, Failure):
         raise found.error from None
     with noted():
-        result: tuple[Any, Callable[[Any], tuple[Any, ...]]] = found()
+        result: tuple[Any, ...] = found()
     return result
 
 
 vjp = pullback
 
 
+@overload
+def jvp(
+    function: Callable[..., tuple[R, A]],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    has_aux: Literal[True],
+    check_finite: bool = ...,
+) -> tuple[R, Any, A]: ...
+@overload
 def jvp(
     function: Callable[..., R],
     primals: Sequence[Any],
     tangents: Sequence[Any],
     *,
+    has_aux: Literal[False] = ...,
+    check_finite: bool = ...,
+) -> tuple[R, Any]: ...
+def jvp(
+    function: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    has_aux: bool = False,
     check_finite: bool = False,
-) -> tuple[R, Any]:
+) -> tuple[Any, ...]:
     """Run a function and return its value with its derivative in one direction, taken forwards.
 
     Parameters
@@ -102,6 +145,9 @@ def jvp(
         Its arguments.
     tangents : tuple or list
         One direction for each, in its structure and shape; None for a constant.
+    has_aux : bool
+        Whether `function` returns ``(y, aux)``; then ``(y, y_dot, aux)`` comes back, with `aux` as
+        the function made it.
     check_finite : bool
         Whether an infinity or nan in the value or its tangent is an error, which names the first
         line that made it.
@@ -117,6 +163,8 @@ def jvp(
     ------
     SeedError
         A tangent does not fit its argument.
+    NonScalarOutputError
+        With `has_aux`: the function returns no pair.
     NonFiniteError
         With `check_finite`: the value or its tangent is not finite.
 
@@ -129,10 +177,10 @@ def jvp(
     """
     wrt = directions_of(checked(function), primals, tangents)
     found = of_arguments("jvp", function_behind(function), tuple(primals), {}, wrt,
-                         check_finite=bool(check_finite))  # fmt: skip
+                         has_aux=bool(has_aux), check_finite=bool(check_finite))  # fmt: skip
     if isinstance(found, Failure):
         raise found.error from None
-    result: tuple[R, Any] = along(found, [tangents[k] for k in wrt])
+    result: tuple[Any, ...] = along(found, [tangents[k] for k in wrt])
     return result
 
 

@@ -162,32 +162,43 @@ class Differentiable(Decorated[P, R]):
         return result
 
     def pullback(
-        self, *args: Any, wrt: Any = None, **kwargs: Any
-    ) -> tuple[R, Callable[[Any], tuple[Any, ...]]]:
-        """Return the value, and the function from its cotangent to those of the arguments."""
-        found = self._of_arguments("pullback", args, kwargs, wrt)
+        self, *args: Any, wrt: Any = None, has_aux: bool = False, **kwargs: Any
+    ) -> tuple[Any, ...]:
+        """Return the value, and the function from its cotangent to those of the arguments.
+
+        See `srcad.pullback`.
+        """
+        found = self._of_arguments("pullback", args, kwargs, wrt, has_aux=has_aux)
         if isinstance(found, Failure):
             raise found.error from None
         with noted():
-            result: tuple[R, Any] = found()
+            result: tuple[Any, ...] = found()
         return result
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[R, Any]:
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
+    ) -> tuple[Any, ...]:
         """Return the value, and its derivative in one direction: see `srcad.jvp`."""
         wrt = directions_of(self.function, primals, tangents)
-        found = self._of_arguments("jvp", tuple(primals), {}, wrt)
+        found = self._of_arguments("jvp", tuple(primals), {}, wrt, has_aux=has_aux)
         if isinstance(found, Failure):
             raise found.error from None
-        result: tuple[R, Any] = along(found, [tangents[k] for k in wrt])
+        result: tuple[Any, ...] = along(found, [tangents[k] for k in wrt])
         return result
 
     def _of_arguments(
-        self, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any], wrt: Any = None
+        self,
+        mode: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        wrt: Any = None,
+        *,
+        has_aux: bool = False,
     ) -> Callable[..., Any] | Failure:
         """The call of a derivative with the options of this one."""
         request = self.request
         return of_arguments(mode, self.function, args, kwargs, wrt, request.backend,
-                            check_finite=request.check_finite)  # fmt: skip
+                            has_aux=has_aux, check_finite=request.check_finite)  # fmt: skip
 
     @property
     def source(self) -> str:

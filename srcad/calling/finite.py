@@ -98,16 +98,20 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
 
     def back(*seed: Any) -> Any:
         gradients = answer[1](*seed)
-        found = answer[0], gradients
-        look.judge(found, again(lambda first: (first[0], first[1](*seed)), found))
+        found = whole(answer), gradients
+        look.judge(found, again(lambda first: (whole(first), first[1](*seed)), found))
         return gradients
+
+    def whole(found: Any) -> Any:
+        """What the function returned."""
+        return (found[0], found[2]) if look.request.has_aux else found[0]
 
     if callable(answer):  # it waits for directions
         return along
     if look.request.mode == "pullback":
-        found = answer[0], ()
-        look.judge(found, again(lambda first: (first[0], ()), found))
-        return answer[0], back
+        found = whole(answer), ()
+        look.judge(found, again(lambda first: (whole(first), ()), found))
+        return (answer[0], back, *answer[2:])
     look.judge(answer, again(lambda first: first, answer))
     return _asked(answer, look.request)
 
@@ -116,6 +120,8 @@ def _value_and_gradients(answer: Any, request: Request) -> tuple[Any, Any]:
     """What is differentiated, and its derivatives."""
     if request.mode.startswith("sparse"):
         return (), answer
+    if request.mode == "jvp":
+        return answer[0], answer[1]
     value, gradients = answer
     return value[0] if request.has_aux else value, gradients
 

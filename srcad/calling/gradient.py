@@ -317,13 +317,14 @@ def of_arguments(
     wrt: Any = None,
     backend: str = "numpy",
     *,
+    has_aux: bool = False,
     check_finite: bool = False,
 ) -> Callable[..., Any] | Failure:
     """The call of a derivative, ready to be made: by `wrt`, or all positional arguments."""
     entries = None if wrt is None else wrt_entries(wrt)
     function = _with_captured(function, entries)
     arity = len(args) if wrt is None else 0
-    request = Request(mode, entries, False, backend=backend, arity=arity,
+    request = Request(mode, entries, False, has_aux, backend, arity=arity,
                       check_finite=check_finite)  # fmt: skip
     parameters = parameters_of(function) or parameters_of_call(len(args), kwargs)
     family = family_of(function, request, parameters)

@@ -240,8 +240,8 @@ class _Delegate:
             case "value_and_grad":
                 return answer[0], together(answer[1])
             case "pullback":
-                y, back = answer
-                return y, lambda *seed: together(back(*seed))
+                y, back, *aux = answer
+                return (y, lambda *seed: together(back(*seed)), *aux)
             case "jvp":
                 return lambda tangents: answer(_flat(tangents, forms, "a tangent"))
             case "hvp":

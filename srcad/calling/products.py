@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from srcad.arguments.request import UNSET, name_of, parameters_of, parameters_of_call
 from srcad.backends.interface.tracebacks import noted
+from srcad.backends.python.naming.names import fresh
 from srcad.calling.cache import Family
 from srcad.calling.gradient import Gradient, family_of
 from srcad.calling.patterns import Failure
@@ -20,7 +21,7 @@ _BESIDE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KE
 
 
 class Product(Gradient[P, R]):
-    """A derivative in a direction: it is called as ``h(x, v)``, or ``h(x, *rest, v=v)``.
+    """A derivative in a direction: it is called as ``h(x, *rest, v)``, or ``h(x, *rest, v=v)``.
 
     It is made by `srcad.hvp`.
     """
@@ -61,7 +62,13 @@ class Product(Gradient[P, R]):
         single = self.request.single
         if single and len(parameters_of(self.function) or ()) == 1:
             return lambda x, v: bare(x, v)
-        return lambda *args, v: bare(*args, v) if single else bare(*args, *v)
+        function = self.function
+
+        def product(*args: Any, v: Any = UNSET) -> Any:
+            args, v = in_direction(function, args, v)
+            return bare(*args, v) if single else bare(*args, *v)
+
+        return product
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Family, Sequence[Any]]:
         given = dict(kwargs)
@@ -70,32 +77,44 @@ class Product(Gradient[P, R]):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """The signature of the function, with the direction."""
+        """The signature of the function, with the direction after what is given by position.
+
+        A parameter of the function that is called ``v``, too, is given by position only, and has
+        another name here.
+        """
         own = super().__signature__
         parameters = list(own.parameters.values())
-        if len(parameters) == 1 and parameters[0].kind in _BESIDE:
-            return own.replace(parameters=[*parameters, parameters[0].replace(name="v")])
-        v = inspect.Parameter("v", inspect.Parameter.KEYWORD_ONLY)
-        last = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
-        at = len(parameters) - last
+        names = [parameter.name for parameter in parameters]
+        if "v" in names:
+            at = names.index("v")
+            parameters[at] = parameters[at].replace(name=fresh("v", names))
+            if parameters[at].kind in _BESIDE:
+                parameters[: at + 1] = [p.replace(kind=_BESIDE[0]) for p in parameters[: at + 1]]
+        at = sum(parameter.kind in _BESIDE for parameter in parameters)
+        variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
+        if variadic or any(p.default is not inspect.Parameter.empty for p in parameters[:at]):
+            at += variadic + sum(p.kind is inspect.Parameter.KEYWORD_ONLY for p in parameters)
+            v = inspect.Parameter("v", inspect.Parameter.KEYWORD_ONLY)
+        else:
+            v = inspect.Parameter("v", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         return own.replace(parameters=[*parameters[:at], v, *parameters[at:]])
 
 
 def in_direction(function: Any, args: tuple[Any, ...], v: Any) -> tuple[tuple[Any, ...], Any]:
-    """The arguments of the function, and the direction: by name, or the second of two.
+    """The arguments of the function, and the direction: by name, or the last one by position.
 
     Raises
     ------
     SeedError
-        There is no direction, or nobody can tell which argument it is.
+        There is no direction.
     """
     if v is not UNSET:
         return args, v
-    if len(args) == 2:
-        return args[:1], args[1]
+    if len(args) > 1:
+        return args[:-1], args[-1]
     name = name_of(function)
     raise SeedError(
-        f"hvp of {name!r} is called with {len(args)} arguments and no direction",
-        why="the direction is the second of two arguments, or is given by name.",
-        help="give it by name:  srcad.hvp(f)(x, *rest, v=v)",
+        f"hvp of {name!r} is called with no direction",
+        why="the direction is the last argument by position, or is given by name.",
+        help="give it:  srcad.hvp(f)(x, v)  or  srcad.hvp(f)(x, *rest, v=v)",
     )

@@ -195,13 +195,13 @@ def _along(draft: Draft, inputs: Sequence[str], checks: Checks) -> tuple[str, li
 
 
 def _in_direction(draft: Draft, inputs: Sequence[str], checks: Checks) -> tuple[str, list[str]]:
-    """The same of a product with a direction: ``h(x, v)``, or ``h(x, *rest, v=v)``."""
+    """The same of a product with a direction: ``h(x, *rest, v)``, or ``h(x, *rest, v=v)``."""
     derivative, d = draft.derivative, draft.definitions
     if _has_parts(derivative):
         raise refused(derivative)
     v = d.fresh_outside("v")
     pieces, lines = _parameters(draft), list(checks.lines)
-    if len(pieces) > 1:
+    if any(piece[0] in "*/" or "=" in piece for piece in pieces):
         rest = [pieces.pop()] if pieces[-1].startswith("**") else []
         starred = any(p.startswith("*") for p in pieces)
         pieces += [*([] if starred else ["*"]), v, *rest]

@@ -141,11 +141,13 @@ def pullback_of(
     count: int,
     order: Sequence[int],
     name: str,
+    has_aux: bool = False,
 ) -> Callable[..., Any]:
     """Join the halves: a function that returns the value and the map from its cotangent."""
 
-    def run(*arguments: Any) -> tuple[Any, Callable[..., Any]]:
+    def run(*arguments: Any) -> tuple[Any, ...]:
         y, *saved = primal(*arguments) if has_saved else (primal(*arguments),)
+        y, *aux = y if has_aux else (y,)
         mold = mold_of(y)
 
         def back(y_bar: Any = 1.0) -> tuple[Any, ...]:
@@ -156,6 +158,6 @@ def pullback_of(
             gradients = (found,) if count == 1 else found if count else ()
             return tuple(gradients[k] for k in order)
 
-        return y, back
+        return y, back, *aux
 
     return run

@@ -85,7 +85,7 @@ class InnerFunction:
         return self.s.refuse(
             errors.NonScalarOutputError,
             "has_aux=True needs a function that returns a pair",
-            help=("return the number and the rest:  return y, aux",),
+            help=("return what is differentiated and the rest:  return y, aux",),
         )
 
     def _escaping(self) -> list[Value]:

@@ -12,6 +12,7 @@ from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Function
 from srcad.modes.directions import by_parameter
 from srcad.modes.mode import Mode, Part, Problem, Results, Run
+from srcad.modes.results import with_parts_apart, with_results
 from srcad.startup.records import replace
 from srcad.transforms.jvp import jvp
 from srcad.transforms.silent import is_repeatable, silenced
@@ -19,7 +20,11 @@ from srcad.transforms.silent import is_repeatable, silenced
 
 def with_tangents(function: Function, request: Request, wrt: Sequence[int]) -> Function:
     """The function of the result and its tangent, whose last parameters are tangents."""
-    return jvp(function, wrt, lower_inline)
+    if not request.has_aux:
+        return jvp(function, wrt, lower_inline)
+    made = jvp(with_parts_apart(function), wrt, lower_inline, values=(0, 1))
+    y, aux, y_dot = made.block.results
+    return with_results(made, (y, y_dot, aux))
 
 
 def in_one_sweep(made: Function, problem: Problem) -> Results:

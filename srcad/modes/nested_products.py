@@ -44,7 +44,7 @@ Kwargs = dict[str, AbstractValue]
 # ------------------------------------------------------------------------------- forwards
 def jvp_now(s: Machine, given: Given) -> AbstractValue:
     """``jvp(f, primals, tangents)``."""
-    given = _unchecked(s, given)
+    given, has_aux = _without_options(s, given)
     function, primals, tangents = given.named(s, "function", "primals", "tangents")
     args, dots = (
         _listed(s, box, what) for box, what in ((primals, "primals"), (tangents, "tangents"))
@@ -54,10 +54,11 @@ def jvp_now(s: Machine, given: Given) -> AbstractValue:
                  why="there is one tangent for each argument.",
                  help=("pass None for an argument that is a constant",))  # fmt: skip
     places = [k for k, dot in enumerate(dots) if not _is_none(dot)]
-    request = Request("jvp", tuple(places), single=False)
+    request = Request("jvp", tuple(places), single=False, has_aux=has_aux)
     inner = InnerFunction(s, request, function, args, {}, places)
     y_dot = pushed(inner, [dots[k] for k in places])
-    return TupleValue((own(s, inner.y), y_dot))
+    aux = () if inner.aux is None else (inner.aux,)
+    return TupleValue((own(s, inner.y), y_dot, *aux))
 
 
 def pushed(inner: InnerFunction, dots: Sequence[AbstractValue]) -> AbstractValue:
@@ -103,14 +104,15 @@ def hvp_now(
 
 
 def _with_direction(s: Machine, args: Boxes, kwargs: Kwargs) -> tuple[Boxes, AbstractValue, Kwargs]:
-    """The arguments of the function, and the direction: by name, or the second of two."""
+    """The arguments of the function, and the direction: by name, or the last one by position."""
     if "v" in kwargs:
         return args, kwargs["v"], {k: box for k, box in kwargs.items() if k != "v"}
-    if len(args) == 2:
-        return args[:1], args[1], kwargs
-    return s.refuse(errors.SeedError, f"an hvp has {len(args)} arguments and no direction",
-                    why="the direction is the second of two arguments, or is given by name.",
-                    help=("give it by name:  srcad.hvp(f)(x, *rest, v=v)",))  # fmt: skip
+    if len(args) > 1:
+        return args[:-1], args[-1], kwargs
+    return s.refuse(errors.SeedError, "an hvp is called with no direction",
+                    why="the direction is the last argument by position, or is given by name.",
+                    help=("give it:  srcad.hvp(f)(x, v)  or  srcad.hvp(f)(x, *rest, v=v)",)
+                    )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------- backwards
@@ -148,12 +150,12 @@ class Adjoint:
 
 def pullback_now(s: Machine, given: Given) -> AbstractValue:
     """``pullback(f, *args)``: the value, and a function that holds what was saved."""
-    given = _unchecked(s, given)
+    given, has_aux = _without_options(s, given)
     function, args = given.function(s), given.args[1:]
     kwargs = {k: box for k, box in given.kwargs.items() if k != "wrt"}
     wrt = given.known(s, "wrt", len(given.args), None)
     entries = None if wrt is None else wrt_entries(wrt)
-    request = Request("pullback", entries, single=False, arity=len(args))
+    request = Request("pullback", entries, single=False, has_aux=has_aux, arity=len(args))
     keys = nested_wrt.sought(s, request, function, len(args), kwargs)
     places = list(dict.fromkeys(keys))
     inner = InnerFunction(s, request, function, args, kwargs, places)
@@ -167,7 +169,8 @@ def pullback_now(s: Machine, given: Given) -> AbstractValue:
     y = own(s, inner.y)
     adjoint = Adjoint(as_primal(parts.adjoint), tuple(places.index(key) for key in keys))
     saved = TupleValue((*_referred(s, block), y))
-    return TupleValue((y, BoundValue(Constant(adjoint), (saved,))))
+    aux = () if inner.aux is None else (inner.aux,)
+    return TupleValue((y, BoundValue(Constant(adjoint), (saved,)), *aux))
 
 
 def _referred(s: Machine, block: Block) -> Iterator[AbstractValue]:
@@ -194,11 +197,16 @@ def _refuse_written(s: Machine, stale: Stale) -> NoReturn:
 
 
 # ------------------------------------------------------------------------------- shared
-def _unchecked(s: Machine, given: Given) -> Given:
-    """The arguments without ``check_finite``, which is for the outermost derivative."""
+def _without_options(s: Machine, given: Given) -> tuple[Given, bool]:
+    """The arguments without options, and whether the function returns something beside its value.
+
+    ``check_finite`` is for the outermost derivative.
+    """
     if given.known(s, "check_finite", len(given.args), False):
         refuse_check(s)
-    return Given(given.args, {k: b for k, b in given.kwargs.items() if k != "check_finite"})
+    has_aux = bool(given.known(s, "has_aux", len(given.args), False))
+    options = ("check_finite", "has_aux")
+    return Given(given.args, {k: b for k, b in given.kwargs.items() if k not in options}), has_aux
 
 
 def _listed(s: Machine, box: AbstractValue, what: str) -> Boxes:

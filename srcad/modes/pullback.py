@@ -10,6 +10,7 @@ from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Function, Value
 from srcad.modes.asked import asked_gradients
 from srcad.modes.mode import Mode, Part, Problem, Results
+from srcad.modes.results import first_part
 from srcad.modes.seeds import pair
 from srcad.transforms.silent import is_repeatable, without_loud_lines
 from srcad.transforms.split import split
@@ -18,7 +19,9 @@ from srcad.transforms.vjp import vjp
 
 def with_seed(function: Function, request: Request, wrt: Sequence[int]) -> Function:
     """The function of the result and its gradients, whose last parameter is the seed."""
-    return vjp(function, wrt, lower_inline)
+    if request.has_aux:
+        first_part(function)  # there are two
+    return vjp(function, wrt, lower_inline, has_aux=request.has_aux)
 
 
 def in_halves(made: Function, problem: Problem) -> Results:
@@ -37,6 +40,7 @@ def in_halves(made: Function, problem: Problem) -> Results:
             count=count,
             order=problem.order,
             name=name_of(problem.function),
+            has_aux=problem.request.has_aux,
         ),
         repeats=problem.request.check_finite and is_repeatable(made),
         saved=tuple(_hint(value, k) for k, value in enumerate(halves.saved)),

@@ -115,6 +115,13 @@ def first_part(function: Function) -> Atom:
     return _pair(function, _at_end(function))[0]
 
 
+def with_parts_apart(function: Function) -> Function:
+    """The function with the two parts of its result ``(y, aux)`` as its results."""
+    builder = _at_end(function)
+    parts = _pair(function, builder)
+    return replace(function, block=Block((), tuple(builder.ops), parts))
+
+
 def _pair(function: Function, builder: Builder) -> tuple[Atom, Atom]:
     """The parts of a result ``(y, aux)``."""
     result = function.block.results[0]
@@ -124,7 +131,7 @@ def _pair(function: Function, builder: Builder) -> tuple[Atom, Atom]:
             f"has_aux=True needs {function.name!r} to return a pair (y, aux), and it returns "
             f"{describe_result(type_, result)}",
             where=function.where,
-            help="return the number and the rest:  return y, aux",
+            help="return what is differentiated and the rest:  return y, aux",
         )
     made = next((op for op in function.block.ops if result in op.results), None)
     if isinstance(made, Call) and is_structure(made.target):

@@ -33,6 +33,7 @@ def pair(
     count: int,
     order: Sequence[int],
     name: str,
+    has_aux: bool = False,
 ) -> Run:
     """Join the halves: a function of the arguments that returns ``(y, back)``.
 
@@ -48,10 +49,14 @@ def pair(
         For each entry of what `back` returns, which gradient it is.
     name : str
         The function's name, for errors.
+    has_aux : bool
+        Whether the first thing that `primal` returns is ``(y, aux)``; then ``(y, back, aux)``
+        comes back.
     """
 
-    def run(*arguments: Any) -> tuple[Any, Run]:
+    def run(*arguments: Any) -> tuple[Any, ...]:
         y, *saved = primal(*arguments) if has_saved else (primal(*arguments),)
+        y, *aux = y if has_aux else (y,)
         mold = mold_of(y)
 
         def back(y_bar: Any = 1.0) -> tuple[Any, ...]:
@@ -71,7 +76,7 @@ def pair(
             gradients = (found,) if count == 1 else found if count else ()
             return tuple(gradients[k] for k in order)
 
-        return y, back
+        return y, back, *aux
 
     return run
 

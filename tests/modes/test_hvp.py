@@ -53,13 +53,33 @@ def cubes(x, a=1.0):
     return a * np.sum(x**3)
 
 
-def test_the_direction_is_the_second_argument_or_has_its_name():
+def test_the_direction_is_the_last_argument_or_has_its_name():
     h, x, v = srcad.hvp(cubes), np.array([1.0, 2.0]), np.array([1.0, -1.0])
 
     np.testing.assert_array_equal(h(x, v), [6.0, -12.0])
     np.testing.assert_array_equal(h(x, v=v), [6.0, -12.0])
     np.testing.assert_array_equal(h(x, 10.0, v=v), [60.0, -120.0])
     np.testing.assert_array_equal(h(x, v, a=10.0), [60.0, -120.0])
+    np.testing.assert_array_equal(h(x, 10.0, v), [60.0, -120.0])
+
+
+def test_by_several_arguments_the_last_one_is_a_tuple_of_directions():
+    h = srcad.hvp(lambda a, b: a * a * b, wrt=(0, 1))
+
+    assert h(2.0, 3.0, (1.0, 0.0)) == (6.0, 4.0)
+    assert h.specialize(2.0, 3.0, (1.0, 0.0))(2.0, 3.0, (0.0, 1.0)) == (4.0, 0.0)
+
+
+def test_the_keyword_v_is_the_direction_also_of_a_function_with_such_a_parameter():
+    h = srcad.hvp(lambda x, v: v * x**2)
+
+    assert h(3.0, 5.0, v=2.0) == h(3.0, 5.0, 2.0) == 20.0
+    assert str(inspect.signature(h)) == "(x, v_1, /, v)"
+
+
+def test_a_number_of_the_function_is_no_direction_for_an_array():
+    with pytest.raises(SeedError, match="shape"):
+        srcad.hvp(cubes)(np.ones(2), 10.0)
 
 
 def test_several_arguments_have_a_direction_each():
@@ -159,7 +179,6 @@ def test_the_bare_function_is_called_like_the_object(wrt):
     ("call", "error", "match"),
     [
         (lambda x: srcad.hvp(cubes)(x), SeedError, "no direction"),
-        (lambda x: srcad.hvp(cubes)(x, 1.0, x), SeedError, "no direction"),
         (lambda x: srcad.hvp(cubes)(x, x[:1]), SeedError, r"shape \(1,\)"),
         (lambda x: srcad.hvp(cubes)(x, 1.0), SeedError, r"shape \(\)"),
         (lambda x: srcad.hvp(cubes, (0, 1))(x, 2.0, v=x), SeedError, "2 directions"),
