@@ -153,23 +153,30 @@ def deviation_of_numbers(y_bar, a, axis, ddof, keepdims, where):
 
 
 def deviation(y_bar, a, axis, ddof, keepdims, where):
-    """The distances from the mean, weighted; the cotangent of the mean itself cancels.
-
-    The mean of large numbers is rounded: what is left of it goes in a second step.
-    """
+    """The distances from the mean, weighted; the cotangent of the mean itself cancels."""
     entries = count(a, axis, keepdims, where)
     share = y_bar / (entries if ddof == 0 else entries - ddof)
     if where is None and axis is None:
+        return share * distances(a, axis, where)
+    if where is None:
+        return kept(share, a, axis, keepdims) * distances(a, axis, where)
+    return np.where(where, kept(share, a, axis, keepdims) * distances(a, axis, where), 0.0)
+
+
+def distances(a, axis, where):
+    """The distances from the mean of the entries that take part, and 0 for the others.
+
+    The mean of large numbers is rounded: what is left of it goes in a second step.
+    """
+    if where is None and axis is None:
         centred = a - np.mean(a)
-        return share * (centred - np.mean(centred))
+        return centred - np.mean(centred)
     if where is None:
         centred = a - np.mean(a, axis=axis, keepdims=True)
-        return kept(share, a, axis, keepdims) * (
-            centred - np.mean(centred, axis=axis, keepdims=True)
-        )
+        return centred - np.mean(centred, axis=axis, keepdims=True)
     centred = a - np.mean(a, axis=axis, keepdims=True, where=where)
     centred = centred - np.mean(centred, axis=axis, keepdims=True, where=where)
-    return np.where(where, kept(share, a, axis, keepdims) * centred, 0.0)
+    return np.where(where, centred, 0.0)
 
 
 # ------------------------------------------------------------------------ extremes

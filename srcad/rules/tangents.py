@@ -24,7 +24,8 @@ from srcad.rules.linalg import (
     half_triangle,
     lower_inverse,
 )
-from srcad.rules.reduction import kept
+from srcad.rules.reduction import count as entries
+from srcad.rules.reduction import distances, kept, taking_part
 from srcad.rules.running import before
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
@@ -198,6 +199,46 @@ def count(owners, a, axis, keepdims):
     if keepdims:
         return np.sum(owners, axis=axis, keepdims=True, dtype=a.dtype.type)
     return np.sum(owners, axis=axis, dtype=a.dtype.type)
+
+
+# ------------------------------------------------------------------------ spreads
+@tangent_of(np.var)
+def var(a_dot, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
+    """The mean of the products of distances from the mean and tangents, twice."""
+    moved = reduced(distances(a, axis, where) * a_dot, axis, keepdims)
+    return 2 * moved / (entries(a, axis, keepdims, where) - ddof)
+
+
+@tangent_of(np.std)
+def std(a_dot, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
+    """Of equal numbers: 0."""
+    moved = reduced(distances(a, axis, where) * a_dot, axis, keepdims)
+    return moved / (entries(a, axis, keepdims, where) - ddof) / (y + (y == 0))
+
+
+@tangent_of(np.nanvar)
+def nanvar(a_dot, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
+    numbers = taking_part(np.logical_not(np.isnan(a)), where)
+    return var(a_dot, y, a, axis, ddof=ddof, keepdims=keepdims, where=numbers)
+
+
+@tangent_of(np.nanstd)
+def nanstd(a_dot, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
+    numbers = taking_part(np.logical_not(np.isnan(a)), where)
+    return std(a_dot, y, a, axis, ddof=ddof, keepdims=keepdims, where=numbers)
+
+
+# ------------------------------------------------------------------------ without nan
+# The tangents of entries that are left out are zero already.
+@tangent_of(np.nansum)
+def nansum(a_dot, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
+    return reduced(a_dot, axis, keepdims)
+
+
+@tangent_of(np.nanmean)
+def nanmean(a_dot, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
+    numbers = taking_part(np.logical_not(np.isnan(a)), where)
+    return reduced(a_dot, axis, keepdims) / count(numbers, a, axis, keepdims)
 
 
 # ------------------------------------------------------------------------ along an axis

@@ -20,7 +20,7 @@ from srcad.transforms.masks import arrives
 from srcad.transforms.sweep import Sweep, is_scalar
 from srcad.types.numeric import Numeric
 
-_LEAVING_OUT = frozenset(
+LEAVING_OUT = frozenset(
     {np.nansum, np.nanmean, np.nanmax, np.nanmin, np.nanvar, np.nanstd, np.nancumsum,
      np.nan_to_num, np.fmax, np.fmin}
 )  # fmt: skip
@@ -102,7 +102,7 @@ def _keeps_places(call: Call, value: Value) -> bool:
 
 def _leaves_out(sweep: Sweep, call: Call, value: Value) -> bool:
     """Whether a call passes over entries of a value that are nan."""
-    if is_one_of(call.target, _LEAVING_OUT):
+    if is_one_of(call.target, LEAVING_OUT):
         return True
     if call.target is np.where or call.target is operator.getitem:
         chosen: Arg = call.args[0] if call.target is np.where else call.args[1]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.inference.builder import atom_type
+from srcad.ir.memory import is_one_of
 from srcad.ir.operations import every
 from srcad.ir.text import target_name
 from srcad.ir.traits import built_parts, is_same, sets_places, sums_at_places
@@ -26,6 +28,7 @@ from srcad.transforms.calls import as_array, chosen_entries, lifted_arg, times
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check
 from srcad.transforms.masks import guarded_operands, record_mask
+from srcad.transforms.missing import LEAVING_OUT
 from srcad.transforms.refusals import (
     missing_rule,
     refuse_no_partial,
@@ -92,13 +95,35 @@ def _pushed(forward: ForwardScope, op: Call) -> Tangent:
     try:
         if rule.tangent is not None:
             return by_formula(forward, op, rule, rule.tangent, zero=0.0)
-        return _KINDS[rule.kind](forward, op, rule)
+        with _zeros_where_left_out(forward, op, rule):
+            return _KINDS[rule.kind](forward, op, rule)
     except AlwaysRaisesError:
         raise MissingRuleError(
             f"the rule of {qualified_name(op.target)} raises for these arguments", where=op.where
         ) from None
     except (UnsupportedSyntaxError, UnsupportedTypeError) as problem:
         raise unwritten(op, rule, problem) from None
+
+
+@contextmanager
+def _zeros_where_left_out(forward: ForwardScope, op: Call, rule: Rule) -> Iterator[None]:
+    """Put zeros for the tangents of entries that a reduction leaves out: these may be nan."""
+    a = op.args[0] if op.args else None
+    dot = forward.of(a) if isinstance(a, Value) else None
+    if rule.kind != "adjoint" or not isinstance(a, Value) or not isinstance(dot, Value):
+        yield
+        return
+    where = dict(op.kwargs).get("where", Const(None))
+    mask: Arg | None = None if where == Const(None) else where
+    if is_one_of(op.target, LEAVING_OUT):
+        numbers = forward.builder.call(np.logical_not, forward.builder.call(np.isnan, a))
+        mask = numbers if mask is None else forward.builder.call(np.logical_and, numbers, mask)
+    if mask is not None:
+        forward.dots[a] = forward.builder.call(np.where, mask, dot, Const(0.0))
+    try:
+        yield
+    finally:
+        forward.dots[a] = dot
 
 
 # ------------------------------------------------------------------------------- by rules

@@ -49,7 +49,7 @@ def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
     if rule.saves:
         refuse_read_of_saved(forward, op, rule)
         paths = [path for path in paths if path[0] == 0]
-    bars = {path: Value(cotangent_type(type_at(op.result.type, path)), "y_bar") for path in paths}
+    bars = {path: Value(cotangent_type(type_at(op.result.type, path))) for path in paths}
     inside = ReverseScope(scope.sweep, Block(), Builder(where=op.where))
     total = _total(forward, inside, op, rule, bars)
     if total is None:

@@ -399,3 +399,73 @@ def test_zeros_of_what_may_be_unbound_are_refused_where_they_are_needed():
         srcad.jvp(f, (2.0, 1.0), (1.0, None))
 
     assert caught.value.where.file == __file__
+
+
+# ------------------------------------------------------------------------ missing data
+DATA = np.array([[1.0, np.nan, 3.0], [0.5, 2.0, np.nan]])
+PRESENT = ~np.isnan(DATA)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda w: np.nansum(DATA * w),
+        lambda w: np.nansum(DATA * w, axis=0),
+        lambda w: np.nanmean(DATA * w, axis=1, keepdims=True),
+        lambda w: np.nanmean(DATA * w, where=DATA != 3.0),
+        lambda w: np.nanvar(DATA * w),
+        lambda w: np.nanstd(DATA * w, axis=1),
+        lambda w: np.nanmax(DATA * w, axis=1),
+        lambda w: np.nanmin(DATA * w),
+        lambda w: np.nancumsum(DATA * w, axis=1),
+        lambda w: np.sum(DATA * w, where=PRESENT),
+        lambda w: np.mean(DATA * w, axis=1, where=PRESENT),
+        lambda w: np.prod(DATA * w, where=PRESENT),
+        lambda w: np.var(DATA * w, axis=1, where=PRESENT),
+        lambda w: np.std(DATA * w, where=PRESENT),
+        lambda w: np.max(DATA * w, where=PRESENT, initial=-1.0),
+        lambda w: np.where(PRESENT, DATA * w, 0.0),
+        lambda w: (DATA * w)[PRESENT],
+        lambda w: np.fmax(DATA * w, 1.0),
+        lambda w: np.nan_to_num(DATA * w),
+    ],
+)
+def test_tangents_of_missing_data_do_not_count(f):
+    y, y_dot = srcad.jvp(f, (1.5,), (1.0,))
+    assert np.all(np.isfinite(y_dot))
+    np.testing.assert_array_equal(y, f(1.5))
+    np.testing.assert_allclose(y_dot, (f(1.5 + 1e-6) - f(1.5 - 1e-6)) / 2e-6, atol=1e-8)
+    bent = srcad.jvp(lambda w: srcad.jvp(f, (w,), (1.0,))[1], (1.5,), (1.0,))[1]
+    slopes = [srcad.jvp(f, (w,), (1.0,))[1] for w in (1.5 + 1e-6, 1.5 - 1e-6)]
+    np.testing.assert_allclose(bent, (slopes[0] - slopes[1]) / 2e-6, atol=1e-7)
+
+
+# ------------------------------------------------------------------------ arguments by name
+A = np.arange(1.0, 7.0).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(a=x),
+        lambda x: np.sum(axis=0, a=-x),
+        lambda x: np.transpose(a=x),
+        lambda x: np.dot(a=x, b=x.T),
+        lambda x: np.dot(x, b=x.T),
+        lambda x: np.mean(a=2.0 * x, axis=1),
+        lambda x: np.linalg.solve(a=x @ x.T + np.eye(2), b=x),
+        lambda x: np.take(a=x, indices=[0, 2], axis=1),
+        lambda x: np.pad(array=x, pad_width=1),
+        lambda x: np.tensordot(a=x, b=x, axes=2),
+        lambda x: np.stack(arrays=(x, x), axis=1),
+    ],
+)
+def test_arguments_may_be_given_by_name(f):
+    v = np.random.default_rng(3).normal(size=A.shape)
+
+    y, y_dot = srcad.jvp(f, (A,), (v,))
+
+    np.testing.assert_array_equal(y, f(A))
+    np.testing.assert_allclose(y_dot, (f(A + 1e-6 * v) - f(A - 1e-6 * v)) / 2e-6, atol=1e-7)
+    u = np.ones_like(y)
+    np.testing.assert_allclose(np.sum(srcad.pullback(f, A)[1](u)[0] * v), np.sum(y_dot * u))

@@ -45,15 +45,15 @@ def _may_write(node: ast.AST, given: set[str]) -> bool:
 
 
 @functools.cache
-def positional_names(function: Any) -> tuple[str, ...]:
-    """The parameters of a function that can be given by position."""
+def positional_names(function: Any, *, or_by_name: bool = False) -> tuple[str, ...]:
+    """The parameters of a function that can be given by position, and if asked also by name."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ()
-    return tuple(
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    )
+    kinds = [inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    kinds += [] if or_by_name else [inspect.Parameter.POSITIONAL_ONLY]
+    return tuple(p.name for p in parameters if p.kind in kinds)
 
 
 def may_ask(name: str, count: int, *, of_array: bool) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.rules import registry
 from srcad.startup.identifiers import module_of
@@ -25,8 +26,11 @@ Kwargs = dict[str, AbstractValue]
 def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """The arguments of a function of NumPy's: by name ``out``, and what its rule has no place for.
 
-    An ``out`` that is None asks for nothing.
+    What has no default value is given by position (``np.sum(a=x)``).  An ``out`` that is None asks
+    for nothing.
     """
+    if kwargs:
+        args, kwargs = _without_names(function, args, kwargs)
     if len(args) < 2 or module_of(function).partition(".")[0] != "numpy":
         return args, kwargs
     if isinstance(function, np.ufunc):
@@ -42,6 +46,22 @@ def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     if isinstance(out, Constant) and out.value is None:
         del found["out"]
     return args[:place], {**found, **kwargs}
+
+
+def _without_names(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments, where those that its rule names without a default value have no names."""
+    rule = registry.lookup(function) if is_hashable(function) else None
+    if rule is None or not rule.shipped or isinstance(function, type):
+        return args, kwargs
+    names = rule.parameters[: rule.required]
+    if not any(name in kwargs for name in names[len(args) :]):
+        return args, kwargs
+    if writers.positional_names(function)[: len(names)] != names:
+        return args, kwargs
+    given, by_name = dict(kwargs), writers.positional_names(function, or_by_name=True)
+    while len(args) < len(names) and names[len(args)] in {*given}.intersection(by_name):
+        args = (*args, given.pop(names[len(args)]))
+    return args, given
 
 
 def _places(function: Any, names: tuple[str, ...]) -> int:
