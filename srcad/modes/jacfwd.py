@@ -27,7 +27,7 @@ from srcad.modes.blocks import block_of_columns, empty_block
 from srcad.modes.chunks import Sweep, parted, refuse_effects
 from srcad.modes.holomorphic import checked_blocks, is_undecided, refuse_undecided
 from srcad.modes.mode import Mode
-from srcad.modes.results import with_results
+from srcad.modes.results import with_known_lists, with_results
 from srcad.passes.copies import copied_block
 from srcad.passes.dce import dce
 from srcad.passes.simplify import simplify
@@ -40,6 +40,7 @@ from srcad.types.structures import TupleOf, Type
 
 def with_columns(function: Function, request: Request, wrt: Sequence[int]) -> Function:
     """The function of the result and of its Jacobian by each of `wrt`, column by column."""
+    function = with_known_lists(function)
     output = 0
     if request.has_aux:
         (y,) = function.block.results

@@ -14,6 +14,7 @@ from srcad.modes.asked import in_one_function
 from srcad.modes.jacfwd import with_columns
 from srcad.modes.jacrev import with_rows
 from srcad.modes.mode import Mode
+from srcad.modes.results import with_known_lists
 from srcad.types.sizes import example_of
 from srcad.types.structures import TupleOf, Type, numbers_in
 
@@ -24,6 +25,7 @@ def with_fewer_sweeps(function: Function, request: Request, wrt: Sequence[int]) 
     The example that caused the compilation decides: forwards if there are no more numbers in the
     arguments than in the result.
     """
+    function = with_known_lists(function)
     type_ = atom_type(function.block.results[0])
     if request.has_aux and isinstance(type_, TupleOf):
         type_ = type_.items[0]

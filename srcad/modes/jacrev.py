@@ -28,6 +28,7 @@ from srcad.modes.blocks import block_of_rows, empty_block
 from srcad.modes.chunks import Sweep, parted, refuse_effects
 from srcad.modes.holomorphic import checked_blocks, is_undecided, refuse_undecided
 from srcad.modes.mode import Mode
+from srcad.modes.results import with_known_lists
 from srcad.passes.dce import dce
 from srcad.passes.simplify import simplify
 from srcad.passes.substitute import substituted_atom
@@ -40,6 +41,7 @@ from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
 def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Function:
     """The function of the result and of its Jacobian by each of `wrt`, row by row."""
+    function = with_known_lists(function)
     made = vjp(function, wrt, lower_inline, has_aux=request.has_aux)
     params = made.params[:-1]
     if not _is_number(function, request):

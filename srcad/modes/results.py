@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 
 import numpy as np
 
 from srcad import runtime
 from srcad.errors import NonScalarOutputError, no_result, one_number, real_number
+from srcad.ir import primitives
 from srcad.ir.core import Atom, Block, Call, Const, Function, Value
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.traits import built_parts, is_structure
@@ -120,6 +122,50 @@ def with_parts_apart(function: Function) -> Function:
     builder = _at_end(function)
     parts = _pair(function, builder)
     return replace(function, block=Block((), tuple(builder.ops), parts))
+
+
+def with_known_lists(function: Function) -> Function:
+    """The function, in whose result a list of known items has a place for each of them.
+
+    These are lists written out, and those that a number of ``append`` has filled outside of loops.
+    """
+    builder = _at_end(function)
+    (y,) = function.block.results
+    known = {op.result: op for op in function.block.ops if isinstance(op, Call)}
+    opened = _with_known_lists(builder, known, y)
+    return function if opened is y else _with(function, builder, opened)
+
+
+def _with_known_lists(builder: Builder, known: Mapping[Atom, Call], value: Atom) -> Atom:
+    type_ = atom_type(value)
+    if isinstance(type_, ListOf):
+        items = _items_of(known, value)
+        if items is None:
+            return value
+        return builder.build_record(
+            list, (), *(_with_known_lists(builder, known, item) for item in items)
+        )
+    op = known.get(value)
+    if not isinstance(type_, TupleOf) or op is None or not is_structure(op.target):
+        return value
+    parts = [part for part in built_parts(op) if isinstance(part, Value | Const)]
+    opened = [_with_known_lists(builder, known, part) for part in parts]
+    return value if opened == parts else builder.build_like(type_, opened)
+
+
+def _items_of(known: Mapping[Atom, Call], items: Atom) -> list[Atom] | None:
+    """The items of a list, if they are known."""
+    op = known.get(items)
+    if op is None:
+        return None
+    if op.target is primitives.append:
+        before, last = op.args
+        found = _items_of(known, before) if isinstance(before, Value) else None
+        return [*found, last] if found is not None and isinstance(last, Value | Const) else None
+    if op.target is not primitives.build_list:
+        return None
+    written = [item for item in op.args if isinstance(item, Value | Const)]
+    return written if len(written) == len(op.args) else None
 
 
 def _pair(function: Function, builder: Builder) -> tuple[Atom, Atom]:

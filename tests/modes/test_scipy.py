@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from srcad import grad, hessian, hvp, jacfwd, jacobian
+from srcad.errors import SeedError
 
 optimize = pytest.importorskip("scipy.optimize")
 integrate = pytest.importorskip("scipy.integrate")
@@ -43,6 +44,35 @@ def test_minimize_by_the_hessian(method):
     assert found.nit <= by_hand.nit
 
 
+def test_minimize_with_arguments_takes_the_direction_second():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 4))
+    y = np.sign(X @ np.array([1.0, -2.0, 0.5, 0.0]) + 0.3 * rng.normal(size=40))
+
+    def loss(w, X, y):
+        return np.sum(np.log1p(np.exp(-y * (X @ w)))) + 0.1 * np.sum(w**2)
+
+    def slope(w, X, y):
+        return -X.T @ (y / (1.0 + np.exp(y * (X @ w)))) + 0.2 * w
+
+    def bent(w, p, X, y):
+        s = 1.0 / (1.0 + np.exp(-y * (X @ w)))
+        return X.T @ (s * (1.0 - s) * (X @ p)) + 0.2 * p
+
+    hv = hvp(loss)
+    by_hand = optimize.minimize(loss, np.zeros(4), args=(X, y), method="trust-ncg", jac=slope,
+                                hessp=bent)  # fmt: skip
+    found = optimize.minimize(loss, np.zeros(4), args=(X, y), method="trust-ncg", jac=grad(loss),
+                              hessp=lambda w, p, *args: hv(w, *args, v=p))  # fmt: skip
+
+    assert found.success
+    assert found.nit <= by_hand.nit
+    np.testing.assert_allclose(found.x, by_hand.x, rtol=1e-6)
+    with pytest.raises(SeedError, match="shape"):  # the last of `args` is no direction
+        optimize.minimize(loss, np.zeros(4), args=(X, y), method="trust-ncg", jac=grad(loss),
+                          hessp=hv)  # fmt: skip
+
+
 # ------------------------------------------------------------------------ least squares, roots
 TIMES = np.linspace(0.0, 4.0, 30)
 DATA = 2.5 * np.exp(-1.3 * TIMES) + 0.5 + 0.01 * np.sin(7.0 * TIMES)
@@ -72,7 +102,7 @@ def test_curve_fit_by_the_jacobian():
     by = jacobian(decay, wrt=(1, 2, 3))
 
     def jac(t, *p):
-        return np.stack(by(t, *p), axis=1)
+        return np.stack(by(t, *p), -1)
 
     start = (1.0, 1.0, 1.0)
     hand, _, told, *_ = optimize.curve_fit(decay, TIMES, DATA, start, jac=slopes, full_output=True)
