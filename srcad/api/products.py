@@ -19,7 +19,7 @@ Back = Callable[[Any], tuple[Any, ...]]
 
 
 @overload
-def pullback(
+def pullback(  # type: ignore[overload-overlap]
     function: Callable[..., tuple[R, A]],
     /,
     *args: Any,
@@ -42,9 +42,7 @@ def pullback(
     function: Callable[..., R], /, *args: Any, check_finite: bool, **kwargs: Any
 ) -> tuple[R, Back]: ...
 @overload
-def pullback(
-    function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
-) -> tuple[R, Back]: ...
+def pullback(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> tuple[R, Back]: ...
 def pullback(  # type: ignore[misc]
     function: Callable[..., Any],
     /,

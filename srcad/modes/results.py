@@ -131,7 +131,7 @@ def with_known_lists(function: Function) -> Function:
     """
     builder = _at_end(function)
     (y,) = function.block.results
-    known = {op.result: op for op in function.block.ops if isinstance(op, Call)}
+    known: dict[Atom, Call] = {op.result: op for op in function.block.ops if isinstance(op, Call)}
     opened = _with_known_lists(builder, known, y)
     return function if opened is y else _with(function, builder, opened)
 

@@ -54,7 +54,8 @@ def has_known_items(f, args):
     try:
         jacobian(f)(*args)
     except UnsupportedTypeError as refused:
-        assert "one is a list" in str(refused)
+        if "one is a list" not in str(refused):
+            raise
         return False
     return True
 

@@ -51,9 +51,11 @@ def positional_names(function: Any, *, or_by_name: bool = False) -> tuple[str, .
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ()
-    kinds = [inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    kinds += [] if or_by_name else [inspect.Parameter.POSITIONAL_ONLY]
-    return tuple(p.name for p in parameters if p.kind in kinds)
+    return tuple(
+        p.name
+        for p in parameters
+        if p.kind is p.POSITIONAL_OR_KEYWORD or (p.kind is p.POSITIONAL_ONLY and not or_by_name)
+    )
 
 
 def may_ask(name: str, count: int, *, of_array: bool) -> bool:
