@@ -98,7 +98,11 @@ def is_known(type_: Type) -> bool:
 
 
 def filled(type_: Numeric, lengths: tuple[int, ...], run: int) -> Any:
-    """A number or array of this type; what it holds differs between the runs."""
+    """A number or array of this type; what it holds differs between the runs.
+
+    Of many integers only the first one does: as lengths or counts (``np.tile(x, counts)``) they
+    would ask for more memory than there is.
+    """
     dtype = type_.dtype
     assert dtype is not None
     if dtype.kind == "b":
@@ -109,6 +113,8 @@ def filled(type_: Numeric, lengths: tuple[int, ...], run: int) -> Any:
         content = 0.5 if run == 0 else 0.25
     if type_.form == "array":
         result = np.full(lengths, content, dtype)
+        if dtype.kind in "iu" and result.size > 4:
+            result.flat[1:] = 1
         if len(lengths) >= 2 and dtype.kind in "fc":
             result = result * 0.01 + np.eye(*lengths[-2:], dtype=dtype)
         return result
