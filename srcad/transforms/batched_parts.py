@@ -198,7 +198,7 @@ def _array(scope: BatchedScope, op: Call) -> Atom | None:
     item = type_.item if isinstance(type_, ListOf) else None
     if op.kwargs or len(op.args) != 1 or not isinstance(item, Numeric) or item.shape is None:
         return None
-    rows = scope.call(op.target, scope.of(op.args[0]))
+    rows = scope.call(op.target, scope.full(op.args[0], True))
     if item.shape:
         return scope.call(np.swapaxes, rows, Const(0), Const(1))
     width = Display("tuple", (Const(-1), scope.shared.count))  # of an empty list, too

@@ -3,6 +3,8 @@
 For each program the product of its Hessian with a random direction, taken in three ways, is that of
 differences of the gradient; for the first M the third derivative along two directions, taken with
 the modes nested in two orders, is that of differences of these products.
+
+With ``--identity`` it checks the first derivative in both modes instead: ``<u, J v> = <J' u, v>``.
 """
 
 from __future__ import annotations
@@ -33,14 +35,23 @@ from tests.generator.traces import instrumented, traced
 Run = Callable[..., Any]
 
 
+def check_identity(made: Program, folder: Path) -> Outcome:
+    """Compare the first derivatives of a program in both modes."""
+    return _checked(made, folder, lambda module: _identity(made, module))
+
+
 def check_orders(made: Program, folder: Path, *, third: bool = False) -> Outcome:
     """Compare the second derivatives of a program, and the third ones."""
+    return _checked(made, folder, lambda module: _Orders(made, module).run(third=third))
+
+
+def _checked(made: Program, folder: Path, compare: Callable[[ModuleType], None]) -> Outcome:
     name = f"program_{made.seed}"
     try:
         with warnings.catch_warnings(), loaded(made.text, folder, name) as module:
             warnings.simplefilter("ignore")
             warnings.simplefilter("ignore", NoDerivativeWarning)
-            _Orders(made, module).run(third=third)
+            compare(module)
     except Mismatch as error:
         return Outcome("failed", error.args[0], str(error.args[1]))
     except Dropped:
@@ -51,6 +62,24 @@ def check_orders(made: Program, folder: Path, *, third: bool = False) -> Outcome
     except Exception as error:
         return Outcome("crashed", f"raises {type(error).__name__}", str(error))
     return Outcome("passed")
+
+
+def _identity(made: Program, module: ModuleType) -> None:
+    """The product of both modes, and the value that they return."""
+    rng = np.random.default_rng(made.seed)
+    wrt = tuple(module.WRT)
+    args = module.make_arguments()
+    along = {k: direction(args[k], rng) for k in wrt}
+    want = module.f(*module.make_arguments())
+    y, back = srcad.pullback(module.f, *module.make_arguments(), wrt=wrt)
+    dots = tuple(along.get(k) for k in range(len(args)))
+    y_again, y_dot = srcad.jvp(module.f, module.make_arguments(), dots)
+    u = direction(y, rng)
+    if not repr(want) == repr(y) == repr(y_again):
+        raise Mismatch("values", f"{want!r}, {y!r}, {y_again!r}")
+    left, right = product(y_dot, u), product(back(u), tuple(along.values()))
+    if not np.isclose(left, right, rtol=1e-9, atol=1e-10, equal_nan=True):
+        raise Mismatch("identity", f"<u, J v> = {left!r}, <J' u, v> = {right!r}")
 
 
 class _Orders:
@@ -146,12 +175,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--third", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--features", default="spine")
+    parser.add_argument("--identity", action="store_true", help="check both modes, first order")
     options = parser.parse_args(arguments)
     tally: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         for k in range(options.count):
             made = program(options.seed + k, options.features)
-            outcome = check_orders(made, Path(folder), third=k < options.third)
+            if options.identity:
+                outcome = check_identity(made, Path(folder))
+            else:
+                outcome = check_orders(made, Path(folder), third=k < options.third)
             tally[outcome.status] += 1
             if outcome.status not in ("passed", "dropped"):
                 print(made.seed, outcome.status, outcome.kind, outcome.message[:400], flush=True)

@@ -320,3 +320,30 @@ def test_a_list_of_unknown_length_is_refused_as_a_result():
 
     with pytest.raises(UnsupportedTypeError, match="one is a list"):
         jacobian(f)(np.ones(2), 3)
+
+
+# ------------------------------------------------------------------------ nested
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda x, t: np.array([x[0] + x[1], t[0] * x[1]]),
+        lambda x, t: np.array([x * 2.0, x * t]),
+        lambda x, t: np.array((x[0] ** 2, t[0] * x[1], 3.0)),
+        lambda x, t: np.array([[x[0], t[0] * x[1]], [1.0, x[2] * t[1]]]),
+        lambda x, t: np.stack([x * 2.0, x * t], axis=1),
+        lambda x, t: np.concatenate([x * 2.0, x * t, np.ones(2)]),
+        lambda x, t: np.where(x > 0.7, x * t, x * 2.0),
+        lambda x, t: np.einsum("i,j->ij", x * t, x),
+    ],
+)
+@pytest.mark.parametrize("outer", [jacfwd, jacrev])
+def test_a_jacobian_of_a_jacobian_joins_what_depends_on_one_of_them(join, outer):
+    x, t = np.array([1.0, 2.0, 0.5]), np.array([1.0, 2.0, 0.3])
+
+    def f(t):
+        return jacfwd(lambda x: join(x, t))(x)
+
+    found = outer(f)(t)
+
+    want = [(f(t + e) - f(t - e)) / 2e-6 for e in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(found, np.stack(want, axis=-1), atol=1e-8)
