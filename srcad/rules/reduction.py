@@ -164,7 +164,7 @@ def deviation(y_bar, a, axis, ddof, keepdims, where):
 
 
 def distances(a, axis, where):
-    """The distances from the mean of the entries that take part, and 0 for the others.
+    """The distances from the mean of the entries that take part.
 
     The mean of large numbers is rounded: what is left of it goes in a second step.
     """
@@ -175,8 +175,7 @@ def distances(a, axis, where):
         centred = a - np.mean(a, axis=axis, keepdims=True)
         return centred - np.mean(centred, axis=axis, keepdims=True)
     centred = a - np.mean(a, axis=axis, keepdims=True, where=where)
-    centred = centred - np.mean(centred, axis=axis, keepdims=True, where=where)
-    return np.where(where, centred, 0.0)
+    return centred - np.mean(centred, axis=axis, keepdims=True, where=where)
 
 
 # ------------------------------------------------------------------------ extremes

@@ -25,7 +25,7 @@ from srcad.rules.linalg import (
     lower_inverse,
 )
 from srcad.rules.reduction import count as entries
-from srcad.rules.reduction import distances, kept, taking_part
+from srcad.rules.reduction import distances, kept, selected, taking_part
 from srcad.rules.running import before
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
@@ -205,14 +205,14 @@ def count(owners, a, axis, keepdims):
 @tangent_of(np.var)
 def var(a_dot, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
     """The mean of the products of distances from the mean and tangents, twice."""
-    moved = reduced(distances(a, axis, where) * a_dot, axis, keepdims)
+    moved = reduced(selected(distances(a, axis, where), where) * a_dot, axis, keepdims)
     return 2 * moved / (entries(a, axis, keepdims, where) - ddof)
 
 
 @tangent_of(np.std)
 def std(a_dot, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
     """Of equal numbers: 0."""
-    moved = reduced(distances(a, axis, where) * a_dot, axis, keepdims)
+    moved = reduced(selected(distances(a, axis, where), where) * a_dot, axis, keepdims)
     return moved / (entries(a, axis, keepdims, where) - ddof) / (y + (y == 0))
 
 

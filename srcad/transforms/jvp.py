@@ -7,13 +7,12 @@ carries, and its lists have lists of tangents beside them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from srcad.analysis.activity import activity
 from srcad.analysis.activity_trees import Activity, both, either_active, fully_active
 from srcad.analysis.binding import possibly_undefined
 from srcad.analysis.trips import is_range
-from srcad.errors import UnsupportedSyntaxError
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -24,6 +23,7 @@ from srcad.ir.core import (
     Function,
     If,
     Loop,
+    Op,
     Routine,
     Try,
     Value,
@@ -37,15 +37,22 @@ from srcad.passes.dce import dce
 from srcad.passes.retype import settle
 from srcad.passes.safe_division import safe_division
 from srcad.passes.simplify import simplify
+from srcad.passes.substitute import with_blocks
 from srcad.startup.records import replace
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.refusals import refuse_texts
-from srcad.transforms.routines import derived_once, mark_hollow, of_any_form, undo_routine_call
+from srcad.transforms.routines import (
+    copy_hollow,
+    derived_once,
+    mark_hollow,
+    of_any_form,
+    undo_routine_call,
+)
 from srcad.transforms.silent import with_silent_tangents
 from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
 from srcad.transforms.tangent_calls import push_call
-from srcad.transforms.tangents import ForwardScope, dot_hint
+from srcad.transforms.tangents import ForwardScope, dot_hint, unbound_with_tangents
 from srcad.transforms.vjp import prepared, simplified_sweep
 from srcad.types.join import join
 from srcad.types.numeric import Numeric
@@ -106,8 +113,9 @@ def _pushed(
     sweep = Sweep(facts, homes_of(function), possibly_undefined(function.block), inline, function,
                   undo_block, undo_routine_call, prepared, simplified_sweep)  # fmt: skip
     builder = Builder(where=function.where, half="reverse")
+    spelled_out = unbound_with_tangents(function.block, facts.active, sweep.undefined)
     forward = ForwardScope(ReverseScope(sweep, Block(), builder), push_block,
-                           hollow=asked is None)  # fmt: skip
+                           hollow=asked is None, spelled_out=spelled_out)  # fmt: skip
     extra = []
     for k in order:
         param = function.params[k]
@@ -166,7 +174,8 @@ def _push_if(forward: ForwardScope, op: If) -> None:
     blocks = (op.then, op.orelse)
     moving = [
         k for k in active
-        if any(arm.of(b.results[k]) is not None for arm, b in zip(arms, blocks, strict=True))
+        if op.outputs[k] in forward.spelled_out
+        or any(arm.of(b.results[k]) is not None for arm, b in zip(arms, blocks, strict=True))
     ]  # fmt: skip
     found = [
         [arm.full(b.results[k], forward.tree(op.outputs[k])) for k in moving]
@@ -188,27 +197,39 @@ def _push_if(forward: ForwardScope, op: If) -> None:
         forward.put(op.outputs[k], dot)
 
 
-def _routines_in(block: Block) -> dict[Routine, Call]:
-    """The routines that a block calls, each with one of the calls."""
+def _routines_in(block: Block) -> set[Routine]:
+    """The routines that a block calls."""
     calls = (op for op in walk(block) if isinstance(op, Call))
-    return {op.target: op for op in calls if isinstance(op.target, Routine)}
+    return {op.target for op in calls if isinstance(op.target, Routine)}
 
 
 def _unnoticed(op: Try, then: Block) -> Block:
     """The block of a ``try`` whose clauses do not see that a slope is infinite."""
     if not any(issubclass(error, op.catches) for error in (FloatingPointError, RuntimeWarning)):
         return then
-    own = _routines_in(op.then)
-    for target, inner in _routines_in(then).items():
-        if target not in own:
-            raise UnsupportedSyntaxError(
-                "forward mode does not follow a recursion inside a 'try' that catches "
-                "FloatingPointError",
-                where=inner.where,
-                why="the clause would see it, too, if a slope in there is infinite.",
-                help="catch only what the recursion raises:  except ValueError",
-            )
-    return with_silent_tangents(then)
+    return _with_silent_tangents(then, _routines_in(op.then))
+
+
+def _with_silent_tangents(block: Block, own: Collection[Routine]) -> Block:
+    """A block of whose tangents NumPy says nothing, nor of those in the routines that it calls.
+
+    The routines of the primal, `own`, stay as they are.
+    """
+
+    def silent(function: Function) -> Function:
+        return replace(function, block=_with_silent_tangents(function.block, own))
+
+    def with_silent_routines(block: Block) -> Block:
+        return replace(block, ops=tuple(map(with_silent_routine, block.ops)))
+
+    def with_silent_routine(op: Op) -> Op:
+        if isinstance(op, Call) and isinstance(op.target, Routine) and op.target not in own:
+            made = derived_once(op.target, "silent", None, silent)
+            copy_hollow(op.target, made)
+            return replace(op, target=made)
+        return with_blocks(op, tuple(map(with_silent_routines, op.blocks)))
+
+    return with_silent_routines(with_silent_tangents(block))
 
 
 # ------------------------------------------------------------------------------- loops

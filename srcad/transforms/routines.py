@@ -122,6 +122,12 @@ def mark_hollow(routine: Routine, made: Routine, order: Sequence[int]) -> None:
     made.derived[_HOLLOW_RESULTS] = (*found, *(results + k for k in found))
 
 
+def copy_hollow(routine: Routine, made: Routine) -> None:
+    """What is hollow in a routine is so in another one with the same parameters and results."""
+    for key in (_HOLLOW_PARAMS, _HOLLOW_RESULTS):
+        made.derived[key] = routine.derived.get(key, ())
+
+
 def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> None:
     assert routine.function is not None
     function = outer.prepared(routine.function)

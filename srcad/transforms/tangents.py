@@ -7,14 +7,30 @@ defined once, so one table serves all blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from srcad import runtime
 from srcad.analysis.activity_trees import Activity, fully_active, part
 from srcad.errors import UnsupportedSyntaxError, UnsupportedTypeError
-from srcad.ir.core import UNDEF, Arg, Atom, Block, Const, Display, Value
+from srcad.ir.core import (
+    UNDEF,
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    If,
+    Op,
+    Value,
+    While,
+    carried_outputs,
+    walk,
+)
 from srcad.ir.inference.builder import Builder, atom_type
+from srcad.ir.traits import is_same
 from srcad.startup.records import dataclass, field
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.gradients import converted
@@ -31,17 +47,20 @@ class ForwardScope:
 
     `scope` writes into the block; `dots` are the tangents of all values so far; `push` follows the
     ops of a block inside.  It is `hollow` at the end of a routine, which returns None in the place
-    of what a branch that was not taken would have saved.
+    of what a branch that was not taken would have saved.  The tangents of `spelled_out` values are
+    written also where they are zero.
     """
 
     scope: ReverseScope
     push: Callable[[ForwardScope, Block], None]
     dots: dict[Value, Tangent] = field(default_factory=dict)
     hollow: bool = False
+    spelled_out: frozenset[Value] = frozenset()
 
     def inner(self) -> ForwardScope:
         """The scope of a block inside an op of this one."""
-        return ForwardScope(self.scope.inner(Block(), "branch"), self.push, self.dots, self.hollow)
+        inside = self.scope.inner(Block(), "branch")
+        return ForwardScope(inside, self.push, self.dots, self.hollow, self.spelled_out)
 
     @property
     def builder(self) -> Builder:
@@ -50,6 +69,8 @@ class ForwardScope:
 
     def tree(self, value: Value) -> Activity:
         """Which parts of a value have a tangent that reaches the result."""
+        if value in self.spelled_out:
+            return fully_active(value.type)
         return self.scope.sweep.facts.active(value)
 
     # -------------------------------------------------------------- asking
@@ -190,6 +211,40 @@ def _tidy(parts: tuple[Tangent, ...]) -> Tangent:
 
 def _is_nothing(dot: Tangent) -> bool:
     return not isinstance(dot, tuple) and (dot == Const(None) or atom_type(dot) == NOTHING)
+
+
+def unbound_with_tangents(
+    block: Block, active: Callable[[Value], Activity], unbound: Collection[Value]
+) -> frozenset[Value]:
+    """The values that a path leaves unbound and that become part of a value with a tangent.
+
+    Where they have been bound their zeros can be made; later nobody can tell their shape.
+    """
+    found: set[Value] = set()
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for op in walk(block):
+            for result, sources in _sources(op):
+                if result in found or active(result) is not False:
+                    found.update(s for s in sources if isinstance(s, Value) and s in unbound)
+    return frozenset(found)
+
+
+def _sources(op: Op) -> Iterator[tuple[Value, tuple[Arg, ...]]]:
+    """The values that an op may hand on as they are, each with what it may be."""
+    match op:
+        case Call(target=target, args=args, result=result) if is_same(target):
+            yield result, args[:1]
+        case If(then=then, orelse=orelse, outputs=outputs):
+            for output, *arms in zip(outputs, then.results, orelse.results, strict=True):
+                yield output, tuple(arms)
+        case For() | While():
+            after = op.body.results[1:]
+            rows = zip(carried_outputs(op), op.carried, op.inits, after, strict=False)
+            for output, param, init, last in rows:
+                yield output, (param, init, last)
+                yield param, (init, last)
 
 
 def dot_hint(value: Value) -> str | None:

@@ -10,7 +10,7 @@ import pytest
 import srcad
 from benchmarks.npbench import KERNELS
 from srcad import rules
-from srcad.errors import MissingRuleError, SeedError, UnsupportedSyntaxError
+from srcad.errors import MissingRuleError, SeedError
 from srcad.rules.formulas import spelling
 from tests.corpus.collected import CORPUS
 from tests.directions import assert_modes_agree
@@ -289,9 +289,25 @@ def guarded_recursion(x):
     return y
 
 
-def test_a_recursion_under_such_a_clause_is_refused():
-    with pytest.raises(UnsupportedSyntaxError, match="a recursion inside a 'try'"):
-        srcad.jvp(guarded_recursion, (2.0,), (1.0,))
+def test_a_recursion_under_such_a_clause_is_followed():
+    assert srcad.jvp(guarded_recursion, (2.0,), (1.0,))[1] == srcad.grad(guarded_recursion)(2.0)
+
+
+def test_a_clause_does_not_see_an_infinite_slope_inside_a_recursion():
+    def rooted(x, n):
+        return np.sqrt(x) if n == 0 else rooted(x, n - 1) * 2.0
+
+    def f(x, n):
+        try:
+            y = rooted(x, n)
+        except FloatingPointError:
+            y = x * 5.0
+        return y
+
+    with np.errstate(all="raise"):
+        assert srcad.jvp(f, (np.float64(0.0), 2), (1.0, None)) == (0.0, np.inf)
+        assert srcad.jvp(f, (np.float64(4.0), 2), (1.0, None)) == (8.0, 1.0)
+        assert srcad.jvp(f, (np.float64(-1.0), 2), (1.0, None)) == (-5.0, 5.0)
 
 
 def test_forward_over_reverse():
@@ -387,18 +403,65 @@ def test_a_function_without_a_rule_is_named():
     assert caught.value.where.file == __file__
 
 
-def test_zeros_of_what_may_be_unbound_are_refused_where_they_are_needed():
-    def f(x, c):
-        if c > 0:
-            y = np.ones(3)
-        if c > 0:
+# ------------------------------------------------------------------------ bound on some paths
+def by_two_tests(x, c):
+    if c > 0:
+        y = np.ones(3)
+    if c > 0:
+        y = y * x
+    return y
+
+
+def after_a_loop(x, c):
+    for k in range(c):
+        y = np.ones(3) * k
+    if c > 1:
+        y = y * x
+    return y
+
+
+def in_a_loop(x, c):
+    for k in range(c):
+        if k > 0:
+            y = np.full(3, 2.0)
+        if k > 1:
             y = y * x
-        return y
+    return y + x
 
-    with pytest.raises(UnsupportedSyntaxError, match="only one path has bound") as caught:
-        srcad.jvp(f, (2.0, 1.0), (1.0, None))
 
-    assert caught.value.where.file == __file__
+def of_a_list(x, c):
+    if c > 0:
+        z = [np.ones(2), 2.0]
+        if c > 1:
+            w = z[0]
+    if c > 1:
+        z = [z[0] * x, z[1] * x]
+        w = w + x
+    return z[0] * z[1] + (w if c > 1 else 0.0)
+
+
+def never_read(x, c):
+    if c > 5:
+        y = np.ones(3)
+    if c > 5:
+        y = y * x
+    return x * x
+
+
+@pytest.mark.parametrize("c", [2, 3])
+@pytest.mark.parametrize("f", [by_two_tests, after_a_loop, in_a_loop, of_a_list, never_read])
+def test_what_only_some_paths_bind_is_followed(f, c):
+    def tangent(x):
+        return srcad.jvp(f, (x, c), (1.0, None))[1]
+
+    np.testing.assert_allclose(tangent(2.0), (f(2.0 + 1e-6, c) - f(2.0 - 1e-6, c)) / 2e-6)
+    bent = srcad.jvp(tangent, (2.0,), (1.0,))[1]
+    np.testing.assert_allclose(bent, (tangent(2.0 + 1e-6) - tangent(2.0 - 1e-6)) / 2e-6, atol=1e-8)
+
+
+def test_what_is_unbound_raises_as_in_the_plain_call():
+    with pytest.raises(UnboundLocalError):
+        srcad.jvp(by_two_tests, (2.0, -1.0), (1.0, None))
 
 
 # ------------------------------------------------------------------------ missing data
