@@ -61,17 +61,21 @@ def zeros_like(x: Any) -> Any:
 
 
 def or_zeros(g: Any, x: Any) -> Any:
-    """The cotangent of `x`, with zeros where there is none yet; a tuple may end early."""
-    if g is None:
+    """The cotangent of `x`, with zeros where there is none yet; a tuple may end early.
+
+    A number in the place of a structure is the zero of one that no branch has saved.
+    """
+    if g is None or (isinstance(g, float) and isinstance(x, list | tuple | dict)):
         return zeros_like(x)
     if isinstance(g, list):
-        return [or_zeros(item, y) for item, y in zip(g, x, strict=True)]
+        beside = x if isinstance(x, list) else [None] * len(g)  # no branch has saved it
+        return [or_zeros(item, y) for item, y in zip(g, beside, strict=True)]
     if isinstance(g, tuple):
         others = x if isinstance(x, tuple) else ()
         parts = [or_zeros(item, y) for item, y in zip_longest(g, others)]
         return tuple.__new__(type(g), parts)
     if isinstance(g, dict):
-        return {key: or_zeros(item, x[key]) for key, item in g.items()}
+        return {key: or_zeros(item, x and x[key]) for key, item in g.items()}
     return g
 
 
@@ -152,8 +156,9 @@ def plus(a: Any, b: Any) -> Any:
     """The sum of two cotangents of which either may not be there yet."""
     if a is None or b is None:
         return b if a is None else a
-    if isinstance(a, tuple) is not isinstance(b, tuple):  # a zero, for what no branch has saved
-        return a if isinstance(a, tuple) else b
+    for kind in (tuple, list, dict):
+        if isinstance(a, kind) is not isinstance(b, kind):  # a zero: no branch has saved it
+            return a if isinstance(a, kind) else b
     if isinstance(a, list) or isinstance(b, list):
         return [plus(x, y) for x, y in zip(a, b, strict=True)]
     if isinstance(a, tuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -38,6 +39,8 @@ def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
     found = arguments(call)
     if target is np.arange and len(call.args) == 1 and "stop" not in found:
         del found[0]  # the stop, which only counts
+    if target is operator.mul and len(call.args) == 2:
+        found = {k: a for k, a in found.items() if not _only_counts(a, call.args[1 - int(k)])}
     if rule is None:
         return {k: a for k, a in found.items() if has_float(argument_type(a))}
     if rule.kind == "nondifferentiable" or (rule.steps and not _has_complex(found.values())):
@@ -52,6 +55,13 @@ def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
     if rule.shipped and is_of_integers(call.result.type):
         return {k: a for k, a in flows.items() if not _holds_floats(a)}
     return flows
+
+
+def _only_counts(arg: Arg, other: Arg) -> bool:
+    """Whether an operand of a product says how often a list is repeated."""
+    number, items = argument_type(arg), argument_type(other)
+    of_list = isinstance(items, ListOf) or (isinstance(other, Display) and other.kind == "list")
+    return of_list and isinstance(number, Numeric) and number.is_python and number.kind == "i"
 
 
 def _has_complex(args: Iterable[Arg]) -> bool:

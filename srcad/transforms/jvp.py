@@ -45,6 +45,7 @@ from srcad.transforms.refusals import refuse_texts
 from srcad.transforms.routines import (
     copy_hollow,
     derived_once,
+    hollow_params,
     mark_hollow,
     of_any_form,
     undo_routine_call,
@@ -341,9 +342,10 @@ def _push_routine_call(forward: ForwardScope, op: Call) -> None:
         return
     forward.builder.where = op.where
     made = _routine_with_tangents(scope.sweep, routine, pattern)
+    hollow = hollow_params(routine)
     dots = [
-        _packed(forward, arg, param.type, tree)
-        for arg, param, tree in zip(op.args, function.params, pattern, strict=True)
+        _packed(replace(forward, hollow=forward.hollow or k in hollow), arg, tree)
+        for k, (arg, tree) in enumerate(zip(op.args, pattern, strict=True))
         if tree is not False
     ]
     count = len(function.block.results)
@@ -358,7 +360,7 @@ def _push_routine_call(forward: ForwardScope, op: Call) -> None:
     forward.put(op.result, tuple(parts[count:]))
 
 
-def _packed(forward: ForwardScope, arg: Arg, type_: Type, tree: Activity) -> Arg:
+def _packed(forward: ForwardScope, arg: Arg, tree: Activity) -> Arg:
     if isinstance(arg, Display):
         return forward.spelled(arg, forward.of(arg))
     return forward.full(arg, tree)

@@ -108,6 +108,12 @@ def of_any_form(type_: Type) -> Type:
     return type_
 
 
+def hollow_params(routine: Routine) -> tuple[int, ...]:
+    """The parameters of a routine that are structures some parts of which may be None."""
+    found: tuple[int, ...] = routine.derived.get(_HOLLOW_PARAMS, ())
+    return found
+
+
 def mark_hollow(routine: Routine, made: Routine, order: Sequence[int]) -> None:
     """What is hollow in a routine is so, with its tangent, in the one that has tangents, too.
 

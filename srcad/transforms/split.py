@@ -30,7 +30,7 @@ from srcad.passes.dce import dce
 from srcad.passes.substitute import substituted_block
 from srcad.startup.records import dataclass, replace
 from srcad.types.numeric import Numeric, int_type
-from srcad.types.structures import TupleOf
+from srcad.types.structures import ListOf, TupleOf
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def halves(
 
 
 def _bound(ops: Iterable[Op], saved: set[Value]) -> list[Op]:
-    """The ops with None where a saved value would not be bound on some path."""
+    """The ops with None, or an empty list, where a saved value would not be bound on some path."""
     done: list[Op] = []
     for op in reversed(list(ops)):
         if isinstance(op, If) and not saved.isdisjoint(op.outputs):
@@ -104,14 +104,17 @@ def _bound_if(op: If, saved: set[Value]) -> If:
     for block in op.blocks:
         results: list[Atom] = []
         inner: set[Value] = set()
+        ops = list(block.ops)
         for output, atom in zip(op.outputs, block.results, strict=True):
-            if output in saved and atom == UNDEF:
+            if output in saved and atom == UNDEF and isinstance(output.type, ListOf):
+                atom = Builder(ops, op.where).build_list(type=output.type)
+            elif output in saved and atom == UNDEF:
                 atom = Const(None)
             elif output in saved and isinstance(atom, Value):
                 inner.add(atom)
             results.append(atom)
         saved.update(inner)
-        blocks.append(Block(block.params, tuple(_bound(block.ops, inner)), tuple(results)))
+        blocks.append(Block(block.params, tuple(_bound(ops, inner)), tuple(results)))
     return replace(op, then=blocks[0], orelse=blocks[1])
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from srcad import runtime
 from srcad.analysis.activity_trees import fully_active, position
+from srcad.errors import UnsupportedSyntaxError
 from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
@@ -247,6 +248,12 @@ def add_at(scope: ReverseScope, array: Value, index: Arg, bar: Atom) -> None:
         return
     repeated = may_repeat(index)
     total = _buffer(scope, array)
+    if not any(isinstance(type_, Numeric) for type_ in (array.type, atom_type(bar))):
+        # perhaps a list of what routines have saved: ``+=`` would join two tuples
+        old = scope.call(operator.getitem, total, index)
+        new = scope.builder.call(runtime.plus, old, bar, type=atom_type(bar))
+        scope.replace((array, ()), scope.updated(total, index, new, hint=_bar_name(array)))
+        return
     result = scope.add_at(total, index, bar, repeated=repeated, hint=_bar_name(array))
     scope.replace((array, ()), result)
 
@@ -283,12 +290,32 @@ def _undo_tuple_read(
 def _undo_display_read(
     scope: ReverseScope, container: Display, index: Arg, op: Call, bars: Bars
 ) -> None:
-    """Add to the item of a written-out sequence that was read."""
+    """Add to the item of a written-out sequence that was read, or to those of a slice."""
+    if isinstance(index, Display):
+        _undo_display_slice(scope, container, index, bars)
+        return
     for k, arg in enumerate(container.items):
         if isinstance(arg, Value) and scope.is_active((arg, ())):
             place = _from_start(scope, index, len(container.items))
             chosen = scope.call(operator.eq, place, Const(k))
             _contribute_if(scope, chosen, arg, (), op.result, bars)
+
+
+def _undo_display_slice(
+    scope: ReverseScope, container: Display, index: Display, bars: Bars
+) -> None:
+    """Add to the items of a written-out sequence what belongs to them of a slice."""
+    bounds = [bound.value for bound in index.items if isinstance(bound, Const)]
+    if len(bounds) != len(index.items) or index.kind != "slice":
+        raise UnsupportedSyntaxError(
+            "cannot differentiate a slice, known only at the call, of a list that is written out",
+            where=scope.builder.where,
+            help="give the list a name, and take the slice of that",
+        )
+    for place, k in enumerate(range(len(container.items))[slice(*bounds)]):
+        arg = container.items[k]
+        if isinstance(arg, Value) and scope.is_active((arg, ())):
+            scope.unpack(arg, scope.call(operator.getitem, bars[()], Const(place)))
 
 
 def _from_start(scope: ReverseScope, index: Arg, length: int) -> Arg:
