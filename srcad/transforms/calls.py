@@ -19,7 +19,7 @@ from srcad.rules.row import AlwaysRaisesError, Rule
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check, entries_of, part_of_rest
 from srcad.transforms.masks import cut, guarded_operands, record_mask
-from srcad.transforms.missing import rows_taking_part, zeros_stay
+from srcad.transforms.missing import reduced_where_needed, rows_taking_part, zeros_stay
 from srcad.transforms.refusals import (
     missing_rule,
     refuse_no_partial,
@@ -153,6 +153,8 @@ def _undo_elementwise(scope: ReverseScope, op: Call, rule: Rule, y_bar: Atom) ->
 def as_array(scope: ReverseScope, arg: Arg) -> Arg:
     """A list or tuple as the array that an elementwise function makes of it."""
     is_list = isinstance(arg, Display) and arg.kind in ("list", "tuple")
+    if isinstance(arg, Value) and isinstance(arg.type, ListOf | TupleOf):
+        is_list = scope.sweep.facts.of(arg) is False
     return scope.call(np.asarray, arg) if is_list else arg
 
 
@@ -288,7 +290,8 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
     operands = {k: lifted_arg(scope, a) if k in lifted else a for k, a in arguments(op).items()}
     y_bar = seed_of(op.result, bars)
     operands = rows_taking_part(scope, op, y_bar, operands)
-    leading = leading_of(scope, op, rule, y_bar)
+    operands, result = reduced_where_needed(scope, op, rule, y_bar, operands)
+    leading = leading_of(scope, op, rule, y_bar, result)
     for place, arg, entry in chosen_entries(scope, op, rule, operands, leading, {}):
         if scope.sweep.facts.of(arg) is not False:
             refuse_no_partial(op, place, entry)
@@ -297,7 +300,9 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
             contribute_structure(scope, arg, entry)
 
 
-def leading_of(scope: ReverseScope, op: Call, rule: Rule, y_bar: Any) -> list[Any]:
+def leading_of(
+    scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, result: Arg | None = None
+) -> list[Any]:
     """What a rule for cotangents reads before the arguments: that of the result, and the result."""
     if not rule.wants_result:
         return [y_bar]
@@ -307,7 +312,7 @@ def leading_of(scope: ReverseScope, op: Call, rule: Rule, y_bar: Any) -> list[An
             refuse_saved(op, rule)
         return [bars[0], scope.item(op.result, 0), scope.item(op.result, 1, hint="saved")]
     if rule.primal is None:
-        return [y_bar, op.result]
+        return [y_bar, op.result if result is None else result]
     pair = scope.builder.call(rule.primal, *op.args, kwargs=op.kwargs,
                               type=TupleOf((op.result.type, OPAQUE)))  # fmt: skip
     return [y_bar, op.result, scope.item(pair, 1)]

@@ -2,23 +2,32 @@
 
 `np.nansum`, a `where` on `np.isnan` and their like select entries, and the cotangent of the others
 is exactly zero.  On its way back it meets partial derivatives that are nan there, because the data
-are: ``0 * nan`` must not come of it.  Only the calls that lead to such a selection pay for that.
+are: ``0 * nan`` must not come of it.  So it is with every mask that does not depend on what the
+derivative is taken by: it may tell where data are missing, wherever it was made.  A mask that does
+depend on it (``p > 0``) tells the branches of a function, and counts only where it asks for nan.
+Only the calls that lead to such a selection pay for that.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from srcad.ir.core import Arg, Atom, Call, Const, Value
+from srcad.analysis.arguments import arguments, rule_of
+from srcad.ir.argument_types import argument_type
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
+from srcad.ir.traits import is_store
+from srcad.rules.row import Rule
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.masks import arrives
 from srcad.transforms.sweep import Sweep, is_scalar
 from srcad.types.numeric import Numeric
+from srcad.types.structures import Fixed, ListOf, TupleOf, Type
 
 LEAVING_OUT = frozenset(
     {np.nansum, np.nanmean, np.nanmax, np.nanmin, np.nanvar, np.nanstd, np.nancumsum,
@@ -30,12 +39,20 @@ _CONNECTIVES = frozenset(
     {np.logical_not, np.logical_and, np.logical_or, operator.invert, operator.and_, operator.or_,
      np.invert, np.bitwise_and, np.bitwise_or}
 )  # fmt: skip
-_CONTRACTIONS = (operator.matmul, np.matmul, np.dot)
-_MOVES = frozenset(
-    {operator.getitem, np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.squeeze,
-     np.expand_dims, np.broadcast_to, np.concatenate, np.stack, np.hstack, np.vstack, np.flip,
-     np.roll, np.tile, np.repeat, np.astype, np.copy, np.array, np.asarray}
+# The place and the name of the argument that tells which entries are taken.
+_SELECTING: dict[Any, tuple[int, str]] = {
+    np.where: (0, "condition"), np.compress: (0, "condition"), np.extract: (0, "condition"),
+    np.delete: (1, "obj"), operator.getitem: (1, "key"),
+}  # fmt: skip
+_SELECTIONS = frozenset(_SELECTING)
+_ORDERS = (operator.lt, operator.le, operator.gt, operator.ge, np.less, np.less_equal, np.greater,
+           np.greater_equal)  # fmt: skip
+_HANDING_ON = frozenset(
+    {operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos,
+     operator.abs, abs, np.add, np.subtract, np.multiply, np.divide, np.negative, np.abs, np.exp,
+     np.log, np.sqrt, np.sin, np.cos, np.tanh, np.square, np.log1p, np.expm1, np.fabs}
 )  # fmt: skip
+_CONTRACTIONS = (operator.matmul, np.matmul, np.dot)
 
 
 def zeros_stay(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any, bar: Atom) -> Atom:
@@ -73,6 +90,37 @@ def rows_taking_part(
     return {**operands, 0: scope.call(np.where, column, x, Const(0.0))}
 
 
+def reduced_where_needed(
+    scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, operands: dict[int | str, Arg]
+) -> tuple[dict[int | str, Arg], Arg]:
+    """The operand and the result of what reduces axes, ones where the cotangent is zero."""
+    x = operands.get(0)
+    if rule.saves or rule.primal is not None or not isinstance(x, Value):
+        return operands, op.result
+    axes = _axes_away(op, rule, x)
+    if axes is None or not isinstance(y_bar, Value):
+        return operands, op.result
+    if not arrives(scope.sweep, op.result, _towards_selection):
+        return operands, op.result
+    test = scope.call(operator.ne, y_bar, Const(0.0))
+    x = scope.call(np.where, scope.call(np.expand_dims, test, axes), x, Const(1.0))
+    return {**operands, 0: x}, scope.call(np.where, test, op.result, Const(1.0))
+
+
+def _axes_away(call: Call, rule: Rule, value: Value) -> Arg | None:
+    """The axes of a value that a call reduces, if the others are in its result as they are."""
+    if rule.kind != "adjoint" or "axis" not in (*rule.parameters, *rule.keywords):
+        return None
+    given = arguments(call)
+    place = rule.parameters.index("axis") if "axis" in rule.parameters else "axis"
+    axis = given.get(place, given.get("axis"))
+    items = axis.items if isinstance(axis, Display) else (axis,)
+    if not all(isinstance(item, Const) and type(item.value) is int for item in items):
+        return None
+    before, after = _rank(value), _rank(call.result)
+    return axis if before and after and before - after == len(items) else None
+
+
 def _rank(value: Arg | None) -> int | None:
     type_ = value.type if isinstance(value, Value) else None
     known = isinstance(type_, Numeric) and type_.shape is not None
@@ -97,17 +145,112 @@ def _keeps_places(call: Call, value: Value) -> bool:
     """Whether the entries of a value, or its rows, are still apart in the result of a call."""
     if call.target in _CONTRACTIONS:
         return call.args[0] is value
-    return is_elementwise(call.target) or is_one_of(call.target, _MOVES)
+    if is_elementwise(call.target):
+        return True
+    rule = rule_of(call.target)
+    if rule is None or getattr(call.result.type, "shape", None) == ():
+        return False
+    return rule.kind == "linear" or _axes_away(call, rule, value) is not None
 
 
 def _leaves_out(sweep: Sweep, call: Call, value: Value) -> bool:
-    """Whether a call passes over entries of a value that are nan."""
+    """Whether a call passes over entries of a value that may be nan."""
     if is_one_of(call.target, LEAVING_OUT):
         return True
-    if call.target is np.where or call.target is operator.getitem:
-        chosen: Arg = call.args[0] if call.target is np.where else call.args[1]
-        return chosen is not value and _asks_for_nan(sweep, chosen)
-    return any(key == "where" and _asks_for_nan(sweep, arg) for key, arg in call.kwargs)
+    if any(key == "where" and _may_hide_nan(sweep, arg) for key, arg in call.kwargs):
+        return True
+    mask = _mask_of(call, value)
+    if mask is None or mask is value or not _may_hide_nan(sweep, mask):
+        return False
+    return not _is_nan_in_both(sweep, call, value)
+
+
+def _mask_of(call: Call, value: Value) -> Arg | None:
+    """What tells which entries of a value a call takes, or overwrites; None if nothing does."""
+    place = _SELECTING.get(call.target) if is_one_of(call.target, _SELECTIONS) else None
+    if place is not None:
+        return arguments(call).get(place[0], arguments(call).get(place[1]))
+    if is_store(call.target, "array") and call.args[0] is value:
+        return call.args[1]
+    return None
+
+
+def _is_nan_in_both(sweep: Sweep, call: Call, value: Value) -> bool:
+    """Whether ``np.where(x > 0, f(x), g(x))`` is nan wherever one of its branches is."""
+    if call.target is not np.where or len(call.args) != 3:
+        return False
+    made = sweep.made.get(call.args[0]) if isinstance(call.args[0], Value) else None
+    if made is None or made.target not in _ORDERS:
+        return False
+    other = call.args[2] if call.args[1] is value else call.args[1]
+    return _read_entry_by_entry(sweep, value, _is_any) <= _read_entry_by_entry(
+        sweep, other, _hands_nan_on
+    )
+
+
+def _read_entry_by_entry(sweep: Sweep, start: Arg, goes_on: Callable[[Call], bool]) -> set[Value]:
+    """What an argument is made of entry by entry: where the walk back over calls ends."""
+    ends: set[Value] = set()
+    seen: set[Value] = set()
+    pending = [start] if isinstance(start, Value) else []
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        call = sweep.made.get(value)
+        if call is not None and is_elementwise(call.target) and goes_on(call):
+            pending += call.operands
+        else:
+            ends.add(value)
+    return ends
+
+
+def _is_any(call: Call) -> bool:
+    return True
+
+
+def _hands_nan_on(call: Call) -> bool:
+    """Whether the result is nan wherever an operand is: not of a choice, or of ``nan ** 0``."""
+    return is_one_of(call.target, _HANDING_ON)
+
+
+def _may_hide_nan(sweep: Sweep, mask: Arg) -> bool:
+    """Whether a mask may tell where something is nan; of an index, whether one of its parts may."""
+    if isinstance(mask, Display) and mask.kind == "tuple":
+        return any(_may_hide_nan(sweep, item) for item in mask.items)
+    if _asks_for_nan(sweep, mask):
+        return True
+    if not _is_mask(argument_type(mask)):
+        return False
+    return not isinstance(mask, Value) or not arrives(sweep, mask, _back_to_what_is_derived)
+
+
+def _is_mask(type_: Type) -> bool:
+    """Whether a type is that of an array of booleans, or of a list or an index that holds one."""
+    if isinstance(type_, Numeric):
+        return type_.kind == "b" and type_.shape != ()
+    if isinstance(type_, ListOf):
+        return _is_mask(type_.item) or _is_bool(type_.item)
+    if isinstance(type_, TupleOf):
+        return any(map(_is_mask, type_.items)) or (
+            bool(type_.items) and all(map(_is_bool, type_.items))
+        )
+    return False
+
+
+def _is_bool(type_: Type) -> bool:
+    if isinstance(type_, Fixed):
+        return isinstance(type_.value, bool)
+    return isinstance(type_, Numeric) and type_.kind == "b"
+
+
+def _back_to_what_is_derived(sweep: Sweep, value: Value) -> list[Value] | None:
+    """Back along the calls to a value on which the derivative by something depends."""
+    if sweep.facts.varied.get(value, False) is not False:
+        return None
+    call = sweep.made.get(value)
+    return [] if call is None else list(call.operands)
 
 
 def _asks_for_nan(sweep: Sweep, mask: Arg) -> bool:

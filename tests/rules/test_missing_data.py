@@ -61,6 +61,83 @@ PROGRAMS = {
 }
 
 
+# Masks that were made outside of the function, and with which something else may be done.
+present = ~np.isnan(t)
+entries = ~np.isnan(T)
+rows = entries.all(axis=1)
+as_list = present.tolist()
+settings = {"mask": present, "index": (rows, 0)}
+
+
+def stored(p):
+    z = np.exp(p * t)
+    z[~present] = 0.0
+    return np.sum(z)
+
+
+def copied(p):
+    z = p * p * t
+    np.copyto(z, 0.0, where=~present)
+    return np.sum(z)
+
+
+def in_a_loop(p):
+    total = 0.0
+    for k in range(2):
+        total = total + np.sum((p * T[k])[entries[k]])
+    return total
+
+
+def helped(p):
+    def chosen(z, mask):
+        return z[mask]
+
+    return np.sum(chosen(p * t, present) ** 2)
+
+
+MASKS = {
+    "where": lambda p: np.sum(np.where(present, p * t, 0.0)),
+    "where not": lambda p: np.sum(np.where(~present, p, p * p * t)),
+    "where in where": lambda p: np.sum(np.where(present, np.where(t > 2, p * t, p * p * t), 0.0)),
+    "where list": lambda p: np.sum(np.where(as_list, p * p * t, 0.0)),
+    "index": lambda p: np.sum((p * p * t)[present]),
+    "index list": lambda p: np.sum((p * p * t)[as_list]),
+    "index entry": lambda p: np.sum((p * p * t)[settings["mask"]]),
+    "index tuple": lambda p: np.sum((p * p * T)[settings["index"]]),
+    "index rows": lambda p: np.sum((p * p * T)[rows, :]),
+    "index view": lambda p: np.sum((p * t)[::-1][present[::-1]] ** 2),
+    "index of both": lambda p: np.sum((p * p * t)[present & (t < 3.5)]),
+    "index compared": lambda p: np.sum((p * p * t)[t > 0]),
+    "where compared": lambda p: np.sum(np.where(t > 0, p * p * t, 0.0)),
+    "where by places": lambda p: np.sum(np.where((np.arange(4) < 1), p * p * t, 0.0)),
+    "sum where": lambda p: np.sum(p * p * t, where=present),
+    "sum of method": lambda p: (p * p * t).sum(where=present),
+    "mean where": lambda p: np.mean((p * t) ** 2, where=present),
+    "var where": lambda p: np.var(p * t, where=present),
+    "std where": lambda p: np.std(p * t, where=present),
+    "prod where": lambda p: np.prod(p * t, where=present),
+    "max where": lambda p: np.max(p * p * t, where=present, initial=-1.0),
+    "min where": lambda p: np.min(p * p * t, where=present, initial=99.0),
+    "compress": lambda p: np.sum(np.compress(present, p * p * t)),
+    "compress rows": lambda p: np.sum(np.compress(rows, p * p * T, axis=0)),
+    "extract": lambda p: np.sum(np.extract(present, p * p * t)),
+    "delete": lambda p: np.sum(np.delete(p * p * t, ~present)),
+    "store": stored,
+    "copyto": copied,
+    "loop": in_a_loop,
+    "helper": helped,
+    "sum of rows": lambda p: np.sum(np.sum(p * p * T, axis=1)[rows]),
+    "mean of rows": lambda p: np.sum(np.where(rows, np.mean(p * p * T, axis=1), 0.0)),
+    "norm of rows": lambda p: np.sum(np.linalg.norm(p * p * T, axis=1)[rows]),
+    "prod of rows": lambda p: np.sum(np.prod(p * T, axis=1)[rows]),
+    "max of rows": lambda p: np.sum(np.max(p * p * T, axis=-1)[rows]),
+    "var of rows": lambda p: np.sum(np.var(p * T, axis=1)[rows]),
+    "matrix": lambda p: np.sum((T @ np.array([p, p * p, 1.0]))[rows] ** 2),
+    "ravel": lambda p: np.sum((p * p * T).ravel()[entries.ravel()]),
+    "cumsum": lambda p: np.sum(np.cumsum((p * p * t)[::-1])[[True, True, False, False]]),
+}
+
+
 def differences(f, p, step=1e-4):
     return (8 * (f(p + step) - f(p - step)) - (f(p + 2 * step) - f(p - 2 * step))) / (12 * step)
 
@@ -84,6 +161,42 @@ def test_so_it_is_in_second_derivatives(name):
     gradient = srcad.grad(PROGRAMS[name])
 
     np.testing.assert_allclose(srcad.grad(gradient)(0.7), differences(gradient, 0.7), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", MASKS)
+def test_a_mask_from_outside_cuts_as_one_that_asks_for_nan(name):
+    f = MASKS[name]
+    value, gradient = srcad.value_and_grad(f)(0.7)
+    second = differences(srcad.grad(f), 0.7)
+
+    assert value == f(0.7)
+    np.testing.assert_allclose(gradient, differences(f, 0.7), rtol=1e-6)
+    np.testing.assert_allclose(srcad.jvp(f, (0.7,), (1.0,))[1], gradient, rtol=1e-12)
+    np.testing.assert_allclose(srcad.grad(srcad.grad(f))(0.7), second, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(srcad.hessian(f)(0.7), second, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(srcad.hvp(f)(0.7, 1.0), second, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("mask", [present, as_list, np.array([1.0, 0.0, 1.0, 0.0]) > 0])
+def test_a_mask_that_is_an_argument_cuts(mask):
+    def f(x, w, mask):
+        return np.sum(np.where(mask, np.sin(x * w), 0.0))
+
+    x_bar, w_bar = srcad.grad(f, wrt=(0, 1))(t, 0.7, mask)
+
+    chosen = np.asarray(mask)
+    np.testing.assert_array_equal(x_bar[~chosen], 0.0)
+    assert np.isclose(w_bar, np.sum(t[chosen] * np.cos(t[chosen] * 0.7)))
+
+
+def test_a_list_of_booleans_is_a_mask_as_the_array_is():
+    x = np.array([1.0, 2.0, 3.0, 0.5])
+
+    f = srcad.grad(lambda w, mask: np.sum(np.where(mask, x * w, 0.0)))
+
+    assert f(0.7, as_list) == f(0.7, np.array(as_list)) == 4.5
+    assert srcad.jvp(lambda w: np.sum(np.where(as_list, x * w, 0.0)), (0.7,), (1.0,))[1] == 4.5
 
 
 def test_what_is_also_summed_with_its_nan_is_nan():
@@ -117,5 +230,12 @@ def test_code_that_leaves_nothing_out_pays_nothing():
 
     gradient = srcad.grad(loss)
     gradient(np.array([1.0, -1.0]))
+
+    assert "!= 0" not in gradient.source
+
+
+def test_branches_of_which_both_are_nan_where_the_data_are_pay_nothing():
+    gradient = srcad.grad(lambda p: np.sum(np.where(t > 2, p * t, p * p * t)))
+    gradient(0.7)
 
     assert "!= 0" not in gradient.source
