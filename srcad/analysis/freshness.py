@@ -68,7 +68,7 @@ def fresh_results(function: Function, own: Iterable[int], *, writable: bool = Tr
             seen += [v for v in values_in(atom) if has_storage(v)]
     if not writable:
         found.rigid = set()
-    fresh = _Fresh(found, builders, seen, _Items(function))
+    fresh = _Fresh(found, builders, _ordering(function), seen, _Items(function))
     results = [
         fresh.atom(atom) if k in positions else atom
         for k, atom in enumerate(function.block.results)
@@ -78,6 +78,22 @@ def fresh_results(function: Function, own: Iterable[int], *, writable: bool = Tr
     ops = [op for op in function.block.ops if op not in fresh.replaced]
     block = replace(function.block, ops=(*ops, *fresh.ops), results=tuple(results))
     return replace(function, block=block)
+
+
+def _ordering(function: Function) -> dict[Value, Call]:
+    """The calls that bring results into C order, and whose results nobody else reads."""
+    found = {
+        op.result: op
+        for op in function.block.ops
+        if isinstance(op, Call) and op.target is np.ascontiguousarray and op.half == "reverse"
+    }
+    reads = Counter(v for op in function.block.ops for v in op.operands) if found else Counter()
+    read_once = {v: op for v, op in found.items() if reads[v] <= 1}
+    return {v: op for v, op in read_once.items() if not _is_read_inside(function, v)}
+
+
+def _is_read_inside(function: Function, value: Value) -> bool:
+    return any(value in block.free for op in function.block.ops for block in op.blocks)
 
 
 def is_writable(function: Function) -> bool:
@@ -92,6 +108,7 @@ class _Fresh:
 
     sharing: Sharing
     builders: dict[Value, Call]
+    ordering: dict[Value, Call]
     seen: list[Value]
     items: _Items
     ops: list[Op] = field(default_factory=list)
@@ -111,6 +128,10 @@ class _Fresh:
             self.seen.append(atom)
             return atom
         copied = Value(atom.type, atom.hint)
+        maker = self.ordering.get(atom)
+        if maker is not None and isinstance(maker.args[0], Value):  # the copy is in C order, too
+            self.replaced.add(maker)
+            atom = maker.args[0]
         if structured:
             self.ops.append(Call(target=owned, args=(atom,), result=copied, half="reverse"))
         else:

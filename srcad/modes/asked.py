@@ -7,7 +7,12 @@ from srcad.ir.inference.builder import Builder
 from srcad.modes.inert import refuse_inert
 from srcad.modes.mode import Part, Problem, Results, Run
 from srcad.modes.results import aux_of
-from srcad.modes.reverse import with_gradients_of_parts, with_layouts, with_zeros_for_stopped
+from srcad.modes.reverse import (
+    in_c_order,
+    with_gradients_of_parts,
+    with_layouts,
+    with_zeros_for_stopped,
+)
 from srcad.modes.steps import warn_of_steps
 from srcad.startup.records import replace
 from srcad.transforms.silent import is_repeatable, silenced
@@ -30,8 +35,12 @@ def asked_gradients(made: Function, problem: Problem, *, laid_out: bool = True) 
         if problem.arguments:
             warn_of_steps(problem.function, lowered, made, problem.parameters, wrt, request.has_aux)
     places = problem.distinct
-    copied = {*problem.laid_out_otherwise, *problem.inside_others} if laid_out else ()
-    return with_layouts(with_gradients_of_parts(made, places, wrt), places, copied)
+    made = with_gradients_of_parts(made, places, wrt)
+    if not laid_out:
+        return made
+    copied = {*problem.laid_out_otherwise, *problem.inside_others}
+    made = with_layouts(made, places, copied)
+    return in_c_order(made, problem, copied) if problem.arguments else made
 
 
 def in_one_function(

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from srcad import runtime
 from srcad.analysis.activity_trees import position
+from srcad.analysis.memory_order import MemoryOrder
 from srcad.arguments.request import Request
 from srcad.arguments.wrt import WrtEntry
 from srcad.frontend.lower import lower_inline
-from srcad.ir.core import Atom, Block, Call, Const, Function, Op, Value, walk
+from srcad.ir.core import Atom, Block, Call, Const, Display, Function, Op, Value, walk
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.traits import built_parts, is_builder, is_stop, is_structure
+from srcad.modes.mode import Problem
 from srcad.modes.results import scalar_output, with_results
 from srcad.startup.lazy import Later
+from srcad.startup.records import replace
 from srcad.transforms.vjp import vjp
 from srcad.types.numeric import Numeric
 from srcad.types.structures import TupleOf
@@ -63,6 +68,54 @@ def with_layouts(made: Function, places: Sequence[WrtEntry], odd: Collection[Wrt
                                         type=gradient.type, hint=gradient.hint)  # fmt: skip
     block = Block((), tuple(builder.ops), (y, *gradients))
     return Function(made.name, made.params, block, made.where)
+
+
+def in_c_order(made: Function, problem: Problem, odd: Collection[WrtEntry]) -> Function:
+    """Bring gradients into C order that may have come out in another one.
+
+    The arguments that they belong to are in C order, but for the `odd` ones.
+    """
+    places = problem.distinct
+    elsewhere = {place.parameter for place in odd}
+    ordered = {
+        p
+        for k, p in enumerate(made.params)
+        if k not in elsewhere and (k in problem.wrt or k >= len(problem.lowered.params))
+    }
+    orders = MemoryOrder(made.block, ordered)
+    builder = Builder(ops=list(made.block.ops), where=made.where, half="reverse")
+    y, *gradients = made.block.results
+    found = [
+        gradient if place in odd else _in_order(builder, orders, gradient)
+        for place, gradient in zip(places, gradients, strict=True)
+    ]
+    block = Block((), tuple(builder.ops), (y, *found))
+    return Function(made.name, made.params, block, made.where)
+
+
+def _in_order(builder: Builder, orders: MemoryOrder, atom: Any) -> Any:
+    """A gradient, or the structure of gradients, in C order."""
+    if not isinstance(atom, Value):
+        return atom
+    if isinstance(atom.type, TupleOf):
+        made = next((op for op in builder.ops if atom in op.results), None)
+        if not isinstance(made, Call) or not is_builder(made.target):
+            return atom
+        args = tuple(_parts_in_order(builder, orders, arg) for arg in made.args)
+        if args == made.args:
+            return atom
+        builder.ops.append(replace(made, args=args, result=(again := Value(atom.type, atom.hint))))
+        return again
+    if not isinstance(atom.type, Numeric) or atom.type.shape is None or orders.is_in_order(atom):
+        return atom
+    return builder.call(np.ascontiguousarray, atom, hint=atom.hint)
+
+
+def _parts_in_order(builder: Builder, orders: MemoryOrder, arg: Any) -> Any:
+    if not isinstance(arg, Display):
+        return _in_order(builder, orders, arg)
+    items = tuple(_parts_in_order(builder, orders, item) for item in arg.items)
+    return arg if items == arg.items else replace(arg, items=items)
 
 
 def with_zeros_for_stopped(made: Function, lowered: Function, wrt: Sequence[int]) -> Function:

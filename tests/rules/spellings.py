@@ -147,14 +147,28 @@ def _is_operand(target: Any, place: int | str, value: Any) -> bool:
 # ------------------------------------------------------------------------ programs
 def program(case: Case) -> tuple[Callable[..., Any], str, list[Any], Any]:
     """A function of the operands and perhaps of the option, its text, and both."""
-    target, args, kwargs = case.call
     expression, convert = MANNERS[case.manner]
     value = convert(_option(case))
+    f, text, operands = _written(case.call, case.place, expression, value)
+    return f, text, operands, value
+
+
+def plain_program(call: tuple[Any, tuple[Any, ...], dict[str, Any]]) -> tuple[Any, list[Any]]:
+    """A function of the operands of a sample call, its options written out, and the operands."""
+    f, _, operands = _written(call, None, "", None)
+    return f, operands
+
+
+def _written(
+    call: tuple[Any, tuple[Any, ...], dict[str, Any]], at: int | str | None, expression: str,
+    value: Any,
+) -> tuple[Callable[..., Any], str, list[Any]]:  # fmt: skip
+    target, args, kwargs = call
     operands: list[Any] = []
     outside: dict[str, Any] = {}
 
     def written(place: int | str, given: Any) -> str:
-        if place == case.place:
+        if place == at:
             return expression or str(_text(given))
         if _is_operand(target, place, given):
             operands.append(given)
@@ -173,7 +187,7 @@ def program(case: Case) -> tuple[Callable[..., Any], str, list[Any], Any]:
         f"    y = {_call_text(target, inputs)}\n"
         f"    return {_total(target(*args, **kwargs))}\n"
     )
-    return _compiled(text, target, value, outside), text, operands, value
+    return _compiled(text, target, value, outside), text, operands
 
 
 def _call_text(target: Any, inputs: list[str]) -> str:

@@ -1,0 +1,224 @@
+"""Arrays that certainly lie in C order without gaps, as gradients do that are handed out.
+
+What turns axes (``x.T``, `np.moveaxis`) gives views in another order, and functions entry by entry
+lay out their results as their operands are.  What is not known to be in order is not.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from srcad import runtime
+from srcad.ir.core import (
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Display,
+    For,
+    If,
+    Value,
+    While,
+    carried_outputs,
+    free_values,
+)
+from srcad.ir.library_operations import is_elementwise
+from srcad.ir.memory import index_parts, is_one_of, makes_fresh
+from srcad.ir.traits import is_store
+from srcad.types.numeric import Numeric
+from srcad.types.sizes import same
+
+
+class _Order(NamedTuple):
+    """Whether the axes of an array lie in C order, and whether there are no gaps either.
+
+    What is `given` shows memory that is not the function's own, or cannot be written into.  It is
+    copied before it is handed out or written into, and the copy is in C order without gaps.  What
+    is `stretched` repeats entries along an axis, which not all functions take for an order.
+    """
+
+    axes: bool
+    gapless: bool
+    given: bool = False
+    stretched: bool = False
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether it is in C order without gaps when it is handed out."""
+        return self.gapless or self.given
+
+
+_ALWAYS = frozenset(
+    {np.zeros, np.ones, np.full, np.empty, np.eye, np.identity, np.arange, np.linspace, np.take,
+     operator.matmul, np.matmul, np.dot, np.tensordot, np.outer, np.kron, np.repeat, np.tri,
+     np.ascontiguousarray, runtime.like, runtime.laid_out}
+)  # fmt: skip
+# What is as its operands are: these have a memory of their own, and those show all of it.
+_FOLLOWING = frozenset(
+    {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.astype, np.sum, np.mean,
+     np.prod, np.max, np.min, np.cumsum, np.cumprod, np.triu, np.tril, np.concatenate, np.stack,
+     np.hstack, np.vstack, np.diff, np.roll, np.append}
+)  # fmt: skip
+_SHOWING = frozenset(
+    {np.expand_dims, np.squeeze, np.array, np.asarray, runtime.unbroadcast, runtime.zeros_like,
+     runtime.owned}
+)  # fmt: skip
+_TURNING = frozenset({np.transpose, np.swapaxes, np.moveaxis, np.matrix_transpose, np.flip})
+_PARTS = frozenset({np.real, np.imag, np.broadcast_to})
+_RESHAPING = frozenset({np.reshape, np.ravel})
+_IN_ORDER = _Order(axes=True, gapless=True)
+_UNKNOWN = _Order(axes=False, gapless=False)
+_GIVEN = _Order(axes=False, gapless=False, given=True)
+
+
+class MemoryOrder:
+    """What is known of the values of a block; `ordered` are the parameters in C order."""
+
+    def __init__(self, block: Block, ordered: Collection[Value]) -> None:
+        self.given = set(free_values(block))
+        self.known: dict[Value, _Order] = dict.fromkeys(self.given, _GIVEN)
+        self.known.update(dict.fromkeys(ordered, _GIVEN._replace(axes=True)))
+        self._read(block)
+
+    def is_in_order(self, atom: Atom) -> bool:
+        """Whether an array certainly lies in C order without gaps when it is handed out."""
+        return self._of(atom).is_fine
+
+    # --------------------------------------------------------------------------- ops in order
+    def _read(self, block: Block) -> None:
+        for op in block.ops:
+            match op:
+                case Call():
+                    fresh = _rank(op.result) == 1 and makes_fresh(op)
+                    self.known[op.result] = _IN_ORDER if fresh else self._of_call(op)
+                case If():
+                    self._read(op.then)
+                    self._read(op.orelse)
+                    for output, *ends in zip(
+                        op.outputs, op.then.results, op.orelse.results, strict=True
+                    ):
+                        self.known[output] = _worst(map(self._of, ends))
+                case For():
+                    self._loop(op, op.carried, op.body)
+                case While():
+                    self._read(op.test)
+                    self._loop(op, op.body.params, op.body)
+
+    def _loop(self, loop: For | While, carried: Sequence[Value], body: Block) -> None:
+        """A carried value is in order if it enters so, and every trip leaves it so."""
+        entering = [self._of(init) for init in loop.inits]
+        while True:
+            self.known.update(zip(carried, entering, strict=True))
+            self._read(body)
+            leaving = [self._of(end) for end in body.results[1 : 1 + len(carried)]]
+            both = [_worst(pair) for pair in zip(entering, leaving, strict=True)]
+            if both == entering:
+                break
+            entering = both
+        self.known.update(zip(carried_outputs(loop), entering, strict=True))
+
+    # --------------------------------------------------------------------------- one call
+    def _of(self, arg: Arg) -> _Order:
+        if isinstance(arg, Display):
+            return _worst(map(self._of, arg.items))
+        if isinstance(arg, Const):
+            return _GIVEN if isinstance(arg.value, np.ndarray) else _IN_ORDER
+        rank = _rank(arg)
+        if rank == 0:
+            return _IN_ORDER
+        found = self.known.get(arg, _UNKNOWN)
+        return found._replace(axes=True) if rank == 1 else found
+
+    def _of_call(self, call: Call) -> _Order:
+        target = call.target
+        if is_one_of(target, _ALWAYS):
+            found = _IN_ORDER
+        elif is_one_of(target, _PARTS):
+            whole = self._of(call.args[0])
+            stretched = whole.stretched or target is np.broadcast_to
+            return _Order(whole.axes, False, whole.given or stretched, stretched)
+        elif is_elementwise(target):
+            found = self._entry_by_entry(call)
+        elif is_one_of(target, _FOLLOWING):
+            whole = self._of(call.args[0])
+            in_order = whole.axes and not whole.stretched
+            in_order = in_order or (target is np.copy and call.half != "primal")
+            found = _IN_ORDER if in_order else _UNKNOWN
+        elif is_one_of(target, _SHOWING):
+            found = self._of(call.args[0])
+        elif is_store(target, "array"):
+            place = self._of(call.args[0])
+            found = _Order(axes=place.axes or place.given, gapless=place.is_fine)
+        elif is_one_of(target, _RESHAPING):
+            whole = self._of(call.args[0])
+            plain = len(call.args) + len(call.kwargs) < 3
+            return whole if plain else _UNKNOWN._replace(given=whole.given)
+        elif target is operator.getitem:
+            return self._of_part(call)
+        elif is_one_of(target, _TURNING):
+            found = _UNKNOWN._replace(given=self._of(call.args[0]).given)
+        else:
+            found = _UNKNOWN
+        return found
+
+    def _entry_by_entry(self, call: Call) -> _Order:
+        """NumPy keeps C order where one operand of full size has it.
+
+        Unless the memory of another one, made on the way, is used again for the result.
+        """
+        arrays = [v for v in call.operands if _rank(v) != 0]
+        if all(self._of(v).axes for v in arrays):
+            return _IN_ORDER
+        known = any(self._of(v).axes and _has_shape_of(v, call.result) for v in arrays)
+        others = [v for v in arrays if not self._of(v).axes]
+        return _IN_ORDER if known and self.given.issuperset(others) else _UNKNOWN
+
+    def _of_part(self, call: Call) -> _Order:
+        """Of ``x[k]``, ``x[1:]``, ``x[None]`` and of rows that an array names."""
+        whole = self._of(call.args[0])
+        parts = index_parts(call.args[1])
+        first = [part for part in parts if part not in (Const(None), Const(Ellipsis))]
+        if len(parts) == 1 and whole.axes and _rank(parts[0]) not in (0, None):
+            return _IN_ORDER
+        if not all(_is_slice(part) or _rank(part) == 0 for part in first):
+            return _UNKNOWN
+        if not whole.axes:
+            return _UNKNOWN._replace(given=whole.given)
+        ahead = [_rank(part) == 0 for part in first]
+        start = ahead.index(False) if False in ahead else len(first)
+        rest = first[start:]
+        runs = Const(Ellipsis) not in parts and len(rest) <= 1 and all(map(_is_run, rest))
+        return whole._replace(gapless=whole.gapless and runs)
+
+
+def _worst(found: Iterable[_Order]) -> _Order:
+    both = list(found)
+    given = all(one.given for one in both)
+    stretched = any(one.stretched for one in both)
+    return _Order(all(one.axes for one in both), all(one.is_fine for one in both), given, stretched)
+
+
+def _rank(arg: Arg) -> int | None:
+    if isinstance(arg, Const):
+        return 0 if isinstance(arg.value, int | float | np.number) else None
+    type_ = arg.type if isinstance(arg, Value) else None
+    return len(type_.shape) if isinstance(type_, Numeric) and type_.shape is not None else None
+
+
+def _has_shape_of(value: Value, result: Value) -> bool:
+    a, b = getattr(value.type, "shape", None), getattr(result.type, "shape", None)
+    return a is not None and b is not None and len(a) == len(b) and all(map(same, a, b))
+
+
+def _is_slice(part: Arg) -> bool:
+    return isinstance(part, Display) and part.kind == "slice"
+
+
+def _is_run(part: Arg) -> bool:
+    """Whether a slice takes entries that lie side by side."""
+    return isinstance(part, Display) and part.items[2] in (Const(None), Const(1))

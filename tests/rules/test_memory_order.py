@@ -1,0 +1,109 @@
+"""Gradients lie in C order, unless the argument lies in Fortran order: for every rule's samples."""
+
+import numpy as np
+import pytest
+
+import srcad
+from srcad.rules.formulas import spelling
+from tests.marks import some
+from tests.rules.harness import leaves
+from tests.rules.samples import CALLS
+from tests.rules.spellings import plain_program
+
+BY_NAME = {}
+for call in CALLS:
+    BY_NAME.setdefault(spelling(call[0]), []).append(call)
+
+MATRIX = np.arange(6.0).reshape(2, 3) + 0.5
+OTHER = np.arange(6.0).reshape(2, 3)
+TURNED = np.asfortranarray(OTHER)
+
+
+def is_as_promised(gradient, x):
+    if not isinstance(gradient, np.ndarray):
+        return True
+    is_fortran = isinstance(x, np.ndarray) and x.flags.f_contiguous and not x.flags.c_contiguous
+    order = gradient.flags.f_contiguous if is_fortran else gradient.flags.c_contiguous
+    return order and gradient.flags.writeable
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", some(BY_NAME, lambda k, _: k % 4 == 0))
+def test_gradients_of_every_rule_lie_in_the_order_of_their_arguments(name):
+    for call in BY_NAME[name]:
+        f, operands = plain_program(call)
+        wrt = tuple(range(len(operands)))
+        if not operands:
+            continue
+        bars = srcad.grad(f, wrt=wrt)(*operands)
+        again = srcad.pullback(f, *operands)[1](1.0)
+
+        for bar, other, x in zip(bars, again, operands, strict=True):
+            pairs = zip(leaves(bar), leaves(x), strict=False)
+            assert all(is_as_promised(one, leaf) for one, leaf in pairs), call
+            assert all(map(is_as_promised, leaves(other), leaves(x))), call
+
+
+def rows_of_columns(a):
+    total = 0.0
+    for column in a.T:
+        total = total + np.sum(column**2)
+    return total
+
+
+PROGRAMS = {
+    "product of a transpose": lambda a: np.sum(a.T @ np.ones((2, 2))),
+    "transpose": lambda a: np.sum(a.T**2),
+    "columns": lambda a: np.sum(a[:, [0, 1]] ** 2),
+    "part": lambda a: np.sum(np.concatenate([a, OTHER], 1) ** 2),
+    "reversed": lambda a: np.sum(a[::-1] * OTHER),
+    "einsum": lambda a: np.sum(np.einsum("ij,kj->ki", a, OTHER) ** 2),
+    "global in Fortran order": lambda a: np.sum(a * a * TURNED),
+    "global alone": lambda a: np.sum(a * TURNED),
+    "loop": rows_of_columns,
+    "branch": lambda a: np.sum((a.T if a[0, 0] > 0 else a.reshape(3, 2)) ** 2),
+    "real part of a transform": lambda a: np.sum(np.fft.irfft(a[0]) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_gradients_lie_in_c_order(name, dtype):
+    f, a = PROGRAMS[name], MATRIX.astype(dtype)
+
+    assert is_as_promised(srcad.grad(f)(a), a)
+    assert is_as_promised(srcad.value_and_grad(f)(a)[1], a)
+    assert is_as_promised(srcad.pullback(f, a)[1](1.0)[0], a)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_hessian_products_lie_in_c_order(name):
+    assert is_as_promised(srcad.hvp(PROGRAMS[name])(MATRIX, MATRIX), MATRIX)
+
+
+def test_parts_of_structures_lie_in_c_order():
+    def f(p):
+        return np.sum(p["w"].T * OTHER.T) + np.sum(p["pair"][0].T ** 2) + np.sum(p["pair"][1])
+
+    gradient = srcad.grad(f)({"w": MATRIX, "pair": (MATRIX, MATRIX)})
+
+    assert is_as_promised(gradient["w"], MATRIX)
+    assert all(is_as_promised(bar, MATRIX) for bar in gradient["pair"])
+
+
+def test_an_argument_that_is_not_differentiated_may_lie_in_another_order():
+    gradient = srcad.grad(lambda a, b: np.sum(2.0 * a * b))
+
+    assert is_as_promised(gradient(MATRIX, OTHER), MATRIX)
+    assert is_as_promised(gradient(MATRIX, TURNED), MATRIX)
+
+
+def test_an_argument_in_fortran_order_has_a_gradient_in_it():
+    assert is_as_promised(srcad.grad(lambda a: np.sum(a.T**2))(TURNED), TURNED)
+
+
+def test_what_is_in_order_is_not_brought_into_it():
+    gradient = srcad.grad(lambda a: np.sum(np.tanh(a @ a.T) * 2.0) + np.sum(a * OTHER * a))
+    gradient(MATRIX)
+
+    assert gradient.source.count("ascontiguousarray") <= 1
