@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from srcad import errors
 from srcad.arguments.request import UNSET, Request, requested
+from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, ListValue, TupleValue
 from srcad.frontend.machine.constants import known
 from srcad.frontend.machine.dispatch import apply, means_object
@@ -96,7 +97,7 @@ def transforms(
     if hasattr(kind, "__srcad_called__"):
         function = _attribute(s, callee, value.function)
         return value.__srcad_called__(s, function, args, kwargs)  # type: ignore[no-any-return]
-    meaning = MEANINGS.get(value) if callable(getattr(value, "__hash__", None)) else None
+    meaning = MEANINGS.get(value) if is_hashable(value) else None
     return None if meaning is None else meaning(s, Given(args, kwargs))
 
 

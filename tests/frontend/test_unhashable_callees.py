@@ -1,0 +1,73 @@
+"""Functions that cannot be looked up in a table, called with what no derivative passes through."""
+
+import ctypes
+import ctypes.util
+import functools
+from dataclasses import dataclass
+
+import pytest
+
+import srcad
+
+LIBRARY = ctypes.util.find_library("m")
+
+
+class Opposite:
+    """Equal by value, and so without a hash."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return isinstance(other, Opposite)
+
+    def __call__(self, n):
+        return -float(n)
+
+
+class Refusing:
+    def __hash__(self):
+        raise TypeError("no hash")
+
+    def __call__(self, n):
+        return 2.0 * float(n)
+
+
+@dataclass
+class Scaled:
+    factor: float
+
+    def __call__(self, n):
+        return self.factor * n
+
+
+opposite, refusing, scaled = Opposite(), Refusing(), Scaled(3.0)
+TABLE = {"f": refusing}
+partial = functools.partial(refusing)
+
+PROGRAMS = {
+    "equal by value": lambda x, n: x * opposite(n),
+    "hash raises": lambda x, n: x * refusing(n),
+    "data class": lambda x, n: x * scaled(n),
+    "in a table": lambda x, n: x * TABLE["f"](n),
+    "partial": lambda x, n: x * partial(n),
+    "mapped": lambda x, n: x * sum(map(refusing, [n, n])),
+    "either": lambda x, n: x * (refusing if n < 1 else opposite)(n),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_callee_without_a_hash_runs_as_it_stands(name):
+    f = PROGRAMS[name]
+
+    assert srcad.grad(f)(2.0, 0.5) == f(1.0, 0.5)
+    assert srcad.jvp(f, (2.0, 0.5), (1.0, None))[1] == f(1.0, 0.5)
+
+
+@pytest.mark.skipif(LIBRARY is None, reason="there is no C library of mathematics")
+def test_a_function_of_a_c_library_runs_as_it_stands():
+    cosine = ctypes.CDLL(LIBRARY).cos
+    cosine.restype, cosine.argtypes = ctypes.c_double, [ctypes.c_double]
+
+    assert srcad.grad(lambda x, n: x * cosine(n))(2.0, 0.0) == 1.0
+    with pytest.raises(srcad.errors.MissingRuleError, match="no derivative rule for cos"):
+        srcad.grad(lambda x: cosine(x))(2.0)
