@@ -16,6 +16,7 @@ from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
     DictValue,
+    IteratorValue,
     ListValue,
     RecordValue,
     SliceValue,
@@ -316,12 +317,26 @@ def box_of_arg(s: Machine, arg: Any) -> AbstractValue:
             return DictValue(keys, tuple(box_of_arg(s, a) for a in items[1::2]))
         case Display(kind="slice", items=(start, stop, step)):
             return SliceValue(*[box_of_arg(s, a) for a in (start, stop, step)])
+        case Display(kind="range", items=items):
+            return _box_of_range(items, tuple(box_of_arg(s, a) for a in items))
         case tuple():
             return TupleValue(tuple(box_of_arg(s, a) for a in arg))
         case list():
             return ListValue(tuple(box_of_arg(s, a) for a in arg))
         case _:
             return Constant(arg)
+
+
+_FEW = 64  # axes of an array, as NumPy allows them
+
+
+def _box_of_range(ends: Sequence[Arg], parts: tuple[AbstractValue, ...]) -> AbstractValue:
+    """The box of a range: a tuple of its numbers if they are known and few, as axes are."""
+    known = [end.value for end in ends if isinstance(end, Const)]
+    numbers = range(*known) if len(known) == len(ends) else None
+    if numbers is not None and len(numbers) <= _FEW:
+        return TupleValue(tuple(Constant(number) for number in numbers))
+    return IteratorValue("range", parts)
 
 
 def unboxed(s: Machine, box: AbstractValue) -> Any:

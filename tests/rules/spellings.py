@@ -2,7 +2,8 @@
 
 Made from the sample calls of the table.  What has floats in it is differentiated; everything else
 that a call is given is an option.  ``python -m tests.rules.spellings [word ...]`` runs all of
-them, or those with one of the words in their names (some minutes); a test runs a few.
+them, or those with one of the words in their names (some minutes); a test runs a few.  With
+``--twice`` the tangent and the second derivative are compared.
 """
 
 from __future__ import annotations
@@ -101,6 +102,12 @@ def _as_other(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else None
 
 
+def _as_range(value: Any) -> Any:
+    """An option that counts from 0, as axes often do."""
+    is_sequence = isinstance(value, tuple | list) and all(type(k) is int for k in value)
+    return value if is_sequence and value and [*value] == [*range(len(value))] else None
+
+
 MANNERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "a literal": ("", lambda value: value),
     "an argument": ("option", lambda value: value),
@@ -116,6 +123,7 @@ MANNERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "an array by a helper": ("kept()", _as_array),
     "a helper's": ("given()", lambda value: value),
     "a helper's that is not read": ("kept()", lambda value: value),
+    "a range": ("range(len(OPTION))", _as_range),
     "a new tuple": (
         "tuple(option)",
         lambda value: value if isinstance(value, tuple | list) else None,
@@ -288,6 +296,61 @@ def _rebuilt(structure: Any, parts: Iterator[Any]) -> Any:
     return made if isinstance(structure, np.ndarray) else float(made)
 
 
+def outcome_twice(case: Case, rng: np.random.Generator) -> str:
+    """The same for the tangent by `jvp`, and for the gradient of a gradient."""
+    f, _, operands, value = program(case)
+    given = _given(case, value)
+    if not all(isinstance(operand, np.ndarray | float) for operand in operands):
+        return "right"  # operands in lists: the other outcomes tell
+    wrt = tuple(range(len(operands)))
+    try:
+        bars = srcad.grad(f, wrt=wrt)(*operands, *given)
+    except Exception:
+        return "right"  # what this is, `outcome` tells
+    moves = [rng.normal(size=np.shape(operand)) for operand in operands]
+    moves = [v if np.ndim(v) else float(v) for v in moves]
+    try:
+        (_, dot) = srcad.jvp(f, (*operands, *given), (*moves, *[None] * len(given)))
+    except Exception as error:
+        return f"jvp {_said(error)}"
+    want = sum(np.sum(bar * v) for bar, v in zip(bars, moves, strict=True))
+    if not abs(dot - want) <= TOLERANCE * (1 + abs(want)):
+        return f"wrong tangent: {dot} is not {want}"
+    return _compared_twice(f, operands, given, moves)
+
+
+def _compared_twice(f: Any, operands: list[Any], given: list[Any], moves: list[Any]) -> str:
+    """Whether the derivative of the squares of a gradient is that of differences."""
+    wrt = tuple(range(len(operands)))
+    gradient = srcad.grad(f, wrt=wrt)
+
+    def squares(*args: Any) -> Any:
+        total = 0.0
+        for bar in gradient(*args):
+            total = total + np.sum(bar * bar)
+        return total
+
+    def at(step: float) -> float:
+        moved = [x + step * v for x, v in zip(operands, moves, strict=True)]
+        return float(squares(*moved, *given))
+
+    want = (at(STEP) - at(-STEP)) / (2 * STEP)
+    try:
+        bars = srcad.grad(squares, wrt=wrt)(*operands, *given)
+    except Exception as error:
+        return f"second {_said(error)}"
+    found = sum(np.sum(bar * v) for bar, v in zip(bars, moves, strict=True) if bar is not None)
+    if abs(found - want) <= TOLERANCE * (1 + abs(want)) or not np.isfinite(want):
+        return "right"
+    return f"wrong second derivative: {found} is not {want}"
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, srcad.errors.SrcadError):
+        return f"refused: {error.sentence}"
+    return f"crashes: {error!r}"
+
+
 def is_expected(case: Case, found: str) -> bool:
     """Whether an outcome is right, or a refusal of what has to be known before the call."""
     if found in ("right", "raises"):
@@ -308,12 +371,13 @@ def main() -> int:
     """Run all; print what is not as expected."""
     rng = np.random.default_rng(0)
     counts: dict[str, int] = {}
-    wanted, wrong = sys.argv[1:], 0
+    twice = "--twice" in sys.argv
+    wanted, wrong = [word for word in sys.argv[1:] if word != "--twice"], 0
     for case in cases():
         if wanted and not any(word in case.name for word in wanted):
             continue
         with np.errstate(all="ignore"):
-            found = outcome(case, rng)
+            found = outcome_twice(case, rng) if twice else outcome(case, rng)
         kind = found.partition(":")[0]
         counts[kind] = counts.get(kind, 0) + 1
         if not is_expected(case, found):

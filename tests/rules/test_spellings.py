@@ -13,7 +13,7 @@ import srcad
 from tests.language import named
 from tests.marks import some
 from tests.numeric import assert_close, difference
-from tests.rules.spellings import cases, drawn, is_expected, outcome
+from tests.rules.spellings import cases, drawn, is_expected, outcome, outcome_twice
 
 ASKED = os.environ.get("SRCAD_OPTIONS", "0")
 CHOSEN = [*cases()] if ASKED == "all" else drawn(np.random.default_rng(int(ASKED)))
@@ -27,6 +27,16 @@ def test_an_option_means_the_same_however_it_is_written(case, rng):
         found = outcome(case, rng)
 
     assert is_expected(case, found), found
+
+
+@pytest.mark.parametrize(
+    "case", some(CHOSEN, lambda k, _: ASKED == "all" or k % 12 == 1), ids=lambda case: case.name
+)
+def test_so_it_does_for_tangents_and_second_derivatives(case, rng):
+    with np.errstate(all="ignore"):
+        found = outcome_twice(case, rng)
+
+    assert found == "right"
 
 
 # ------------------------------------------------------------------------ single programs
@@ -252,3 +262,48 @@ def test_a_second_derivative_by_an_option_that_only_the_call_knows(f):
 
     want = (gradient(X + step * W) - gradient(X - step * W)) / (2 * step)
     np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-6)
+
+
+AXES = (0, 1)
+PLACES = np.array([0, -1])
+
+
+def test_a_range_of_axes_is_a_tuple_of_axes():
+    def moved(x):
+        return np.sum(W * np.sin(np.moveaxis(x, AXES, range(len(AXES)))))
+
+    def turned(x):
+        return np.sum(W * np.sin(np.transpose(x, range(x.ndim))))
+
+    for f in (moved, turned):
+        gradient = srcad.grad(f)
+        assert_close(gradient(X), W * np.cos(X))
+        assert_close(srcad.grad(lambda x, g=gradient: np.sum(g(x)))(X), -W * np.sin(X))
+
+
+def test_axes_of_tensordot_from_a_table_at_second_order():
+    table = {"axes": ((1,), (0,))}
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+
+    def f(a, b):
+        return np.sum(np.tensordot(a, b, axes=table["axes"]) ** 2)
+
+    first = srcad.grad(f)
+    found = srcad.gradient(lambda a, b: np.sum(first(a, b) ** 2), a, b)
+
+    want = srcad.gradient(lambda a, b: np.sum((2.0 * (a @ b) @ b.T) ** 2), a, b)
+    for bar, other in zip(found, want, strict=True):
+        assert_close(bar, other)
+
+
+def test_transforms_along_axes_of_an_array_have_their_second_derivative():
+    def f(x):
+        return np.sum(np.sin(np.fft.irfftn(x, (3, 5), PLACES, "ortho")))
+
+    def g(x):
+        return np.sum(np.sin(np.fft.irfftn(x, (3, 5), (0, -1), "ortho")))
+
+    x = X[:2]
+    found = srcad.grad(lambda x: np.sum(srcad.grad(f)(x) ** 2))(x)
+
+    assert_close(found, srcad.grad(lambda x: np.sum(srcad.grad(g)(x) ** 2))(x))
