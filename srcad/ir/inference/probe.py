@@ -58,6 +58,8 @@ _COMPLEX = frozenset(
     ("fft", "ifft", "rfft", "ihfft", "fftn", "ifftn", "rfftn", "fft2", "ifft2", "rfft2")
 )
 
+_ANY_COMPLEX = np.dtype(complex)
+
 
 def is_pair(target: Any) -> bool:
     """Whether a function returns two results, whatever its arguments."""
@@ -71,8 +73,8 @@ def fallback(target: Any) -> Type:
         return FLOAT
     if is_pair(target):
         return TupleOf((NUMBER, NUMBER))
-    if module == "numpy.fft" and target.__name__ in _COMPLEX:
-        return Numeric(np.dtype(complex), None, "array")
+    if _is_always_complex(target):
+        return Numeric(_ANY_COMPLEX, None, "array")
     if any(target is f for f in _SEQUENCES):
         return OPAQUE
     if target is np.frompyfunc:
@@ -81,6 +83,23 @@ def fallback(target: Any) -> Type:
         return Opaque(target) if module.startswith("numpy") else OPAQUE
     known = isinstance(target, np.ufunc) or module.startswith("numpy") or module == "_operator"
     return NUMBER if known else OPAQUE
+
+
+def _is_always_complex(target: Any) -> bool:
+    module = getattr(target, "__module__", None)
+    return module == "numpy.fft" and target.__name__ in _COMPLEX
+
+
+def _complex_if_always(target: Any, found: Type) -> Type:
+    """The type of a result of unknown dtype, which is complex where it always is.
+
+    Of a number that may have 32 or 64 bits the runs do not agree upon the dtype.
+    """
+    unknown = isinstance(found, Numeric) and found.dtype is None
+    if not unknown or not _is_always_complex(target):
+        return found
+    assert isinstance(found, Numeric)
+    return Numeric(_ANY_COMPLEX, found.shape, "array")
 
 
 def is_known(type_: Type) -> bool:
@@ -205,7 +224,8 @@ def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg]
             found = [_tried(target, given, kwargs, runs, case) for given, case in tries]
         if any(found):
             results = [pair and _explained(*pair, extents, runs) for pair in found]
-            return agreed([case for _, case in tries], results)
+            found_type = agreed([case for _, case in tries], results)
+            return _complex_if_always(target, found_type)
         if not _settle_ones(names) and not _merge_one_pair(runs[0]):
             break
     return fallback(target)
