@@ -18,6 +18,7 @@ from srcad.frontend.lower import Lowered
 from srcad.modes.mode import Part, Problem, Results, Run
 from srcad.modes.registry import MODES
 from srcad.passes.finish import checked, finished
+from srcad.startup.deep_recursion import deep_recursion
 from srcad.startup.records import dataclass, replace
 from srcad.types.sizes import Assumption, ShapeEnvironment
 from srcad.types.sources import is_besides_arguments, read, spelled
@@ -116,6 +117,18 @@ def compiled_for_types(
     arguments: Mapping[str, Any],
 ) -> Compiled:
     """Read a function for these types, derive what is asked for, and write it."""
+    with deep_recursion():
+        return _compiled(function, parameters, request, types, environment, arguments)
+
+
+def _compiled(
+    function: Any,
+    parameters: Sequence[Parameter],
+    request: Request,
+    types: Types,
+    environment: ShapeEnvironment,
+    arguments: Mapping[str, Any],
+) -> Compiled:
     mode, places = MODES[request.mode], places_of(function, parameters, request, types)
     active = differentiated(places, parameters)
     ordered = tuple(name for name in active if is_in_c_order(arguments.get(name)))

@@ -29,7 +29,7 @@ from srcad.frontend.domain.values import (
     TupleValue,
     Unbound,
 )
-from srcad.frontend.functions.inlining import deep_recursion, reading, size_around, size_of
+from srcad.frontend.functions.inlining import reading, size_around, size_of
 from srcad.frontend.machine.deferred import Deferred
 from srcad.frontend.machine.dispatch import evaluate, evaluates, execute
 from srcad.frontend.machine.machine import Machine
@@ -39,6 +39,7 @@ from srcad.frontend.operations.statements import lower_statements
 from srcad.frontend.source.syntax import own_nodes, plain_yields, stored_names
 from srcad.frontend.store.cells import returned, surrounded
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value
+from srcad.startup.deep_recursion import deep_recursion
 from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
 

@@ -6,7 +6,6 @@ Small or large, a function is read into its caller; one that calls itself become
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
@@ -35,6 +34,7 @@ from srcad.frontend.store.cells import around, returned
 from srcad.frontend.store.lookup import value_of_object
 from srcad.ir.core import NONE, RETURN, Value
 from srcad.ir.location import Location
+from srcad.startup.deep_recursion import deep_recursion
 from srcad.startup.identifiers import module_of, plain
 from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
@@ -271,15 +271,3 @@ def finish_body(s: Machine) -> None:
     elif isinstance(frame.exit, Value) and NONE in frame.tags:
         conditional.on_tag(s, frame.exit, NONE, lambda: set_return(s, Constant(None)))
         frame.ends(RETURN)
-
-
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Let the reader recurse as deep as the user's code nests."""
-    before = sys.getrecursionlimit()
-    if before < 20_000:
-        sys.setrecursionlimit(20_000)
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)

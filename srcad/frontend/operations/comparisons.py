@@ -44,10 +44,28 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }
 
 
+_LONG = 12  # operands that stand in one another's branches
+
+
 @evaluates(ast.Compare)
 def comparison(s: Machine, node: ast.Compare) -> AbstractValue:
-    """``a < b < c``: each operand once, the rest only if the first holds."""
+    """``a < b < c``: each operand once, the rest only if the first holds.
+
+    A long one of names and constants, which may be read twice, is ``a < b and b < c and ...``.
+    """
+    inner = node.comparators[:-1]
+    if len(inner) >= _LONG and all(isinstance(one, ast.Name | ast.Constant) for one in inner):
+        return evaluate(s, _pairs(node))
     return _compared(s, evaluate(s, node.left), node.ops, node.comparators)
+
+
+def _pairs(node: ast.Compare) -> ast.BoolOp:
+    lefts = [node.left, *node.comparators[:-1]]
+    pairs: list[ast.expr] = [
+        ast.copy_location(ast.Compare(left, [op], [right]), node)
+        for left, op, right in zip(lefts, node.ops, node.comparators, strict=True)
+    ]
+    return ast.copy_location(ast.BoolOp(ast.And(), pairs), node)
 
 
 def _compared(
