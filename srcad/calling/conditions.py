@@ -89,9 +89,11 @@ class Conditions:
         if not path:
             return self.own("function")
         self._name_on_the_way(path)
+        if EACH in path:
+            return self._of_each(path)
         *before, (kind, key) = path
-        if EACH in before or (not before and kind not in ("param", "attr", "item")):
-            return self._from_root(path, kind, key)
+        if not before and kind not in ("param", "attr", "item"):
+            return self._step(self.own("function"), None, kind, key)
         inner = self.named(tuple(before)) if before else self.own("function")
         match kind:
             case "attr":
@@ -117,12 +119,11 @@ class Conditions:
         assert code is not None
         return code
 
-    def _from_root(self, path: Path, kind: str, key: Any) -> str:
-        if EACH in path:
-            at = path.index(EACH)
-            inner = self.named(path[:at])
-            return f"{self.own('follow')}({inner}, {self.constant(path[at:])})"
-        return self._step(self.own("function"), None, kind, key)
+    def _of_each(self, path: Path) -> str:
+        """What is at a path in each item of a list, or the items themselves."""
+        at = path.index(EACH)
+        inner = self.named(path[:at])
+        return f"{self.own('follow')}({inner}, {self.constant(path[at:])})"
 
     def named(self, path: Path) -> str:
         """A name for what is at a path, read on the way if need be."""

@@ -359,6 +359,16 @@ def is_expected(case: Case, found: str) -> bool:
     return unread and found.startswith("refused:") and (case.call[0], case.place) in DECIDING
 
 
+# Real transforms whose norm or axis only the call knows have no second derivative yet.
+REFUSED_TWICE = (np.fft.rfft, np.fft.ihfft, np.fft.rfftn, np.fft.rfft2)
+
+
+def is_expected_twice(case: Case, found: str) -> bool:
+    """The same of tangents and second derivatives."""
+    refused = found.startswith("second refused:") and case.call[0] in REFUSED_TWICE
+    return refused or found == "right"
+
+
 def drawn(rng: np.random.Generator) -> list[Case]:
     """For every option of every function one sample call and one manner."""
     found: dict[Any, list[Case]] = {}
@@ -380,7 +390,7 @@ def main() -> int:
             found = outcome_twice(case, rng) if twice else outcome(case, rng)
         kind = found.partition(":")[0]
         counts[kind] = counts.get(kind, 0) + 1
-        if not is_expected(case, found):
+        if not (is_expected_twice if twice else is_expected)(case, found):
             wrong += 1
             print(f"{case.name}\n    {found}")
     print(counts)
