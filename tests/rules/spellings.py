@@ -324,11 +324,7 @@ def _compared_twice(f: Any, operands: list[Any], given: list[Any], moves: list[A
     wrt = tuple(range(len(operands)))
     gradient = srcad.grad(f, wrt=wrt)
 
-    def squares(*args: Any) -> Any:
-        total = 0.0
-        for bar in gradient(*args):
-            total = total + np.sum(bar * bar)
-        return total
+    squares = _squares(gradient)
 
     def at(step: float) -> float:
         moved = [x + step * v for x, v in zip(operands, moves, strict=True)]
@@ -343,6 +339,24 @@ def _compared_twice(f: Any, operands: list[Any], given: list[Any], moves: list[A
     if abs(found - want) <= TOLERANCE * (1 + abs(want)) or not np.isfinite(want):
         return "right"
     return f"wrong second derivative: {found} is not {want}"
+
+
+def _squares(gradient: Any) -> Callable[..., Any]:
+    """The sum of the squares of gradients: each time of code of its own, for patterns of its own."""
+    text = (
+        "def squares(*args):\n"
+        "    total = 0.0\n"
+        "    for bar in gradient(*args):\n"
+        "        total = total + np.sum(bar * bar)\n"
+        "    return total\n"
+    )
+    room = types.ModuleType("squares")
+    room.__dict__.update(np=np, gradient=gradient)
+    name = f"<squares {id(room)}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    exec(compile(text, name, "exec"), room.__dict__)
+    made: Callable[..., Any] = room.squares
+    return made
 
 
 def _said(error: Exception) -> str:
