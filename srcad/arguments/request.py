@@ -21,6 +21,7 @@ from srcad.errors import SeedError, SourceUnavailableError, WrtError
 from srcad.startup.identifiers import is_name, plain, quoted, shown
 from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, replace
+from srcad.types.reading import looked_up, signature
 
 if TYPE_CHECKING:
     from srcad.types import objects
@@ -130,7 +131,7 @@ class Request:
 
 def _names_read(function: Any) -> tuple[str, ...]:
     """The variables outside that a function names."""
-    code, space = code_of(function), getattr(function, "__globals__", ())
+    code, space = code_of(function), looked_up(function, "__globals__", ())
     if code is None:
         return ()
     return (*code.co_freevars, *(name for name in code.co_names if name in space))
@@ -218,16 +219,16 @@ def directions_of(
 # -------------------------------------------------------------------------------- callables
 def name_of(function: Any) -> str:
     """What a callable is called in messages and in generated code."""
-    name = getattr(function, "__name__", None)
+    name = looked_up(function, "__name__")
     if isinstance(name, str):
         return plain(name)
-    inner = getattr(function, "func", None)
+    inner = looked_up(function, "func")
     return name_of(inner) if inner is not None else plain(type(function).__name__)
 
 
 def module_of_callable(function: Any) -> str:
     """The module that a callable belongs to, or ''."""
-    found = getattr(function, "__module__", None)
+    found = looked_up(function, "__module__")
     return plain(found) if isinstance(found, str) else ""
 
 
@@ -253,7 +254,7 @@ def parameters_of(function: Any) -> tuple[Parameter, ...] | None:
     if _is_opaque(function):
         return None
     try:
-        return _without_values(inspect.signature(function, follow_wrapped=False))
+        return _without_values(signature(function, follow_wrapped=False))
     except (TypeError, ValueError):
         return None
 
@@ -282,7 +283,7 @@ def outward_of(function: Any, parameters: Sequence[Parameter]) -> tuple[Paramete
     if not any(p.kind in VARIADIC for p in parameters):
         return ()
     try:
-        shown = _without_values(inspect.signature(function))
+        shown = _without_values(signature(function))
     except (TypeError, ValueError):
         return ()
     return () if shown == tuple(parameters) else shown

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from srcad.arguments.request import Parameter, anchor_of, name_of
 from srcad.arguments.wrt_paths import path_of
 from srcad.startup.lazy import Later
+from srcad.types.reading import looked_up, signature
 from srcad.types.sources import Unreadable, follow
 
 if TYPE_CHECKING:
@@ -42,12 +43,12 @@ class WithCaptured:
         self.function = function
         self.names = names
         self.__name__ = name_of(function)
-        self.__module__ = getattr(function, "__module__", None) or ""
+        self.__module__ = looked_up(function, "__module__") or ""
 
     @property
     def __signature__(self) -> inspect.Signature:
         """The signature of the function, with what the variables hold now as defaults."""
-        own = inspect.signature(self.function)
+        own = signature(self.function)
         parameters = list(own.parameters.values())
         last = bool(parameters) and parameters[-1].kind is Parameter.VAR_KEYWORD
         at = len(parameters) - last
@@ -80,7 +81,7 @@ def with_captured(function: Any, wrt: Iterable[int | str] | None) -> Any:
     plain = plain_function(function)
     if plain is None:
         return function
-    shown = inspect.signature(function).parameters
+    shown = signature(function).parameters
     found: dict[str, None] = {}
     for entry in wanted:
         path = path_of(entry)

@@ -96,6 +96,8 @@ class Conditions:
             return self._step(self.own("function"), None, kind, key)
         inner = self.named(tuple(before)) if before else self.own("function")
         match kind:
+            case "attr" if key == "__class__":
+                return f"{self.own('type')}({inner})"
             case "attr":
                 return self.attribute(inner, key)
             case "item":

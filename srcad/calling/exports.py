@@ -15,6 +15,7 @@ from srcad.exporting.literals import literal
 from srcad.exporting.module import module_text
 from srcad.pipeline import places_of
 from srcad.startup.identifiers import dotted
+from srcad.types.reading import looked_up
 
 _LONGEST = 60
 KEYWORD = Parameter.KEYWORD_ONLY
@@ -76,7 +77,7 @@ def _derivative(
 def _recipe(derivative: Derivative) -> list[str]:
     """The command that writes the file again."""
     function, request = derivative.function, derivative.request
-    module = getattr(function, "__module__", None) or "module"
+    module = looked_up(function, "__module__") or "module"
     path = dotted(f"{module}.{getattr(function, '__qualname__', name_of(function))}")
     place = path if path == "..." else f"{module}:{path.removeprefix(module + '.')}"
     words = [f"python -m srcad export {place}"]

@@ -10,6 +10,7 @@ import numpy as np
 from srcad.arguments.aliasing import argument_memory, backward_axes
 from srcad.calling.conditions import Conditions, guarded_code
 from srcad.startup.identifiers import quoted
+from srcad.types.reading import has
 from srcad.types.sources import Path, is_filled
 
 
@@ -60,6 +61,8 @@ def _presence(c: Conditions, first: str, kind: str, expected: Any) -> str:
             return f"{c.constant(hasattr)}({first}, {quoted(expected)})"
         case "lacks":
             return f"not {c.constant(hasattr)}({first}, {quoted(expected)})"
+        case "absent":
+            return f"not {c.constant(has)}({first}, {quoted(expected)})"
         case "keys":
             return f"[*{first}] == {c.constant(expected)}"
         case "set":

@@ -26,6 +26,7 @@ from srcad.ir.primitives import rebuilt
 from srcad.startup.identifiers import label
 from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
+from srcad.types.reading import looked_up, signature
 from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
@@ -142,12 +143,12 @@ class WithNodes:
         self.forms = forms
         self.token = token
         self.__name__ = name_of(function)
-        self.__module__ = getattr(function, "__module__", None) or ""
+        self.__module__ = looked_up(function, "__module__") or ""
 
     @property
     def __signature__(self) -> inspect.Signature:
         """The signature of the function."""
-        return inspect.signature(self.function)
+        return signature(self.function)
 
     def __srcad_anchor__(self) -> tuple[Any, tuple[Any, ...]]:
         """By what compilations are kept."""

@@ -57,6 +57,7 @@ from srcad.ir.memory import type_has_storage
 from srcad.rules import registry
 from srcad.startup.identifiers import is_name, quoted
 from srcad.startup.records import dataclass
+from srcad.types.reading import looked_up, signature
 from srcad.types.sizes import Assumption
 from srcad.types.sources import Path, is_besides_arguments
 from srcad.types.structures import Type
@@ -302,10 +303,10 @@ def _defaults(parameters: Iterable[inspect.Parameter], prefix: str) -> list[str]
 
 def default_now(function: Any, name: str) -> Any:
     """The default of a parameter as it is now (it may have been replaced since the ``def``)."""
-    plain = getattr(function, "__func__", function)
-    code = getattr(plain, "__code__", None)
+    plain = looked_up(function, "__func__", function)
+    code = looked_up(plain, "__code__")
     if not isinstance(code, CodeType):
-        return inspect.signature(function).parameters[name].default
+        return signature(function).parameters[name].default
     keywords = plain.__kwdefaults__ or {}
     if name in keywords:
         return keywords[name]
@@ -314,7 +315,7 @@ def default_now(function: Any, name: str) -> Any:
 
 
 def _name_of(function: Any) -> str:
-    name = getattr(function, "__name__", "")
+    name = looked_up(function, "__name__", "")
     usable = is_name(name) and name.isascii() and not name.startswith("__")
     return str(name) if usable else "f"
 

@@ -15,6 +15,7 @@ from srcad.errors import SrcadError
 from srcad.frontend.source.definition import definition
 from srcad.startup.identifiers import printable
 from srcad.startup.lazy import Later
+from srcad.types.reading import signature
 
 html = Later("html")
 _COLOURS = {  # the names are those of Jupyter's themes
@@ -95,7 +96,7 @@ def signature_of(function: Any) -> inspect.Signature:
         own: inspect.Signature = function.__signature__
         return own
     try:
-        return inspect.signature(function)
+        return signature(function)
     except (TypeError, ValueError):
         kinds = (("args", inspect.Parameter.VAR_POSITIONAL),
                  ("kwargs", inspect.Parameter.VAR_KEYWORD))  # fmt: skip

@@ -52,6 +52,11 @@ def lookup(target: Any) -> Rule | None:
     return _from_files(target)
 
 
+def knows(target: Any) -> bool:
+    """Whether the table has a row for this very object, of which nothing is asked."""
+    return any(one is target for one in _table)
+
+
 def memory_of(target: Any) -> Memory:
     """What a call does with memory, as far as the table knows."""
     rule = lookup(target)

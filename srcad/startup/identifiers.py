@@ -17,6 +17,7 @@ import builtins
 import enum
 import keyword
 import re
+import types
 from typing import Any, TypeGuard
 
 from srcad.startup.lazy import Later
@@ -106,10 +107,16 @@ def module_of(value: Any) -> str:
     >>> module_of(space["Net"]), module_of(dict)
     ('', 'builtins')
     """
-    found = getattr(value, "__module__", None)
+    found: Any = type(value) if asks_for_all(type(value)) else value
+    found = None if isinstance(value, types.ModuleType) else getattr(found, "__module__", None)
     if not isinstance(found, str):
         return ""
     return "" if found == "builtins" and _is_nameless(value) else plain(found)
+
+
+def asks_for_all(kind: type) -> bool:
+    """Whether a class of Python says itself what every attribute of its objects is."""
+    return isinstance(type.__getattribute__(kind, "__getattribute__"), types.FunctionType)
 
 
 def _is_nameless(value: Any) -> bool:

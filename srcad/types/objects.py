@@ -80,8 +80,8 @@ def _is_descriptor(member: Any) -> bool:
     return own and (hasattr(kind, "__get__") or hasattr(kind, "__set__"))
 
 
-def is_of_library(cls: type) -> bool:
-    """Whether a class is one of Python's, of NumPy's, SciPy's, or of this package."""
+def is_of_library(cls: Any) -> bool:
+    """Whether a class or function is one of Python's, of NumPy's, SciPy's, or of this package."""
     return module_of(cls).partition(".")[0] in LIBRARIES
 
 

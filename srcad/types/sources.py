@@ -120,7 +120,7 @@ def _cell(function: Any, name: str) -> Any:
 
 _STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "item": lambda found, key: found[key],
-    "attr": getattr,
+    "attr": lambda found, name: type(found) if name == "__class__" else getattr(found, name),
     "module": lambda _, name: sys.modules[name],
     "shape": lambda found, axis: found.shape[axis],
     "global": _global,

@@ -24,6 +24,7 @@ from srcad.frontend.store.structures import is_deque
 from srcad.ir.core import Const, Value
 from srcad.rules.registry import lookup
 from srcad.startup.identifiers import module_of
+from srcad.types.reading import looked_up
 from srcad.types.structures import ListOf, TupleOf
 
 _ASK_AT_ONCE = frozenset({set, frozenset, math.prod, math.fsum})
@@ -35,7 +36,7 @@ def asked_at_once(
     s: Machine, function: Any, args: tuple[AbstractValue, ...]
 ) -> tuple[AbstractValue, ...]:
     """Lists in place of generators, if the function does nothing else while it asks them."""
-    joins = isinstance(getattr(function, "__self__", None), str)
+    joins = isinstance(looked_up(function, "__self__"), str)
     if not joins and not (is_hashable(function) and function in _ASK_AT_ONCE):
         return args
     return tuple(as_list(s, a) if isinstance(a, GeneratorValue) else a for a in args)

@@ -41,6 +41,7 @@ from srcad.rules import registry
 from srcad.rules.row import Rule
 from srcad.startup.identifiers import label
 from srcad.startup.lazy import Later
+from srcad.types.reading import looked_up
 from srcad.types.structures import OPAQUE, Opaque, TupleOf
 
 if TYPE_CHECKING:
@@ -119,13 +120,13 @@ def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
     function = callee.value
     if (
         args
-        and getattr(function, "__objclass__", None) in (list, dict)
+        and looked_up(function, "__objclass__") in (list, dict)
         and containers.is_container(args[0])
     ):
         return method_call.invoke_method(s, args[0], function.__name__, args[1:], kwargs)
     if "out" in kwargs or (isinstance(function, np.ufunc) and len(args) > function.nin):
         return array_writes.into(s, callee, args, kwargs)
-    holder = getattr(function, "__self__", None)
+    holder = looked_up(function, "__self__")
     if isinstance(holder, str):
         given = holder, function.__name__, args, kwargs
         return folding.text_method(*given) or folding.filled_in(s, *given)

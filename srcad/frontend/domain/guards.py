@@ -9,8 +9,8 @@ from srcad.startup.records import dataclass
 from srcad.types.sources import Path
 
 GuardKind = Literal[
-    "is", "code", "equals", "class", "contiguous", "backward", "memory", "has", "lacks", "keys",
-    "set", "unset", "empty", "same", "apart",
+    "is", "code", "equals", "class", "contiguous", "backward", "memory", "has", "lacks", "absent",
+    "keys", "set", "unset", "empty", "same", "apart",
 ]  # fmt: skip
 
 
@@ -22,7 +22,8 @@ class Guard:
     same constant (type and value); ``"class"``: an instance of exactly the same class;
     ``"contiguous"``: an array whose entries lie next to each other; ``"backward"``: an array that
     runs backwards along these axes; ``"memory"``: arrays that may be written into, or not;
-    ``"has"`` and ``"lacks"``: an object with, or without, this attribute; ``"set"`` and
+    ``"has"`` and ``"lacks"``: an object with, or without, this attribute; ``"absent"``: one where
+    it is not found without asking its class; ``"set"`` and
     ``"unset"``: a dict with, or without, this key; ``"keys"``: a dict with these keys;
     ``"empty"``: a cell that holds nothing;
     ``"same"`` and ``"apart"``: one object with those at these other paths, or all different ones.
@@ -34,7 +35,7 @@ class Guard:
 
     def says(self, path: Path, kind: GuardKind, expected: Any) -> bool:
         """Whether it says this already; of attributes it speaks of one each."""
-        of_one = kind in ("has", "lacks", "keys", "set", "unset", "same", "apart")
+        of_one = kind in ("has", "lacks", "absent", "keys", "set", "unset", "same", "apart")
         alike = self.expected == expected if of_one else True
         return alike and self.kind == kind and self.path == path
 

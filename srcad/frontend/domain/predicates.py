@@ -30,8 +30,14 @@ from srcad.ir.traits import is_inert
 from srcad.rules import registry
 from srcad.startup.identifiers import label, module_of
 from srcad.types.numeric import Numeric
+from srcad.types.reading import answers
 from srcad.types.structures import ListOf, Opaque, Undefined
 
+# What a class built on one of Python's containers may say of its objects.
+_PROTOCOL = (
+    "__len__", "__bool__", "__iter__", "__contains__", "__getitem__", "__eq__", "__hash__",
+    "__reversed__", "__lt__", "__gt__", "__le__", "__ge__", "__add__", "__mul__",
+)  # fmt: skip
 _CUTS = frozenset({slice, range, *KEEPING})
 
 # Code and plain data: what an object that is reached anew at every call may not be, to be asked.
@@ -55,6 +61,8 @@ def is_plain(value: Any) -> bool:
 
 def is_hashable(value: Any) -> bool:
     """Whether a value can be looked up in a table."""
+    if isinstance(type.__getattribute__(type(value), "__hash__"), FunctionType):
+        return registry.knows(value)  # a class of the user's says what its hash is
     try:
         hash(value)
     except TypeError:
@@ -131,7 +139,9 @@ def has_dtype(box: AbstractValue, dtype: AbstractValue) -> bool | None:
 
 def is_of_users(box: Constant) -> bool:
     """Whether an object is reached anew at every call, and is neither code nor plain data."""
-    return box.path is not None and not isinstance(box.value, _PLAIN)
+    if box.path is None:
+        return False
+    return not isinstance(box.value, _PLAIN) or answers(type(box.value), *_PROTOCOL)
 
 
 def is_asked(box: AbstractValue) -> bool:

@@ -29,6 +29,7 @@ from srcad.frontend.store.lookup import is_stable
 from srcad.frontend.store.runtime_keys import class_behind
 from srcad.ir.core import Value
 from srcad.types.numeric import BOOL, Numeric
+from srcad.types.reading import checks_instances, reader
 from srcad.types.structures import ListOf, Opaque
 
 Args = tuple[AbstractValue, ...]
@@ -41,7 +42,7 @@ def isinstance_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     box, kinds = args
     wanted = known(s, kinds, "a class")
     found = class_of(box)
-    if found is not None:
+    if found is not None and not checks_instances(wanted):
         try:
             return Constant(issubclass(found, wanted))
         except TypeError as error:
@@ -151,6 +152,9 @@ def hasattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     if isinstance(box, Constant):
         if s.outside.written and has_written(s, box, name):
             return Constant(True)
+        if box.atom is None and reader(box.value, name) is not None:
+            s.inactive.left = True
+            return None
         found = hasattr(box.value, name)
         s.guard(box.path, "has" if found else "lacks", name)
         return Constant(found)

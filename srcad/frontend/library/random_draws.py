@@ -11,6 +11,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.ir.inference.probe import by_running
 from srcad.startup.identifiers import module_of
 from srcad.startup.lazy import Later
+from srcad.types.reading import looked_up
 from srcad.types.structures import Type
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ else:
 
 def is_random(function: Any) -> bool:
     """Whether a function draws random numbers."""
-    holder = getattr(function, "__self__", None)
+    holder = looked_up(function, "__self__")
     return "random" in module_of(function) or (
         "random" in type(holder).__module__ if holder is not None else False
     )

@@ -33,6 +33,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Const, Value
 from srcad.startup.identifiers import plain
 from srcad.types.numeric import Numeric
+from srcad.types.reading import has
 from srcad.types.sizes import static_value
 from srcad.types.sources import Path
 
@@ -62,10 +63,12 @@ def truth(s: Machine, box: AbstractValue) -> bool | None:
 
 def _is_plainly_true(s: Machine, owner: Any, path: Path | None) -> bool | None:
     """True where an object, or a class for its objects, defines no truth; None where it does."""
+    if not isinstance(owner, type):
+        owner, path = type(owner), None if path is None else (*path, ("attr", "__class__"))
     for name in ("__bool__", "__len__"):
-        if hasattr(owner, name):
+        if has(owner, name):
             return None
-        s.guard(path, "lacks", name)
+        s.guard(path, "absent", name)
     return True
 
 

@@ -34,6 +34,7 @@ from srcad.frontend.machine.dispatch import apply, attribute, attributes_of
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.fields import class_path, written_attribute
 from srcad.frontend.operations.members import (
+    asked_at_call,
     held_under,
     is_own,
     member,
@@ -47,6 +48,7 @@ from srcad.ir.core import Value
 from srcad.startup.identifiers import label
 from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
+from srcad.types.reading import reader
 from srcad.types.structures import ListOf, Opaque
 
 if TYPE_CHECKING:
@@ -254,24 +256,18 @@ def of_record(s: Machine, box: RecordValue, name: str) -> AbstractValue:
 def of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
     """An attribute of an object that is known now."""
     value = box.value
-    if box.path is not None and is_plain_class(value):
-        written = written_attribute(s, box, name)
-        return of_class_object(s, box, name) if written is None else written
     if isinstance(value, types.ModuleType):
-        written = written_attribute(s, box, name)
-        if written is not None:
-            return written
-        found = held_under(s, box, name)
-        if value.__name__.partition(".")[0] in STABLE_MODULES:
-            if isinstance(found, int | float | complex) and not isinstance(found, bool):
-                return Constant(found, spelling=f"{_alias(value)}.{name}")
-            return Constant(found)
-        return value_of_object(s, found, None if box.path is None else (*box.path, ("attr", name)))
+        return _of_module(s, box, name)
     if box.path is None and box.atom is None:
         return _of_plain(s, value, name)
     written = written_attribute(s, box, name)
     if written is not None:
         return written
+    asked = reader(value, name) if box.atom is None else None
+    if asked is not None:
+        return asked_at_call(s, box, name, asked)
+    if box.path is not None and is_plain_class(value):
+        return of_class_object(s, box, name)
     defined = of_class(s, box, name)
     if defined is not None:
         return defined
@@ -281,6 +277,24 @@ def of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
     if is_method and not is_own(value, name) and not isinstance(found.__self__, types.ModuleType):
         return MethodValue(box, name)
     return value_of_object(s, found, path)
+
+
+def _of_module(s: Machine, box: Constant, name: str) -> AbstractValue:
+    """What a module holds; those of the usual libraries hold constants."""
+    value = box.value
+    written = written_attribute(s, box, name)
+    if written is not None:
+        return written
+    if value.__name__.partition(".")[0] not in STABLE_MODULES:
+        asked = reader(value, name)
+        if asked is not None:
+            return asked_at_call(s, box, name, asked)
+        found = held_under(s, box, name)
+        return value_of_object(s, found, None if box.path is None else (*box.path, ("attr", name)))
+    found = held_under(s, box, name)
+    if isinstance(found, int | float | complex) and not isinstance(found, bool):
+        return Constant(found, spelling=f"{_alias(value)}.{name}")
+    return Constant(found)
 
 
 def _of_plain(s: Machine, value: Any, name: str) -> AbstractValue:

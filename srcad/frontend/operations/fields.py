@@ -29,6 +29,7 @@ from srcad.frontend.store.lookup import (
 from srcad.startup.identifiers import label, module_of
 from srcad.startup.lazy import Later
 from srcad.startup.records import is_record
+from srcad.types.reading import namespace
 from srcad.types.sources import Path
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def written_attribute(s: Machine, box: Constant, name: str) -> AbstractValue | N
 
 
 def _written_to_class(s: Machine, box: Constant, name: str) -> AbstractValue | None:
-    if box.path is None or name in getattr(box.value, "__dict__", ()):
+    if box.path is None or name in namespace(box.value):
         return None
     is_class = isinstance(box.value, type)
     cls = box.value if is_class else type(box.value)
@@ -130,7 +131,7 @@ def _written_to_class(s: Machine, box: Constant, name: str) -> AbstractValue | N
 
 def _refuse_all_at_once(s: Machine, box: Constant, name: str) -> None:
     """Refuse to read ``__dict__`` of an object some of whose attributes were written."""
-    if s.outside.holders and id(getattr(box.value, "__dict__", None)) in s.outside.holders:
+    if s.outside.holders and id(namespace(box.value)) in s.outside.holders:
         return
     if name == "__dict__" and any(key[0] == id(box.value) for key in s.outside.written):
         s.refuse(

@@ -37,6 +37,7 @@ from srcad.frontend.store.runtime_keys import invoked, key_of
 from srcad.ir.core import Const, Value
 from srcad.types.join import is_lost, join
 from srcad.types.numeric import INT, Numeric
+from srcad.types.reading import answers
 from srcad.types.structures import OPAQUE, Opaque
 
 _FEW_KEYS = 16
@@ -96,6 +97,8 @@ def _item_of_object(s: Machine, box: Constant, index: AbstractValue) -> Abstract
         ends = [b.value for b in bounds if isinstance(b, Constant) and b.atom is None]
         return Constant(box.value[slice(*ends)]) if len(ends) == 3 else None
     if isinstance(index, Constant) and isinstance(box.value, str | tuple | list | dict | range):
+        if not _is_found_plainly(box.value, index.value):
+            return None
         try:
             found = box.value[index.value]
         except (TypeError, LookupError) as error:
@@ -104,6 +107,15 @@ def _item_of_object(s: Machine, box: Constant, index: AbstractValue) -> Abstract
     if box.value is np.r_ or box.value is np.c_:
         return index_trick(s, box, index)
     return None
+
+
+def _is_found_plainly(container: Any, key: Any) -> bool:
+    """Whether an item is found without code of the user's; of what is missing a class may say."""
+    if answers(type(container), "__getitem__") or answers(type(key), "__hash__", "__eq__"):
+        return False
+    if not isinstance(container, dict) or type(container).__getitem__ is not dict.__getitem__:
+        return True
+    return not hasattr(type(container), "__missing__") or dict.__contains__(container, key)
 
 
 def _raise_as_now(s: Machine, box: Constant, error: Exception) -> NoReturn:

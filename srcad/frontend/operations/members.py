@@ -19,8 +19,13 @@ from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.fields import class_path, set_field
+from srcad.frontend.outside.doubts import doubt
+from srcad.frontend.source.effects import effects_of
 from srcad.frontend.store.lookup import value_of_object
+from srcad.startup.identifiers import label
+from srcad.types.reading import Reader, namespace
 from srcad.types.sources import Path
+from srcad.types.structures import Opaque
 
 
 def of_bases(s: Machine, box: Super, name: str) -> AbstractValue:
@@ -134,4 +139,32 @@ def held_under(s: Machine, box: Constant, name: str) -> Any:
 
 def is_own(value: Any, name: str) -> bool:
     """Whether an attribute is the object's own, not one of its class."""
-    return name in getattr(value, "__dict__", ())
+    return name in namespace(value)
+
+
+def _note_effects(s: Machine, function: Any, box: Constant) -> None:
+    """Note what a function that is not read may change."""
+    effects = effects_of(function, (box.value,), ("numpy", "scipy", "srcad"))
+    if effects.names:
+        doubt(s, effects, label(function))
+
+
+def asked_at_call(s: Machine, box: Constant, name: str, what: Reader) -> AbstractValue:
+    """An attribute that code of the user's makes: it is asked at the call, as often as there.
+
+    A function of Python is read instead where the use of what it returns needs that.
+    """
+    if what.function is None or not s.inactive.are_read:
+        s.inactive.left = True
+        if what.function is not None:
+            _note_effects(s, what.function, box)
+        return s.box(s.field(s.atom(box), name, type=Opaque(), effect=True))
+    path = box.path
+    if path is not None and not what.of_module:
+        path = (*path, ("attr", "__class__"))
+    if path is not None:
+        s.guard(box.path, "absent", name)
+    function = value_of_object(
+        s, what.function, None if path is None else (*path, ("attr", what.name))
+    )
+    return apply(s, function, (Constant(name),) if what.of_module else (box, Constant(name)), {})

@@ -20,6 +20,7 @@ from srcad.frontend.source.definition import definition
 from srcad.frontend.source.written_names import WrittenNames, written_outside
 from srcad.startup.identifiers import module_of
 from srcad.startup.records import dataclass, field
+from srcad.types.reading import namespace
 from srcad.types.sources import is_filled
 
 _MOST = 400
@@ -96,7 +97,7 @@ class Effects:
             for part in (member.fget, member.fset, member.fdel):
                 self.see(part)
         else:
-            self.see(getattr(member, "func", member))
+            self.see(member.func if isinstance(member, functools.cached_property) else member)
 
     def _search(self, function: types.FunctionType) -> None:
         written = _written(function)
@@ -126,7 +127,7 @@ def _parts(found: Any) -> Iterator[Any]:
     elif isinstance(found, dict):
         yield from found.values()
     else:
-        yield from getattr(found, "__dict__", {}).values()
+        yield from namespace(found).values()
 
 
 def _written(function: types.FunctionType) -> WrittenNames | None:

@@ -1,0 +1,200 @@
+"""Which questions about an object are answered by code of a class of the user's.
+
+Such code runs as often as in the plain call, and never only to compile or to show.  So an object is
+looked at without it: `namespace` and `has` ask no class, and `reader` says what would be run by
+``value.name``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from abc import ABCMeta
+from collections import OrderedDict, defaultdict
+from functools import cached_property
+from typing import Any
+
+from srcad.startup.identifiers import asks_for_all
+from srcad.startup.records import dataclass
+from srcad.types.objects import is_of_library
+
+_NOTHING = object()
+_PLAIN_MEMBERS = (
+    types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType,
+    types.WrapperDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
+    types.ClassMethodDescriptorType, staticmethod, classmethod,
+)  # fmt: skip
+_SUBCLASSED = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset)
+_OWN_CLASSES = frozenset({*_SUBCLASSED, object, OrderedDict, defaultdict})
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What runs when an attribute is read.
+
+    `name` is the method, `function` what it is, and `of_module` whether a module has it; it is None
+    where what runs is not a function of Python that gets the object and the name.
+    """
+
+    name: str
+    function: types.FunctionType | None = None
+    of_module: bool = False
+
+
+def namespace(value: Any) -> dict[str, Any]:
+    """What an object itself holds by name, as it says without its class."""
+    kind = type(value)
+    if (
+        not isinstance(value, type)
+        and not asks_for_all(kind)
+        and _member(kind, "__getattr__") is _NOTHING
+    ):
+        return getattr(value, "__dict__", {})
+    plain = type if isinstance(value, type) else object
+    try:
+        return plain.__getattribute__(value, "__dict__")  # type: ignore[no-any-return]
+    except AttributeError:
+        return {}
+
+
+def _bases(cls: type) -> tuple[type, ...]:
+    found: tuple[type, ...] = type.__getattribute__(cls, "__mro__")
+    return found
+
+
+def _member(cls: type, name: str) -> Any:
+    """What a class or one of its bases holds under a name."""
+    for base in _bases(cls):
+        held = type.__getattribute__(base, "__dict__")
+        if name in held:
+            return held[name]
+    return _NOTHING
+
+
+def _is_users(function: Any) -> bool:
+    return isinstance(function, types.FunctionType) and not is_of_library(function)
+
+
+def reader(value: Any, name: str) -> Reader | None:
+    """What code of the user's ``value.name`` runs; None if it runs none.
+
+    A property of an ordinary object is no such code: it is read like any function.
+    """
+    kind = type(value)
+    if asks_for_all(kind):
+        function = _member(kind, "__getattribute__")
+        return Reader("__getattribute__", function if _is_users(function) else None)
+    is_class = isinstance(value, type)
+    held = _member(value, name) if is_class else namespace(value).get(name, _NOTHING)
+    if is_class and _asks(held):
+        return Reader("__get__")
+    member = _member(kind, name)
+    if member is not _NOTHING:
+        goes_first = held is _NOTHING or hasattr(type(member), "__set__")
+        if goes_first and _asks(member, of_class=is_class):
+            return Reader("__get__")
+        if not isinstance(member, types.MemberDescriptorType):
+            return None
+        held = _of_slot(member, value)  # an empty slot is looked for by the class
+    return _for_missing(value) if held is _NOTHING else None
+
+
+def _for_missing(value: Any) -> Reader | None:
+    """What runs when an attribute is found nowhere."""
+    found = _member(type(value), "__getattr__")
+    of_module = found is _NOTHING and isinstance(value, types.ModuleType)
+    if of_module:
+        found = vars(value).get("__getattr__", _NOTHING)
+    if found is _NOTHING or is_of_library(found):
+        return None
+    return Reader("__getattr__", found if _is_users(found) else None, of_module)
+
+
+def _of_slot(member: types.MemberDescriptorType, value: Any) -> Any:
+    try:
+        return member.__get__(value)
+    except AttributeError:
+        return _NOTHING
+
+
+def _asks(member: Any, *, of_class: bool = True) -> bool:
+    """Whether a member of a class runs something when it is read."""
+    if member is _NOTHING or isinstance(member, _PLAIN_MEMBERS):
+        return False
+    if isinstance(member, property):
+        return not of_class and not isinstance(member.fget, types.FunctionType)
+    if isinstance(member, cached_property):
+        return not of_class
+    kind = type(member)
+    return not is_of_library(kind) and isinstance(_member(kind, "__get__"), types.FunctionType)
+
+
+def looked_up(value: Any, name: str, default: Any = None) -> Any:
+    """``getattr(value, name, default)``, without what only code of the user's would find."""
+    if type(value) is types.FunctionType:
+        return getattr(value, name, default)
+    return default if reader(value, name) is not None else getattr(value, name, default)
+
+
+def signature(function: Any, *, follow_wrapped: bool = True) -> inspect.Signature:
+    """The signature of a callable; an object that answers for all names is asked for none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Those of `inspect.signature`.
+    """
+    call = _member(type(function), "__call__")
+    if isinstance(call, types.FunctionType) and reader(function, "__signature__") is not None:
+        function = types.MethodType(call, function)
+    return inspect.signature(function, follow_wrapped=follow_wrapped)
+
+
+def has(value: Any, name: str) -> bool:
+    """Whether an object has an attribute that is found without running code of the user's."""
+    kind = type(value)
+    if name in namespace(value):
+        return True
+    if isinstance(value, type) and _member(value, name) is not _NOTHING:
+        return True
+    member = _member(kind, name)
+    if isinstance(member, types.MemberDescriptorType):
+        return _of_slot(member, value) is not _NOTHING
+    return member is not _NOTHING
+
+
+def answers(cls: type, *names: str) -> bool:
+    """Whether a class says itself what some special methods do, other than Python's own types.
+
+    >>> class Table(dict):
+    ...     __module__ = "mine"
+    ...
+    ...     def __missing__(self, key):
+    ...         return 0.0
+    >>> answers(Table, "__missing__", "__len__"), answers(Table, "__len__")
+    (True, False)
+    """
+    for base in _bases(cls):
+        if base in _OWN_CLASSES:
+            return False
+        if not is_of_library(base):
+            held = type.__getattribute__(base, "__dict__")
+            if any(name in held for name in names):
+                return True
+    return False
+
+
+def checks_instances(cls: Any) -> bool:
+    """Whether a class, or one of several, is asked itself what is an instance of it."""
+    if isinstance(cls, tuple):
+        return any(map(checks_instances, cls))
+    if not isinstance(cls, type):
+        return False
+    kind = type(cls)
+    if kind is type:
+        return False
+    names = ("__instancecheck__", "__subclasscheck__")
+    by_meta = any(name in vars(base) for base in _bases(kind) if base not in (type, ABCMeta)
+                  for name in names)  # fmt: skip
+    hook = _member(cls, "__subclasshook__")
+    return by_meta or (isinstance(hook, classmethod) and not is_of_library(hook.__func__))

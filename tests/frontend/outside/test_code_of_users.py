@@ -1,0 +1,249 @@
+"""Code of the user's runs as often as in the plain call, and never only to compile or to show."""
+
+from __future__ import annotations
+
+import functools
+import types
+from abc import ABCMeta
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from srcad import grad
+
+RAN: list[str] = []
+
+
+def ran(what, result=2.0):
+    RAN.append(what)
+    return result
+
+
+class Missing(dict):
+    def __missing__(self, key):
+        return ran("missing")
+
+
+class Answering:
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return ran(f"getattr {name}")
+
+
+class Nothing:
+    def __init__(self):
+        self.held = 2.0
+
+    def __getattr__(self, name):
+        ran(f"getattr {name}")
+        raise AttributeError(name)
+
+    def __call__(self, v):
+        return v * ran("call")
+
+
+class AskedForAll:
+    def __getattribute__(self, name):
+        return ran("getattribute") if not name.startswith("__") else {}
+
+
+class Descriptor:
+    def __get__(self, instance, owner):
+        return ran("get")
+
+
+class Described:
+    of_descriptor = Descriptor()
+    of_partial = property(functools.partial(lambda result, self: ran("partial", result), 2.0))
+
+    @property
+    def of_property(self):
+        return ran("property")
+
+
+class Slots:
+    __slots__ = ("empty", "held")
+
+    def __init__(self):
+        self.held = 2.0
+
+    def __getattr__(self, name):
+        return ran(f"getattr {name}")
+
+
+class Meta(type):
+    def __getattr__(cls, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return ran("meta")
+
+    def __instancecheck__(cls, instance):
+        return ran("instancecheck", result=True)
+
+
+class OfMeta(metaclass=Meta):
+    pass
+
+
+class Hooked(metaclass=ABCMeta):
+    @classmethod
+    def __subclasshook__(cls, other):
+        return ran("subclasshook", result=True)
+
+
+class Rows(list):
+    def __getitem__(self, index):
+        return ran("getitem")
+
+    def __len__(self):
+        return ran("len", 1)
+
+    def __iter__(self):
+        return ran("iter", iter([2.0]))
+
+
+class Alike:
+    def __eq__(self, other):
+        return ran("eq", self is other)
+
+    def __hash__(self):
+        return ran("hash", 1)
+
+    def __call__(self, v):
+        return v * ran("call")
+
+
+module = types.ModuleType("srcad_lazy_module")
+module.__dict__["__getattr__"] = lambda name: ran("module")
+missing, answering, nothing, for_all = Missing(held=2.0), Answering(), Nothing(), AskedForAll()
+described, slots, rows, alike = Described(), Slots(), Rows([2.0]), Alike()
+
+
+def in_a_loop(x):
+    for _ in range(3):
+        x = x * answering.rate
+    return x
+
+
+def caught(x):
+    try:
+        return nothing.absent * x
+    except AttributeError:
+        return 3.0 * x
+
+
+def helped(holder, x):
+    return holder.rate * x
+
+
+PROGRAMS = {
+    "missing": lambda x: missing["q"] * x,
+    "not missing": lambda x: missing["held"] * x,
+    "getattr": lambda x: answering.rate * x,
+    "getattr twice": lambda x: answering.rate * x + answering.rate,
+    "getattr unused": lambda x: (answering.rate, x * 2.0)[1],
+    "getattr in a branch": lambda x: answering.rate * x if x > 0.0 else x,
+    "getattr in a helper": lambda x: helped(answering, x),
+    "getattr by name": lambda x: getattr(answering, "rate") * x,  # noqa: B009
+    "getattr with a default": lambda x: getattr(nothing, "absent", 3.0) * x,
+    "getattr in a loop": in_a_loop,
+    "getattr caught": caught,
+    "hasattr": lambda x: x * 2.0 if hasattr(answering, "rate") else x,
+    "hasattr of nothing": lambda x: x if hasattr(nothing, "absent") else x * 2.0,
+    "compared": lambda x: x * 2.0 if answering.rate > 1.0 else x,
+    "held": lambda x: nothing.held * x,
+    "truth": lambda x: x * 2.0 if nothing else x,
+    "called": lambda x: nothing(x),
+    "getattribute": lambda x: for_all.rate * x,
+    "descriptor": lambda x: described.of_descriptor * x,
+    "descriptor of a class": lambda x: Described.of_descriptor * x,
+    "property": lambda x: described.of_property * x,
+    "property of a partial": lambda x: described.of_partial * x,
+    "slot": lambda x: slots.held * x,
+    "empty slot": lambda x: slots.empty * x,
+    "metaclass": lambda x: OfMeta.rate * x,
+    "instance check": lambda x: x * 2.0 if isinstance(3, OfMeta) else x,
+    "subclass hook": lambda x: x * 2.0 if isinstance("a", Hooked) else x,
+    "module": lambda x: module.rate * x,
+    "item of a list": lambda x: rows[0] * x,
+    "length of a list": lambda x: len(rows) * x,
+    "truth of a list": lambda x: x * 2.0 if rows else x,
+    "equal": lambda x: x * 2.0 if alike == 3 else x,
+    "hash": lambda x: hash(alike) * x,
+    "called with a hash": lambda x: alike(x),
+    "a callable that answers": nothing,
+    "a callable with a hash": alike,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_runs_as_often_as_in_the_plain_call(name):
+    function = PROGRAMS[name]
+    RAN.clear()
+    step = (function(3.0 + 1e-6) - function(3.0 - 1e-6)) / 2e-6
+    plain, derivative = RAN[: len(RAN) // 2], grad(function)
+    RAN.clear()
+
+    assert derivative.source
+    assert RAN == []
+    for _ in range(2):
+        RAN.clear()
+        assert derivative(3.0) == pytest.approx(step, rel=1e-6)
+        assert plain == RAN
+
+
+def test_what_is_computed_once_is_computed_by_the_first_call():
+    class Cached:
+        @functools.cached_property
+        def rate(self):
+            return ran("cached")
+
+    cached = Cached()
+    derivative = grad(lambda x: cached.rate * x)
+    RAN.clear()
+
+    assert derivative.source
+    assert RAN == []
+    assert (derivative(3.0), derivative(3.0), RAN) == (2.0, 2.0, ["cached"])
+
+
+def test_showing_puts_nothing_into_a_defaultdict():
+    table = defaultdict(lambda: ran("factory"))
+    derivative = grad(lambda x: table["rate"] * x)
+    RAN.clear()
+
+    assert derivative.source
+    assert (table, RAN) == ({}, [])
+    assert (derivative(3.0), dict(table), RAN) == (2.0, {"rate": 2.0}, ["factory"])
+
+
+def test_a_function_that_is_found_by_getattr_is_read_where_a_derivative_passes_it():
+    class Config:
+        def __init__(self):
+            self.parts = {"square": lambda v: v * v, "count": 3, "W": np.full(3, 2.0)}
+
+        def __getattr__(self, name):
+            return self.parts[name]
+
+    config = Config()
+
+    def power(x):
+        for _ in range(config.count):
+            x = config.square(x)
+        return x
+
+    assert grad(power)(1.5) == pytest.approx(8 * 1.5**7)
+    assert grad(lambda x: np.sum(config.W * x))(np.ones(3)).tolist() == [2.0] * 3
+    config.parts["W"] = np.full(3, 5.0)
+    assert grad(lambda x: np.sum(config.W * x))(np.ones(3)).tolist() == [5.0] * 3
+
+
+def test_an_attribute_that_an_object_gets_later_goes_first():
+    holder = Answering()
+    derivative = grad(lambda x: holder.rate * x)
+
+    assert derivative(3.0) == 2.0
+    holder.rate = 7.0
+    assert derivative(3.0) == 7.0
