@@ -28,6 +28,7 @@ from srcad.checking import (
 from srcad.errors import MissingRuleError, OptionError, UnsupportedTypeError
 from srcad.frontend.source.definition import inert_entries
 from srcad.modes.seeds import mold_of, zeros_of
+from srcad.startup.doors import door
 from srcad.startup.identifiers import shown
 from srcad.startup.lazy import Later
 
@@ -83,21 +84,22 @@ def check_grads(
     >>> import numpy as np
     >>> check_grads(lambda x: np.sum(np.tanh(x) ** 2), [np.array([0.1, 0.2])])
     """
-    _refuse_unknown(modes)
-    function = function_behind(f)
-    if "optree" in sys.modules:
-        function, args = nodes.for_checks(function, tuple(args))
-    places = _places(function, args, wrt)
-    positions = tuple(dict.fromkeys(place.position for place in places))
-    check = Check(args, positions, Tolerance(rtol, atol, eps), np.random.default_rng(0))
-    current: Callable[..., Any] = function
-    for level in range(1, order + 1):
-        current = weighted_sum(current, args, check.rng)
-        check.derivatives(current, places, modes, f"order {level}: ")
-        if level < order and "rev" in modes:
-            current = grad(current, wrt=positions)
-        elif level < order:
-            current = check.slope_along(current, places)
+    with door(every=True):
+        _refuse_unknown(modes)
+        function = function_behind(f)
+        if "optree" in sys.modules:
+            function, args = nodes.for_checks(function, tuple(args))
+        places = _places(function, args, wrt)
+        positions = tuple(dict.fromkeys(place.position for place in places))
+        check = Check(args, positions, Tolerance(rtol, atol, eps), np.random.default_rng(0))
+        current: Callable[..., Any] = function
+        for level in range(1, order + 1):
+            current = weighted_sum(current, args, check.rng)
+            check.derivatives(current, places, modes, f"order {level}: ")
+            if level < order and "rev" in modes:
+                current = grad(current, wrt=positions)
+            elif level < order:
+                current = check.slope_along(current, places)
 
 
 def _refuse_unknown(modes: Sequence[str]) -> None:
@@ -155,19 +157,20 @@ def check_rule(
     ...     return 1 / (1 + abs(x)) ** 2
     >>> check_rule(softsign, [np.array([0.5, -2.0])])
     """
-    rule = rules.rule_for(function)
-    chosen = _with_entries(rule, function, args, wrt)
-    call = partial(function, **kwargs) if kwargs else function
-    y = call(*own_copies(args))
-    outputs = list(leaves(y))
-    _check_primal(rule, args, kwargs or {}, outputs)
-    groups = [outputs] if len(outputs) < 2 else [*([one] for one in outputs), outputs]
-    together = [chosen] if len(chosen) == 1 else [chosen, *((k,) for k in chosen)]
-    for (k, group), positions in itertools.product(enumerate(groups), together):
-        weighted = weighted_outputs(call, len(args), group, np.random.default_rng(k))
-        how = partial(check_grads, weighted, args, wrt=positions, order=order,
-                      rtol=rtol, atol=atol, eps=eps)  # fmt: skip
-        how(modes=modes if _has_tangent(rule, weighted, args, positions) else ("rev",))
+    with door(every=True):
+        rule = rules.rule_for(function)
+        chosen = _with_entries(rule, function, args, wrt)
+        call = partial(function, **kwargs) if kwargs else function
+        y = call(*own_copies(args))
+        outputs = list(leaves(y))
+        _check_primal(rule, args, kwargs or {}, outputs)
+        groups = [outputs] if len(outputs) < 2 else [*([one] for one in outputs), outputs]
+        together = [chosen] if len(chosen) == 1 else [chosen, *((k,) for k in chosen)]
+        for (k, group), positions in itertools.product(enumerate(groups), together):
+            weighted = weighted_outputs(call, len(args), group, np.random.default_rng(k))
+            how = partial(check_grads, weighted, args, wrt=positions, order=order,
+                          rtol=rtol, atol=atol, eps=eps)  # fmt: skip
+            how(modes=modes if _has_tangent(rule, weighted, args, positions) else ("rev",))
 
 
 def _with_entries(

@@ -10,6 +10,7 @@ from srcad.backends.registry import BACKENDS
 from srcad.calling.gradient import Gradient
 from srcad.errors import OptionError
 from srcad.modes.registry import MODES
+from srcad.startup.doors import door, meant
 from srcad.startup.identifiers import shown
 
 P = ParamSpec("P")
@@ -45,12 +46,13 @@ def derivative(
     >>> derivative(lambda x: x * x, "value_and_grad")(3.0)
     (9.0, 6.0)
     """
-    given = checked(function, backend)
-    spelled = (wrt, argnums, argnum)
-    request = requested(MODES.check(mode), spelled, has_aux=has_aux, backend=backend,
-                        check_finite=check_finite, holomorphic=holomorphic,
-                        chunk_size=checked_chunk(chunk_size))  # fmt: skip
-    return Gradient(given, request)
+    with door():
+        given = checked(function, backend)
+        spelled = (wrt, argnums, argnum)
+        request = requested(MODES.check(mode), spelled, has_aux=has_aux, backend=backend,
+                            check_finite=check_finite, holomorphic=holomorphic,
+                            chunk_size=checked_chunk(chunk_size))  # fmt: skip
+        return Gradient(given, request)
 
 
 def checked_chunk(chunk_size: Any) -> int | None:
@@ -75,5 +77,5 @@ def checked(function: Any, backend: str = "numpy") -> Any:
     """The function, which has to be callable, and the backend, which there has to be."""
     BACKENDS.check(backend)
     if not callable(function):
-        raise TypeError(f"a function is differentiated, and {function!r} is not callable")
+        raise meant(TypeError(f"a function is differentiated, and {function!r} is not callable"))
     return function

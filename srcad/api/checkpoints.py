@@ -11,6 +11,7 @@ from srcad.calling.decorated import Decorated
 from srcad.calling.gradient import Q
 from srcad.ir.again import at_least_one
 from srcad.modes import checkpoints, nested
+from srcad.startup.doors import door
 
 
 class Checkpointed(Decorated[P, R]):
@@ -66,7 +67,8 @@ def checkpoint(function: Callable[P, R]) -> Checkpointed[P, R]:
     >>> srcad.grad(lambda w: layer(layer(2.0, w), w))(0.5)
     1.0255315244586607
     """
-    return Checkpointed(checked(function))
+    with door():
+        return Checkpointed(checked(function))
 
 
 def checkpointed_range(*bounds: int, every: int | None = None, levels: int = 1) -> range:
@@ -108,10 +110,11 @@ def checkpointed_range(*bounds: int, every: int | None = None, levels: int = 1) 
     >>> list(checkpointed_range(2, 8, 3)), srcad.grad(orbit)(0.25) == srcad.grad(orbit)(0.25)
     ([2, 5], True)
     """
-    if every is not None:
-        at_least_one(every, "every")
-    at_least_one(levels, "levels")
-    return range(*bounds)
+    with door(every=True):
+        if every is not None:
+            at_least_one(every, "every")
+        at_least_one(levels, "levels")
+        return range(*bounds)
 
 
 # ------------------------------------------------------------- inside a differentiated function

@@ -9,6 +9,7 @@ from srcad.api.asking import P, R, Wrt, checked
 from srcad.arguments.request import UNSET, requested
 from srcad.calling.decorated import Differentiable
 from srcad.calling.gradient import function_behind
+from srcad.startup.doors import door
 
 
 @overload
@@ -60,8 +61,16 @@ def differentiate(
     >>> f(2.0), f.grad(2.0), f.jvp((2.0,), (1.0,)), f.hvp(2.0, 1.0)
     (8.0, 12.0, (8.0, 12.0), 12.0)
     """
-    request = requested("grad", (wrt, argnums, argnum), backend=backend, check_finite=check_finite)
-    if function is not None:
-        return Differentiable(function_behind(checked(function, backend)), request)
-    checked(differentiate, backend)
-    return lambda decorated: Differentiable(function_behind(checked(decorated, backend)), request)
+    with door():
+        request = requested(
+            "grad", (wrt, argnums, argnum), backend=backend, check_finite=check_finite
+        )
+        if function is not None:
+            return Differentiable(function_behind(checked(function, backend)), request)
+        checked(differentiate, backend)
+
+    def decorate(decorated: Callable[..., Any]) -> Any:
+        with door():
+            return Differentiable(function_behind(checked(decorated, backend)), request)
+
+    return decorate

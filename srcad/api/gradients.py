@@ -12,6 +12,7 @@ from srcad.calling.gradient import Gradient, function_behind, of_arguments
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import repeated
 from srcad.modes import nested
+from srcad.startup.doors import door
 
 
 def grad(
@@ -71,9 +72,10 @@ def grad(
     >>> grad(lambda z: z.real * z.imag)(3 + 4j), grad(lambda z: z * z, holomorphic=True)(3 + 4j)
     ((4+3j), (6+8j))
     """
-    return derivative(function, "grad", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
-                      check_finite=check_finite, backend=backend,
-                      holomorphic=holomorphic)  # fmt: skip
+    with door():
+        return derivative(function, "grad", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
+                          check_finite=check_finite, backend=backend,
+                          holomorphic=holomorphic)  # fmt: skip
 
 
 def value_and_grad(
@@ -97,9 +99,10 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
     """
-    return derivative(function, "value_and_grad", wrt, argnums=argnums, argnum=argnum,
-                      has_aux=has_aux, check_finite=check_finite, backend=backend,
-                      holomorphic=holomorphic)  # fmt: skip
+    with door():
+        return derivative(function, "value_and_grad", wrt, argnums=argnums, argnum=argnum,
+                          has_aux=has_aux, check_finite=check_finite, backend=backend,
+                          holomorphic=holomorphic)  # fmt: skip
 
 
 def elementwise_grad(
@@ -122,9 +125,10 @@ def elementwise_grad(
     >>> elementwise_grad(np.sin)(np.array([0.0, np.pi]))
     array([ 1., -1.])
     """
-    return derivative(function, "elementwise_grad", wrt, argnums=argnums, argnum=argnum,
-                      check_finite=check_finite, backend=backend,
-                      holomorphic=holomorphic)  # fmt: skip
+    with door():
+        return derivative(function, "elementwise_grad", wrt, argnums=argnums, argnum=argnum,
+                          check_finite=check_finite, backend=backend,
+                          holomorphic=holomorphic)  # fmt: skip
 
 
 def gradient(function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs) -> tuple[Any, ...]:
@@ -147,16 +151,17 @@ def gradient(function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs) -
     >>> gradient(lambda a, b: a * b, 2, 3)
     (3.0, 2.0)
     """
-    found = of_arguments("grad", function_behind(checked(function)), args, kwargs)
-    if isinstance(found, Failure):
-        raise found.error from None
-    result: tuple[Any, ...]
-    with repeated(found) as run:
-        result = found()
-    if run.call is not None:
-        with noted():
-            result = run.call()
-    return result
+    with door():
+        found = of_arguments("grad", function_behind(checked(function)), args, kwargs)
+        if isinstance(found, Failure):
+            raise found.error from None
+        result: tuple[Any, ...]
+        with repeated(found) as run:
+            result = found()
+        if run.call is not None:
+            with noted():
+                result = run.call()
+        return result
 
 
 # ------------------------------------------------------------- inside a differentiated function

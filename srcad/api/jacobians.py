@@ -12,6 +12,7 @@ from srcad.calling.products import Product
 from srcad.errors import OptionError
 from srcad.modes import nested, nested_products
 from srcad.modes.nested import Given, Meaning
+from srcad.startup.doors import door
 from srcad.startup.identifiers import shown
 
 _MODES = {"auto": "jacobian", "fwd": "jacfwd", "rev": "jacrev"}
@@ -69,14 +70,15 @@ def jacobian(
     array([[4., 0.],
            [3., 2.]])
     """
-    if mode not in _MODES:
-        raise _unknown(mode)
-    if sparse:
-        _refuse_with_sparse(has_aux=has_aux, holomorphic=holomorphic, by_rows=mode == "rev")
-    return derivative(function, "sparse_jacobian" if sparse else _MODES[mode], wrt,
-                      argnums=argnums, argnum=argnum, has_aux=has_aux, holomorphic=holomorphic,
-                      chunk_size=chunk_size, check_finite=check_finite,
-                      backend=backend)  # fmt: skip
+    with door():
+        if mode not in _MODES:
+            raise _unknown(mode)
+        if sparse:
+            _refuse_with_sparse(has_aux=has_aux, holomorphic=holomorphic, by_rows=mode == "rev")
+        return derivative(function, "sparse_jacobian" if sparse else _MODES[mode], wrt,
+                          argnums=argnums, argnum=argnum, has_aux=has_aux, holomorphic=holomorphic,
+                          chunk_size=chunk_size, check_finite=check_finite,
+                          backend=backend)  # fmt: skip
 
 
 def jacfwd(
@@ -102,9 +104,10 @@ def jacfwd(
     array([[3., 2.],
            [1., 0.]])
     """
-    return derivative(function, "jacfwd", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
-                      holomorphic=holomorphic, chunk_size=chunk_size,
-                      check_finite=check_finite, backend=backend)  # fmt: skip
+    with door():
+        return derivative(function, "jacfwd", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
+                          holomorphic=holomorphic, chunk_size=chunk_size,
+                          check_finite=check_finite, backend=backend)  # fmt: skip
 
 
 def jacrev(
@@ -129,9 +132,10 @@ def jacrev(
     >>> jacrev(lambda x: np.sum(x**2))(np.array([2.0, 3.0]))
     array([4., 6.])
     """
-    return derivative(function, "jacrev", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
-                      holomorphic=holomorphic, chunk_size=chunk_size,
-                      check_finite=check_finite, backend=backend)  # fmt: skip
+    with door():
+        return derivative(function, "jacrev", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
+                          holomorphic=holomorphic, chunk_size=chunk_size,
+                          check_finite=check_finite, backend=backend)  # fmt: skip
 
 
 def hessian(
@@ -174,13 +178,14 @@ def hessian(
     array([[6., 4.],
            [4., 0.]])
     """
-    if sparse:
-        _refuse_with_sparse(has_aux=has_aux, holomorphic=holomorphic)
-        return derivative(function, "sparse_hessian", wrt, argnums=argnums, argnum=argnum,
+    with door():
+        if sparse:
+            _refuse_with_sparse(has_aux=has_aux, holomorphic=holomorphic)
+            return derivative(function, "sparse_hessian", wrt, argnums=argnums, argnum=argnum,
+                              check_finite=check_finite, backend=backend)  # fmt: skip
+        return derivative(function, "hessian", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
+                          holomorphic=holomorphic, chunk_size=chunk_size,
                           check_finite=check_finite, backend=backend)  # fmt: skip
-    return derivative(function, "hessian", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
-                      holomorphic=holomorphic, chunk_size=chunk_size,
-                      check_finite=check_finite, backend=backend)  # fmt: skip
 
 
 def sparsity(
@@ -218,7 +223,10 @@ def sparsity(
     array([[1, 1, 0],
            [0, 1, 1]])
     """
-    return derivative(function, "sparsity", wrt, argnums=argnums, argnum=argnum, backend=backend)
+    with door():
+        return derivative(
+            function, "sparsity", wrt, argnums=argnums, argnum=argnum, backend=backend
+        )
 
 
 def hvp(
@@ -280,11 +288,12 @@ def hvp(
     >>> hvp(lambda x, a: a * x**2, wrt=(0, "a"))(3.0, 5.0, v=(1.0, 0.0))
     (10.0, 6.0)
     """
-    given = checked(function, backend)
-    spelled = (wrt, argnums, argnum)
-    request = requested("hvp", spelled, has_aux=has_aux, check_finite=check_finite,
-                        backend=backend)  # fmt: skip
-    return Product(given, request)
+    with door():
+        given = checked(function, backend)
+        spelled = (wrt, argnums, argnum)
+        request = requested("hvp", spelled, has_aux=has_aux, check_finite=check_finite,
+                            backend=backend)  # fmt: skip
+        return Product(given, request)
 
 
 def _unknown(mode: object) -> OptionError:

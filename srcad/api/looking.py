@@ -12,6 +12,7 @@ from srcad.calling.gradient import Gradient, function_behind, inspection, of_arg
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
 from srcad.modes.rows import TraceTable
+from srcad.startup.doors import door
 
 
 def inspect(function: Callable[..., Any], /, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Inspection:
@@ -41,9 +42,10 @@ def inspect(function: Callable[..., Any], /, *args: Any, wrt: Wrt = 0, **kwargs:
     >>> print(inspect(f, np.eye(2), np.ones(2)).definition("y"))
     y = matmul(W, x)  # line 2
     """
-    if isinstance(function, Gradient):
-        return function.inspect(*args, **kwargs)
-    return inspection(checked(function), requested("grad", (wrt,)), args, kwargs)
+    with door():
+        if isinstance(function, Gradient):
+            return function.inspect(*args, **kwargs)
+        return inspection(checked(function), requested("grad", (wrt,)), args, kwargs)
 
 
 def trace_table(
@@ -81,9 +83,10 @@ def trace_table(
     >>> row.value, row.gradient, row.op, row.operation
     (5.0, 2.0, 'add', 'add(x=2.0, y=3.0)')
     """
-    found = of_arguments("trace_table", function_behind(checked(function)), args, kwargs, wrt)
-    if isinstance(found, Failure):
-        raise found.error from None
-    with noted():
-        table: TraceTable = found()
-    return table
+    with door():
+        found = of_arguments("trace_table", function_behind(checked(function)), args, kwargs, wrt)
+        if isinstance(found, Failure):
+            raise found.error from None
+        with noted():
+            table: TraceTable = found()
+        return table

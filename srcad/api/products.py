@@ -11,6 +11,7 @@ from srcad.backends.interface.tracebacks import noted
 from srcad.calling.gradient import along, function_behind, of_arguments
 from srcad.calling.patterns import Failure
 from srcad.modes import nested, nested_products
+from srcad.startup.doors import door
 
 A = TypeVar("A")
 
@@ -95,13 +96,14 @@ def pullback(  # type: ignore[misc]
     >>> y, back(1.0), aux
     (9.0, (6.0,), 'square')
     """
-    found = of_arguments("pullback", function_behind(checked(function)), args, kwargs, wrt,
-                         has_aux=bool(has_aux), check_finite=bool(check_finite))  # fmt: skip
-    if isinstance(found, Failure):
-        raise found.error from None
-    with noted():
-        result: tuple[Any, ...] = found()
-    return result
+    with door():
+        found = of_arguments("pullback", function_behind(checked(function)), args, kwargs, wrt,
+                             has_aux=bool(has_aux), check_finite=bool(check_finite))  # fmt: skip
+        if isinstance(found, Failure):
+            raise found.error from None
+        with noted():
+            result: tuple[Any, ...] = found()
+        return result
 
 
 vjp = pullback
@@ -173,13 +175,14 @@ def jvp(
     >>> jvp(lambda x, n: n * x**2, (2.0, 3), (1.0, None))
     (12.0, 12.0)
     """
-    wrt = directions_of(checked(function), primals, tangents)
-    found = of_arguments("jvp", function_behind(function), tuple(primals), {}, wrt,
-                         has_aux=bool(has_aux), check_finite=bool(check_finite))  # fmt: skip
-    if isinstance(found, Failure):
-        raise found.error from None
-    result: tuple[Any, ...] = along(found, [tangents[k] for k in wrt])
-    return result
+    with door():
+        wrt = directions_of(checked(function), primals, tangents)
+        found = of_arguments("jvp", function_behind(function), tuple(primals), {}, wrt,
+                             has_aux=bool(has_aux), check_finite=bool(check_finite))  # fmt: skip
+        if isinstance(found, Failure):
+            raise found.error from None
+        result: tuple[Any, ...] = along(found, [tangents[k] for k in wrt])
+        return result
 
 
 # ------------------------------------------------------------- inside a differentiated function

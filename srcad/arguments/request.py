@@ -18,6 +18,7 @@ from srcad.arguments.wrt import (
     place_of_argument,
 )
 from srcad.errors import SeedError, SourceUnavailableError, WrtError
+from srcad.startup.doors import meant
 from srcad.startup.identifiers import is_name, plain, quoted, shown
 from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, replace
@@ -168,9 +169,8 @@ def requested(
     """The request of one of `wrt`, `argnums` and `argnum`, or of the first argument."""
     given = [wrt for wrt in spelled if wrt is not UNSET] or [0]
     if len(given) > 1:
-        raise TypeError(
-            "wrt, argnums and argnum are spellings of one argument: give only one of them"
-        )
+        what = "wrt, argnums and argnum are spellings of one argument: give only one of them"
+        raise meant(TypeError(what))
     single = not isinstance(given[0], tuple | list)
     entries = wrt_entries(given[0])
     return Request(mode, entries, single, has_aux, backend, holomorphic,

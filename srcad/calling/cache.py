@@ -24,6 +24,7 @@ from srcad.calling.quiet import form_now, quiet_of, repeated
 from srcad.errors import SrcadError
 from srcad.modes.calm import raises_now
 from srcad.rules import registry
+from srcad.startup.doors import door, meant
 from srcad.startup.gc_paused import compiling
 from srcad.startup.locks import lock
 from srcad.startup.records import dataclass, field
@@ -166,17 +167,18 @@ class Family:
         """Before there is any pattern, `inspect` binds the arguments."""
 
         def first(*args: Any, **kwargs: Any) -> Any:
-            family = now()
-            found = family.found(function, family.bound(function, args, kwargs))
-            rebind()
-            if isinstance(found, Failure):
-                raise found.error from None
-            with repeated(found) as run:
-                result = found()
-            if run.call is not None:
-                with noted():
-                    result = run.call()
-            return result
+            with door():
+                family = now()
+                found = family.found(function, family.bound(function, args, kwargs))
+                rebind()
+                if isinstance(found, Failure):
+                    raise found.error from None
+                with repeated(found) as run:
+                    result = found()
+                if run.call is not None:
+                    with noted():
+                        result = run.call()
+                return result
 
         return first
 
@@ -187,7 +189,7 @@ class Family:
         try:
             given = inspect.Signature(self.parameters).bind(*args, **kwargs).arguments
         except TypeError as error:
-            raise TypeError(f"{name_of(function)}() {error}") from None
+            raise meant(TypeError(f"{name_of(function)}() {error}")) from None
         return [
             given[p.name] if p.name in given else _omitted(function, p) for p in self.parameters
         ]

@@ -16,9 +16,13 @@ from srcad.calling.patterns import Failure
 from srcad.calling.products import Product
 from srcad.calling.quiet import repeated
 from srcad.calling.showing import Code, signature_of, text_of
+from srcad.startup.doors import door
 from srcad.startup.records import replace
+from srcad.types.reading import looked_up, namespace
 
 T = TypeVar("T")
+_NOTHING = object()
+_SHOWN = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__", "__type_params__")
 
 
 class _Derivative:
@@ -33,22 +37,25 @@ class _Derivative:
 
 class _Gradient(_Derivative):
     def __get__(self, instance: Differentiable[Q, Any], owner: Any = None) -> Gradient[Q, Any]:
-        made: Gradient[Q, Any] = self._of(instance)
-        return made
+        with door():
+            made: Gradient[Q, Any] = self._of(instance)
+            return made
 
 
 class _ValueAndGradient(_Derivative):
     def __get__(
         self, instance: Differentiable[Q, T], owner: Any = None
     ) -> Gradient[Q, tuple[T, Any]]:
-        made: Gradient[Q, tuple[T, Any]] = self._of(instance)
-        return made
+        with door():
+            made: Gradient[Q, tuple[T, Any]] = self._of(instance)
+            return made
 
 
 class _Product(_Derivative):
     def __get__(self, instance: Differentiable[..., Any], owner: Any = None) -> Product[..., Any]:
-        made: Product[..., Any] = self._of(instance)
-        return made
+        with door():
+            made: Product[..., Any] = self._of(instance)
+            return made
 
 
 class Decorated(Generic[P, R]):
@@ -64,10 +71,11 @@ class Decorated(Generic[P, R]):
     def __init__(self, function: Any) -> None:
         self.function = function
         self.__call__ = function  # type: ignore[method-assign]
-        self.__dict__.update(getattr(function, "__dict__", {}))
-        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
-            if hasattr(function, name):
-                self.__dict__[name] = getattr(function, name)
+        self.__dict__.update(namespace(function))
+        for name in _SHOWN:
+            found = looked_up(function, name, _NOTHING)
+            if found is not _NOTHING:
+                self.__dict__[name] = found
 
     @property
     def __wrapped__(self) -> Any:
@@ -150,16 +158,17 @@ class Differentiable(Decorated[P, R]):
 
     def gradient(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Any, ...]:
         """Return the gradients with respect to all positional arguments."""
-        found = self._of_arguments("grad", args, kwargs)
-        if isinstance(found, Failure):
-            raise found.error from None
-        result: tuple[Any, ...]
-        with repeated(found) as run:
-            result = found()
-        if run.call is not None:
-            with noted():
-                result = run.call()
-        return result
+        with door():
+            found = self._of_arguments("grad", args, kwargs)
+            if isinstance(found, Failure):
+                raise found.error from None
+            result: tuple[Any, ...]
+            with repeated(found) as run:
+                result = found()
+            if run.call is not None:
+                with noted():
+                    result = run.call()
+            return result
 
     def pullback(
         self, *args: Any, wrt: Any = None, has_aux: bool = False, **kwargs: Any
@@ -168,23 +177,25 @@ class Differentiable(Decorated[P, R]):
 
         See `srcad.pullback`.
         """
-        found = self._of_arguments("pullback", args, kwargs, wrt, has_aux=has_aux)
-        if isinstance(found, Failure):
-            raise found.error from None
-        with noted():
-            result: tuple[Any, ...] = found()
-        return result
+        with door():
+            found = self._of_arguments("pullback", args, kwargs, wrt, has_aux=has_aux)
+            if isinstance(found, Failure):
+                raise found.error from None
+            with noted():
+                result: tuple[Any, ...] = found()
+            return result
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
     ) -> tuple[Any, ...]:
         """Return the value, and its derivative in one direction: see `srcad.jvp`."""
-        wrt = directions_of(self.function, primals, tangents)
-        found = self._of_arguments("jvp", tuple(primals), {}, wrt, has_aux=has_aux)
-        if isinstance(found, Failure):
-            raise found.error from None
-        result: tuple[Any, ...] = along(found, [tangents[k] for k in wrt])
-        return result
+        with door():
+            wrt = directions_of(self.function, primals, tangents)
+            found = self._of_arguments("jvp", tuple(primals), {}, wrt, has_aux=has_aux)
+            if isinstance(found, Failure):
+                raise found.error from None
+            result: tuple[Any, ...] = along(found, [tangents[k] for k in wrt])
+            return result
 
     def _of_arguments(
         self,
@@ -222,7 +233,8 @@ class Differentiable(Decorated[P, R]):
 
     def inspect(self, *args: Any, **kwargs: Any) -> Inspection:
         """Show what the compiler makes of it: see `srcad.inspect`."""
-        return inspection(self.function, self.request, args, kwargs)
+        with door():
+            return inspection(self.function, self.request, args, kwargs)
 
 
 def _is_found_again(made: object, function: FunctionType) -> bool:

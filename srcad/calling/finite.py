@@ -24,6 +24,7 @@ from srcad.ir.text import Printer, target_name
 from srcad.modes.mode import Part
 from srcad.pipeline import Compiled
 from srcad.runtime import owned
+from srcad.startup.doors import door
 from srcad.startup.records import dataclass
 
 Run = Callable[..., Any]
@@ -74,46 +75,49 @@ class _Look:
 
 def _looked_at(look: _Look, *arguments: Any) -> Any:
     """The answer of a derivative, which is finite."""
-    once: _Origins | None = None
-    if look.made.results.repeats:
-        answer = form_now(look.run)(*arguments)
-    else:
-        once, answer = look.evaluated(arguments)
+    with door():
+        once: _Origins | None = None
+        if look.made.results.repeats:
+            answer = form_now(look.run)(*arguments)
+        else:
+            once, answer = look.evaluated(arguments)
 
-    def again(step: Run, found: Any) -> Callable[[], tuple[_Origins, Any]]:
-        """What a step makes of the evaluated answer: found already if nothing may run twice."""
+        def again(step: Run, found: Any) -> Callable[[], tuple[_Origins, Any]]:
+            """What a step makes of the evaluated answer: found already if nothing may run twice."""
 
-        def evaluated() -> tuple[_Origins, Any]:
-            if once is not None:
-                return once, found
-            origins, first = look.evaluated(arguments)
-            return origins, step(first)
+            def evaluated() -> tuple[_Origins, Any]:
+                if once is not None:
+                    return once, found
+                origins, first = look.evaluated(arguments)
+                return origins, step(first)
 
-        return evaluated
+            return evaluated
 
-    def along(*directions: Any) -> Any:
-        found = answer(*directions)
-        look.judge(found, again(lambda first: first(*directions), found))
-        return _asked(found, look.request)
+        def along(*directions: Any) -> Any:
+            with door():
+                found = answer(*directions)
+                look.judge(found, again(lambda first: first(*directions), found))
+                return _asked(found, look.request)
 
-    def back(*seed: Any) -> Any:
-        gradients = answer[1](*seed)
-        found = whole(answer), gradients
-        look.judge(found, again(lambda first: (whole(first), first[1](*seed)), found))
-        return gradients
+        def back(*seed: Any) -> Any:
+            with door():
+                gradients = answer[1](*seed)
+                found = whole(answer), gradients
+                look.judge(found, again(lambda first: (whole(first), first[1](*seed)), found))
+                return gradients
 
-    def whole(found: Any) -> Any:
-        """What the function returned."""
-        return (found[0], found[2]) if look.request.has_aux else found[0]
+        def whole(found: Any) -> Any:
+            """What the function returned."""
+            return (found[0], found[2]) if look.request.has_aux else found[0]
 
-    if callable(answer):  # it waits for directions
-        return along
-    if look.request.mode == "pullback":
-        found = whole(answer), ()
-        look.judge(found, again(lambda first: (whole(first), ()), found))
-        return (answer[0], back, *answer[2:])
-    look.judge(answer, again(lambda first: first, answer))
-    return _asked(answer, look.request)
+        if callable(answer):  # it waits for directions
+            return along
+        if look.request.mode == "pullback":
+            found = whole(answer), ()
+            look.judge(found, again(lambda first: (whole(first), ()), found))
+            return (answer[0], back, *answer[2:])
+        look.judge(answer, again(lambda first: first, answer))
+        return _asked(answer, look.request)
 
 
 def _value_and_gradients(answer: Any, request: Request) -> tuple[Any, Any]:

@@ -29,6 +29,7 @@ from srcad.calling.patterns import Failure
 from srcad.calling.quiet import repeated
 from srcad.calling.showing import Code, Documentation, documented, highlighted, signature_of
 from srcad.modes.registry import MODES
+from srcad.startup.doors import door
 from srcad.startup.lazy import Later
 from srcad.startup.records import replace
 
@@ -104,16 +105,17 @@ class Gradient(Generic[P, R]):
         function, request = self.function, self.request
 
         def dispatch(*args: Any, **kwargs: Any) -> Any:
-            family = family_of(function, request, parameters_of_call(len(args), kwargs))
-            found = family.found(function, family.bound(function, args, kwargs))
-            if isinstance(found, Failure):
-                raise found.error from None
-            with repeated(found) as run:
-                result = found()
-            if run.call is not None:
-                with noted():
-                    result = run.call()
-            return result
+            with door():
+                family = family_of(function, request, parameters_of_call(len(args), kwargs))
+                found = family.found(function, family.bound(function, args, kwargs))
+                if isinstance(found, Failure):
+                    raise found.error from None
+                with repeated(found) as run:
+                    result = found()
+                if run.call is not None:
+                    with noted():
+                        result = run.call()
+                return result
 
         return dispatch
 
@@ -176,7 +178,8 @@ class Gradient(Generic[P, R]):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        return type(self)(MethodType(self.function, instance), self.request)
+        with door():
+            return type(self)(MethodType(self.function, instance), self.request)
 
     # ------------------------------------------------------------------------- looking inside
     def _families(self) -> list[Family]:
@@ -215,17 +218,19 @@ class Gradient(Generic[P, R]):
         callable
             A function of the same arguments.
         """
-        family, arguments = self._bound(args, kwargs)
-        return family.entry_for(self.function, arguments).bare(self.function)
+        with door():
+            family, arguments = self._bound(args, kwargs)
+            return family.entry_for(self.function, arguments).bare(self.function)
 
     def inspect(self, *args: Any, **kwargs: Any) -> Inspection:
         """Show what the compiler made: see `srcad.inspect`."""
-        if not args and not kwargs:
-            return Inspection(readable.readable(self.function, self.request), self.function)
-        family, arguments = self._bound(args, kwargs)
-        artifact = family.entry_for(self.function, arguments).artifact
-        named = dict(zip((p.name for p in family.parameters), arguments, strict=True))
-        return Inspection(artifact, self.function, named)
+        with door():
+            if not args and not kwargs:
+                return Inspection(readable.readable(self.function, self.request), self.function)
+            family, arguments = self._bound(args, kwargs)
+            artifact = family.entry_for(self.function, arguments).artifact
+            named = dict(zip((p.name for p in family.parameters), arguments, strict=True))
+            return Inspection(artifact, self.function, named)
 
     def export(self, path: Any, /, *args: Any, **kwargs: Any) -> None:
         """Write the derivative to a file that needs NumPy alone, and compares itself when run.
@@ -255,7 +260,8 @@ class Gradient(Generic[P, R]):
         ...     "def grad_f(x):" in file.read_text()
         True
         """
-        files.write(path, exported(self, args, kwargs))
+        with door():
+            files.write(path, exported(self, args, kwargs))
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Family, Sequence[Any]]:
         parameters = parameters_of(self.function) or parameters_of_call(len(args), kwargs)

@@ -14,6 +14,7 @@ from srcad.calling.gradient import Gradient, family_of
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import FLOATING, again
 from srcad.errors import SeedError
+from srcad.startup.doors import door
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -33,20 +34,21 @@ class Product(Gradient[P, R]):
         function, request = self.function, self.request
 
         def product(*args: Any, v: Any = UNSET, **kwargs: Any) -> Any:
-            args, v = in_direction(function, args, v)
-            waiting = dispatch(*args, **kwargs)
-            try:
+            with door():
+                args, v = in_direction(function, args, v)
+                waiting = dispatch(*args, **kwargs)
+                try:
+                    with noted():
+                        return waiting(v)
+                except FLOATING:
+                    parameters = parameters_of(function) or parameters_of_call(len(args), kwargs)
+                    family = family_of(function, request, parameters)
+                    found = family.found(function, family.bound(function, args, kwargs))
+                    call = None if isinstance(found, Failure) else again(found)
+                    if call is None:
+                        raise
                 with noted():
-                    return waiting(v)
-            except FLOATING:
-                parameters = parameters_of(function) or parameters_of_call(len(args), kwargs)
-                family = family_of(function, request, parameters)
-                found = family.found(function, family.bound(function, args, kwargs))
-                call = None if isinstance(found, Failure) else again(found)
-                if call is None:
-                    raise
-            with noted():
-                return call()(v)
+                    return call()(v)
 
         return product
 
@@ -55,7 +57,8 @@ class Product(Gradient[P, R]):
 
         It is called like this object, and checks nothing where nothing is captured.
         """
-        waiting = super().specialize(*args, **kwargs)
+        with door():
+            waiting = super().specialize(*args, **kwargs)
         bare = getattr(waiting, "srcad_bare", None)
         if bare is None:
             return self._called(waiting)
@@ -65,8 +68,9 @@ class Product(Gradient[P, R]):
         function = self.function
 
         def product(*args: Any, v: Any = UNSET) -> Any:
-            args, v = in_direction(function, args, v)
-            return bare(*args, v) if single else bare(*args, *v)
+            with door():
+                args, v = in_direction(function, args, v)
+                return bare(*args, v) if single else bare(*args, *v)
 
         return product
 

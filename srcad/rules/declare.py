@@ -40,6 +40,7 @@ from srcad.rules.formulas import Place, check_arity
 from srcad.rules.registry import HOUSE, add, add_memory, lookup, qualified_name
 from srcad.rules.row import Kind, Kinks, Memory, Rule, Samples, refuse_markers_inside
 from srcad.rules.twins import declare_twin, formula_of_twin
+from srcad.startup.doors import door
 from srcad.startup.records import replace
 
 RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Any])
@@ -98,10 +99,11 @@ def derivative(
     >>> rules.rule_for(softsign).kind
     'derivative'
     """
-    return _decorator(
-        "derivative", targets, active, override, twin,
-        safe=safe, samples=samples, kinks=kinks, memory=memory,
-    )  # fmt: skip
+    with door():
+        return _decorator(
+            "derivative", targets, active, override, twin,
+            safe=safe, samples=samples, kinks=kinks, memory=memory,
+        )  # fmt: skip
 
 
 def linear(
@@ -118,10 +120,11 @@ def linear(
     Parameters are those of `derivative`, and `takes_lists`: whether a list is an argument as it
     stands, of several arrays or of no more than a shape.  Forward mode is the function itself.
     """
-    return _decorator(
-        "linear", targets, active, override,
-        samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
-    )  # fmt: skip
+    with door():
+        return _decorator(
+            "linear", targets, active, override,
+            samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
+        )  # fmt: skip
 
 
 def bilinear(
@@ -149,10 +152,11 @@ def bilinear(
     >>> rules.rule_for(torque).kind
     'bilinear'
     """
-    return _decorator(
-        "bilinear", targets, active, override,
-        samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
-    )  # fmt: skip
+    with door():
+        return _decorator(
+            "bilinear", targets, active, override,
+            samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
+        )  # fmt: skip
 
 
 def adjoint(
@@ -187,11 +191,12 @@ def adjoint(
     ...     b_bar = inverse.T @ y_bar
     ...     return -np.outer(b_bar, y), b_bar
     """
-    return _decorator(
-        "adjoint", targets, active, override,
-        samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists, steps=steps,
-        primal=primal,
-    )  # fmt: skip
+    with door():
+        return _decorator(
+            "adjoint", targets, active, override,
+            samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists, steps=steps,
+            primal=primal,
+        )  # fmt: skip
 
 
 def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
@@ -199,23 +204,25 @@ def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
 
     ``dots`` are the tangents of the active parameters, in order.
     """
-    _refuse_target(target)
+    with door():
+        _refuse_target(target)
 
-    def register(function: RuleFunction) -> RuleFunction:
-        _require_function(function)
-        rule = lookup(target)
-        if rule is None:
-            raise RuleError(
-                f"no rule for {qualified_name(target)} that a tangent could be added to",
-                where=_place(function),
-                help="register its @srcad.rules.adjoint first",
-            )
-        for row in (rule, lookup(rule.primal)):
-            if row is not None:
-                add(replace(row, tangent=function), override=True)
-        return function
+        def register(function: RuleFunction) -> RuleFunction:
+            with door():
+                _require_function(function)
+                rule = lookup(target)
+                if rule is None:
+                    raise RuleError(
+                        f"no rule for {qualified_name(target)} that a tangent could be added to",
+                        where=_place(function),
+                        help="register its @srcad.rules.adjoint first",
+                    )
+                for row in (rule, lookup(rule.primal)):
+                    if row is not None:
+                        add(replace(row, tangent=function), override=True)
+                return function
 
-    return register
+        return register
 
 
 def nondifferentiable(*targets: Any, memory: Memory | None = None, override: bool = False) -> Any:
@@ -223,16 +230,17 @@ def nondifferentiable(*targets: Any, memory: Memory | None = None, override: boo
 
     Returns the target if there is one, so that it may be used as a decorator.
     """
-    frame = sys._getframe(1)
-    file, line = frame.f_code.co_filename, frame.f_lineno
-    shipped = str(frame.f_globals.get("__name__")).startswith(f"{HOUSE}.")
-    for target in targets:
-        if not isinstance(target, type):
-            _refuse_target(target)
-        rule = Rule(target, "nondifferentiable", memory=memory or _usual_memory(shipped),
-                    shipped=shipped, file=file, line=line)  # fmt: skip
-        add(rule, override)
-    return targets[0] if len(targets) == 1 else None
+    with door():
+        frame = sys._getframe(1)
+        file, line = frame.f_code.co_filename, frame.f_lineno
+        shipped = str(frame.f_globals.get("__name__")).startswith(f"{HOUSE}.")
+        for target in targets:
+            if not isinstance(target, type):
+                _refuse_target(target)
+            rule = Rule(target, "nondifferentiable", memory=memory or _usual_memory(shipped),
+                        shipped=shipped, file=file, line=line)  # fmt: skip
+            add(rule, override)
+        return targets[0] if len(targets) == 1 else None
 
 
 def unruled(*targets: Any, memory: Memory) -> None:
@@ -258,21 +266,22 @@ def _decorator(
         raise RuleError(f"a rule is for {count}", where=_caller())
 
     def register(function: RuleFunction) -> RuleFunction:
-        code = _require_function(function)
-        rule = _row(targets[0], kind, function, code, active, traits)
-        if not rule.shipped:
-            check_arity(function, kind, len(rule.active), rule.place)
-            refuse_markers_inside(function, rule.place)
-        add(rule, override)
-        for target in targets[1:]:
-            add(replace(rule, target=target), override)
-        if primal is not None:
-            pair = replace(rule, target=primal, primal=None, saves_for=targets[0])
-            add(pair, override=True)
-        if twin is not None:
-            declare_twin(targets, twin)
-            add(replace(rule, target=twin, function=formula_of_twin(function)), override)
-        return function
+        with door():
+            code = _require_function(function)
+            rule = _row(targets[0], kind, function, code, active, traits)
+            if not rule.shipped:
+                check_arity(function, kind, len(rule.active), rule.place)
+                refuse_markers_inside(function, rule.place)
+            add(rule, override)
+            for target in targets[1:]:
+                add(replace(rule, target=target), override)
+            if primal is not None:
+                pair = replace(rule, target=primal, primal=None, saves_for=targets[0])
+                add(pair, override=True)
+            if twin is not None:
+                declare_twin(targets, twin)
+                add(replace(rule, target=twin, function=formula_of_twin(function)), override)
+            return function
 
     return register
 

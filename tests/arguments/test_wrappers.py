@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import typing
 
 import numpy as np
 import pytest
@@ -338,3 +339,25 @@ def test_what_is_shown_of_a_wrapped_function():
     assert "def loss_adjoint" in seen.adjoint_source
     assert "zeros" not in seen.adjoint_source
     assert str(inspect.signature(grad(loss))) == "(x, y)"
+
+
+def annotated(x: float, n: "int" = 2) -> "float":
+    return x**n
+
+
+def test_a_decorated_function_keeps_its_annotations():
+    hints = {"x": float, "n": int, "return": float}
+
+    for decorate in (srcad.differentiate, srcad.differentiate(wrt="x"), srcad.checkpoint):
+        assert typing.get_type_hints(decorate(annotated)) == hints
+        assert decorate(annotated).__annotations__ == annotated.__annotations__
+
+
+def test_a_decorated_method_keeps_its_annotations():
+    class Model:
+        @srcad.differentiate
+        def loss(self, x: float) -> float:
+            return x * x
+
+    assert typing.get_type_hints(Model.loss) == typing.get_type_hints(Model().loss)
+    assert typing.get_type_hints(Model().loss) == {"x": float, "return": float}
