@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from srcad.arguments.request import Parameter
 from srcad.arguments.signature import LARGEST_DICT
 from srcad.arguments.wrt import WrtEntry
@@ -58,17 +60,19 @@ def _refusal(made: Function, argument: str, type_: Type) -> SrcadError:
             help="join entries in arrays, or in dicts inside the dict",
         )
     if isinstance(type_, Opaque):
-        kind = label(type_.cls) if type_.cls else "object"
+        kind = "a " + label(type_.cls) if type_.cls else "an object"
         cls = type_.cls or object
+        if cls is np.ndarray:
+            kind = "an array of objects, of text or of records"
         closed = objects.why_closed(cls)
         of_user = closed is not None and not objects.is_of_library(cls)
         return UnsupportedTypeError(
-            f"argument {argument} of {made.name!r} is a {kind}, which has no derivative",
+            f"argument {argument} of {made.name!r} is {kind}, which has no derivative",
             where=made.where,
             why=f"it is not taken apart into its attributes: {closed}" if of_user
             else "srcad differentiates by numbers, arrays of numbers and what holds these.",
             help="differentiate by its arrays:  def f(W): ...  with the object made of W inside"
-            if of_user else "pass its numbers as an array:  np.asarray(x, float)",
+            if of_user else "pass its numbers as an array of numbers:  np.asarray(x, float)",
         )  # fmt: skip
     if isinstance(type_, Fixed):
         why = f"it is {shown(type_.value)}, which is no number."

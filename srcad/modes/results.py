@@ -79,6 +79,13 @@ def not_scalar(function: Function, type_: Type, y: Atom) -> NonScalarOutputError
     if result == "None":
         sentence, reason, remedy = no_result(name)
         return NonScalarOutputError(sentence, where=function.where, why=reason, help=remedy)
+    if isinstance(type_, Fixed) or type_ == Opaque(str) or result == "a bool":
+        return NonScalarOutputError(
+            f"the gradient needs one real number, and {name!r} returns {result}",
+            where=function.where,
+            why="a gradient says how a number changes, and this is none.",
+            help="return the number:  return y",
+        )
     called = name if is_name(name) else "f"
     shape = (type_.shape or ()) if isinstance(type_, Numeric) else ()
     one_entry = bool(shape) and all(is_one(extent) for extent in shape)
@@ -96,7 +103,7 @@ def not_scalar(function: Function, type_: Type, y: Atom) -> NonScalarOutputError
         f"the gradient needs one real number, and {name!r} returns {result}",
         where=function.where,
         why=why,
-        help=remedies if one_entry else (*remedies, summed),
+        help=(*remedies, summed) if shape and not one_entry else remedies,
     )
 
 

@@ -52,6 +52,8 @@ def stub(
     leading = "out_bar, out" if {"y", "y_bar"} & {*required, *optional} else "y_bar, y"
     defaults = [f"{name}={default}" for name, default in optional.items()]
     bare = spelled.rpartition(".")[2]
+    if isinstance(target, type):
+        return _for_class(module, spelled, required, [leading, *required, *defaults], chosen)
     name = f"{bare}_rule" if is_name(bare) else "rule"
     entries = ["..." if p in chosen else "None" for p in required] or ["..."]
     return "\n".join(
@@ -59,6 +61,25 @@ def stub(
             f"import {', '.join([*module, 'srcad'])}",
             f"@srcad.rules.adjoint({spelled})",
             f"def {name}({', '.join([leading, *required, *defaults])}):",
+            f"    return {', '.join(entries)}",
+        ]
+    )
+
+
+def _for_class(
+    module: list[str], spelled: str, required: list[str], parameters: list[str], chosen: list[str]
+) -> str:
+    """A function that makes an object and returns numbers of it, and a rule for that."""
+    bare = identifier(spelled.rpartition(".")[2])
+    entries = ["..." if p in chosen else "None" for p in required] or ["..."]
+    return "\n".join(
+        [
+            f"import {', '.join([*module, 'srcad'])}",
+            f"def of_{bare}({', '.join(required)}):  # called in the place of the class",
+            f"    made = {spelled}({', '.join(required)})",
+            "    return ...  # the numbers that are made of it",
+            f"@srcad.rules.adjoint(of_{bare})",
+            f"def of_{bare}_rule({', '.join(parameters)}):",
             f"    return {', '.join(entries)}",
         ]
     )
@@ -74,7 +95,8 @@ def _parameters(
         found = []
     positional = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     names = [p.name for p in positional]
-    if len(names) < count or not all(is_name(name) for name in names):
+    named = {p.name for p in found}
+    if len(names) < count or not all(map(is_name, names)) or not named.issuperset(keywords):
         return [*(f"x{k + 1}" for k in range(count)), *map(identifier, keywords)], {}
     used = [k for k, p in enumerate(positional) if k < count or p.name in keywords
             or p.default is p.empty]  # fmt: skip
@@ -101,7 +123,7 @@ def _address(target: Any) -> tuple[list[str], str]:
         if is_name(path.replace(".", "_"))
         and not path.startswith("_")
         and "._" not in path
-        and (not module or path.partition(".")[0] == module.partition(".")[0])
+        and (not module or path.partition(".")[0] == module.partition(".")[0].lstrip("_"))
         and getattr(loaded, "__dict__", {}).get(name) is target
     ]
     if not homes:

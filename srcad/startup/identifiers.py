@@ -160,6 +160,17 @@ def label(value: Any) -> str:
     return printable(name if isinstance(name, str) and name else type(value).__name__)
 
 
+def class_label(cls: type) -> str:
+    """What Python calls a class in its own messages.
+
+    >>> import datetime
+    >>> class_label(float), class_label(datetime.timedelta)
+    ('float', 'datetime.timedelta')
+    """
+    bare = cls.__flags__ & _MADE_BY_STATEMENT or cls.__module__ == "builtins"
+    return label(cls) if bare else f"{cls.__module__}.{label(cls)}"
+
+
 def _normal(text: str) -> str:
     """The text in the form in which Python compares names."""
     return text if text.isascii() else str(unicodedata.normalize("NFKC", text))

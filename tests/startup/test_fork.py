@@ -51,15 +51,13 @@ def slow(monkeypatch):
     return begun
 
 
-LIMIT = sys.getrecursionlimit()
-
-
 def forked(check):
     """Whether a check holds in a child process, with nothing left as the compiler had it."""
+    limit = sys.getrecursionlimit()
     child = os.fork()
     if child == 0:
         signal.alarm(20)
-        held = check() and sys.getrecursionlimit() == LIMIT and gc.isenabled()
+        held = check() and sys.getrecursionlimit() == limit and gc.isenabled()
         os._exit(0 if held else 1)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 

@@ -26,7 +26,8 @@ from srcad.frontend.functions.callees import (
 from srcad.frontend.functions.inlining import (
     callee_of_value,
 )
-from srcad.frontend.machine.constants import spread, spread_mapping
+from srcad.frontend.library.introspection import class_of
+from srcad.frontend.machine.constants import raises, spread, spread_mapping
 from srcad.frontend.machine.dispatch import (
     Args,
     Kwargs,
@@ -39,6 +40,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_each
 from srcad.frontend.store.cells import surrounded
 from srcad.ir.core import Value
+from srcad.startup.identifiers import class_label
 from srcad.startup.lazy import Later
 
 if TYPE_CHECKING:
@@ -85,6 +87,8 @@ def call_local(s: Machine, callee: FunctionValue, args: Args, kwargs: Kwargs) ->
 @applies(RecordValue)
 def call_instance(s: Machine, callee: RecordValue, args: Args, kwargs: Kwargs) -> AbstractValue:
     """Call an object of a class by its ``__call__``."""
+    if not has_call(callee.cls):
+        raises(s, TypeError, f"{class_label(callee.cls)!r} object is not callable")
     return apply(s, attribute(s, callee, "__call__"), args, kwargs)
 
 
@@ -102,13 +106,21 @@ def call_conflict(s: Machine, callee: Conflict, args: Args, kwargs: Kwargs) -> A
 
 @applies(object)
 def call_other(s: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """Refuse a call of what is no function."""
+    """What is no function raises, as in the plain call."""
+    cls = class_of(callee)
+    if cls is not None and not has_call(cls):
+        raises(s, TypeError, f"{class_label(cls)!r} object is not callable")
     return s.refuse(
         errors.UnsupportedSyntaxError,
         f"cannot call {described_value(callee)}",
         why="it is not a function.",
         help=("call a function",),
     )
+
+
+def has_call(cls: type) -> bool:
+    """Whether the objects of a class can be called."""
+    return any("__call__" in vars(base) for base in cls.__mro__)
 
 
 applies(Value)(call_value)

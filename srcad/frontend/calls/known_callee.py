@@ -23,7 +23,7 @@ from srcad.frontend.functions.opaque_calls import (
     put_into_objects,
 )
 from srcad.frontend.functions.result_counts import type_of_several
-from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.constants import pinned, raises
 from srcad.frontend.machine.dispatch import (
     Args,
     Kwargs,
@@ -39,7 +39,7 @@ from srcad.frontend.store.parameter_names import by_name
 from srcad.ir.core import Const
 from srcad.rules import registry
 from srcad.rules.row import Rule
-from srcad.startup.identifiers import label
+from srcad.startup.identifiers import class_label, label
 from srcad.startup.lazy import Later
 from srcad.types.reading import looked_up
 from srcad.types.structures import OPAQUE, Opaque, TupleOf
@@ -70,8 +70,6 @@ def call_known(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
     for box in (*args, *kwargs.values()):
         if isinstance(box, Conflict) and not takes_functions(callee.value):
             stale.refuse_to_hold(s, box)
-    if callee.value is None:
-        raises(s, TypeError, "'NoneType' object is not callable")
     if not takes_functions(callee.value):
         found = by_argument(s, args, kwargs, lambda *given: call_known(s, callee, *given))
         if found is not None:
@@ -106,6 +104,9 @@ def invoke_static(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> A
         return s.box(Const(folding.result_of(function, args, kwargs)))
     if isinstance(function, type) and issubclass(function, BaseException):
         return s.emit(function, *args, kwargs=kwargs, effect=True, type=Opaque(function))
+    if callee.atom is None and not callable(function):
+        pinned(s, callee)
+        raises(s, TypeError, f"{class_label(type(function))!r} object is not callable")
     rule = registry.lookup(function) if is_hashable(function) else None
     if rule is not None:
         return _ruled(s, function, rule, args, kwargs)

@@ -13,12 +13,12 @@ from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue
-from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.constants import number_class, raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import is_library, value_of_object
 from srcad.ir.core import Value
-from srcad.startup.identifiers import module_of
+from srcad.startup.identifiers import class_label, module_of
 from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.sources import Path
@@ -104,7 +104,9 @@ def call_value(
         unknown_memory.before_method(s, callee)
         return s.box(s.apply(callee, *args, kwargs=kwargs, effect=True))
     if isinstance(callee.type, Numeric) and callee.type.dtype and callee.type.kind not in "OV":
-        raises(s, TypeError, "a number or array is not callable")
+        cls = number_class(callee.type)
+        what = "a number or array" if cls is None else f"{class_label(cls)!r} object"
+        raises(s, TypeError, f"{what} is not callable")
     if isinstance(callee.type, Opaque) and callee.type.cls in (np.vectorize, np.ufunc):
         missing_rules.refuse_entry_by_entry(s)
     what = f", an object of class {str(callee.type)!r}," if isinstance(callee.type, Opaque) else ""

@@ -31,11 +31,12 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Const, Value
-from srcad.startup.identifiers import plain
+from srcad.startup.identifiers import class_label, plain
 from srcad.types.numeric import Numeric
 from srcad.types.reading import has
 from srcad.types.sizes import static_value
 from srcad.types.sources import Path
+from srcad.types.structures import Type
 
 
 def truth(s: Machine, box: AbstractValue) -> bool | None:
@@ -178,6 +179,33 @@ def is_found(s: Machine, item: Constant, container: Constant, *, negated: bool) 
         return Constant((item.value in container.value) != negated)
     except TypeError as error:
         raises(s, TypeError, str(error))
+
+
+def number_class(type_: Type) -> type | None:
+    """The class of a number or array of some type, where it is known."""
+    if not isinstance(type_, Numeric) or type_.dtype is None:
+        return None
+    if type_.form == "python":
+        return {"f": float, "i": int, "b": bool, "c": complex}.get(type_.kind)
+    if type_.form == "array":
+        return np.ndarray
+    return type_.dtype.type if type_.form == "numpy" else None
+
+
+def require_items(s: Machine, box: AbstractValue, *, unpacked: bool = False) -> None:
+    """What certainly is no sequence raises, as in the plain call."""
+    cls: type | None = None
+    if isinstance(box, Value):
+        cls = number_class(box.type)
+        if cls is np.ndarray and isinstance(box.type, Numeric) and box.type.shape == ():
+            raises(s, TypeError, "iteration over a 0-d array")
+    elif isinstance(box, Constant) and box.atom is None:
+        cls = type(box.value) if is_plain(box.value) and not isinstance(box.value, type) else None
+    if cls is None or cls is np.ndarray or hasattr(cls, "__iter__"):
+        return
+    name = class_label(cls)
+    raises(s, TypeError, f"cannot unpack non-iterable {name} object" if unpacked
+           else f"{name!r} object is not iterable")  # fmt: skip
 
 
 def as_list(s: Machine, box: AbstractValue) -> AbstractValue:

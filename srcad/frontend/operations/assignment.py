@@ -24,7 +24,7 @@ from srcad.frontend.domain.values import (
     Stale,
     TupleValue,
 )
-from srcad.frontend.machine.constants import as_list, asks_its_class, spread
+from srcad.frontend.machine.constants import as_list, asks_its_class, require_items, spread
 from srcad.frontend.machine.dispatch import Meaning, evaluate, executes, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
@@ -173,6 +173,7 @@ def _items_to_unpack(
 ) -> tuple[AbstractValue, ...]:
     if asks_its_class(box):
         box = as_list(s, box)
+    require_items(s, box, unpacked=True)
     unknown = isinstance(box, Value) and (
         isinstance(box.type, ListOf | Opaque)
         or (isinstance(box.type, Numeric) and (box.type.shape is None or len(box.type.shape) > 0))

@@ -22,7 +22,7 @@ from srcad.frontend.domain.values import (
     SliceValue,
     TupleValue,
 )
-from srcad.frontend.machine.constants import raises
+from srcad.frontend.machine.constants import raises, require_items
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.store.aliases import holds_objects
@@ -54,6 +54,7 @@ class Sequences:
 
 def sequences(s: Machine, box: AbstractValue, node: ast.AST | None = None) -> Sequences:
     """Take an iterable apart."""
+    require_items(s, box)
     if isinstance(box, IteratorValue) and box.kind == "reversed":
         inner = _in_one_piece(s, sequences(s, box.parts[0], node))
         return Sequences(inner.args, inner.items, inner.make, not inner.backward)

@@ -25,7 +25,7 @@ def refuse_without_rule(
     s: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
     """Refuse a function without a rule that carries a derivative."""
-    if isinstance(function, np.vectorize):
+    if isinstance(function, np.vectorize) or _is_of_objects(function):
         refuse_entry_by_entry(s)
     full = called_name(s, function)
     quantities: list[int | str] = [k for k, box in enumerate(args) if _may_be_quantity(box)]
@@ -57,6 +57,11 @@ def refuse_entry_by_entry(s: Machine) -> NoReturn:
             "or write the function with np.where, so that it takes arrays",
         ),
     )
+
+
+def _is_of_objects(function: Any) -> bool:
+    """Whether ``np.frompyfunc`` has made a function."""
+    return isinstance(function, np.ufunc) and not set("".join(function.types)) - set("O->")
 
 
 def _reason(function: Any) -> str:
