@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from srcad.startup.locks import importing
+
 if TYPE_CHECKING:
     from srcad import errors, rules, testing
     from srcad.api.checkpoints import checkpoint, checkpointed_range
@@ -79,10 +81,11 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'srcad' has no attribute {name!r}")
     home = _HOMES.get(name)
-    if home is None:
-        return importlib.import_module(f"srcad.{name}")
-    with importlib.import_module("srcad.startup.gc_paused").loading():
-        found = globals()[name] = getattr(importlib.import_module(home), name)
+    with importing:
+        if home is None:
+            return importlib.import_module(f"srcad.{name}")
+        with importlib.import_module("srcad.startup.gc_paused").loading():
+            found = globals()[name] = getattr(importlib.import_module(home), name)
     return found
 
 

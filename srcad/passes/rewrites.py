@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from srcad.ir.core import Arg, Call, Const, Value
+from srcad.startup.locks import importing
 
 Rewrite = Callable[[Any, Call], Arg | None]  # of the walk, a `Rewriter`, and a call
 # What an argument has to be: a literal number, the result of a call of one of some, or (None) any.
@@ -67,7 +68,8 @@ def rewrites_of(call: Call, definitions: Mapping[Value, Call]) -> tuple[Rewrite,
     if found is None:
         module = _LATER.get(target)
         if module is not None:
-            importlib.import_module(module)  # first of all: other threads that ask wait for it
+            with importing:
+                importlib.import_module(module)  # first of all: other threads that ask wait for it
             _LATER.pop(target, None)
         found = _WORTH_TRYING[key] = tuple(
             rewrite for rewrite, wanted in _REWRITES[target] if _are(key[1:], wanted)

@@ -17,6 +17,7 @@ from srcad.rules.formulas import always_none, straight_formula
 from srcad.rules.registry import ROOM, index_name, rows, unruled
 from srcad.rules.row import Rule
 from srcad.rules.stubs import written
+from srcad.startup.locks import importing
 
 _HEAD = """# Functions that have a rule
 
@@ -58,7 +59,8 @@ def page() -> str:
 def _shipped() -> list[Rule]:
     """The rows of all files of this folder and of those in it."""
     for found in pkgutil.walk_packages([str(_FOLDER)], f"{ROOM}."):
-        importlib.import_module(found.name)
+        with importing:
+            importlib.import_module(found.name)
     return [row for row in rows() if row.shipped and _FOLDER in Path(row.file).parents]
 
 

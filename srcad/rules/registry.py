@@ -18,7 +18,7 @@ from srcad.errors import RuleError
 from srcad.rules.index import NAMES
 from srcad.rules.row import Memory, Rule
 from srcad.startup.identifiers import label, module_of, printable
-from srcad.startup.locks import lock
+from srcad.startup.locks import importing, lock
 from srcad.startup.records import replace
 
 Helper = TypeVar("Helper", bound=Callable[..., Any])
@@ -110,7 +110,8 @@ def _is_met(file: str) -> bool:
 def _topic(file: str) -> types.ModuleType:
     """A file of rows, read."""
     if file not in _read:
-        _read[file] = importlib.import_module(file)
+        with importing:
+            _read[file] = importlib.import_module(file)
     return _read[file]
 
 

@@ -7,9 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from srcad.startup.locks import lock
-
-COMPILING = lock(0)  # the compiler itself is used by one thread at a time
+from srcad.startup.locks import COMPILING
 
 
 @contextmanager

@@ -13,6 +13,8 @@ import importlib
 from types import ModuleType
 from typing import Any
 
+from srcad.startup.locks import importing
+
 __all__ = ["Later"]
 
 
@@ -38,5 +40,6 @@ class Later:
 
     def __getattr__(self, attribute: str) -> Any:
         if self._module is None:
-            self._module = importlib.import_module(self.__name__)
+            with importing:
+                self._module = importlib.import_module(self.__name__)
         return getattr(self._module, attribute)

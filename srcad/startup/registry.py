@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from srcad.errors import OptionError
+from srcad.startup.locks import importing
 
 T = TypeVar("T")
 
@@ -77,6 +78,7 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         found = self._known.get(name)
         if found is None:
-            module = importlib.import_module(self._index[self.check(name)])
+            with importing:
+                module = importlib.import_module(self._index[self.check(name)])
             found = self._known.setdefault(name, getattr(module, self._attribute))
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -116,3 +117,73 @@ def test_threads_may_fork_at_the_same_time(slow):
     for thread in threads:
         thread.join()
     assert held == [True] * 3
+
+
+FORKS = """
+import linecache, os, signal, threading, warnings
+warnings.simplefilter("ignore")
+import srcad
+
+def made(k):
+    text = f"def f(x):\\n  y = x\\n  for _ in range(3):\\n    y = y * x + {k}\\n  return y\\n"
+    name = f"<made {k}>"
+    linecache.cache[name] = len(text), None, text.splitlines(True), name
+    space = {}
+    exec(compile(text, name, "exec"), space)
+    return space["f"]
+
+def compile_on(k, stop):
+    while not stop.is_set():
+        k += 1
+        srcad.grad(made(k))(2.0)
+
+stop = threading.Event()
+threads = [threading.Thread(target=compile_on, args=(k * 10**6, stop)) for k in (1, 2)]
+for thread in threads:
+    thread.start()
+failed = []
+for k in range(COUNT):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os._exit(0 if srcad.grad(made(1))(2.0) == 37.0 else 1)
+    if os.waitpid(child, 0)[1]:
+        failed.append(k)
+stop.set()
+for thread in threads:
+    thread.join()
+print(failed)
+"""
+
+
+@pytest.mark.parametrize("count", [60, 4, 3])  # what is loaded first is loaded by the first ones
+def test_no_child_hangs_that_is_forked_while_two_threads_compile(count):
+    program = FORKS.replace("COUNT", str(count))
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
+    )
+
+    assert ran.stdout == "[]\n", ran.stderr
+
+
+def test_an_import_waits_for_a_fork_and_a_fork_for_an_import():
+    order = []
+
+    def imports():
+        with locks.importing:
+            order.append("begun")
+            time.sleep(0.2)
+            order.append("imported")
+
+    thread = threading.Thread(target=imports)
+    thread.start()
+    while not order:
+        time.sleep(0.01)
+    assert forked(lambda: order == ["begun", "imported"])
+    thread.join()
+
+
+def test_an_import_inside_another_does_not_wait():
+    with locks.importing, locks.importing:
+        assert forked(lambda: grad(cube)(2.0) == 12.0)
+    assert not locks._IMPORTING

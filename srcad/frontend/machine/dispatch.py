@@ -22,6 +22,7 @@ from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Value
 from srcad.startup.lazy import Later
+from srcad.startup.locks import importing
 
 if TYPE_CHECKING:
     from srcad.frontend.machine import unsupported
@@ -136,7 +137,8 @@ def load_later(table: dict[Any, Any], modules: Mapping[str, Iterable[Any]]) -> N
 
     def door(module: str, key: Any) -> Callable[..., Any]:
         def load(*given: Any) -> Any:
-            import_module(module)  # which puts its own handlers in the place of this
+            with importing:
+                import_module(module)  # which puts its own handlers in the place of this
             return table[key](*given)
 
         return load
@@ -151,7 +153,8 @@ def load_later_in(modules: Mapping[str, Mapping[str, Iterable[str]]]) -> None:
 
     def door(ours: str, module: str, name: str) -> Meaning:
         def load(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-            import_module(ours)
+            with importing:
+                import_module(ours)
             meaning = meaning_of(attrgetter(name)(sys.modules[module]))
             assert meaning is not None
             return meaning(s, args, kwargs)
