@@ -1,30 +1,41 @@
-"""The command line: ``python -m srcad demo | show | ssa | graph | export | info``."""
+"""The command line: ``python -m srcad demo | show | check | rules | explain | ...``."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import functools
 import importlib
 import importlib.util
+import inspect
 import math
 import os
 import platform
+import re
 import sys
+import textwrap
 import traceback
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 import srcad
-from srcad import demo, rules
+from srcad import demo, rules, runtime, testing
 from srcad.api import asking, looking
+from srcad.arguments.request import parameters_of
 from srcad.backends.registry import BACKENDS
 from srcad.calling.gradient import exported
 from srcad.calling.inspection import Inspection
 from srcad.errors import SrcadError
 from srcad.exporting import files
 from srcad.modes.registry import MODES
+from srcad.rules import registry
+
+_FIRST = "0"  # which argument is differentiated by if none is named
+_OWN = [n for n, one in vars(runtime).items() if getattr(one, "__module__", "") == "srcad.runtime"]
+_HELPERS = re.compile(rf"\b({'|'.join(map(re.escape, _OWN))})\(")  # in generated text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,10 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        return int(_COMMANDS[options.command](options))
+        status = int(_COMMANDS[options.command](options))
+        sys.stdout.flush()
     except SrcadError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # whoever reads has seen enough; Python flushes once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -52,10 +68,13 @@ def _parser() -> argparse.ArgumentParser:
     for name, what in (("show", "print the generated primal and adjoint"),
                        ("ssa", "print the function in the compiler's own form"),
                        ("graph", "print or draw the graph of the function"),
+                       ("check", "compare the derivatives with finite differences"),
                        ("export", "write a derivative to a file of its own")):  # fmt: skip
         command = commands.add_parser(name, help=what)
         command.add_argument("function", help="module:function, or file.py:function")
-        command.add_argument("--wrt", default="0", help="positions or names, separated by commas")
+        command.add_argument(
+            "--wrt", default=_FIRST, help="positions or names, separated by commas"
+        )
         command.add_argument(
             "--args",
             metavar="ARGUMENTS",
@@ -71,6 +90,12 @@ def _parser() -> argparse.ArgumentParser:
     form.add_argument("--svg", action="store_true", help="a drawing, by the program 'dot'")
     what = "write to a file: .dot or .gv, or what 'dot' draws: .svg, .pdf, .png"
     command.add_argument("-o", "--output", metavar="FILE", help=what)
+    command = commands.choices["check"]
+    command.add_argument("--order", type=int, default=1, help="how often to differentiate")
+    command = commands.add_parser("rules", help="print rows of the table of rules")
+    command.add_argument("word", nargs="?", default="", help="what the name of a function contains")
+    command = commands.add_parser("explain", help="print what is said of the code of an error")
+    command.add_argument("code", help="SRCAD-101, 101, or the name of the class")
     commands.add_parser("info", help="print versions and the size of the rule table")
     return parser
 
@@ -81,10 +106,95 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     shown = _inspected(options)
-    print(shown.primal_source.rstrip())
-    print()
-    print(shown.adjoint_source.rstrip())
+    halves = dict.fromkeys((shown.primal_source.rstrip(), shown.adjoint_source.rstrip()))
+    print("\n\n".join(halves))
+    if not options.args and (len(halves) == 1 or any(map(_HELPERS.search, halves))):
+        sys.stdout.flush()
+        print(f"srcad: this is for arguments of any kind; for yours, {_asked(options)}",
+              file=sys.stderr)  # fmt: skip
     return 0
+
+
+def _asked(options: argparse.Namespace) -> str:
+    """How the arguments are given."""
+    parameters = parameters_of(_function(options.function)[0]) or (None,)
+    needed = [p for p in parameters if p is None or (p.default is p.empty and p.kind < p.VAR_KEYWORD
+                                                     and p.kind != p.VAR_POSITIONAL)]  # fmt: skip
+    spelled = [f"{p.name}=np.ones(3)" if p is not None and p.kind == p.KEYWORD_ONLY
+               else "np.ones(3)" for p in needed]  # fmt: skip
+    words = f"{options.command} {options.function}"
+    return f'give some:  python -m srcad {words} --args "{", ".join(spelled)}"'
+
+
+def _check(options: argparse.Namespace) -> int:
+    """Compare with differences: status 0 if they agree, 1 if not."""
+    function, module = _function(options.function)
+    if not options.args:
+        raise SystemExit(f"srcad: derivatives are checked for some arguments; {_asked(options)}")
+    _refuse_unreadable(options, function, module)
+    args, kwargs = _arguments(options.args, module)
+    wrt = _wrt(options.wrt) if options.wrt is not _FIRST else None
+    try:
+        testing.check_grads(functools.partial(function, **kwargs) if kwargs else function, args,
+                            wrt=wrt, order=options.order)  # fmt: skip
+    except AssertionError as error:
+        print(f"{options.function}: {error}")
+        return 1
+    except SrcadError:
+        raise
+    except Exception as error:  # the function is the user's, and may raise anything
+        raise SystemExit(_failed(f"calling {options.function!r}", error)) from None
+    print(f"{options.function}: the derivatives agree with finite differences")
+    return 0
+
+
+def _rules(options: argparse.Namespace) -> int:
+    """The rows whose functions have a word in their names, with their formulas."""
+    named = {registry.qualified_name(row.target): row for row in rules.rows()}
+    found = {name: named[name] for name in sorted(named) if options.word in name}
+    for name, row in found.items():
+        print(f"{name}: {row.kind}  ({_place_of(row)})")
+        if options.word and row.function is not None:
+            print(textwrap.indent(_formula(row.function), "    "))
+    if not found:
+        names = [name.rpartition(".")[2] for name in named]
+        raise SystemExit(f"srcad: no rule has {options.word!r} in its name"
+                         f"{_meant(options.word, names)}")  # fmt: skip
+    return 0
+
+
+def _place_of(row: rules.Rule) -> str:
+    home = os.path.dirname(os.path.dirname(os.path.abspath(srcad.__file__))) + os.sep
+    return f"{row.file.removeprefix(home)}:{row.line}"
+
+
+def _formula(function: Any) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(function)).rstrip()
+    except OSError:
+        return "(its text is not available)"
+
+
+def _explain(options: argparse.Namespace) -> int:
+    """What the page of errors says of a code, or of the class of an error."""
+    sections = _sections()
+    word = options.code.strip().strip("[]").lower()
+    for title, text in sections.items():
+        if word in (part.lower() for part in (*title.split(), title.split()[0][-3:])):
+            print(text)
+            return 0
+    codes = "\n".join(f"  {title}" for title in sections)
+    raise SystemExit(f"srcad: there is no error {options.code!r}; there are\n{codes}")
+
+
+def _sections() -> dict[str, str]:
+    """The sections of the page of errors by their titles."""
+    home = os.path.dirname(os.path.abspath(srcad.__file__))
+    pages = [os.path.join(home, "errors.md"), os.path.join(home, "..", "docs", "errors.md")]
+    page = next(path for path in pages if os.path.exists(path))  # a checkout has it in docs
+    with open(page, encoding="utf-8") as file:
+        _, *parts = file.read().split("\n## ")
+    return {part.partition("\n")[0]: part.rstrip() for part in parts}
 
 
 def _ssa(options: argparse.Namespace) -> int:
@@ -143,6 +253,7 @@ def _graph(options: argparse.Namespace) -> int:
 def _inspected(options: argparse.Namespace) -> Inspection:
     """What the compiler makes of the function, for the arguments that are given."""
     function, module = _function(options.function)
+    _refuse_unreadable(options, function, module)
     args, kwargs = _arguments(options.args or "", module)
     try:
         return looking.inspect(function, *args, wrt=_wrt(options.wrt), **kwargs)
@@ -150,6 +261,27 @@ def _inspected(options: argparse.Namespace) -> Inspection:
         raise
     except TypeError as error:  # no function, or no arguments of it
         raise SystemExit(f"srcad: {error}") from None
+
+
+def _refuse_unreadable(options: argparse.Namespace, function: Any, module: Any) -> None:
+    """Say what can be shown instead of a class, or of a function that is compiled."""
+    if isinstance(function, type):
+        what = "is a class"
+        names = [f"{options.function}.{name}" for name, one in vars(function).items()
+                 if isinstance(one, FunctionType) and name[:2] != "__"]  # fmt: skip
+    elif callable(function) and not options.args and parameters_of(function) is None:
+        what = "is compiled"
+        if registry.lookup(function) is not None:
+            raise SystemExit(f"srcad: {options.function!r} {what}; {_asked(options)}")
+        names = []
+    else:
+        return
+    path = options.function.rpartition(":")[0]
+    names += [f"{path}:{name}" for name, one in vars(module).items()
+              if isinstance(one, FunctionType) and one.__module__ == module.__name__]  # fmt: skip
+    instead = f", such as {', '.join(names[:3])}" if names else ""
+    raise SystemExit(f"srcad: {options.function!r} {what}; functions that are written in Python "
+                     f"can be shown{instead}")  # fmt: skip
 
 
 def _info(options: argparse.Namespace) -> int:
@@ -166,6 +298,9 @@ _COMMANDS = {
     "show": _show,
     "ssa": _ssa,
     "graph": _graph,
+    "check": _check,
+    "rules": _rules,
+    "explain": _explain,
     "export": _export,
     "info": _info,
 }
@@ -179,14 +314,14 @@ def _function(spelled: str) -> tuple[Any, Any]:
     module = found = _module(name)
     for part in path.split("."):
         if not hasattr(found, part):
-            raise SystemExit(f"srcad: {name} has no {path!r}{_meant(part, found)}")
+            raise SystemExit(f"srcad: {name} has no {path!r}{_meant(part, dir(found))}")
         found = getattr(found, part)
     return found, module
 
 
-def _meant(name: str, holder: Any) -> str:
+def _meant(name: str, names: Sequence[str]) -> str:
     """Names that look like the one that is not there."""
-    close = difflib.get_close_matches(name, dir(holder), n=3)
+    close = difflib.get_close_matches(name, sorted(set(names)), n=3)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 

@@ -1,8 +1,10 @@
 """The command line, as a user meets it."""
 
+import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -135,3 +137,157 @@ def test_the_demo_shows_checks_and_learns():
     assert run.returncode == 0, run.stderr
     assert "def value_and_grad_loss(params, x, t):" in run.stdout
     assert "agrees with finite differences" in run.stdout
+
+
+# ------------------------------------------------------------------ what is shown, and what is not
+@pytest.fixture
+def kinds(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "shown_kinds.py").write_text(
+        "import math\nimport numpy as np\nimport srcad\n\n"
+        "class Net:\n    def loss(self, w):\n        return w * w\n\n"
+        "class Empty:\n    pass\n\n"
+        "def f(x, w):\n    return np.sum(np.tanh(x * w))\n\n"
+        "def cube(x):\n    return x**3\n\n"
+        "def wrong(x):\n    return srcad.stop_gradient(x) * x\n\n"
+        "def only(x, *, k):\n    return k * x\n\n"
+        "def fails(x):\n    raise RuntimeError('no')\n"
+    )
+    yield
+    sys.modules.pop("shown_kinds", None)
+
+
+@pytest.mark.parametrize("command", ["show", "ssa", "graph", "check"])
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("shown_kinds:Net", ["is a class", "shown_kinds:Net.loss", "shown_kinds:f"]),
+        ("shown_kinds:Empty", ["is a class", "such as shown_kinds:f"]),
+        ("datetime:date", ["is a class; functions that are written in Python"]),
+        ("math:sin", ["--args"]),
+    ],
+)
+def test_what_cannot_be_shown_says_what_can(kinds, command, function, expected, capsys):
+    words = ["--args", "1.0"] if command == "check" and "class" in expected[0] else []
+    with pytest.raises(SystemExit) as stopped:
+        main([command, function, *words])
+
+    said = str(stopped.value)
+    assert capsys.readouterr().out == ""
+    assert "wrt" not in said
+    assert all(part in said for part in expected)
+
+
+def test_a_compiled_function_with_a_rule_is_shown_for_arguments(capsys):
+    assert main(["show", "math:sin", "--args", "2.0"]) == 0
+    assert "math.cos(x)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("function", "asked"),
+    [
+        ("cube", '"np.ones(3)"'),
+        ("f", '"np.ones(3), np.ones(3)"'),
+        ("only", '"np.ones(3), k=np.ones(3)"'),
+    ],
+)
+def test_a_text_with_helpers_asks_for_arguments(kinds, function, asked, capsys):
+    assert main(["show", f"shown_kinds:{function}"]) == 0
+
+    shown = capsys.readouterr()
+    helpers = "like(" in shown.out or "unbroadcast(" in shown.out
+    assert helpers == (f"python -m srcad show shown_kinds:{function} --args {asked}" in shown.err)
+    assert main(["show", f"shown_kinds:{function}", "--args", asked.strip('"')]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_note_is_shown_once(capsys):
+    assert main(["show", "json:dumps"]) == 0
+
+    shown = capsys.readouterr()
+    assert shown.out.count("decided at the call") == 1
+    assert "--args" in shown.err
+
+
+def test_whoever_reads_may_stop(kinds, tmp_path):
+    program = f"{sys.executable} -m srcad rules tan | head -1"
+    ran = subprocess.run(program, shell=True, capture_output=True, text=True, check=False,
+                         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+
+    assert ran.stdout.count("\n") == 1
+    assert ran.stderr == ""
+
+
+# ------------------------------------------------------------------ check, rules, explain
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["f", "--args", "np.ones(3), 2.0"], 0),
+        (["f", "--args", "np.ones(3), w=2.0"], 0),
+        (["f", "--args", "np.ones(3), 2.0", "--wrt", "w", "--order", "2"], 0),
+        (["only", "--args", "2.0, k=3.0"], 0),
+        (["wrong", "--args", "2.0"], 1),
+    ],
+)
+def test_check_compares_with_differences(kinds, words, status, capsys):
+    assert main(["check", f"shown_kinds:{words[0]}", *words[1:]]) == status
+
+    out = capsys.readouterr().out
+    assert ("agree" in out) == (status == 0)
+    assert status == 0 or "differences give" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(["f"], "--args"), (["fails", "--args", "1.0"], "RuntimeError: no")]
+)
+def test_check_needs_arguments_and_a_function_that_runs(kinds, words, said):
+    with pytest.raises(SystemExit, match=said):
+        main(["check", f"shown_kinds:{words[0]}", *words[1:]])
+
+
+def test_rules_prints_rows_with_their_formulas(capsys):
+    assert main(["rules", "numpy.tanh"]) == 0
+
+    out = capsys.readouterr().out
+    assert re.search(r"^numpy\.tanh: derivative  \(srcad/rules/elementwise\.py:\d+\)$", out, re.M)
+    assert "    return 1 - y" in out
+
+
+def test_rules_without_a_word_prints_all_names(capsys):
+    assert main(["rules"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) > 300
+
+
+def test_rules_of_nothing_names_what_is_near():
+    with pytest.raises(SystemExit, match="did you mean"):
+        main(["rules", "tahn"])
+
+
+@pytest.mark.parametrize(
+    "code", ["SRCAD-201", "srcad-201", "201", "[SRCAD-201]", "MissingRuleError"]
+)
+def test_explain_prints_the_section_of_a_code(code, capsys):
+    assert main(["explain", code]) == 0
+    assert capsys.readouterr().out.startswith("SRCAD-201 MissingRuleError\n")
+
+
+def test_explain_knows_every_code(capsys):
+    classes = [one for one in vars(srcad.errors).values()
+               if isinstance(one, type) and issubclass(one, srcad.errors.SrcadError)]  # fmt: skip
+    for cls in classes:
+        if cls is not srcad.errors.SrcadError:
+            assert main(["explain", cls.code]) == 0
+            assert capsys.readouterr().out.startswith(f"{cls.code} {cls.__name__}\n")
+
+
+def test_explain_of_an_unknown_code_lists_those_there_are():
+    with pytest.raises(SystemExit, match="SRCAD-101 UnsupportedSyntaxError"):
+        main(["explain", "999"])
+
+
+def test_the_page_of_errors_is_part_of_the_package():
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        built = tomllib.load(file)["tool"]["hatch"]["build"]["targets"]["wheel"]
+
+    assert built["force-include"] == {"docs/errors.md": "srcad/errors.md"}
