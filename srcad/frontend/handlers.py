@@ -102,7 +102,7 @@ MEANINGS: Index = {
     "srcad.frontend.library.introspection": (
         callable, compile, dir, eval, exec, getattr, globals, hasattr, inspect.currentframe,
         inspect.stack, inspect.trace, isinstance, locals, sys._current_frames, sys._getframe,
-        type, vars,
+        object.__getattribute__, type, vars,
     ),
     "srcad.frontend.library.iterators": (
         iter, itertools.accumulate, itertools.chain, itertools.chain.from_iterable,

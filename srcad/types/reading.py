@@ -110,6 +110,19 @@ def _for_missing(value: Any) -> Reader | None:
     return Reader("__getattr__", found if _is_users(found) else None, of_module)
 
 
+def may_ask(cls: type, name: str) -> bool:
+    """Whether reading an attribute of an object of a class may run code of the user's."""
+    if asks_for_all(cls):
+        return True
+    member = _member(cls, name)
+    if member is _NOTHING:
+        found = _member(cls, "__getattr__")
+        return found is not _NOTHING and not is_of_library(found)
+    return _asks(member, of_class=False) or (
+        isinstance(member, property) and _is_users(member.fget)
+    )
+
+
 def _of_slot(member: types.MemberDescriptorType, value: Any) -> Any:
     try:
         return member.__get__(value)

@@ -26,6 +26,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import own_nodes
 from srcad.ir.core import Value, walk
 from srcad.startup.lazy import Later
+from srcad.types.reading import answers
 from srcad.types.structures import Opaque
 
 if TYPE_CHECKING:
@@ -88,7 +89,9 @@ def is_drawn(box: AbstractValue) -> bool:
     """Whether the items have to be asked of a run-time object one by one."""
     if isinstance(box, Constant):
         found = type(box.value) if box.path is not None or box.atom is not None else None
-        return found is not None and not issubclass(found, REUSABLE)
+        if found is None:
+            return False
+        return not issubclass(found, REUSABLE) or answers(found, "__iter__")
     if not isinstance(box, Value) or not isinstance(box.type, Opaque):
         return False
     return box.type.cls is None or not issubclass(box.type.cls, REUSABLE)

@@ -17,14 +17,16 @@ from srcad.frontend.domain.values import (
     DictValue,
     FunctionValue,
     ListValue,
+    MethodValue,
     RecordValue,
     TupleValue,
 )
 from srcad.frontend.machine.constants import attribute_name, known, raises
-from srcad.frontend.machine.dispatch import means
+from srcad.frontend.machine.dispatch import apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.fields import class_path, has_written
+from srcad.frontend.operations.members import is_own, member
 from srcad.frontend.store.lookup import is_stable
 from srcad.frontend.store.runtime_keys import class_behind
 from srcad.ir.core import Value
@@ -152,7 +154,7 @@ def hasattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     if isinstance(box, Constant):
         if s.outside.written and has_written(s, box, name):
             return Constant(True)
-        if box.atom is None and reader(box.value, name) is not None:
+        if reader(box.value, name) is not None:
             s.inactive.left = True
             return None
         found = hasattr(box.value, name)
@@ -169,6 +171,23 @@ def hasattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     if isinstance(box, RecordValue):
         s.guard(class_path(s, box), "has" if found else "lacks", name)
     return Constant(found)
+
+
+@means(object.__getattribute__)
+def found_plainly(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``object.__getattribute__(x, name)``: a member of the class; other attributes at the call."""
+    if len(args) != 2 or not isinstance(args[0], Constant):
+        return None
+    box, name = args[0], attribute_name(s, args[1])
+    if is_own(box.value, name):
+        return None
+    found = inspect.getattr_static(type(box.value), name, None)
+    if not isinstance(found, types.FunctionType | property | staticmethod | classmethod):
+        return None
+    path = class_path(s, box)
+    held = member(s, box, found, None if path is None else (*path, ("attr", name)))
+    is_property = isinstance(held, MethodValue) and held.name == "__property__"
+    return apply(s, held, (), {}) if is_property else held
 
 
 def _is_slot(cls: type, name: str) -> bool:

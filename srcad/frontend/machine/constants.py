@@ -33,7 +33,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Const, Value
 from srcad.startup.identifiers import class_label, plain
 from srcad.types.numeric import Numeric
-from srcad.types.reading import has
+from srcad.types.reading import answers, has
 from srcad.types.sizes import static_value
 from srcad.types.sources import Path
 from srcad.types.structures import Type
@@ -268,6 +268,8 @@ def _items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
 def of_constant(s: Machine, box: Constant) -> tuple[AbstractValue, ...] | None:
     """The items of a constant, if it has some: those of an enumeration are its members."""
     if not isinstance(box.value, tuple | list | dict | frozenset | str | range | enum.EnumMeta):
+        return None
+    if answers(type(box.value), "__iter__"):
         return None
     return tuple(Constant(item) for item in pinned(s, box))
 

@@ -48,7 +48,7 @@ from srcad.ir.core import Value
 from srcad.startup.identifiers import label
 from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
-from srcad.types.reading import reader
+from srcad.types.reading import may_ask, reader
 from srcad.types.structures import ListOf, Opaque
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def of_value(s: Machine, box: Value, name: str) -> AbstractValue:
         return attribute(s, array, name)
     if draws or name == "shuffle" or box in s.active:
         return MethodValue(box, name)
-    return s.field(box, name)
+    return s.field(box, name, effect=cls is not None and may_ask(cls, name))
 
 
 def of_number(s: Machine, box: Value, name: str) -> AbstractValue:
@@ -263,7 +263,7 @@ def of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
     written = written_attribute(s, box, name)
     if written is not None:
         return written
-    asked = reader(value, name) if box.atom is None else None
+    asked = reader(value, name)
     if asked is not None:
         return asked_at_call(s, box, name, asked)
     if box.path is not None and is_plain_class(value):

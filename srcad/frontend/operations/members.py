@@ -40,6 +40,8 @@ def of_bases(s: Machine, box: Super, name: str) -> AbstractValue:
             found = vars(base)[name]
             if found is object.__init__:
                 return Constant(found)
+            if found is object.__getattribute__:
+                return BoundValue(Constant(found), (owner,))
             return member(s, owner, found, path)
     return raises(s, AttributeError, f"'super' object has no attribute {name!r}")
 

@@ -115,9 +115,15 @@ class Alike:
         return v * ran("call")
 
 
+class Keys(dict):
+    def __iter__(self):
+        return ran("keys", iter(["held"]))
+
+
 module = types.ModuleType("srcad_lazy_module")
 module.__dict__["__getattr__"] = lambda name: ran("module")
 missing, answering, nothing, for_all = Missing(held=2.0), Answering(), Nothing(), AskedForAll()
+keys = Keys(held=2.0)
 described, slots, rows, alike = Described(), Slots(), Rows([2.0]), Alike()
 
 
@@ -132,6 +138,13 @@ def caught(x):
         return nothing.absent * x
     except AttributeError:
         return 3.0 * x
+
+
+def over_keys(x):
+    y = 0.0
+    for key in keys:
+        y = y + keys[key] * x
+    return y
 
 
 def helped(holder, x):
@@ -170,6 +183,7 @@ PROGRAMS = {
     "item of a list": lambda x: rows[0] * x,
     "length of a list": lambda x: len(rows) * x,
     "truth of a list": lambda x: x * 2.0 if rows else x,
+    "keys of a dict": over_keys,
     "equal": lambda x: x * 2.0 if alike == 3 else x,
     "hash": lambda x: hash(alike) * x,
     "called with a hash": lambda x: alike(x),
@@ -247,3 +261,39 @@ def test_an_attribute_that_an_object_gets_later_goes_first():
     assert derivative(3.0) == 2.0
     holder.rate = 7.0
     assert derivative(3.0) == 7.0
+
+
+@pytest.mark.parametrize("holder", [Answering(), Described(), AskedForAll()])
+def test_an_object_that_is_an_argument_is_asked_as_often_as_in_the_plain_call(holder):
+    name = "of_property" if isinstance(holder, Described) else "rate"
+    derivative = grad(lambda x, holder: x * x * getattr(holder, name))
+    for _ in range(2):
+        RAN.clear()
+        assert derivative(3.0, holder) == 12.0
+        assert len(RAN) == 1
+
+
+class Handing:
+    def __init__(self):
+        self.w = 2.0
+
+    def __getattribute__(self, name):
+        return super().__getattribute__(name)
+
+    def loss(self, x):
+        return self.w * x * x
+
+
+class HandingByObject(Handing):
+    def __getattribute__(self, name):
+        return object.__getattribute__(self, name)
+
+
+@pytest.mark.parametrize("cls", [Handing, HandingByObject])
+def test_a_method_that_is_handed_on_is_read(cls):
+    model = cls()
+    derivative = grad(lambda x: model.loss(x))
+
+    assert derivative(3.0) == 12.0
+    model.w = 5.0
+    assert derivative(3.0) == 30.0
