@@ -148,12 +148,26 @@ def saved_values(
 
 
 def _returned(text: str, values: Sequence[Any]) -> list[str]:
-    """The last items of what the written primal returns: the names are those of the text."""
+    """The last items of what the written primal returns: the names are those of the text.
+
+    Where it returns in several places, one of them may have no more than a constant for a value
+    that another one saves.
+    """
     definition = ast.parse(text).body[0]
-    returned = next(n for n in reversed(list(ast.walk(definition))) if isinstance(n, ast.Return))
-    if isinstance(returned.value, ast.Tuple) and len(returned.value.elts) > len(values):
-        return [ast.unparse(item) for item in returned.value.elts[-len(values) :]]
-    return [getattr(v, "hint", None) or f"t{k + 1}" for k, v in enumerate(values)]
+    count = len(values)
+    returned = [node.value for node in ast.walk(definition) if isinstance(node, ast.Return)]
+    whole = [one.elts[-count:] for one in returned[::-1]
+             if isinstance(one, ast.Tuple) and len(one.elts) > count]  # fmt: skip
+    if not whole:
+        return [getattr(v, "hint", None) or f"t{k + 1}" for k, v in enumerate(values)]
+    named = [min(items, key=_is_constant) for items in zip(*whole, strict=True)]
+    hints = [getattr(value, "hint", None) if _is_constant(one) else None
+             for one, value in zip(named, values, strict=True)]  # fmt: skip
+    return [hint or ast.unparse(one) for one, hint in zip(named, hints, strict=True)]
+
+
+def _is_constant(item: ast.expr) -> bool:
+    return isinstance(item, ast.Constant)
 
 
 def _saved_value(name: str, atom: Any, made: _Makers, lengths: Lengths) -> SavedValue:

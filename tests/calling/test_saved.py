@@ -102,3 +102,13 @@ def test_recursion_hands_over_one_object():
     (one,) = srcad.inspect(f, 2.0, 3).saved
 
     assert one.bytes is None
+
+
+def test_a_value_that_one_path_saves_has_its_name():
+    def either(x):
+        if x > 0.0:
+            return x * x
+        return np.sin(x) * x
+
+    for args in ((), (2.0,)):
+        assert tuple(srcad.inspect(either, *args).saved) == ("test", "x", "sin_x")
