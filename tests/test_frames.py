@@ -152,6 +152,7 @@ CALLS |= {
     "rules: tangent": lambda: rules.tangent(square)(square),
     "rules: nondifferentiable": lambda: rules.nondifferentiable(2.0),
     "inspect: definition": lambda: srcad.inspect(square, 1.0).definition("typo"),
+    "grad: in a helper": lambda: srcad.grad(lambda x: sorted(x)[0])(1.0),
     "errors: name": lambda: srcad.typo,
 }  # fmt: skip
 
@@ -198,3 +199,21 @@ def test_a_defect_keeps_its_frames():
 
 def test_an_error_that_is_meant_is_of_its_own_class():
     assert type(meant(TypeError("not so"))) is TypeError
+
+
+@pytest.mark.parametrize(
+    ("seed", "said"),
+    [
+        (1j, "is complex"),
+        ("a", "not a str"),
+        (None, "not a NoneType"),
+        ({1.0}, "not a set"),
+        (np.array(None), "not an array of dtype object"),
+        (np.array("2020", dtype="M8[Y]"), "not an array of dtype datetime64"),
+    ],
+)
+def test_a_seed_that_is_no_number_is_a_seed_error(seed, said):
+    with pytest.raises(errors.SeedError) as caught:
+        back(seed)
+
+    assert said in str(caught.value)

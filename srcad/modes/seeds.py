@@ -105,7 +105,13 @@ class Mold:
             )
         kind = np.asarray(y_bar).dtype.kind
         if kind not in "iufcb":
-            raise SeedError(f"a seed is a number or an array, not a {type(y_bar).__name__}")
+            given = f"a {type(y_bar).__name__}"
+            if isinstance(y_bar, np.ndarray):
+                given = f"an array of dtype {y_bar.dtype}"
+            raise SeedError(
+                f"a seed is a number or an array of numbers, not {given}",
+                help="pass numbers:  np.asarray(y_bar, float)",
+            )
         if kind == "c" and self.dtype.kind != "c":
             raise SeedError(
                 f"{what} of {name!r} is complex, and the value is real",
