@@ -28,9 +28,9 @@ from srcad.checking import (
 from srcad.errors import MissingRuleError, OptionError, UnsupportedTypeError
 from srcad.frontend.source.definition import inert_entries
 from srcad.modes.seeds import mold_of, zeros_of
-from srcad.startup.doors import door
 from srcad.startup.identifiers import shown
 from srcad.startup.lazy import Later
+from srcad.startup.short_tracebacks import short_traceback
 
 if TYPE_CHECKING:
     from srcad.calling import nodes
@@ -84,7 +84,7 @@ def check_grads(
     >>> import numpy as np
     >>> check_grads(lambda x: np.sum(np.tanh(x) ** 2), [np.array([0.1, 0.2])])
     """
-    with door(every=True):
+    with short_traceback(every=True):
         _refuse_unknown(modes)
         function = function_behind(f)
         if "optree" in sys.modules:
@@ -157,7 +157,7 @@ def check_rule(
     ...     return 1 / (1 + abs(x)) ** 2
     >>> check_rule(softsign, [np.array([0.5, -2.0])])
     """
-    with door(every=True):
+    with short_traceback(every=True):
         rule = rules.rule_for(function)
         chosen = _with_entries(rule, function, args, wrt)
         call = partial(function, **kwargs) if kwargs else function

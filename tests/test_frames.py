@@ -11,7 +11,7 @@ import pytest
 
 import srcad
 from srcad import errors, rules, testing
-from srcad.startup.doors import door, meant
+from srcad.startup.short_tracebacks import on_purpose, short_traceback
 
 HOME = os.path.dirname(srcad.__file__) + os.sep
 OF_FUNCTIONS = (
@@ -187,7 +187,7 @@ def test_a_defect_keeps_its_frames():
         raise errors.InvalidIRError("of srcad")
 
     def user():
-        with door():
+        with short_traceback():
             defect()
 
     with pytest.raises(errors.InvalidIRError) as caught:
@@ -198,7 +198,7 @@ def test_a_defect_keeps_its_frames():
 
 
 def test_an_error_that_is_meant_is_of_its_own_class():
-    assert type(meant(TypeError("not so"))) is TypeError
+    assert type(on_purpose(TypeError("not so"))) is TypeError
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""The public functions, a file for each kind; each is a thin door to the pipeline."""
+"""The public functions, a file for each kind; each calls the pipeline."""

@@ -10,8 +10,8 @@ from srcad.backends.registry import BACKENDS
 from srcad.calling.gradient import Gradient
 from srcad.errors import OptionError
 from srcad.modes.registry import MODES
-from srcad.startup.doors import door, meant
 from srcad.startup.identifiers import shown
+from srcad.startup.short_tracebacks import on_purpose, short_traceback
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,7 +46,7 @@ def derivative(
     >>> derivative(lambda x: x * x, "value_and_grad")(3.0)
     (9.0, 6.0)
     """
-    with door():
+    with short_traceback():
         given = checked(function, backend)
         spelled = (wrt, argnums, argnum)
         request = requested(MODES.check(mode), spelled, has_aux=has_aux, backend=backend,
@@ -77,5 +77,7 @@ def checked(function: Any, backend: str = "numpy") -> Any:
     """The function, which has to be callable, and the backend, which there has to be."""
     BACKENDS.check(backend)
     if not callable(function):
-        raise meant(TypeError(f"a function is differentiated, and {function!r} is not callable"))
+        raise on_purpose(
+            TypeError(f"a function is differentiated, and {function!r} is not callable")
+        )
     return function

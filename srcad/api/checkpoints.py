@@ -11,7 +11,7 @@ from srcad.calling.decorated import Decorated
 from srcad.calling.gradient import Q
 from srcad.ir.again import at_least_one
 from srcad.modes import checkpoints, nested
-from srcad.startup.doors import door
+from srcad.startup.short_tracebacks import short_traceback
 
 
 class Checkpointed(Decorated[P, R]):
@@ -67,7 +67,7 @@ def checkpoint(function: Callable[P, R]) -> Checkpointed[P, R]:
     >>> srcad.grad(lambda w: layer(layer(2.0, w), w))(0.5)
     1.0255315244586607
     """
-    with door():
+    with short_traceback():
         return Checkpointed(checked(function))
 
 
@@ -110,7 +110,7 @@ def checkpointed_range(*bounds: int, every: int | None = None, levels: int = 1) 
     >>> list(checkpointed_range(2, 8, 3)), srcad.grad(orbit)(0.25) == srcad.grad(orbit)(0.25)
     ([2, 5], True)
     """
-    with door(every=True):
+    with short_traceback(every=True):
         if every is not None:
             at_least_one(every, "every")
         at_least_one(levels, "levels")

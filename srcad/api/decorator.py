@@ -9,7 +9,7 @@ from srcad.api.asking import P, R, Wrt, checked
 from srcad.arguments.request import UNSET, requested
 from srcad.calling.decorated import Differentiable
 from srcad.calling.gradient import function_behind
-from srcad.startup.doors import door
+from srcad.startup.short_tracebacks import short_traceback
 
 
 @overload
@@ -61,7 +61,7 @@ def differentiate(
     >>> f(2.0), f.grad(2.0), f.jvp((2.0,), (1.0,)), f.hvp(2.0, 1.0)
     (8.0, 12.0, (8.0, 12.0), 12.0)
     """
-    with door():
+    with short_traceback():
         request = requested(
             "grad", (wrt, argnums, argnum), backend=backend, check_finite=check_finite
         )
@@ -70,7 +70,7 @@ def differentiate(
         checked(differentiate, backend)
 
     def decorate(decorated: Callable[..., Any]) -> Any:
-        with door():
+        with short_traceback():
             return Differentiable(function_behind(checked(decorated, backend)), request)
 
     return decorate

@@ -12,7 +12,7 @@ from srcad.calling.gradient import Gradient, function_behind, of_arguments
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import repeated
 from srcad.modes import nested
-from srcad.startup.doors import door
+from srcad.startup.short_tracebacks import short_traceback
 
 
 def grad(
@@ -72,7 +72,7 @@ def grad(
     >>> grad(lambda z: z.real * z.imag)(3 + 4j), grad(lambda z: z * z, holomorphic=True)(3 + 4j)
     ((4+3j), (6+8j))
     """
-    with door():
+    with short_traceback():
         return derivative(function, "grad", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
                           check_finite=check_finite, backend=backend,
                           holomorphic=holomorphic)  # fmt: skip
@@ -99,7 +99,7 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
     """
-    with door():
+    with short_traceback():
         return derivative(function, "value_and_grad", wrt, argnums=argnums, argnum=argnum,
                           has_aux=has_aux, check_finite=check_finite, backend=backend,
                           holomorphic=holomorphic)  # fmt: skip
@@ -125,7 +125,7 @@ def elementwise_grad(
     >>> elementwise_grad(np.sin)(np.array([0.0, np.pi]))
     array([ 1., -1.])
     """
-    with door():
+    with short_traceback():
         return derivative(function, "elementwise_grad", wrt, argnums=argnums, argnum=argnum,
                           check_finite=check_finite, backend=backend,
                           holomorphic=holomorphic)  # fmt: skip
@@ -151,7 +151,7 @@ def gradient(function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs) -
     >>> gradient(lambda a, b: a * b, 2, 3)
     (3.0, 2.0)
     """
-    with door():
+    with short_traceback():
         found = of_arguments("grad", function_behind(checked(function)), args, kwargs)
         if isinstance(found, Failure):
             raise found.error from None

@@ -12,8 +12,8 @@ from srcad.calling.products import Product
 from srcad.errors import OptionError
 from srcad.modes import nested, nested_products
 from srcad.modes.nested import Given, Meaning
-from srcad.startup.doors import door
 from srcad.startup.identifiers import shown
+from srcad.startup.short_tracebacks import short_traceback
 
 _MODES = {"auto": "jacobian", "fwd": "jacfwd", "rev": "jacrev"}
 
@@ -70,7 +70,7 @@ def jacobian(
     array([[4., 0.],
            [3., 2.]])
     """
-    with door():
+    with short_traceback():
         if mode not in _MODES:
             raise _unknown(mode)
         if sparse:
@@ -104,7 +104,7 @@ def jacfwd(
     array([[3., 2.],
            [1., 0.]])
     """
-    with door():
+    with short_traceback():
         return derivative(function, "jacfwd", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
                           holomorphic=holomorphic, chunk_size=chunk_size,
                           check_finite=check_finite, backend=backend)  # fmt: skip
@@ -132,7 +132,7 @@ def jacrev(
     >>> jacrev(lambda x: np.sum(x**2))(np.array([2.0, 3.0]))
     array([4., 6.])
     """
-    with door():
+    with short_traceback():
         return derivative(function, "jacrev", wrt, argnums=argnums, argnum=argnum, has_aux=has_aux,
                           holomorphic=holomorphic, chunk_size=chunk_size,
                           check_finite=check_finite, backend=backend)  # fmt: skip
@@ -178,7 +178,7 @@ def hessian(
     array([[6., 4.],
            [4., 0.]])
     """
-    with door():
+    with short_traceback():
         if sparse:
             _refuse_with_sparse(has_aux=has_aux, holomorphic=holomorphic)
             return derivative(function, "sparse_hessian", wrt, argnums=argnums, argnum=argnum,
@@ -223,7 +223,7 @@ def sparsity(
     array([[1, 1, 0],
            [0, 1, 1]])
     """
-    with door():
+    with short_traceback():
         return derivative(
             function, "sparsity", wrt, argnums=argnums, argnum=argnum, backend=backend
         )
@@ -288,7 +288,7 @@ def hvp(
     >>> hvp(lambda x, a: a * x**2, wrt=(0, "a"))(3.0, 5.0, v=(1.0, 0.0))
     (10.0, 6.0)
     """
-    with door():
+    with short_traceback():
         given = checked(function, backend)
         spelled = (wrt, argnums, argnum)
         request = requested("hvp", spelled, has_aux=has_aux, check_finite=check_finite,

@@ -12,7 +12,7 @@ from srcad.calling.gradient import Gradient, function_behind, inspection, of_arg
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
 from srcad.modes.rows import TraceTable
-from srcad.startup.doors import door
+from srcad.startup.short_tracebacks import short_traceback
 
 
 def inspect(function: Callable[..., Any], /, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Inspection:
@@ -42,7 +42,7 @@ def inspect(function: Callable[..., Any], /, *args: Any, wrt: Wrt = 0, **kwargs:
     >>> print(inspect(f, np.eye(2), np.ones(2)).definition("y"))
     y = matmul(W, x)  # line 2
     """
-    with door():
+    with short_traceback():
         if isinstance(function, Gradient):
             return function.inspect(*args, **kwargs)
         return inspection(checked(function), requested("grad", (wrt,)), args, kwargs)
@@ -83,7 +83,7 @@ def trace_table(
     >>> row.value, row.gradient, row.op, row.operation
     (5.0, 2.0, 'add', 'add(x=2.0, y=3.0)')
     """
-    with door():
+    with short_traceback():
         found = of_arguments("trace_table", function_behind(checked(function)), args, kwargs, wrt)
         if isinstance(found, Failure):
             raise found.error from None

@@ -11,7 +11,7 @@ from srcad.backends.interface.tracebacks import noted
 from srcad.calling.gradient import along, function_behind, of_arguments
 from srcad.calling.patterns import Failure
 from srcad.modes import nested, nested_products
-from srcad.startup.doors import door
+from srcad.startup.short_tracebacks import short_traceback
 
 A = TypeVar("A")
 
@@ -96,7 +96,7 @@ def pullback(  # type: ignore[misc]
     >>> y, back(1.0), aux
     (9.0, (6.0,), 'square')
     """
-    with door():
+    with short_traceback():
         found = of_arguments("pullback", function_behind(checked(function)), args, kwargs, wrt,
                              has_aux=bool(has_aux), check_finite=bool(check_finite))  # fmt: skip
         if isinstance(found, Failure):
@@ -175,7 +175,7 @@ def jvp(
     >>> jvp(lambda x, n: n * x**2, (2.0, 3), (1.0, None))
     (12.0, 12.0)
     """
-    with door():
+    with short_traceback():
         wrt = directions_of(checked(function), primals, tangents)
         found = of_arguments("jvp", function_behind(function), tuple(primals), {}, wrt,
                              has_aux=bool(has_aux), check_finite=bool(check_finite))  # fmt: skip

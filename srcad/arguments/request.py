@@ -18,10 +18,10 @@ from srcad.arguments.wrt import (
     place_of_argument,
 )
 from srcad.errors import SeedError, SourceUnavailableError, WrtError
-from srcad.startup.doors import meant
 from srcad.startup.identifiers import is_name, plain, quoted, shown
 from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, replace
+from srcad.startup.short_tracebacks import on_purpose
 from srcad.types.reading import looked_up, signature
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def requested(
     given = [wrt for wrt in spelled if wrt is not UNSET] or [0]
     if len(given) > 1:
         what = "wrt, argnums and argnum are spellings of one argument: give only one of them"
-        raise meant(TypeError(what))
+        raise on_purpose(TypeError(what))
     single = not isinstance(given[0], tuple | list)
     entries = wrt_entries(given[0])
     return Request(mode, entries, single, has_aux, backend, holomorphic,

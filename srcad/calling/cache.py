@@ -24,10 +24,10 @@ from srcad.calling.quiet import form_now, quiet_of, repeated
 from srcad.errors import SrcadError
 from srcad.modes.calm import raises_now
 from srcad.rules import registry
-from srcad.startup.doors import door, meant
 from srcad.startup.gc_paused import compiling
 from srcad.startup.locks import lock
 from srcad.startup.records import dataclass, field
+from srcad.startup.short_tracebacks import on_purpose, short_traceback
 from srcad.types.sources import read
 from srcad.types.structures import Opaque
 
@@ -167,7 +167,7 @@ class Family:
         """Before there is any pattern, `inspect` binds the arguments."""
 
         def first(*args: Any, **kwargs: Any) -> Any:
-            with door():
+            with short_traceback():
                 family = now()
                 found = family.found(function, family.bound(function, args, kwargs))
                 rebind()
@@ -189,7 +189,7 @@ class Family:
         try:
             given = inspect.Signature(self.parameters).bind(*args, **kwargs).arguments
         except TypeError as error:
-            raise meant(TypeError(f"{name_of(function)}() {error}")) from None
+            raise on_purpose(TypeError(f"{name_of(function)}() {error}")) from None
         return [
             given[p.name] if p.name in given else _omitted(function, p) for p in self.parameters
         ]

@@ -16,8 +16,8 @@ from srcad.calling.patterns import Failure
 from srcad.calling.products import Product
 from srcad.calling.quiet import repeated
 from srcad.calling.showing import Code, signature_of, text_of
-from srcad.startup.doors import door
 from srcad.startup.records import replace
+from srcad.startup.short_tracebacks import short_traceback
 from srcad.types.reading import looked_up, namespace
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class _Derivative:
 
 class _Gradient(_Derivative):
     def __get__(self, instance: Differentiable[Q, Any], owner: Any = None) -> Gradient[Q, Any]:
-        with door():
+        with short_traceback():
             made: Gradient[Q, Any] = self._of(instance)
             return made
 
@@ -46,14 +46,14 @@ class _ValueAndGradient(_Derivative):
     def __get__(
         self, instance: Differentiable[Q, T], owner: Any = None
     ) -> Gradient[Q, tuple[T, Any]]:
-        with door():
+        with short_traceback():
             made: Gradient[Q, tuple[T, Any]] = self._of(instance)
             return made
 
 
 class _Product(_Derivative):
     def __get__(self, instance: Differentiable[..., Any], owner: Any = None) -> Product[..., Any]:
-        with door():
+        with short_traceback():
             made: Product[..., Any] = self._of(instance)
             return made
 
@@ -158,7 +158,7 @@ class Differentiable(Decorated[P, R]):
 
     def gradient(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Any, ...]:
         """Return the gradients with respect to all positional arguments."""
-        with door():
+        with short_traceback():
             found = self._of_arguments("grad", args, kwargs)
             if isinstance(found, Failure):
                 raise found.error from None
@@ -177,7 +177,7 @@ class Differentiable(Decorated[P, R]):
 
         See `srcad.pullback`.
         """
-        with door():
+        with short_traceback():
             found = self._of_arguments("pullback", args, kwargs, wrt, has_aux=has_aux)
             if isinstance(found, Failure):
                 raise found.error from None
@@ -189,7 +189,7 @@ class Differentiable(Decorated[P, R]):
         self, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
     ) -> tuple[Any, ...]:
         """Return the value, and its derivative in one direction: see `srcad.jvp`."""
-        with door():
+        with short_traceback():
             wrt = directions_of(self.function, primals, tangents)
             found = self._of_arguments("jvp", tuple(primals), {}, wrt, has_aux=has_aux)
             if isinstance(found, Failure):
@@ -233,7 +233,7 @@ class Differentiable(Decorated[P, R]):
 
     def inspect(self, *args: Any, **kwargs: Any) -> Inspection:
         """Show what the compiler makes of it: see `srcad.inspect`."""
-        with door():
+        with short_traceback():
             return inspection(self.function, self.request, args, kwargs)
 
 

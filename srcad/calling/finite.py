@@ -24,8 +24,8 @@ from srcad.ir.text import Printer, target_name
 from srcad.modes.mode import Part
 from srcad.pipeline import Compiled
 from srcad.runtime import owned
-from srcad.startup.doors import door
 from srcad.startup.records import dataclass
+from srcad.startup.short_tracebacks import short_traceback
 
 Run = Callable[..., Any]
 _CALLED = {
@@ -75,7 +75,7 @@ class _Look:
 
 def _looked_at(look: _Look, *arguments: Any) -> Any:
     """The answer of a derivative, which is finite."""
-    with door():
+    with short_traceback():
         once: _Origins | None = None
         if look.made.results.repeats:
             answer = form_now(look.run)(*arguments)
@@ -94,13 +94,13 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
             return evaluated
 
         def along(*directions: Any) -> Any:
-            with door():
+            with short_traceback():
                 found = answer(*directions)
                 look.judge(found, again(lambda first: first(*directions), found))
                 return _asked(found, look.request)
 
         def back(*seed: Any) -> Any:
-            with door():
+            with short_traceback():
                 gradients = answer[1](*seed)
                 found = whole(answer), gradients
                 look.judge(found, again(lambda first: (whole(first), first[1](*seed)), found))

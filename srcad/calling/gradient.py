@@ -29,9 +29,9 @@ from srcad.calling.patterns import Failure
 from srcad.calling.quiet import repeated
 from srcad.calling.showing import Code, Documentation, documented, highlighted, signature_of
 from srcad.modes.registry import MODES
-from srcad.startup.doors import door
 from srcad.startup.lazy import Later
 from srcad.startup.records import replace
+from srcad.startup.short_tracebacks import short_traceback
 
 captured = Later("srcad.calling.captured")
 exports = Later("srcad.calling.exports")
@@ -105,7 +105,7 @@ class Gradient(Generic[P, R]):
         function, request = self.function, self.request
 
         def dispatch(*args: Any, **kwargs: Any) -> Any:
-            with door():
+            with short_traceback():
                 family = family_of(function, request, parameters_of_call(len(args), kwargs))
                 found = family.found(function, family.bound(function, args, kwargs))
                 if isinstance(found, Failure):
@@ -178,7 +178,7 @@ class Gradient(Generic[P, R]):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        with door():
+        with short_traceback():
             return type(self)(MethodType(self.function, instance), self.request)
 
     # ------------------------------------------------------------------------- looking inside
@@ -218,13 +218,13 @@ class Gradient(Generic[P, R]):
         callable
             A function of the same arguments.
         """
-        with door():
+        with short_traceback():
             family, arguments = self._bound(args, kwargs)
             return family.entry_for(self.function, arguments).bare(self.function)
 
     def inspect(self, *args: Any, **kwargs: Any) -> Inspection:
         """Show what the compiler made: see `srcad.inspect`."""
-        with door():
+        with short_traceback():
             if not args and not kwargs:
                 return Inspection(readable.readable(self.function, self.request), self.function)
             family, arguments = self._bound(args, kwargs)
@@ -260,7 +260,7 @@ class Gradient(Generic[P, R]):
         ...     "def grad_f(x):" in file.read_text()
         True
         """
-        with door():
+        with short_traceback():
             files.write(path, exported(self, args, kwargs))
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Family, Sequence[Any]]:

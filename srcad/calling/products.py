@@ -14,7 +14,7 @@ from srcad.calling.gradient import Gradient, family_of
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import FLOATING, again
 from srcad.errors import SeedError
-from srcad.startup.doors import door
+from srcad.startup.short_tracebacks import short_traceback
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -34,7 +34,7 @@ class Product(Gradient[P, R]):
         function, request = self.function, self.request
 
         def product(*args: Any, v: Any = UNSET, **kwargs: Any) -> Any:
-            with door():
+            with short_traceback():
                 args, v = in_direction(function, args, v)
                 waiting = dispatch(*args, **kwargs)
                 try:
@@ -57,7 +57,7 @@ class Product(Gradient[P, R]):
 
         It is called like this object, and checks nothing where nothing is captured.
         """
-        with door():
+        with short_traceback():
             waiting = super().specialize(*args, **kwargs)
         bare = getattr(waiting, "srcad_bare", None)
         if bare is None:
@@ -68,7 +68,7 @@ class Product(Gradient[P, R]):
         function = self.function
 
         def product(*args: Any, v: Any = UNSET) -> Any:
-            with door():
+            with short_traceback():
                 args, v = in_direction(function, args, v)
                 return bare(*args, v) if single else bare(*args, *v)
 

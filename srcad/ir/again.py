@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from srcad.ir.operations import Operation
-from srcad.startup.doors import meant
+from srcad.startup.short_tracebacks import on_purpose
 
 
 def at_least_one(count: int, what: str) -> int:
     """The count itself; 0 trips, or fewer, are no part of a loop, and 0 levels no way to cut it."""
     if operator.index(count) < 1:
-        raise meant(ValueError(f"{what!r} of a checkpointed range is at least 1, not {count}"))
+        raise on_purpose(ValueError(f"{what!r} of a checkpointed range is at least 1, not {count}"))
     return count
 
 

@@ -40,8 +40,8 @@ from srcad.rules.formulas import Place, check_arity
 from srcad.rules.registry import HOUSE, add, add_memory, lookup, qualified_name
 from srcad.rules.row import Kind, Kinks, Memory, Rule, Samples, refuse_markers_inside
 from srcad.rules.twins import declare_twin, formula_of_twin
-from srcad.startup.doors import door
 from srcad.startup.records import replace
+from srcad.startup.short_tracebacks import short_traceback
 
 RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Any])
 
@@ -99,7 +99,7 @@ def derivative(
     >>> rules.rule_for(softsign).kind
     'derivative'
     """
-    with door():
+    with short_traceback():
         return _decorator(
             "derivative", targets, active, override, twin,
             safe=safe, samples=samples, kinks=kinks, memory=memory,
@@ -120,7 +120,7 @@ def linear(
     Parameters are those of `derivative`, and `takes_lists`: whether a list is an argument as it
     stands, of several arrays or of no more than a shape.  Forward mode is the function itself.
     """
-    with door():
+    with short_traceback():
         return _decorator(
             "linear", targets, active, override,
             samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
@@ -152,7 +152,7 @@ def bilinear(
     >>> rules.rule_for(torque).kind
     'bilinear'
     """
-    with door():
+    with short_traceback():
         return _decorator(
             "bilinear", targets, active, override,
             samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists,
@@ -191,7 +191,7 @@ def adjoint(
     ...     b_bar = inverse.T @ y_bar
     ...     return -np.outer(b_bar, y), b_bar
     """
-    with door():
+    with short_traceback():
         return _decorator(
             "adjoint", targets, active, override,
             samples=samples, kinks=kinks, memory=memory, takes_lists=takes_lists, steps=steps,
@@ -204,11 +204,11 @@ def tangent(target: Any) -> Callable[[RuleFunction], RuleFunction]:
 
     ``dots`` are the tangents of the active parameters, in order.
     """
-    with door():
+    with short_traceback():
         _refuse_target(target)
 
         def register(function: RuleFunction) -> RuleFunction:
-            with door():
+            with short_traceback():
                 _require_function(function)
                 rule = lookup(target)
                 if rule is None:
@@ -230,7 +230,7 @@ def nondifferentiable(*targets: Any, memory: Memory | None = None, override: boo
 
     Returns the target if there is one, so that it may be used as a decorator.
     """
-    with door():
+    with short_traceback():
         frame = sys._getframe(1)
         file, line = frame.f_code.co_filename, frame.f_lineno
         shipped = str(frame.f_globals.get("__name__")).startswith(f"{HOUSE}.")
@@ -266,7 +266,7 @@ def _decorator(
         raise RuleError(f"a rule is for {count}", where=_caller())
 
     def register(function: RuleFunction) -> RuleFunction:
-        with door():
+        with short_traceback():
             code = _require_function(function)
             rule = _row(targets[0], kind, function, code, active, traits)
             if not rule.shipped:

@@ -342,7 +342,7 @@ def _compared_twice(f: Any, operands: list[Any], given: list[Any], moves: list[A
 
 
 def _squares(gradient: Any) -> Callable[..., Any]:
-    """The sum of the squares of gradients: each time of code of its own, for patterns of its own."""
+    """The sum of the squares of gradients, each time of code of its own."""
     text = (
         "def squares(*args):\n"
         "    total = 0.0\n"

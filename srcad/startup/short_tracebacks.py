@@ -1,11 +1,11 @@
-"""Where calls of the user's enter: of srcad one frame stands between the user and an error.
+"""Short tracebacks: one frame of srcad stands between the caller and an error.
 
 >>> import traceback
 >>> def public(x):
-...     with door():
+...     with short_traceback():
 ...         return _checked(x)
 >>> def _checked(x):
-...     raise meant(TypeError(f"not {x!r}"))
+...     raise on_purpose(TypeError(f"not {x!r}"))
 >>> try:
 ...     public(2)
 ... except TypeError as error:
@@ -25,7 +25,7 @@ E = TypeVar("E", bound=Exception)
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-def meant(error: E) -> E:
+def on_purpose(error: E) -> E:
     """Mark an error of Python's own class that srcad raises on purpose."""
     error.__srcad_meant__ = True  # type: ignore[attr-defined]
     return error
@@ -36,7 +36,7 @@ def is_ours(code: CodeType) -> bool:
     return code.co_filename.startswith(_HOME)
 
 
-class door:  # noqa: N801 - reads like contextlib's own
+class short_traceback:  # noqa: N801 - reads like contextlib's own
     """Take the frames behind this one that are srcad's out of the traceback of an error.
 
     That is done for errors that srcad raises on purpose, for those of the system, and for those
