@@ -15,6 +15,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.constants import known
 from srcad.frontend.machine.dispatch import evaluates, execute
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.order import calls_something
 from srcad.frontend.operations.expressions import refuse_set
 
 RESULT = "%items"
@@ -27,15 +28,28 @@ def comprehension(s: Machine, node: ast.ListComp | ast.GeneratorExp) -> Abstract
     call = ast.Call(
         ast.Attribute(ast.Name(result, ast.Load()), "append", ast.Load()), [node.elt], []
     )
-    return _run(s, node, ast.Expr(call), result, ListValue(()))
+    return _run(s, node, [ast.Expr(call)], result, ListValue(()))
 
 
 @evaluates(ast.DictComp)
 def dict_comprehension(s: Machine, node: ast.DictComp) -> AbstractValue:
     """``{key: value for ...}`` over things that are known one by one."""
     result = f"{RESULT} {id(node)}"
-    target = ast.Subscript(ast.Name(result, ast.Load()), node.key, ast.Store())
-    return _run(s, node, ast.Assign([target], node.value), result, DictValue((), ()))
+    key: ast.expr = node.key
+    body: list[ast.stmt] = []
+    if _may_disagree(node):
+        body = [ast.Assign([ast.Name(f"{result} key", ast.Store())], key)]
+        key = ast.Name(f"{result} key", ast.Load())
+    target = ast.Subscript(ast.Name(result, ast.Load()), key, ast.Store())
+    body.append(ast.Assign([target], node.value))
+    return _run(s, node, body, result, DictValue((), ()), f"{result} key")
+
+
+def _may_disagree(node: ast.DictComp) -> bool:
+    """Return True if evaluating the value before the key, as an assignment does, may differ."""
+    if isinstance(node.key, ast.Name | ast.Constant):
+        return False
+    return calls_something(node.key) or calls_something(node.value)
 
 
 @evaluates(ast.SetComp)
@@ -48,29 +62,37 @@ def set_comprehension(s: Machine, node: ast.SetComp) -> AbstractValue:
 
 
 def _run(
-    s: Machine, node: ast.expr, body: ast.stmt, result: str, empty: AbstractValue
+    s: Machine,
+    node: ast.expr,
+    body: list[ast.stmt],
+    result: str,
+    empty: AbstractValue,
+    *temporaries: str,
 ) -> AbstractValue:
+    """Execute the loops of a comprehension; return the final value of the name `result`."""
     generators: list[ast.comprehension] = node.generators  # type: ignore[attr-defined]
     for generator in reversed(generators):
         for test in reversed(generator.ifs):
-            body = ast.If(test, [body], [])
-        body = ast.For(generator.target, generator.iter, [body], [])
-    _locate(body, node)
+            body = [ast.If(test, body, [])]
+        body = [ast.For(generator.target, generator.iter, body, [])]
+    (loop,) = body
+    _locate(loop, node)
     frame = s.frame
     targets = {n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
     hidden = {name: frame.env.get(name, UNBOUND) for name in targets}
     local, outer_names = frame.local, frame.hidden
-    frame.local = local | targets | {result}
+    frame.local = local | targets | {result, *temporaries}
     frame.hidden = frozenset({*outer_names, *targets})
     frame.env[result] = empty
     outside, s.in_comprehension = s.in_comprehension, True
     try:
-        execute(s, body)
+        execute(s, loop)
         return frame.env.pop(result)
     finally:
         s.in_comprehension = outside
         frame.local, frame.hidden = local, outer_names
-        frame.env.pop(result, None)
+        for name in (result, *temporaries):
+            frame.env.pop(name, None)
         for name, box in hidden.items():
             if isinstance(box, Unbound):
                 frame.env.pop(name, None)

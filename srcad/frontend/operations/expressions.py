@@ -166,12 +166,13 @@ def refuse_set(s: Machine, node: ast.expr) -> NoReturn:
 @evaluates(ast.Dict)
 def dict_display(s: Machine, node: ast.Dict) -> AbstractValue:
     """``{key: value, **other}``."""
+    pairs = list(zip(node.keys, node.values, strict=True))
+    boxes = iter(evaluate_each(s, [n for pair in pairs for n in pair if n is not None]))
     rows: list[tuple[AbstractValue | None, AbstractValue]] = []
-    for key, value, box in zip(node.keys, node.values, evaluate_each(s, node.values), strict=True):
+    for key, value in pairs:
+        key_box, box = None if key is None else next(boxes), next(boxes)
         _check_kept(s, box, value)
-        rows.append(
-            (None, outside_containers.as_data(s, box)) if key is None else (evaluate(s, key), box)
-        )
+        rows.append((key_box, box if key_box is not None else outside_containers.as_data(s, box)))
     with s.at(node):
         if any(key is None and runtime_keys.is_mapping(box) for key, box in rows):
             return mappings.display(s, rows)
