@@ -113,7 +113,14 @@ _rows(Operation(result=types_of.length, asks_of=0, flows=(), called="n"), len)
 _rows(Operation(asks_of=0, owed=None), np.size, np.ndim)
 _rows(Operation(asks_of=0, asks_for="shape", owed=None), np.shape)
 
-_rows(Operation(), float)
+
+def _parses(op: Call) -> bool:
+    """Return True if a conversion may be given a string, which it has to parse."""
+    types = (type(a.value) if isinstance(a, Const) else getattr(a, "type", None) for a in op.args)
+    return not all(isinstance(t, Numeric) or t in (int, float, complex, bool) for t in types)
+
+
+_rows(Operation(owed=_parses), float, int, complex)
 
 
 # ------------------------------------------------------------------------------------- reads

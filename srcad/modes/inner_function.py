@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from srcad import errors
 from srcad.arguments.request import Request
+from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.structure import rebuilt, values_of
 from srcad.frontend.domain.values import AbstractValue, Structure, TupleValue
 from srcad.frontend.machine.dispatch import apply
@@ -52,12 +53,17 @@ class InnerFunction:
         self.params = [_parameter(a, place) for a, place in zip(self.atoms, places, strict=True)]
         s.active.update(self.params)
         writes = inner_writes.InnerWrites(s, boxes, dict(zip(places, self.params, strict=True)))
-        self._read(request, function, writes, len(args))
+        returns = self._read(request, function, writes, len(args))
         if writes.is_to_be_read_again():
             with writes.hiding(function) as hidden:
-                self._read(request, hidden, writes, len(args))
+                returns = self._read(request, hidden, writes, len(args))
         self.name = nested_wrt.name_of_box(function)
-        writes.check(self.name, Block((), tuple(self.builder.ops), ()))
+        body = Block((), tuple(self.builder.ops), ())
+        writes.check(self.name, body)
+        if not returns:
+            arguments: dict[Value, Atom] = dict(zip(self.params, self.atoms, strict=True))
+            append_ops(s, substituted_block(body, arguments).ops)
+            raise Unreachable
         writes.note_shared(self.kept)
 
     def _read(
@@ -66,16 +72,20 @@ class InnerFunction:
         function: AbstractValue,
         writes: inner_writes.InnerWrites,
         count: int,
-    ) -> None:
-        """Read a call of the function with what it sees of the arguments."""
+    ) -> bool:
+        """Read a call of the function; return False if every path through it raises."""
         s = self.s
         with s.block() as self.builder:
             given = writes.given()
             named = {k: box for k, box in given.items() if isinstance(k, str)}
-            self.result = apply(s, function, tuple(given[k] for k in range(count)), named)
+            try:
+                self.result = apply(s, function, tuple(given[k] for k in range(count)), named)
+            except Unreachable:
+                return False
             self.y, self.aux = self._split(request)
             self.value = s.atom(self.y)
             self.kept = self._escaping()
+        return True
 
     def _split(self, request: Request) -> tuple[AbstractValue, AbstractValue | None]:
         if not request.has_aux:
