@@ -15,6 +15,7 @@ from srcad.backends.registry import BACKENDS
 from srcad.errors import SrcadError
 from srcad.frontend.callables import lower_callable
 from srcad.frontend.lower import Lowered
+from srcad.modes.hidden import refuse_hidden
 from srcad.modes.mode import Part, Problem, Results, Run
 from srcad.modes.registry import MODES
 from srcad.passes.finish import checked, finished
@@ -133,6 +134,7 @@ def _compiled(
     active = differentiated(places, parameters)
     ordered = tuple(name for name in active if is_in_c_order(arguments.get(name)))
     lowered = _lowered(function, parameters, types, environment, active, ordered, arguments)
+    refuse_hidden(lowered, request, arguments)
     problem = Problem(function, lowered.function, request, parameters, types, places, arguments)
     if lowered.raises:
         results = _raising(problem)

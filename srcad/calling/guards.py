@@ -65,6 +65,8 @@ def _presence(c: Conditions, first: str, kind: str, expected: Any) -> str:
             return f"not {c.constant(has)}({first}, {quoted(expected)})"
         case "keys":
             return f"[*{first}] == {c.constant(expected)}"
+        case "length":
+            return f"{c.own('len')}({first}) == {expected}"
         case "set":
             return f"{_text(c, expected)} in {first}"
         case "unset":

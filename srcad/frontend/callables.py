@@ -132,9 +132,9 @@ def _lowered(
         values = {key: Value(type_, key) for key, type_ in types.items()}
         boxes: dict[str, AbstractValue] = {}
         for key, value in values.items():
-            if key in active:
-                machine.active.add(value)
             machine.paths[value] = (("param", key),)
+            if key in active:
+                machine.activate(value)
             boxes[key] = _argument(machine, value, arguments.get(key))
         boxes |= {key: stopped.differentiated_in(machine, boxes[key], items[key]) for key in items}
         machine.compact.update(matrices(boxes[key] for key in ordered))

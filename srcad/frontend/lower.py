@@ -61,7 +61,7 @@ else:
     stopped = Later("srcad.frontend.store.stopped")
 
 handlers.install()
-EMPTY: Mapping[str, Any] = MappingProxyType({})
+EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,8 @@ class Lowered:
 
     The parameters of `function` are the user's parameters in the order of the signature (``*args``
     is one tuple, ``**kwargs`` one dict), then one per capture.  It has one result.  `raises` says
-    that every path raises; `written` are the parameters that the function writes into.
+    that every path raises; `written` are the parameters that the function writes into.  `hidden`
+    are the values of objects that are differentiated by and are not taken apart, and their paths.
     """
 
     function: Function
@@ -79,6 +80,7 @@ class Lowered:
     active: frozenset[Value]
     raises: bool = False
     written: frozenset[str] = frozenset()
+    hidden: Mapping[Value, Path] = EMPTY
 
 
 def machine_for(environment: ShapeEnvironment, **given: Any) -> Machine:
@@ -168,8 +170,10 @@ def _arguments(
     overlaps: Sequence[Sequence[str]],
 ) -> dict[str, AbstractValue]:
     """The boxes of the parameters; those that overlap are views of one copy."""
-    s.active.update(value for name, value in params.items() if name in active)
-    s.paths.update((value, (("param", name),)) for name, value in params.items())
+    for name, value in params.items():
+        s.paths[value] = (("param", name),)
+        if name in active:
+            s.activate(value)
     boxes = {name: _argument(s, value, s.arguments.get(name)) for name, value in params.items()}
     boxes |= {name: stopped.differentiated_in(s, boxes[name], items[name]) for name in items}
     s.compact.update(matrices(boxes[name] for name in ordered))
@@ -188,7 +192,7 @@ def lowered(
     made = Function(name, (*params, *(c.value for c in s.captures)), block, where)
     written = frozenset(written_parameters(s))
     return Lowered(made, tuple(s.captures), tuple(s.guards), frozenset(s.active), result is None,
-                   written)  # fmt: skip
+                   written, s.hidden)  # fmt: skip
 
 
 def begin_places(s: Machine) -> None:

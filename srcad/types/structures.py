@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator
 from typing import Any
 
@@ -166,6 +167,14 @@ def _renamed(symbol: Symbol, names: dict[Symbol, Symbol], keep_examples: bool) -
     if symbol not in names:
         names[symbol] = symbol if per_item and keep_examples else Symbol(symbol.name)
     return names[symbol]
+
+
+_HOLDERS = (list, tuple, dict, set, frozenset, np.ndarray, np.generic, numbers.Number)
+
+
+def is_holder(type_: Type) -> bool:
+    """Return True for an object of a class that holds numbers, or is one."""
+    return isinstance(type_, Opaque) and issubclass(type_.cls or object, _HOLDERS)
 
 
 def is_text(type_: Type) -> bool:

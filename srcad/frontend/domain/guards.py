@@ -10,7 +10,7 @@ from srcad.types.sources import Path
 
 GuardKind = Literal[
     "is", "code", "equals", "class", "contiguous", "backward", "memory", "has", "lacks", "absent",
-    "keys", "set", "unset", "empty", "same", "apart",
+    "keys", "length", "set", "unset", "empty", "same", "apart",
 ]  # fmt: skip
 
 
@@ -25,7 +25,7 @@ class Guard:
     ``"has"`` and ``"lacks"``: an object with, or without, this attribute; ``"absent"``: one where
     it is not found without asking its class; ``"set"`` and
     ``"unset"``: a dict with, or without, this key; ``"keys"``: a dict with these keys;
-    ``"empty"``: a cell that holds nothing;
+    ``"length"``: a list of this length; ``"empty"``: a cell that holds nothing;
     ``"same"`` and ``"apart"``: one object with those at these other paths, or all different ones.
     """
 

@@ -266,12 +266,35 @@ def _items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
 
 
 def of_constant(s: Machine, box: Constant) -> tuple[AbstractValue, ...] | None:
-    """The items of a constant, if it has some: those of an enumeration are its members."""
+    """The items of a constant, if it has some: those of an enumeration are its members.
+
+    None for what is differentiated by: its numbers are no constants.
+    """
     if not isinstance(box.value, tuple | list | dict | frozenset | str | range | enum.EnumMeta):
         return None
     if answers(type(box.value), "__iter__"):
         return None
+    if box.atom in s.hidden and not isinstance(box.value, dict):
+        return None
+    if box.path is not None and isinstance(box.value, list | dict):
+        return _items_now(s, box.value, box.path)
     return tuple(Constant(item) for item in pinned(s, box))
+
+
+def _items_now(s: Machine, value: Any, path: Path) -> tuple[AbstractValue, ...]:
+    """The items of a list or dict outside, which may have other ones at the next call."""
+    s.guard(path, "class", type(value))
+    if isinstance(value, dict):
+        s.guard(path, "keys", [*value])
+        return tuple(map(Constant, value))
+    s.guard(path, "length", len(value))
+    items = []
+    for k, item in enumerate(value):
+        place = (*path, ("item", k))
+        s.guard(place, "equals", item)
+        is_code = is_plain(item) or isinstance(item, FunctionType)
+        items.append(Constant(item, None if is_code else place))
+    return tuple(items)
 
 
 def static_items(s: Machine, box: IteratorValue) -> tuple[AbstractValue, ...] | None:

@@ -46,8 +46,8 @@ from srcad.ir.location import Location
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import ShapeEnvironment
-from srcad.types.sources import Path, spelled
-from srcad.types.structures import Fixed, Opaque, Type, is_text, numbers_in
+from srcad.types.sources import Path
+from srcad.types.structures import Fixed, Opaque, Type, is_holder, is_text, numbers_in
 
 
 @dataclass(eq=False)
@@ -76,6 +76,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
     sure: dict[int, Op] = field(default_factory=dict)
     serial: Iterator[int] = field(default_factory=itertools.count)
     paths: dict[Value, Path] = field(default_factory=dict)
+    hidden: dict[Value, Path] = field(default_factory=dict)
     root: Any = None
     arguments: dict[str, Any] = field(default_factory=dict)
     routines: dict[Any, Any] = field(default_factory=dict)
@@ -290,28 +291,32 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
         if path[0][0] == "param" and len(path) == 1:  # an argument that is known now
             return next(held for held, known in self.paths.items() if known == path)
         type_ = describe(value, path, self.environment) if type_ is None else type_
-        if path[0][0] == "param":
-            self._refuse_hidden_number(path, type_)
         hint = next((s[-1] for s in reversed(path) if isinstance(s[-1], str)), None)
         capture = Capture(Value(type_, hint), path)
         self.captures.append(capture)
+        if path[0][0] == "param" and self._is_hidden(path, type_):
+            self.hidden[capture.value] = path
         self.paths[capture.value] = path
         return capture.value
 
-    def _refuse_hidden_number(self, path: Path, type_: Type) -> None:
-        """Refuse a number of an object that is differentiated by, and was not taken apart."""
-        held = [
-            v for v, known in self.paths.items() if len(known) > 1 and known == path[: len(known)]
-        ]
-        if not any(v in self.active and isinstance(v.type, Opaque) for v in held):
-            return
-        if any(number.kind in "fc?" for number in numbers_in(type_)):
-            self.refuse(
-                errors.UnsupportedTypeError,
-                f"cannot differentiate by {spelled(path)!r}",
-                why="it is an attribute of an object that srcad does not take apart.",
-                help=("differentiate by the arrays of which the object is made",),
-            )
+    def _is_hidden(self, path: Path, type_: Type) -> bool:
+        """Return True for numbers in an object that is differentiated by and not taken apart."""
+        around = [v for v, known in self.paths.items() if known == path[: len(known)]]
+        if any(v in self.hidden for v in around):
+            return True
+        held = any(v in self.active and isinstance(v.type, Opaque) for v in around)
+        return held and any(number.kind in "fc?" for number in numbers_in(type_))
+
+    def activate(self, value: Value) -> None:
+        """Mark an argument, or a part of one, that is differentiated by.
+
+        An object that holds numbers and is not taken apart is run as it is; where its numbers lead
+        to the result, the function is refused (`srcad.modes.hidden`).
+        """
+        if is_holder(value.type):
+            self.hidden[value] = self.paths[value]
+        else:
+            self.active.add(value)
 
     def is_active(self, *boxes: AbstractValue) -> bool:
         """Whether a derivative may flow through any of these."""

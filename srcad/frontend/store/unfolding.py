@@ -17,7 +17,7 @@ from srcad.frontend.store.origins import note_part
 from srcad.ir.core import Call, Value
 from srcad.ir.traits import is_attribute
 from srcad.types.sources import Path, Unreadable, read
-from srcad.types.structures import Fixed, Opaque, PlacesOf, TupleOf
+from srcad.types.structures import Fixed, Opaque, PlacesOf, TupleOf, is_holder
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
@@ -44,7 +44,8 @@ def _part(s: Machine, value: Value, whole: TupleOf, k: int) -> AbstractValue:
     type_, key = whole.items[k], k if whole.keys is None else whole.keys[k]
     named = isinstance(key, str) and key.isidentifier()
     part = s.builder.part(value, whole, k, type=type_, hint=key if named else None)
-    if value in s.active and not isinstance(type_, PlacesOf):  # no key of its is (`building`)
+    is_active = value in s.active and not isinstance(type_, PlacesOf)  # no key is (`building`)
+    if is_active:
         s.active.add(part)
     note_part(s, value, key, part)
     read = s.builder.ops[-1]
@@ -54,6 +55,9 @@ def _part(s: Machine, value: Value, whole: TupleOf, k: int) -> AbstractValue:
     if path is None:
         return s.box(part)
     s.paths[part] = path
+    if is_active and is_holder(type_):
+        s.active.discard(part)
+        s.activate(part)
     return _object(s, part, path) if isinstance(type_, Opaque) else s.box(part)
 
 
