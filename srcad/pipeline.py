@@ -12,8 +12,9 @@ from srcad.arguments.signature import describe, generic, is_in_c_order
 from srcad.arguments.wrt import WrtEntry, differentiated
 from srcad.backends.interface.backend import Deopt, Written
 from srcad.backends.registry import BACKENDS
-from srcad.errors import SrcadError
+from srcad.errors import SrcadError, UnsupportedTypeError
 from srcad.frontend.callables import lower_callable
+from srcad.frontend.domain.frames import NumbersNeeded
 from srcad.frontend.lower import Lowered
 from srcad.modes.hidden import refuse_hidden
 from srcad.modes.mode import Part, Problem, Results, Run
@@ -87,10 +88,31 @@ def compiled(
     of_any_lengths : bool
         Whether to serve arguments of all lengths and ranks, where that can be done.
     """
-    environment = ShapeEnvironment()
     opened = request.opened(function, parameters, arguments)
-    types = _described(arguments, environment, opened)
     make = partial(compiled_for_types, function, parameters, request)
+    try:
+        return _compiled(make, arguments, partial(_described, arguments, opened), of_any_lengths)
+    except NumbersNeeded:
+        described = partial(_described, arguments, opened, numbers=True)
+    try:
+        return _compiled(make, arguments, described, of_any_lengths)
+    except NumbersNeeded:
+        raise UnsupportedTypeError(
+            f"cannot differentiate {name_of(function)!r} by numbers of several subclasses",
+            why="a list holds numbers of more than one class.",
+            help="make them plain numbers:  [float(v) for v in values]",
+        ) from None
+
+
+def _compiled(
+    make: Callable[..., Compiled],
+    arguments: Mapping[str, Any],
+    described: Callable[[ShapeEnvironment], Types],
+    of_any_lengths: bool,
+) -> Compiled:
+    """Compile for arguments that are described so."""
+    environment = ShapeEnvironment()
+    types = described(environment)
     try:
         if of_any_lengths:
             try:
@@ -103,8 +125,7 @@ def compiled(
             raise
         refused, environment = error, ShapeEnvironment(items_known=True)
         try:
-            types = _described(arguments, environment, opened)
-            return make(types, environment, arguments)
+            return make(described(environment), environment, arguments)
         except SrcadError:
             raise refused from None
 
@@ -134,7 +155,7 @@ def _compiled(
     active = differentiated(places, parameters)
     ordered = tuple(name for name in active if is_in_c_order(arguments.get(name)))
     lowered = _lowered(function, parameters, types, environment, active, ordered, arguments)
-    refuse_hidden(lowered, request, arguments)
+    refuse_hidden(lowered, request, arguments, active)
     problem = Problem(function, lowered.function, request, parameters, types, places, arguments)
     if lowered.raises:
         results = _raising(problem)
@@ -160,12 +181,16 @@ def places_of(
 
 def _described(
     arguments: Mapping[str, Any],
-    environment: ShapeEnvironment,
     opened: Mapping[str, bool | Collection[Any]],
+    environment: ShapeEnvironment,
+    *,
+    numbers: bool = False,
 ) -> Types:
     """The types of the arguments."""
     return {
-        name: describe(value, (("param", name),), environment, opened.get(name, False))
+        name: describe(
+            value, (("param", name),), environment, opened.get(name, False), numbers=numbers
+        )
         for name, value in arguments.items()
     }
 

@@ -11,6 +11,7 @@ from srcad.arguments.signature import described_parts
 from srcad.ir.primitives import rebuilt
 from srcad.startup.identifiers import attribute_text, shown
 from srcad.startup.lazy import Later
+from srcad.types.numeric import number_base
 
 if TYPE_CHECKING:
     from srcad.types import objects
@@ -25,7 +26,7 @@ def leaves(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, Any]]:
     if isinstance(value, np.ndarray | np.generic):
         if value.dtype.kind in "fc":
             yield steps, value
-    elif type(value) in (float, complex):
+    elif type(value) in (float, complex) or number_base(value) in (float, complex):
         yield steps, value
     elif type(value) is list:
         for k, item in enumerate(value):

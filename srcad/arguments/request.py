@@ -122,7 +122,9 @@ class Request:
         places = self.places(function, parameters, passed)
         if self.lenient:
             held = {p: _argument(parameters, arguments, p) for p in places}
-            places = tuple(p for p in places if objects.holds_floats(held[p]))
+            places = tuple(
+                p for p in places if objects.holds_floats(held[p]) or objects.own_numbers(held[p])
+            )
         found: dict[str, bool | Collection[Any]] = {}
         for parameter in {p.parameter for p in places}:
             items = [p.item for p in places if p.parameter == parameter]

@@ -20,9 +20,17 @@ import numpy as np
 from srcad.errors import UnsupportedTypeError
 from srcad.startup.identifiers import module_of, plain, word
 from srcad.startup.lazy import Later
-from srcad.startup.records import dataclass, field, is_record
+from srcad.startup.records import dataclass, field, is_record, replace
 from srcad.types.join import join
-from srcad.types.numeric import ARRAY_CLASSES, COMPLEX, FLOAT, Numeric, array_type, int_type
+from srcad.types.numeric import (
+    ARRAY_CLASSES,
+    COMPLEX,
+    FLOAT,
+    Numeric,
+    array_type,
+    int_type,
+    number_base,
+)
 from srcad.types.sizes import ShapeEnvironment, Symbol, symbol_extent
 from srcad.types.sources import EACH, Path, spelled
 from srcad.types.structures import OPAQUE, UNDEFINED, Fixed, ListOf, Opaque, TupleOf, Type
@@ -46,6 +54,8 @@ def describe(
     source: Path,
     environment: ShapeEnvironment,
     opens: bool | Collection[Any] = False,
+    *,
+    numbers: bool = False,
 ) -> Type:
     """Describe a value as it is known before the call.
 
@@ -59,6 +69,8 @@ def describe(
         Where assumptions about its lengths will be recorded.
     opens : bool or collection
         Whether objects of the user's classes in it are taken apart; or the items of which they are.
+    numbers : bool
+        Whether there a number of a subclass of `int`, `float` or `complex` is its base class's.
 
     Returns
     -------
@@ -71,12 +83,16 @@ def describe(
         An object that holds numbers and is taken apart holds itself.
     """
     if not isinstance(opens, bool):
-        return _items(value, source, environment, opens)
-    return _Describer(environment, opens=opens).one(value, source, 0)
+        return _items(value, source, environment, opens, numbers)
+    return _Describer(environment, opens, numbers and opens).one(value, source, 0)
 
 
 def _items(
-    value: Any, source: Path, environment: ShapeEnvironment, opens: Collection[Any]
+    value: Any,
+    source: Path,
+    environment: ShapeEnvironment,
+    opens: Collection[Any],
+    numbers: bool,
 ) -> TupleOf:
     """The type of ``*args`` or ``**kw``, in some items of which objects are taken apart."""
     parts = described_parts(value)
@@ -84,7 +100,7 @@ def _items(
     keys, items, cls, step = parts
     names = range(len(items)) if keys is None else keys
     types = (
-        describe(item, (*source, (step, key)), environment, key in opens)
+        describe(item, (*source, (step, key)), environment, key in opens, numbers=numbers)
         for key, item in zip(names, items, strict=True)
     )
     return TupleOf(tuple(types), keys, cls)
@@ -96,6 +112,7 @@ class _Describer:
 
     environment: ShapeEnvironment
     opens: bool = False
+    numbers: bool = False
     around: dict[int, Path] = field(default_factory=dict)
 
     def one(self, value: Any, source: Path, depth: int) -> Type:
@@ -162,7 +179,12 @@ class _Describer:
             return self._array(value.dtype, [value.shape], source)
         if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
             return Numeric(value.dtype, (), "numpy")
-        return None
+        base = number_base(value) if self.numbers else None
+        if base is None:
+            return None
+        number = self._number(base(value), source)
+        assert isinstance(number, Numeric)
+        return replace(number, cls=cls)
 
     def _array(self, dtype: Any, shapes: Sequence[tuple[int, ...]], source: Path) -> Type:
         if dtype.kind not in _NUMBERS:
@@ -198,6 +220,14 @@ class _Describer:
 
     def group(self, values: list[Any], source: Path, depth: int) -> Type | None:
         """The one type of all items, or None if a part must be known item by item."""
+        cls = type(values[0])
+        base = number_base(values[0]) if self.numbers else None
+        if base is not None and all(type(value) is cls for value in values):
+            number = self.group([base(value) for value in values], source, depth)
+            return replace(number, cls=cls) if isinstance(number, Numeric) else number
+        return self._group_of_plain(values, source, depth)
+
+    def _group_of_plain(self, values: list[Any], source: Path, depth: int) -> Type | None:
         cls = type(values[0])
         if any(self._is_too_deep(value, source, depth) for value in values):
             return OPAQUE
@@ -348,7 +378,7 @@ def generic(type_: Type) -> Type:
     if isinstance(type_, Numeric):
         if type_.form == "array":
             return Numeric(type_.dtype, None, "array")
-        return Numeric(type_.dtype, type_.shape, type_.form)
+        return Numeric(type_.dtype, type_.shape, type_.form, cls=type_.cls)
     if isinstance(type_, TupleOf):
         return type_.of(tuple(generic(item) for item in type_.items))
     return ListOf(generic(type_.item)) if isinstance(type_, ListOf) else type_

@@ -65,7 +65,7 @@ def _numeric(c: Conditions, type_: Any, first: str, name: str, path: Path) -> No
     elif type_.form == "numpy":
         c.is_class(first, c.constant(type_.dtype.type))
     else:
-        c.is_class(first, c.class_name(_PYTHON_KINDS[type_.kind]))
+        c.is_class(first, c.class_name(type_.cls or _PYTHON_KINDS[type_.kind]))
 
 
 def _array(c: Conditions, type_: Numeric, first: str, name: str, path: Path) -> None:

@@ -131,6 +131,7 @@ def _lowered(
         machine.arguments = dict(arguments)
         values = {key: Value(type_, key) for key, type_ in types.items()}
         boxes: dict[str, AbstractValue] = {}
+        machine.differentiated = frozenset(active)
         for key, value in values.items():
             machine.paths[value] = (("param", key),)
             if key in active:

@@ -170,6 +170,7 @@ def _arguments(
     overlaps: Sequence[Sequence[str]],
 ) -> dict[str, AbstractValue]:
     """The boxes of the parameters; those that overlap are views of one copy."""
+    s.differentiated = frozenset(active)
     for name, value in params.items():
         s.paths[value] = (("param", name),)
         if name in active:

@@ -7,8 +7,9 @@ None; where they only select (a length, an index, a comparison), it is.
 
 from __future__ import annotations
 
+import enum
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -19,15 +20,16 @@ from srcad.analysis.arguments import arguments, differentiable_arguments, rule_o
 from srcad.arguments.request import Request
 from srcad.arguments.signature import LARGEST_DICT
 from srcad.errors import UnsupportedTypeError
+from srcad.frontend.domain.frames import NumbersNeeded
 from srcad.frontend.lower import Lowered
-from srcad.ir.core import Call, Const, Value, walk
+from srcad.ir.core import Arg, Call, Const, Display, Function, Value, walk
 from srcad.ir.operations import operation_of
-from srcad.ir.traits import is_attribute
+from srcad.ir.traits import is_attribute, is_structure
 from srcad.startup.identifiers import label
 from srcad.startup.lazy import Later
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import ARRAY_CLASSES, Numeric, number_base
 from srcad.types.sources import Path, follow, spelled
-from srcad.types.structures import is_text
+from srcad.types.structures import Opaque, is_holder, is_text
 
 if TYPE_CHECKING:
     from srcad.types import objects
@@ -39,18 +41,27 @@ _DESCRIBING = frozenset(
 )  # attributes of which no derivative flows
 
 
-def refuse_hidden(lowered: Lowered, request: Request, given: Mapping[str, Any]) -> None:
+def refuse_hidden(
+    lowered: Lowered, request: Request, given: Mapping[str, Any], active: Iterable[str]
+) -> None:
     """Refuse a result that is computed from numbers inside objects that are not taken apart.
 
     Raises
     ------
     UnsupportedTypeError
         It is.
+    NumbersNeeded
+        It is computed from numbers of subclasses of `int` and `float`: they can be read as these.
     """
-    if not lowered.hidden or lowered.raises:
+    if lowered.raises:
         return
     function = lowered.function
     calls = [op for op in walk(function.block) if isinstance(op, Call)]
+    members = _members(given, active)
+    if members and any(is_member(members, arg) for arg in _operands(function)):
+        raise NumbersNeeded
+    if not lowered.hidden:
+        return
     still = frozenset(op.result for op in calls if _describes(op))
     (result,) = function.block.results
     for value, path in lowered.hidden.items():
@@ -60,6 +71,30 @@ def refuse_hidden(lowered: Lowered, request: Request, given: Mapping[str, Any]) 
         found = facts.of(result)
         if (part(found, 0) if request.has_aux else found) is not False:
             _refuse(lowered, value, path, given)
+
+
+def _members(given: Mapping[str, Any], active: Iterable[str]) -> list[Any]:
+    """The members of enumerations, numbers among them, in arguments that are differentiated by."""
+    found = (objects.own_numbers(given.get(name)) for name in active)
+    return [one for some in found for one in some if isinstance(one, enum.Enum)]
+
+
+def is_member(members: Iterable[Any], arg: Arg) -> bool:
+    """Return True for one of these members, also in a display."""
+    if isinstance(arg, Display):
+        return any(is_member(members, item) for item in arg.items)
+    return isinstance(arg, Const) and any(arg.value is one for one in members)
+
+
+def _operands(function: Function) -> Iterator[Arg]:
+    """The arguments from which a derivative may flow, and what paths and loops hand on."""
+    yield from function.block.results
+    for op in walk(function.block):
+        if isinstance(op, Call) and not is_structure(op.target):
+            yield from _flows(op)
+        for block in op.blocks:
+            yield from block.results
+        yield from getattr(op, "inits", ())
 
 
 def _describes(op: Call) -> bool:
@@ -74,14 +109,20 @@ def _dependence(op: Call, facts: Facts) -> Activity | None:
     type_ = op.result.type
     if is_text(type_) or (isinstance(type_, Numeric) and type_.kind == "b"):
         return False
+    return any(facts.of(arg) is not False for arg in _flows(op))
+
+
+def _flows(op: Call) -> Iterable[Arg]:
+    """The arguments from which a derivative may flow; all of them of what is not known."""
     row = operation_of(op.target)
     is_unknown = rule_of(op.target) is None and (row is None or row.flows is None)
-    found = arguments(op) if is_unknown else differentiable_arguments(op)
-    return any(facts.of(arg) is not False for arg in found.values())
+    return (arguments(op) if is_unknown else differentiable_arguments(op)).values()
 
 
 def _refuse(lowered: Lowered, value: Value, path: Path, given: Mapping[str, Any]) -> NoReturn:
     name = lowered.function.name
+    if number_base(_holder(path, given)[0]) is not None:
+        raise NumbersNeeded
     uses = (op for op in walk(lowered.function.block) if value in op.operands)
     where = next((op.where for op in uses if op.where is not None), lowered.function.where)
     holder, steps = _holder(path, given)
@@ -108,7 +149,18 @@ def _holder(path: Path, given: Mapping[str, Any]) -> tuple[Any, Path]:
         found = follow(given[path[0][1]], path[1:count])
         if not _is_taken_apart(found):
             return found, path[:count]
-    return follow(given[path[0][1]], path[1:]), path
+    whole = follow(given[path[0][1]], path[1:])
+    closed = (one for one in objects.inside(whole) if _is_closed(one))
+    return next(closed, whole), path
+
+
+def _is_closed(value: Any) -> bool:
+    """Return True for an object of which `is_holder` is true, and which is not taken apart."""
+    plain = isinstance(value, np.ndarray) and type(value) in ARRAY_CLASSES
+    if plain and value.dtype.kind not in "OV":
+        return False
+    own = type(value) in (int, float, complex, bool) or isinstance(value, np.generic)
+    return not own and is_holder(Opaque(type(value))) and not _is_taken_apart(value)
 
 
 def _is_taken_apart(value: Any) -> bool:

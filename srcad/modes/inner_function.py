@@ -49,6 +49,7 @@ class InnerFunction:
         self.s = s
         boxes: dict[nested_wrt.Key, AbstractValue] = dict(enumerate(args))
         boxes.update(kwargs.items())
+        s.use_as_number(*(boxes[place] for place in places))
         self.atoms = [s.atom(boxes[place]) for place in places]
         self.params = [_parameter(a, place) for a, place in zip(self.atoms, places, strict=True)]
         s.active.update(self.params)

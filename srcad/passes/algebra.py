@@ -26,9 +26,9 @@ _FOLDED: dict[Any, Callable[[Any, Any], Any]] = {
 
 
 def is_real(arg: Arg) -> bool:
-    """Whether an argument certainly is a float or an array of floats."""
+    """Whether an argument certainly is a float or an array of floats, not of a subclass."""
     type_ = type_of(arg)
-    return isinstance(type_, Numeric) and type_.kind == "f"
+    return isinstance(type_, Numeric) and type_.kind == "f" and type_.cls is None
 
 
 def is_certainly_array(arg: Arg) -> bool:
@@ -47,7 +47,7 @@ def has_more_axes(arg: Arg, other: Arg) -> bool:
 def keeps_kind(arg: Arg, literal: float) -> bool:
     """Whether arithmetic with a neutral literal leaves an argument's type alone."""
     type_ = type_of(arg)
-    if not isinstance(type_, Numeric):
+    if not isinstance(type_, Numeric) or type_.cls is not None:
         return False
     return type_.kind in "fc" or (type(literal) is int and type_.kind in "iu")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Literal
 
 import numpy as np
@@ -34,18 +35,21 @@ class Numeric:
     (an ndarray, 0-d too), ``"number"`` (one of the first two) or ``"any"`` (one of these).
     `dtype` and `shape` are None when unknown.
     `value` is the value of a Python integer as an extent, where it is known.
+    `cls` is the class of a Python number of a subclass of `int`, `float` or `complex`.
     """
 
     dtype: DType | None = None
     shape: Shape | None = None
     form: Form = "any"
     value: Extent | None = None
+    cls: type | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Numeric):
             return NotImplemented
         mine, yours = (self.shape, self.form, self.value), (other.shape, other.form, other.value)
-        return mine == yours and same_dtype(self.dtype, other.dtype)
+        alike = mine == yours and self.cls is other.cls
+        return alike and same_dtype(self.dtype, other.dtype)
 
     def __hash__(self) -> int:
         return hash((self.shape, self.form, self.value))
@@ -97,6 +101,31 @@ def int_type(value: Extent | int | None) -> Numeric:
 def array_type(dtype: Any, shape: Shape | None) -> Numeric:
     """The type of an ndarray."""
     return Numeric(None if dtype is None else np.dtype(dtype), shape, "array")
+
+
+_OWN_NAMES = frozenset(
+    {"__new__", "__init__", "__doc__", "__dir__", "__repr__", "__str__", "__format__",
+     "__reduce__", "__reduce_ex__", "__getnewargs__", "__init_subclass__", "__class__",
+     "__and__", "__or__", "__xor__", "__rand__", "__ror__", "__rxor__", "__invert__"}
+)  # fmt: skip
+_ASKED = ("__getattr__", "__array_ufunc__", "__array__", "__array_function__")
+
+
+def number_base(value: Any) -> type | None:
+    """Return `int`, `float` or `complex` for a number of a subclass that leaves arithmetic alone.
+
+    None for a flag, for numbers of Python's and NumPy's own, and for what does arithmetic in a way
+    of its own.
+    """
+    cls = type(value)
+    if cls in (int, float, complex, bool) or isinstance(value, np.generic):
+        return None
+    base = next((b for b in (int, float, complex) if isinstance(value, b)), None)
+    if base is None or any(hasattr(cls, name) for name in _ASKED):
+        return None
+    names = (name for name in dir(base) if name not in _OWN_NAMES)
+    static = inspect.getattr_static
+    return base if all(static(cls, n) is static(base, n) for n in names) else None
 
 
 def form_subsumes(known: Form, form: Form) -> bool:

@@ -21,6 +21,7 @@ import numpy as np
 
 from srcad.startup.identifiers import module_of, plain
 from srcad.startup.records import is_record, record_fields
+from srcad.types.numeric import number_base
 
 LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "srcad"}
 MOST_ATTRIBUTES = 256
@@ -142,9 +143,15 @@ def holds_itself(value: Any) -> bool:
     return any(one is value for part in parts_of(value) for one in inside(part))
 
 
+def own_numbers(value: Any) -> list[Any]:
+    """The numbers in a value that are of a subclass of `int`, `float` or `complex`."""
+    return [one for one in inside(value) if number_base(one) is not None]
+
+
 def holds_floats(value: Any) -> bool:
     """Whether a float stands anywhere in a value."""
     return any(
-        type(one) is float or (isinstance(one, np.ndarray | np.inexact) and one.dtype.kind in "fc")
+        isinstance(one, float)
+        or (isinstance(one, np.ndarray | np.inexact) and one.dtype.kind in "fc")
         for one in inside(value)
     )

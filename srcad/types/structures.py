@@ -177,6 +177,13 @@ def is_holder(type_: Type) -> bool:
     return isinstance(type_, Opaque) and issubclass(type_.cls or object, _HOLDERS)
 
 
+def holds_holders(type_: Type) -> bool:
+    """Return True for a list in which such objects stand."""
+    if isinstance(type_, TupleOf):
+        return any(is_holder(item) or holds_holders(item) for item in type_.items)
+    return isinstance(type_, ListOf) and (is_holder(type_.item) or holds_holders(type_.item))
+
+
 def is_text(type_: Type) -> bool:
     """Whether a value certainly is a text or a row of bytes."""
     return isinstance(type_, Opaque) and type_.cls in (str, bytes, bytearray)

@@ -18,6 +18,10 @@ RETURN_NAME = "%return"
 Placed = ast.stmt | ast.expr | ast.excepthandler | ast.arg | ast.keyword | ast.alias | ast.pattern
 
 
+class NumbersNeeded(Exception):  # noqa: N818 - a state of the reading, caught where it starts
+    """Arithmetic with a number of a subclass of `int` or `float` that is differentiated by."""
+
+
 class Unreachable(Exception):  # noqa: N818 - control flow of the reader, not an error
     """The path being read ends here: it raises, or nothing is known yet of what it reads."""
 

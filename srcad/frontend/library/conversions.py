@@ -100,6 +100,7 @@ def asarray(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 def float_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``float(x)``."""
     box = args[0] if args else Constant(0.0)
+    s.use_as_number(box)
     if isinstance(box, Constant) and box.atom is None and not is_of_users(box):
         with contextlib.suppress(Exception):  # it fails at the call, as in the plain call
             return Constant(float(box.value))
@@ -113,6 +114,7 @@ def int_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``int(x)``: no derivative flows through it, but from an integer to itself."""
     box = args[0] if args else Constant(0)
     base = (*args[1:], *kwargs.values())
+    s.use_as_number(box)
     if isinstance(box, Constant) and box.atom is None and not is_of_users(box):
         with contextlib.suppress(Exception):
             return Constant(int(box.value, *[known(s, b, "a base") for b in base]))
@@ -132,6 +134,7 @@ def int_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 def abs_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``abs(x)``."""
     box = args[0]
+    s.use_as_number(box)
     if isinstance(box, Constant) and isinstance(box.value, int | float):
         return Constant(abs(box.value))
     return s.box(s.emit(operator.abs, box))

@@ -84,7 +84,7 @@ def _class_of_number(type_: Numeric) -> type | None:
         return None
     if type_.form == "numpy":
         return type_.dtype.type
-    return _python_class(type_) if type_.form == "python" else None
+    return (type_.cls or _python_class(type_)) if type_.form == "python" else None
 
 
 def _python_class(type_: Numeric) -> type | None:

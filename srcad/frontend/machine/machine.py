@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +21,14 @@ import numpy as np
 from srcad import errors
 from srcad.arguments.signature import describe
 from srcad.frontend.domain.access_paths import Step
-from srcad.frontend.domain.frames import Dicts, Inactive, Kept, Placed, own_frame
+from srcad.frontend.domain.frames import (
+    Dicts,
+    Inactive,
+    Kept,
+    NumbersNeeded,
+    Placed,
+    own_frame,
+)
 from srcad.frontend.domain.guards import Capture, Guard, GuardKind
 from srcad.frontend.domain.layout import Layout
 from srcad.frontend.domain.memory import Either, Objects, Origin
@@ -44,10 +52,19 @@ from srcad.ir.core import Arg, Atom, Const, Display, Op, Value
 from srcad.ir.inference.builder import Builder, Placing
 from srcad.ir.location import Location
 from srcad.startup.records import dataclass, field
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import Numeric, number_base
 from srcad.types.sizes import ShapeEnvironment
 from srcad.types.sources import Path
-from srcad.types.structures import Fixed, Opaque, Type, is_holder, is_text, numbers_in
+from srcad.types.structures import (
+    Fixed,
+    ListOf,
+    Opaque,
+    Type,
+    holds_holders,
+    is_holder,
+    is_text,
+    numbers_in,
+)
 
 
 @dataclass(eq=False)
@@ -77,6 +94,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
     serial: Iterator[int] = field(default_factory=itertools.count)
     paths: dict[Value, Path] = field(default_factory=dict)
     hidden: dict[Value, Path] = field(default_factory=dict)
+    differentiated: frozenset[str] = frozenset()
     root: Any = None
     arguments: dict[str, Any] = field(default_factory=dict)
     routines: dict[Any, Any] = field(default_factory=dict)
@@ -317,6 +335,23 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
             self.hidden[value] = self.paths[value]
         else:
             self.active.add(value)
+        if isinstance(value.type, ListOf) and holds_holders(value.type):
+            self.hidden[value] = self.paths[value]
+
+    def use_as_number(self, *boxes: AbstractValue) -> None:
+        """Have numbers of subclasses read as those of the base, if these are differentiated by.
+
+        Raises
+        ------
+        NumbersNeeded
+            One of these is: the function is read once more.
+        """
+        for box in boxes:
+            if isinstance(box, Constant) and box.path and isinstance(box.value, numbers.Number):
+                kind, name = box.path[0]
+                is_argument = kind == "param" and name in self.differentiated
+                if is_argument and number_base(box.value) is not None:
+                    raise NumbersNeeded
 
     def is_active(self, *boxes: AbstractValue) -> bool:
         """Whether a derivative may flow through any of these."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import operator
 import types
@@ -151,6 +152,8 @@ def of_value(s: Machine, box: Value, name: str) -> AbstractValue:
 def of_number(s: Machine, box: Value, name: str) -> AbstractValue:
     """An attribute of a number or an array."""
     assert isinstance(box.type, Numeric)
+    if box.type.cls is not None and not any(hasattr(c, name) for c in _classes_of(box.type)):
+        return _of_own_class(s, box, box.type.cls, name)
     _check_attribute(s, box.type, name)
     rank = None if box.type.shape is None else len(box.type.shape)
     match name:
@@ -176,6 +179,20 @@ def of_number(s: Machine, box: Value, name: str) -> AbstractValue:
             return _bytes_of(s, box, name)
         case _:
             return MethodValue(box, name)
+
+
+def _of_own_class(s: Machine, box: Value, cls: type, name: str) -> AbstractValue:
+    """An attribute of a number of a subclass of `int`, `float` or `complex`."""
+    if issubclass(cls, enum.Enum) and name in ("name", "_name_"):
+        return s.field(box, name, type=Opaque(str))
+    if issubclass(cls, enum.Enum) and name in ("value", "_value_"):
+        return s.emit(operator.pos, box)
+    return s.refuse(
+        errors.UnsupportedTypeError,
+        f"cannot read the attribute {name!r} of a {label(cls)!r}",
+        why="the number is differentiated by, as one of its base class.",
+        help=("pass what the attribute holds as an argument of its own",),
+    )
 
 
 def _check_attribute(s: Machine, type_: Numeric, name: str) -> None:
@@ -252,10 +269,14 @@ def of_record(s: Machine, box: RecordValue, name: str) -> AbstractValue:
     return member(s, box, found, None if path is None else (*path, ("attr", name)))
 
 
+_OF_NUMBERS = frozenset({"value", "_value_", "real", "imag", "numerator", "conjugate", "__index__"})
+
+
 @attributes_of(Constant)
 def of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
     """An attribute of an object that is known now."""
     value = box.value
+    s.use_as_number(*([box] if name in _OF_NUMBERS else []))
     if isinstance(value, types.ModuleType):
         return _of_module(s, box, name)
     if box.path is None and box.atom is None:

@@ -197,6 +197,8 @@ def _may_be_one_object(left: AbstractValue, right: AbstractValue) -> bool:
     if not isinstance(value, Value) or not isinstance(constant, Constant):
         return False
     if isinstance(value.type, Numeric):
+        if value.type.cls is not None:
+            return isinstance(constant.value, value.type.cls)
         return isinstance(constant.value, bool) and value.type.kind in ("b", "?")
     return isinstance(value.type, Opaque)
 

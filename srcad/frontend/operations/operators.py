@@ -91,7 +91,14 @@ def operate(
         return by_case(s, left, lambda part: operate(s, target, part, right))
     if isinstance(right, Choice):
         return by_case(s, right, lambda part: operate(s, target, left, part))
-    if isinstance(left, Constant) and isinstance(right, Constant) and _folds(left, right):
+    s.use_as_number(left, right)
+    hidden = any(isinstance(b, Constant) and b.atom in s.hidden for b in (left, right))
+    if (
+        isinstance(left, Constant)
+        and isinstance(right, Constant)
+        and not hidden
+        and _folds(left, right)
+    ):
         with suppress(Exception):  # it fails at the call, as in the plain call
             return Constant(target(left.value, right.value))
     found = of_objects(s, target, left, right)
@@ -214,8 +221,11 @@ def _unary(s: Machine, op: ast.unaryop, operand: AbstractValue) -> AbstractValue
         known = truth(s, operand)
         return Constant(not known) if known is not None else negation(s, operand)
     target = UNARY[type(op)]
-    if isinstance(operand, Constant) and (
-        isinstance(operand.value, int) or is_static_number(operand)
+    s.use_as_number(operand)
+    if (
+        isinstance(operand, Constant)
+        and operand.atom not in s.hidden
+        and (isinstance(operand.value, int) or is_static_number(operand))
     ):
         try:
             return Constant(target(operand.value))

@@ -17,7 +17,7 @@ from srcad.frontend.store.origins import note_part
 from srcad.ir.core import Call, Value
 from srcad.ir.traits import is_attribute
 from srcad.types.sources import Path, Unreadable, read
-from srcad.types.structures import Fixed, Opaque, PlacesOf, TupleOf, is_holder
+from srcad.types.structures import Fixed, Opaque, PlacesOf, TupleOf
 
 if TYPE_CHECKING:
     from srcad.frontend.machine.machine import Machine
@@ -55,7 +55,7 @@ def _part(s: Machine, value: Value, whole: TupleOf, k: int) -> AbstractValue:
     if path is None:
         return s.box(part)
     s.paths[part] = path
-    if is_active and is_holder(type_):
+    if is_active:
         s.active.discard(part)
         s.activate(part)
     return _object(s, part, path) if isinstance(type_, Opaque) else s.box(part)
