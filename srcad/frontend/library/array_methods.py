@@ -195,7 +195,9 @@ def _item(
     ):
         receiver = s.emit(np.ravel, receiver)  # one number counts all entries
     if args:
-        return as_python(s, getitem(s, receiver, _shape_arguments(args)))
+        entry = getitem(s, receiver, _shape_arguments(args))
+        of_objects = isinstance(receiver.type, Numeric) and receiver.type.kind == "O"
+        return entry if of_objects else as_python(s, entry)
     if shape == ():
         return as_python(s, receiver)
     flat = s.emit(np.reshape, receiver, Constant(()))

@@ -18,6 +18,7 @@ from srcad.frontend.domain.layout import (
     c_order,
     shape_of,
 )
+from srcad.frontend.domain.structure import mutable_parts
 from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
@@ -29,7 +30,15 @@ from srcad.frontend.store.array_versions import (
     written_in_part,
 )
 from srcad.frontend.store.known_layout import layout
-from srcad.frontend.store.origins import bases, current, origin, realised, seen_from
+from srcad.frontend.store.origins import (
+    bases,
+    current,
+    inner_values,
+    may_be_array,
+    origin,
+    realised,
+    seen_from,
+)
 from srcad.frontend.store.written_arguments import before_write
 from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts, may_repeat
@@ -67,7 +76,28 @@ def store(s: Machine, array: Value, index: Arg, value: AbstractValue, how: Write
     if s.is_active(value) and not (isinstance(value, Value) and isinstance(value.type, Numeric)):
         value = s.emit(np.array, value)  # a list of numbers, whose cotangent is an array
     check_kind(s, array, value)
+    if isinstance(array.type, Numeric) and array.type.kind == "O":
+        _check_entry(s, value)
     return _written(s, array, index, value, how)
+
+
+def _check_entry(s: Machine, value: AbstractValue) -> None:
+    """Refuse to store an array, list, dict or object that has a name in an array of objects."""
+
+    def objects(box: AbstractValue) -> set[Any]:
+        arrays = (
+            o for v in filter(may_be_array, inner_values(box)) for o in origin(s, v).everything
+        )
+        return {*map(id, mutable_parts(box)), *map(id, arrays)}
+
+    stored = objects(value)
+    if stored and any(not stored.isdisjoint(objects(box)) for _, box in s.reachable()):
+        s.refuse(
+            errors.MutationError,
+            "cannot store an array, list, dict or object that has a name in an array of objects",
+            why="srcad would not see when one of them is changed by the other.",
+            help=("store a copy:  c[0] = w.copy()", "or keep the arrays in a list"),
+        )
 
 
 def replace_all(s: Machine, array: Value, value: Value) -> Value:

@@ -47,7 +47,16 @@ _PURE_MODULES = frozenset({"numpy", "math", "cmath", "_operator", "builtins"})
 
 
 def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
-    """The type of ``target(*args, **kwargs)``; `OPAQUE` or `NUMBER` where nothing is known."""
+    """The type of ``target(*args, **kwargs)``; `OPAQUE` or `NUMBER` where nothing is known.
+
+    An entry of an array of objects may be anything, an array too.
+    """
+    found = _result_type(target, args, kwargs)
+    is_entry = isinstance(found, Numeric) and found.kind == "O" and found.form != "array"
+    return OPAQUE if is_entry else found
+
+
+def _result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
     hashable = _hashable(target)
     row = operation_of(target)
     special = row.result if row is not None else None
