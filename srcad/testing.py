@@ -34,8 +34,10 @@ from srcad.startup.short_tracebacks import short_traceback
 
 if TYPE_CHECKING:
     from srcad.calling import nodes
+    from srcad.types import objects
 else:
     nodes = Later("srcad.calling.nodes")
+    objects = Later("srcad.types.objects")
 
 MODES = ("fwd", "rev")
 
@@ -87,7 +89,7 @@ def check_grads(
     with short_traceback(every=True):
         _refuse_unknown(modes)
         function = function_behind(f)
-        if "optree" in sys.modules:
+        if "optree" in sys.modules or any(map(objects.holds_library_dict, args)):
             function, args = nodes.for_checks(function, tuple(args))
         places = _places(function, args, wrt)
         positions = tuple(dict.fromkeys(place.position for place in places))

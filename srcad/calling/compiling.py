@@ -22,14 +22,16 @@ from srcad.types.sizes import ShapeEnvironment
 
 if TYPE_CHECKING:
     from srcad.calling import finite, nodes
+    from srcad.types import objects
 else:
+    objects = Later("srcad.types.objects")
     finite = Later("srcad.calling.finite")
     nodes = Later("srcad.calling.nodes")
 
 
 def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> Entry:
     """Compile what a family of patterns is asked for, for the pattern of these arguments."""
-    if "optree" in sys.modules:
+    if "optree" in sys.modules or any(map(objects.holds_library_dict, arguments)):
         found = nodes.entry_for_nodes(family, function, arguments)
         if found is not None:
             return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import sys
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -52,15 +53,42 @@ class Form:
     parts: tuple[Form | None, ...]
 
 
+class _Library:
+    """How a dict of the `collections` of Python is taken apart; its keys are metadata."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+
+    def flatten_func(self, value: Any) -> tuple[tuple[Any, ...], Any]:
+        """Return the values, and the keys with what makes missing values."""
+        return tuple(value.values()), (tuple(value), getattr(value, "default_factory", None))
+
+    def unflatten_func(self, metadata: Any, parts: Sequence[Any]) -> Any:
+        """Return a dict of these values."""
+        keys, factory = metadata
+        pairs = zip(keys, parts, strict=True)
+        return defaultdict(factory, pairs) if self.cls is defaultdict else OrderedDict(pairs)
+
+
+_LIBRARY = {cls: _Library(cls) for cls in (OrderedDict, defaultdict)}
+
+
 def registration(cls: type) -> Any:
-    """The entry of a class in the registry of `optree`; None if it is a leaf, or is a plain one.
+    """How the objects of a class are taken apart; None for leaves and plain containers.
+
+    That is what the registry of `optree` says, where it is loaded, but for the dicts of Python's
+    library, which are taken apart also without it.
 
     Raises
     ------
     UnsupportedTypeError
         Several namespaces know the class.
     """
-    registry = sys.modules["optree.registry"]
+    if cls in _LIBRARY:
+        return _LIBRARY[cls]
+    registry = sys.modules.get("optree.registry")
+    if registry is None:
+        return None
     found = registry.register_pytree_node.get(cls)
     if found is None:
         known = getattr(registry, "_NODETYPE_REGISTRY", {})
@@ -275,7 +303,7 @@ def _flat(values: Sequence[Any], forms: Sequence[Form | None], what: str) -> tup
 def entry_for_nodes(family: Family, function: Any, arguments: Sequence[Any]) -> Entry | None:
     """The entry for arguments that hold registered nodes; None where none of them does.
 
-    It is asked only if `optree` is loaded.
+    It is asked only if `optree` is loaded, or a dict of Python's library is among them.
     """
     request = family.request
     if request.mode not in _MODES or isinstance(function, WithNodes):

@@ -6,15 +6,17 @@ everything else that it names is simply in scope.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import collections.abc
+from collections.abc import Sequence
 
 from srcad import errors
 from srcad.arguments.request import Request
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.structure import rebuilt, values_of
-from srcad.frontend.domain.values import AbstractValue, Structure, TupleValue
+from srcad.frontend.domain.values import AbstractValue, RecordValue, Structure, TupleValue
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.prelude.containers import Mapping
 from srcad.ir.core import Atom, Block, Call, Function, Op, Value, free_values
 from srcad.ir.inference.builder import Builder
 from srcad.ir.memory import has_storage
@@ -27,6 +29,8 @@ class InnerFunction:
 
     Attributes
     ----------
+    boxes
+        All arguments, by position or name.
     atoms, params
         The arguments that it is differentiated by, and the parameters that stand for them.
     result, y, aux
@@ -49,6 +53,7 @@ class InnerFunction:
         self.s = s
         boxes: dict[nested_wrt.Key, AbstractValue] = dict(enumerate(args))
         boxes.update(kwargs.items())
+        self.boxes = boxes
         s.use_as_number(*(boxes[place] for place in places))
         self.atoms = [s.atom(boxes[place]) for place in places]
         self.params = [_parameter(a, place) for a, place in zip(self.atoms, places, strict=True)]
@@ -124,7 +129,9 @@ class InnerFunction:
         return Function(self.name, tuple(self.params), block, self.s.builder.where)
 
     # -------------------------------------------------------------- written into the outer block
-    def write(self, made: Function, given: Mapping[Value, Atom] | None = None) -> Block:
+    def write(
+        self, made: Function, given: collections.abc.Mapping[Value, Atom] | None = None
+    ) -> Block:
         """Append the ops of what was made of the function; `given` are its further parameters."""
         mapping: dict[Value, Atom] = dict(zip(self.params, self.atoms, strict=True))
         block = substituted_block(made.block, {**mapping, **(given or {})})
@@ -187,3 +194,16 @@ def own(s: Machine, box: AbstractValue) -> AbstractValue:
     if box in s.active:
         s.active.add(renamed)
     return renamed
+
+
+def with_keys(box: AbstractValue, gradient: AbstractValue) -> AbstractValue:
+    """The gradient by a dict whose keys only the call knows has the keys of that dict."""
+    if not isinstance(box, Structure) or not isinstance(gradient, Structure):
+        return gradient
+    if isinstance(box, RecordValue) and issubclass(box.cls, Mapping):
+        places, _, *fields = box.items
+        return rebuilt(gradient, (places, gradient.items[1], *fields))
+    if len(box.items) != len(gradient.items):
+        return gradient
+    parts = zip(box.items, gradient.items, strict=True)
+    return rebuilt(gradient, tuple(with_keys(one, part) for one, part in parts))

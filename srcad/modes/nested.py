@@ -21,13 +21,15 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.stopped import stopped
 from srcad.ir.core import Atom
-from srcad.modes.inner_function import InnerFunction, own
+from srcad.ir.inference.builder import atom_type
+from srcad.modes.inner_function import InnerFunction, own, with_keys
 from srcad.modes.mode import Mode
 from srcad.modes.registry import MODES
 from srcad.modes.reverse import is_inert
 from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.vjp import as_primal
+from srcad.types.structures import Type, is_holder
 
 if TYPE_CHECKING:
     from srcad.modes import nested_wrt
@@ -206,12 +208,28 @@ def differentiated(
     found = dict(zip(places, _gradients(inner, mode, request), strict=True))
     if not request.lenient and any(found[key] is None for key in keys):
         refuse_inert_inside(s)
+    for key, atom in zip(places, inner.atoms, strict=True):
+        if found[key] is None and is_holder(atom_type(atom)):
+            _refuse_holder(s, atom_type(atom))
     gradients = [found[key] for key in keys]
-    boxes = tuple(Constant(None) if g is None else own(s, s.box(g)) for g in gradients)
+    boxes = tuple(
+        Constant(None) if g is None else with_keys(inner.boxes[key], own(s, s.box(g)))
+        for key, g in zip(keys, gradients, strict=True)
+    )
     answer = boxes[0] if request.single else TupleValue(boxes)
     if mode.gives_value:
         return TupleValue((inner.result, answer))
     return answer if inner.aux is None else TupleValue((answer, inner.aux))
+
+
+def _refuse_holder(s: Machine, type_: Type) -> NoReturn:
+    """Refuse an object that holds numbers and is not taken apart."""
+    s.refuse(
+        errors.UnsupportedTypeError,
+        f"cannot differentiate by a {str(type_)!r} in an inner derivative",
+        why="it is not taken apart, and only its class says what is done with its numbers.",
+        help=("pass a plain dict, list, tuple, array or number",),
+    )
 
 
 def _gradients(inner: InnerFunction, mode: Mode, request: Request) -> list[Atom | None]:

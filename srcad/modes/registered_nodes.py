@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +13,12 @@ from srcad.frontend.domain.values import (
     DictValue,
     ListValue,
     RecordValue,
+    Structure,
     TupleValue,
 )
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations import mappings
 from srcad.frontend.store.lookup import value_of_object
 from srcad.startup.identifiers import label
 
@@ -39,6 +42,17 @@ def _made(s: Machine, form: Any, box: AbstractValue) -> AbstractValue:
         return box
     assert isinstance(box, TupleValue)
     parts = tuple(_made(s, f, part) for f, part in zip(form.parts, box.items, strict=True))
+    if form.cls in (OrderedDict, defaultdict):
+        keys, factory = form.metadata
+        if any(isinstance(part, Structure) for part in parts):
+            s.refuse(
+                errors.UnsupportedTypeError,
+                f"cannot differentiate by a {label(form.cls)!r} that holds containers",
+                why="it is read as a dict to which any key may be added: its values have one kind.",
+                help=("pass a plain dict:  dict(d)",),
+            )
+        made_by = Constant(None) if factory is None else value_of_object(s, factory, None)
+        return mappings.library_dict(s, form.cls, keys, parts, made_by)
     if form.make is not None:
         made = apply(s, value_of_object(s, form.make, None), (_known(s, form.metadata),
                      TupleValue(parts)), {})  # fmt: skip

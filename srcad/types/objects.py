@@ -13,6 +13,7 @@ import enum
 import inspect
 import sys
 import types
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -146,6 +147,11 @@ def holds_itself(value: Any) -> bool:
 def own_numbers(value: Any) -> list[Any]:
     """The numbers in a value that are of a subclass of `int`, `float` or `complex`."""
     return [one for one in inside(value) if number_base(one) is not None]
+
+
+def holds_library_dict(value: Any) -> bool:
+    """Return True for a value with an `OrderedDict` or a `defaultdict` in it."""
+    return any(type(one) in (OrderedDict, defaultdict) for one in inside(value))
 
 
 def holds_floats(value: Any) -> bool:

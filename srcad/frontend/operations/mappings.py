@@ -5,10 +5,18 @@ from __future__ import annotations
 import collections
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from srcad import errors
 from srcad.frontend.domain.frames import Latest
-from srcad.frontend.domain.values import AbstractValue, Constant, DictValue, ListValue, RecordValue
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Constant,
+    DictValue,
+    ListValue,
+    RecordValue,
+    TupleValue,
+)
 from srcad.frontend.machine.dispatch import Meaning, apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
@@ -90,6 +98,19 @@ def defaultdict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 def ordered_dict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``OrderedDict(...)``."""
     return _filled(s, containers.OrderedDict, args, kwargs)
+
+
+def library_dict(
+    s: Machine, cls: type, keys: Sequence[Any], values: Args, factory: AbstractValue
+) -> AbstractValue:
+    """An `OrderedDict`, or a `defaultdict` with a factory, of these entries."""
+    pairs = zip(keys, values, strict=True)
+    entries = TupleValue(tuple(TupleValue((Constant(key), value)) for key, value in pairs))
+    if cls is collections.OrderedDict:
+        return _filled(s, containers.OrderedDict, (entries,), {})
+    if isinstance(factory, Constant) and factory.value is None:
+        return _filled(s, containers.Mapping, (entries,), {})
+    return _filled(s, containers.DefaultDict, (entries,), {}, default_factory=factory)
 
 
 @means(collections.Counter)
