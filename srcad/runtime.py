@@ -373,9 +373,9 @@ def numeric_value(value: Any) -> Any:
     numeric(value)
     if isinstance(value, list | tuple | range):
         raise UnsupportedTypeError(
-            f"cannot read an attribute of a {type(value).__name__} that a function with a rule "
-            "returned",
-            why="the attributes that are read are those of numbers and arrays.",
+            f"cannot unpack or read an attribute of a {type(value).__name__} that a function with "
+            "a rule returned",
+            why="it is read as a number or an array.",
             help="make it an array first:  np.asarray(...)",
         )
     return value

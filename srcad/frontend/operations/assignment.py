@@ -10,7 +10,7 @@ import ast
 import operator
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from srcad import errors
+from srcad import errors, runtime
 from srcad.frontend.branches.choices import choose
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.predicates import is_list
@@ -44,7 +44,7 @@ from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.origins import may_be_array
 from srcad.ir.core import Const, Value
 from srcad.startup.lazy import Later
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import NUMBER, Numeric
 from srcad.types.structures import ListOf, Opaque
 
 if TYPE_CHECKING:
@@ -184,6 +184,8 @@ def _items_to_unpack(
     if isinstance(box.type, Opaque):
         if s.is_active(box) and s.inactive.may_open:
             refuse_without_rule(s, tuple, (box,), {})  # the call that made it is read instead
+        if s.is_active(box):
+            return _items_of_a_result(s, box, count)
         value = s.emit(tuple, box, effect=True)
         parts = [s.emit(operator.getitem, value, Const(k), type=Opaque()) for k in range(count)]
         if box.type.cls is None:  # whose it is what the tuple holds is known as of the box itself
@@ -193,6 +195,14 @@ def _items_to_unpack(
     if isinstance(box.type, Numeric) and box.type.shape and not box.type.shape[0].terms:
         return spread(s, box, node)
 
+    right = s.emit(operator.eq, s.emit(len, box), Const(count))
+    _require(s, right, f"cannot unpack: expected {count} values")
+    return tuple(getitem(s, box, Constant(k)) for k in range(count))
+
+
+def _items_of_a_result(s: Machine, box: Value, count: int) -> tuple[AbstractValue, ...]:
+    """The items of an array that a function with a rule of its own returned."""
+    box = s.emit(runtime.numeric_value, box, type=NUMBER, hint=box.hint)
     right = s.emit(operator.eq, s.emit(len, box), Const(count))
     _require(s, right, f"cannot unpack: expected {count} values")
     return tuple(getitem(s, box, Constant(k)) for k in range(count))
