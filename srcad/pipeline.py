@@ -140,10 +140,10 @@ def compiled_for_types(
 ) -> Compiled:
     """Read a function for these types, derive what is asked for, and write it."""
     with deep_recursion():
-        return _compiled(function, parameters, request, types, environment, arguments)
+        return _of_types(function, parameters, request, types, environment, arguments)
 
 
-def _compiled(
+def _of_types(
     function: Any,
     parameters: Sequence[Parameter],
     request: Request,

@@ -10,7 +10,7 @@ from srcad.frontend.machine import dispatch
 
 
 @pytest.fixture
-def on_purpose(monkeypatch):
+def meant(monkeypatch):
     """Says what ``assert x`` stands for."""
 
     def says(text):
@@ -31,7 +31,7 @@ def unplaced(node):
 
 
 def test_statements_are_read_in_the_place_of_what_stands_for_them(meant):
-    on_purpose("y = x * x\nz = y * x")
+    meant("y = x * x\nz = y * x")
 
     def f(x):
         y = z = 0.0
@@ -42,7 +42,7 @@ def test_statements_are_read_in_the_place_of_what_stands_for_them(meant):
 
 
 def test_some_of_them_may_leave_and_the_rest_is_what_follows(meant):
-    on_purpose("if x > 5.0:\n    return 3.0 * x\ny = x * x\nif x < 1.0:\n    return y")
+    meant("if x > 5.0:\n    return 3.0 * x\ny = x * x\nif x < 1.0:\n    return y")
 
     def f(x):
         y = 0.0
@@ -53,7 +53,7 @@ def test_some_of_them_may_leave_and_the_rest_is_what_follows(meant):
 
 
 def test_an_abbreviation_may_stand_for_another(meant):
-    on_purpose("match x > 1.0:\n    case True:\n        y = x * x\n    case _:\n        y = -x")
+    meant("match x > 1.0:\n    case True:\n        y = x * x\n    case _:\n        y = -x")
 
     def f(x):
         y = 0.0
@@ -65,7 +65,7 @@ def test_an_abbreviation_may_stand_for_another(meant):
 
 
 def test_what_is_refused_in_them_is_shown_where_they_stand(meant):
-    on_purpose("y = lambda: (yield)\nclass A:\n    pass")
+    meant("y = lambda: (yield)\nclass A:\n    pass")
 
     def f(x):
         assert x
