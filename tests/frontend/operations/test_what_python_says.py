@@ -125,7 +125,10 @@ def test_what_frompyfunc_has_made_is_refused_like_vectorize():
 
 @pytest.mark.parametrize("x", [np.array([1.0, 2.0], dtype=object), np.array(["a"])])
 def test_an_array_of_objects_is_called_so(x):
-    with pytest.raises(UnsupportedTypeError, match="an array (of objects, of text or of records|that holds objects)"):
+    with pytest.raises(
+        UnsupportedTypeError,
+        match="an array (of objects, of text or of records|that holds objects)",
+    ):
         grad(lambda x: np.sum(x * x) if x.dtype == object else 1.0)(x)
 
 
