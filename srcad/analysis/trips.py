@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import BREAK, Arg, Atom, Block, Call, Const, Display, For, If, Loop
@@ -85,16 +85,27 @@ def counts_from_zero(seq: Arg) -> bool:
 
 
 def is_surely_inside(read: Call, loops: Iterable[For]) -> bool:
-    """Whether an element is read at items of loops over ranges that stay inside the array."""
+    """Whether an element is read at places inside the array: constants, or items of loops."""
     array, index = argument_type(read.args[0]), read.args[1]
     if not isinstance(array, Numeric) or array.shape is None:
         return False
     parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
     if len(parts) > len(array.shape):
         return False
-    ranges = {item: seq for loop in loops for item, seq in zip(loop.items, loop.seqs, strict=True)}
+    ranges: dict[Arg, Arg] = {
+        item: seq for loop in loops for item, seq in zip(loop.items, loop.seqs, strict=True)
+    }
     pairs = zip(parts, array.shape, strict=False)
-    return all(_stays_below(ranges.get(part), length) for part, length in pairs)  # type: ignore[arg-type]
+    return all(_is_inside(part, length, ranges) for part, length in pairs)
+
+
+def _is_inside(index: Arg, length: Extent, ranges: Mapping[Arg, Arg]) -> bool:
+    """Whether an index is surely one of an axis: a number, or an item of a range."""
+    if not isinstance(index, Const):
+        return _stays_below(ranges.get(index), length)
+    known = resolved(length)
+    inside = type(index.value) is int and -known.constant <= index.value < known.constant
+    return inside and not known.terms
 
 
 def _stays_below(seq: Arg | None, length: Extent) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from srcad.ir.core import (
     Arg,
@@ -29,7 +29,7 @@ from srcad.ir.core import (
     While,
     values_in,
 )
-from srcad.passes.purity import is_noticeable
+from srcad.passes.purity import is_mergeable, is_noticeable
 from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field, replace
 
@@ -76,10 +76,12 @@ class _Needs:
     pending: list[Value] = field(default_factory=list)
     loops: list[For] = field(default_factory=list)
     owners: dict[Value, _Frame] = field(default_factory=dict)
+    run: list[set[Any]] = field(default_factory=list)  # in this block, and in those around it
 
     # -------------------------------------------------------------- reading the function
     def read(self, block: Block, frame: _Frame | None) -> None:
         """Note what every value of a block is made of; want what must stay."""
+        self.run.append(set())
         for op in block.ops:
             if isinstance(op, Call):
                 self._read_call(op, frame)
@@ -103,6 +105,7 @@ class _Needs:
                     self.made_of[output] = [op.test, a, b]
             else:
                 self._read_loop(op, inner)
+        self.run.pop()
 
     def _read_call(self, op: Call, frame: _Frame | None) -> None:
         named = [a for _, a in op.kwargs] if op.kwargs else ()
@@ -111,8 +114,21 @@ class _Needs:
             self.frames[op.result] = frame
         if frame is not None and frame.tried and op.half in _AS_IT_STANDS:
             self.want([op.result])  # whether it fails decides what runs
-        elif is_noticeable(op) and not self._is_inside(op, frame):
+        elif is_noticeable(op) and not self._is_inside(op, frame) and not self._has_run(op):
             self.want([op.result])
+
+    def _has_run(self, op: Call) -> bool:
+        """Whether an equal call has run before, which has raised then whatever it raises.
+
+        Note that this one has.
+        """
+        if op.effect or not is_mergeable(op):
+            return False
+        key = (op.target, *op.args, *op.kwargs)
+        if any(key in known for known in self.run):
+            return True
+        self.run[-1].add(key)
+        return False
 
     def _is_inside(self, op: Call, frame: _Frame | None) -> bool:
         """Whether a call reads an element at an index of a loop that never leaves the array."""

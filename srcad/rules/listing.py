@@ -147,8 +147,6 @@ def _spelled(target: Any) -> str:
     name = written(target)
     if isinstance(target, MethodDescriptorType):
         name = f"{target.__objclass__.__module__}.{target.__qualname__}"
-    if getattr(target, "__module__", "") == "_operator":
-        return f"operator.{name}"
     return f"np.{name.removeprefix('numpy.')}" if name.startswith("numpy.") else name
 
 

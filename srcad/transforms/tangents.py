@@ -12,7 +12,7 @@ from typing import Any
 
 from srcad import runtime
 from srcad.analysis.activity_trees import Activity, fully_active, part
-from srcad.errors import UnsupportedSyntaxError, UnsupportedTypeError
+from srcad.errors import UnsupportedSyntaxError
 from srcad.ir.core import (
     UNDEF,
     Arg,
@@ -181,15 +181,8 @@ class ForwardScope:
                 why="there its tangent is zero, and on another path it is not.",
                 help="bind the name before the branch or the loop:  y = np.zeros(n)",
             )
-        if isinstance(type_, Opaque) and type_.cls is None:
-            if self.hollow:  # what a call inside has saved
-                return self.builder.call(runtime.zeros_like, atom, type=type_)
-            raise UnsupportedTypeError(
-                "forward mode does not know what a value is whose tangent is zero",
-                where=self.builder.where,
-                why="its zeros are written before the call, and its type is known only then.",
-                help="use reverse mode:  srcad.grad, srcad.pullback",
-            )
+        if isinstance(type_, Opaque) and type_.cls is None:  # what it is, is known at the call
+            return self.builder.call(runtime.zeros_like, atom, type=type_)
         if isinstance(type_, ListOf) and self.hollow:
             return self.builder.call(runtime.zeros_like, atom, type=cotangent_type(type_))
         return self.scope.zeros_of(type_, tree, atom)

@@ -121,7 +121,7 @@ def number_base(value: Any) -> type | None:
     if cls in (int, float, complex, bool) or isinstance(value, np.generic):
         return None
     base = next((b for b in (int, float, complex) if isinstance(value, b)), None)
-    if base is None or any(hasattr(cls, name) for name in _ASKED):
+    if base is None or any(name in vars(kind) for kind in cls.__mro__ for name in _ASKED):
         return None
     names = (name for name in dir(base) if name not in _OWN_NAMES)
     static = inspect.getattr_static

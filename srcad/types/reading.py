@@ -152,14 +152,19 @@ def looked_up(value: Any, name: str, default: Any = None) -> Any:
 def signature(function: Any, *, follow_wrapped: bool = True) -> inspect.Signature:
     """The signature of a callable; an object that answers for all names is asked for none.
 
+    Nor is one with an ``__eq__`` compared with Python's own callables, as `inspect` does.
+
     Raises
     ------
     TypeError, ValueError
         Those of `inspect.signature`.
     """
     call = _member(type(function), "__call__")
-    if isinstance(call, types.FunctionType) and reader(function, "__signature__") is not None:
-        function = types.MethodType(call, function)
+    if isinstance(call, types.FunctionType):
+        compares = answers(type(function), "__eq__")
+        shown = has(function, "__signature__") or has(function, "__wrapped__")
+        if reader(function, "__signature__") is not None or (compares and not shown):
+            function = types.MethodType(call, function)
     return inspect.signature(function, follow_wrapped=follow_wrapped)
 
 

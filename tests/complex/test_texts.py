@@ -69,7 +69,7 @@ def test_a_sum_of_phasors_by_real_angles():
         sum_value = np.sum(z * array)
         absolute = np.abs(sum_value)
         z_bar = sum_value / (absolute + (absolute == 0)) * np.conj(array)
-        return np.imag(z_bar * np.conj(z))
+        return np.ascontiguousarray(np.imag(z_bar * np.conj(z)))
     """)
 
 

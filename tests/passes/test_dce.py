@@ -6,7 +6,9 @@ import math
 import operator
 
 import numpy as np
+import pytest
 
+import srcad
 from srcad.ir.core import Block, Const, Display, For, Function, Value, walk
 from srcad.ir.evaluate import evaluate
 from srcad.ir.inference.builder import Builder
@@ -113,3 +115,39 @@ def test_keeps_values_that_a_transform_reads_from_inside_a_block():
 def reverse_arm(t: Value) -> Block:
     builder = Builder(half="reverse")
     return builder.finish(builder.call(np.cos, t))
+
+
+def test_what_has_raised_before_is_not_read_once_more():
+    """Statements that are there only to raise stood twice, and for arrays of known length."""
+
+    def f(x):
+        a = np.array([1.0, 2.0])
+        total = 0.0
+        for _ in range(2):
+            y = [x[1] * 2, a[0], x[1] * 3, x[1]]
+            total = total + y[2]
+        return total
+
+    g = srcad.grad(f)
+    g(np.ones(3))
+
+    rows = [row.strip() for row in g.source.splitlines()]
+    assert rows.count("x[1]") == 1
+    assert "a[0]" not in rows
+    with pytest.raises(IndexError):
+        g(np.ones(1))
+
+
+def test_a_read_in_one_branch_does_not_cover_the_other_branch():
+    def f(x, c):
+        if c > 0:
+            x[2]
+            y = x[0]
+        else:
+            x[2]
+            y = 2.0 * x[0]
+        return y
+
+    for c in (1.0, -1.0):
+        with pytest.raises(IndexError):
+            srcad.grad(f)(np.ones(2), c)
