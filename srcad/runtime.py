@@ -79,6 +79,14 @@ def or_zeros(g: Any, x: Any) -> Any:
     return g
 
 
+def as_float(n: int) -> float:
+    """A Python integer as a float, infinite where no float is as large."""
+    try:
+        return float(n)
+    except OverflowError:
+        return np.inf if n > 0 else -np.inf
+
+
 def sign(x: float) -> float:
     """The sign of a Python number: 1.0, -1.0, 0.0 at 0, and nan at nan."""
     if x > 0.0:

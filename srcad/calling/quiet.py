@@ -2,8 +2,8 @@
 
 An infinity of the adjoint is a value, and the user hears of it from nobody unless the primal says
 so itself.  The code that runs as a rule is not burdened with that: where it raises, the call is
-made again with another form of it, whose reverse half is silent.  What must not run twice is asked
-for its surroundings beforehand.
+made again with another form of it, whose reverse half is silent, and takes integers that no float
+can hold for infinite.  What must not run twice is asked for its surroundings beforehand.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from srcad.startup.gc_paused import compiling
 from srcad.startup.records import dataclass
 
 Run = Callable[..., Any]
-FLOATING = (FloatingPointError, RuntimeWarning)
+FLOATING = (FloatingPointError, RuntimeWarning, OverflowError)
 
 
 @dataclass(eq=False)

@@ -173,5 +173,5 @@ _rows(Operation(memory=Fresh(), asks_of=0, asks_for="likeness", flows=()), runti
 _rows(Operation(memory=Fresh(), flows=(0,)), runtime.like)
 _rows(Operation(asks_of=1, asks_for="likeness", flows=(0,)), runtime.or_zeros)
 _rows(Operation(flows=EVERY), runtime.plus)
-_rows(Operation(result=types_of.python_float), runtime.sign)
+_rows(Operation(result=types_of.python_float), runtime.sign, runtime.as_float)
 _rows(Operation(owed=None, flows=(0,)), runtime.fitting, runtime.taken_in)

@@ -10,13 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 from srcad import runtime
-from srcad.ir.core import Block, Call, For, Function, Op, Routine, Value, walk
+from srcad.ir.core import Arg, Block, Call, For, Function, Op, Routine, Value, walk
+from srcad.ir.inference.builder import Builder
+from srcad.ir.library_operations import is_elementwise
 from srcad.ir.location import Location
 from srcad.ir.memory import is_one_of
 from srcad.ir.traits import never_returns
 from srcad.passes.substitute import with_blocks
 from srcad.rules.registry import lookup
 from srcad.startup.records import replace
+from srcad.types.numeric import Numeric
 from srcad.types.structures import Opaque
 
 _Change = Callable[[Op, Location | None], Op]
@@ -31,7 +34,8 @@ _STRUCTURAL = frozenset({operator.getitem, operator.is_, operator.is_not, operat
 def silenced(function: Function) -> Function:
     """The reverse half under ``np.errstate(all="ignore")``, and a primal half without omissions.
 
-    What the primal computes for its value alone is computed as well, because it may raise.
+    What the primal computes for its value alone is computed as well, because it may raise.  An
+    integer that is too large for a float is infinite in the reverse half.
     """
 
     def silent(op: Op, where: Location | None) -> Op:
@@ -40,7 +44,32 @@ def silenced(function: Function) -> Function:
             return replace(op, where=replace(here, errstate=_SILENCE))
         return replace(op, effect=True) if isinstance(op, Call) and _may_speak(op) else op
 
-    return replace(function, block=_block(function.block, function.where, silent))
+    silent_block = _block(function.block, function.where, silent)
+    return replace(function, block=_with_floats(silent_block))
+
+
+def _with_floats(block: Block) -> Block:
+    """A block whose reverse half does arithmetic with floats in the place of Python integers."""
+    ops: list[Op] = []
+    for op in block.ops:
+        if isinstance(op, Call) and op.half != "primal" and _makes_float(op):
+            builder = Builder(ops, op.where, op.half)
+            args = tuple(
+                builder.call(runtime.as_float, a) if _is_python_integer(a) else a for a in op.args
+            )
+            op = replace(op, args=args)
+        ops.append(with_blocks(op, tuple(map(_with_floats, op.blocks))))
+    return replace(block, ops=tuple(ops))
+
+
+def _makes_float(op: Call) -> bool:
+    type_ = op.result.type
+    return is_elementwise(op.target) and isinstance(type_, Numeric) and type_.kind == "f"
+
+
+def _is_python_integer(arg: Arg) -> bool:
+    type_ = arg.type if isinstance(arg, Value) else None
+    return isinstance(type_, Numeric) and type_.is_python and type_.kind == "i"
 
 
 def with_silent_tangents(block: Block) -> Block:

@@ -188,3 +188,33 @@ def test_what_carries_no_derivative_may_be_of_any_kind(f):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert_close(srcad.grad(f)(X), difference(f, (X,)))
+
+
+# ------------------------------------------------------------------------ larger than floats
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (lambda n: n * n, math.inf),
+        (lambda n: -n * n, -math.inf),
+        (lambda n: n**3, math.inf),
+        (lambda n: (n + 1) * (n - 1), math.inf),
+        (lambda n: 2 * n + 1, 2.0),
+        (lambda n: n * n if n > 0 else 0, math.inf),
+    ],
+)
+def test_the_gradient_by_an_integer_that_no_float_can_hold(f, slope):
+    n = 10**400
+
+    value, gradient = srcad.value_and_grad(f)(n)
+
+    assert value == f(n)
+    assert gradient == slope
+    assert srcad.grad(f)(n) == slope
+    assert srcad.grad(f)(3) == pytest.approx((f(3 + 1e-6) - f(3 - 1e-6)) / 2e-6)
+
+
+def test_what_the_plain_call_cannot_compute_raises_as_it_does():
+    with pytest.raises(OverflowError, match="math range error"):
+        srcad.value_and_grad(lambda x: math.exp(x))(1e4)
+    with pytest.raises(OverflowError, match="too large to convert"):
+        srcad.value_and_grad(lambda n, x: n * x)(10**400, 2.0)
