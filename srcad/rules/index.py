@@ -60,7 +60,7 @@ NAMES = {
     ),
     "linalg": (
         "cholesky det eigh eigvalsh inv matrix_power pinv slogdet solve srcad.cofactors "
-        "srcad.half_triangle srcad.lower_inverse svd svdvals"
+        "srcad.half_triangle srcad.lower_inverse srcad.triangle_of_product svd svdvals"
     ),
     "norm": "matrix_norm norm vector_norm",
     "ordering": "interp median sort",

@@ -215,6 +215,33 @@ def inverse_of_triangle(y_bar, y, a):
     return np.tril(-adjoined(y) @ y_bar @ adjoined(y))
 
 
+def triangle_of_product(lower, a):
+    """The lower triangle of ``lower @ a @ lower.T`` for a lower triangle, in blocks.
+
+    It takes a little more than half of the work of the two products.
+    """
+    n = np.shape(a)[-1]
+    if n <= 64:
+        return np.tril(lower @ a @ adjoined(lower))
+    product = np.zeros_like(a)
+    first, rest = slice(0, n // 2), slice(n // 2, n)
+    top, bottom = lower[..., first, first], lower[..., rest, rest]
+    side = lower[..., rest, first]
+    rows = side @ a[..., first, :] + bottom @ a[..., rest, :]
+    product[..., first, first] = triangle_of_product(top, a[..., first, first])
+    product[..., rest, first] = rows[..., first] @ adjoined(top)
+    corner = rows[..., first] @ adjoined(side) + rows[..., rest] @ adjoined(bottom)
+    product[..., rest, rest] = np.tril(corner)
+    return product
+
+
+@adjoint(triangle_of_product, samples=())
+def product_in_a_triangle(y_bar, y, lower, a):
+    bar = np.tril(y_bar)
+    lower_bar = np.tril(bar @ lower @ adjoined(a) + adjoined(bar) @ lower @ a)
+    return lower_bar, adjoined(lower) @ bar @ lower
+
+
 def gaps(w, eye):
     """``1 / (w[j] - w[i])``, and 0 on the diagonal."""
     return 1 / (w[..., None, :] - w[..., :, None] + eye) - eye

@@ -23,6 +23,7 @@ from srcad.rules.linalg import (
     gaps,
     half_triangle,
     lower_inverse,
+    triangle_of_product,
 )
 from srcad.rules.reduction import count as entries
 from srcad.rules.reduction import distances, kept, selected, taking_part
@@ -90,9 +91,18 @@ def cholesky(a_dot, y, a, *, upper=False):
     """
     lower = adjoined(y) if upper else y
     inverse = lower_inverse(lower)
-    inner = inverse @ (0.5 * (a_dot + adjoined(a_dot))) @ adjoined(inverse)
+    inner = triangle_of_product(inverse, 0.5 * (a_dot + adjoined(a_dot)))
     lower_dot = lower @ half_triangle(inner)
     return adjoined(lower_dot) if upper else lower_dot
+
+
+@tangent_of(triangle_of_product)
+def product_in_a_triangle(lower_dot, a_dot, y, lower, a):
+    found = None if a_dot is None else triangle_of_product(lower, a_dot)
+    if lower_dot is None:
+        return found
+    product = lower @ a @ adjoined(lower_dot)
+    return added(found, np.tril(lower_dot @ a @ adjoined(lower) + product))
 
 
 @tangent_of(lower_inverse)

@@ -7,7 +7,7 @@ import pytest
 
 from srcad import grad, hvp, jvp
 from srcad.api.asking import derivative
-from srcad.rules.linalg import half_triangle, lower_inverse
+from srcad.rules.linalg import half_triangle, lower_inverse, triangle_of_product
 
 RNG = np.random.default_rng(11)
 M = RNG.normal(size=(60, 60))
@@ -77,6 +77,32 @@ def test_the_inverse_of_a_triangle_and_its_half_are_what_they_say(shape, dtype):
     np.testing.assert_allclose(a @ lower_inverse(a), eye, atol=atol)
     np.testing.assert_array_equal(half_triangle(a + a.mT), np.tril(a + a.mT) * (1 - eye / 2))
     assert lower_inverse(a).dtype == half_triangle(a).dtype == dtype
+    b = RNG.normal(size=shape).astype(dtype)
+    found = triangle_of_product(a, b)
+    np.testing.assert_allclose(found, np.tril(a @ b @ a.conj().mT), rtol=1e-4, atol=1e6 * atol)
+    assert found.dtype == dtype
+
+
+def test_third_tangents_of_a_large_factor_agree_with_differences():
+    n = 70
+    k = RNG.normal(size=(n, n))
+    k, s = k @ k.T / n + 3 * np.eye(n), (k + k.T) / n
+
+    def along(t):
+        return np.linalg.cholesky(k + t * s)
+
+    def once(t):
+        return jvp(along, (t,), (1.0,))[1]
+
+    def twice(t):
+        return jvp(once, (t,), (1.0,))[1]
+
+    step = 1e-5
+    for f, g in ((along, once), (once, twice)):
+        slopes = (f(0.1 + step) - f(0.1 - step)) / (2 * step)
+        np.testing.assert_allclose(g(0.1), slopes, atol=1e-7)
+    total = grad(lambda t: np.sum(once(t) ** 2))(0.1)
+    np.testing.assert_allclose(total, 2 * np.sum(once(0.1) * twice(0.1)))
 
 
 @pytest.mark.parametrize(("a", "b"), [(3.0, 2.0), (V, 2.0), (2.0, V), (V, V[0]), (V[0], A)])
