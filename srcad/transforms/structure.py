@@ -291,6 +291,8 @@ def _undo_display_read(
     scope: ReverseScope, container: Display, index: Arg, op: Call, bars: Bars
 ) -> None:
     """Add to the item of a written-out sequence that was read, or to those of a slice."""
+    if container.kind == "range":
+        return  # its numbers only count
     if isinstance(index, Display):
         _undo_display_slice(scope, container, index, bars)
         return
