@@ -74,7 +74,8 @@ NAMES = {
         "remainder sum tan tanh"
     ),
     "scipy.special": (
-        "entr erf erfc erfinv expit gamma gammaln log_expit logit ndtr polygamma psi xlog1py xlogy"
+        "entr erf erfc erfinv expit gamma gammaln log_expit logit ndtr polygamma psi xlog1py "
+        "xlogy zeta"
     ),
     "shape": (
         "atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to expand_dims flip fliplr "

@@ -11,6 +11,7 @@ import zlib
 
 import numpy as np
 
+import srcad.rules.scipy.special  # noqa: F401 - its rows, too
 from srcad import rules
 
 SYMMETRISED = {np.linalg.cholesky}

@@ -10,10 +10,13 @@ import math
 import numpy as np
 from scipy import special
 
+from srcad.rules.conjugates import may_be_complex
 from srcad.rules.declare import derivative
 from srcad.rules.row import NoPartial
 
 _WHOLE = NoPartial("the order of polygamma is a whole number")
+_REAL = NoPartial("SciPy has no function for its derivative at complex numbers")
+_EXPONENT = NoPartial("the derivative of zeta by its exponent has no closed form")
 
 
 # ------------------------------------------------------------------------ gamma and its relatives
@@ -29,12 +32,20 @@ def gammaln(x):
 
 @derivative(special.digamma, samples=(0.4, 3))
 def digamma(x):
-    return special.polygamma(1, x)
+    if may_be_complex(x):
+        return _REAL
+    return special.zeta(2.0, x)
 
 
 @derivative(special.polygamma, samples=lambda f, near: [f(1, near(0.4, 3.0, 4))])
 def polygamma(n, x):
     return _WHOLE, special.polygamma(n + 1, x)
+
+
+@derivative(special.zeta, samples=lambda f, near: [f(3, near(0.4, 3.0, 4))])
+def zeta(x, q):
+    """By the second argument of Hurwitz's function: DLMF 25.11.17."""
+    return _EXPONENT, -x * special.zeta(x + 1, q)
 
 
 # ------------------------------------------------------------------------ error functions
@@ -82,9 +93,11 @@ def entr(x):
 
 @derivative(special.xlogy, samples=(0.4, 3))
 def xlogy(x, y):
-    return np.log(y), x / y
+    log_y = float(np.log(y)) if isinstance(y, (int, float)) else np.log(y)
+    return log_y, x / y
 
 
 @derivative(special.xlog1py, samples=(0.4, 3))
 def xlog1py(x, y):
-    return np.log1p(y), x / (1 + y)
+    log_y = float(np.log1p(y)) if isinstance(y, (int, float)) else np.log1p(y)
+    return log_y, x / (1 + y)
