@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 from numbers import Number
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,13 +22,8 @@ from srcad.errors import (
     real_number,
 )
 from srcad.startup.identifiers import dotted, label
-from srcad.startup.lazy import Later
+from srcad.types import objects
 from srcad.types.numeric import ARRAY_CLASSES
-
-if TYPE_CHECKING:
-    from srcad.types import objects
-else:
-    objects = Later("srcad.types.objects")
 
 
 def unbroadcast(g: Any, x: Any) -> Any:

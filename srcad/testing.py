@@ -6,7 +6,7 @@ import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from srcad.api.products import jvp
 from srcad.arguments.leaves import Steps, leaf_name, leaves, own_copies, steps_in
 from srcad.arguments.request import Request, name_of, outward_of, parameters_of, parameters_of_call
 from srcad.arguments.wrt import POSITIONAL
+from srcad.calling import nodes
 from srcad.calling.gradient import function_behind
 from srcad.checking import (
     Check,
@@ -29,15 +30,8 @@ from srcad.errors import MissingRuleError, OptionError, UnsupportedTypeError
 from srcad.frontend.source.definition import inert_entries
 from srcad.modes.seeds import mold_of, zeros_of
 from srcad.startup.identifiers import shown
-from srcad.startup.lazy import Later
 from srcad.startup.short_tracebacks import short_traceback
-
-if TYPE_CHECKING:
-    from srcad.calling import nodes
-    from srcad.types import objects
-else:
-    nodes = Later("srcad.calling.nodes")
-    objects = Later("srcad.types.objects")
+from srcad.types import objects
 
 MODES = ("fwd", "rev")
 

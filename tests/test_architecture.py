@@ -4,7 +4,6 @@ import ast
 import functools
 import importlib
 import operator
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,7 +42,7 @@ FLOORS = [
     {"testing_plugin"},
     {"__main__"},
 ]
-# The same inside the front end, where imports for types and of what is loaded later count, too.
+# The same inside the front end, where imports for types count, too.
 FRONTEND_FLOORS = [
     "prelude", "source", "domain", "machine", "outside", "store", "branches", "operations",
     "functions", "control", "library", "calls",
@@ -224,28 +223,6 @@ def test_nothing_in_the_package_is_named_twice():
         assert len(names) == len(set(names)), name
 
 
-def loaded_later() -> list[tuple[str, str, str]]:
-    """Each name that stands for a module until it is used: where, the name, the module."""
-    return [
-        (name, ast.unparse(node.targets[0]), str(ast.literal_eval(node.value.args[0])))
-        for name, tree in TREES.items()
-        for node in all_statements(tree)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Call)
-        and ast.unparse(node.value.func) == "Later"
-        and isinstance(node.value.args[0], ast.Constant)
-    ]
-
-
-def test_what_is_loaded_later_is_what_its_name_says():
-    own = [entry for entry in loaded_later() if entry[2].startswith("srcad.")]
-
-    assert own
-    for _, name, module in own:
-        assert module.rpartition(".")[2] == name
-        importlib.import_module(module)
-
-
 TABLES = (
     "EXPRESSIONS",
     "STATEMENTS",
@@ -299,23 +276,3 @@ def test_the_index_says_which_functions_of_other_modules_have_a_meaning():
         assert not dispatch._OF_MODULES.get(name, {}).keys() - {
             found for known in handlers.MEANINGS_IN.values() for found in known.get(name, ())
         }
-
-
-def test_a_short_function_needs_half_of_the_house(tmp_path):
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import sys, srcad\n"
-        "def f(x):\n    return x * x\n"
-        "assert srcad.grad(f)(3.0) == 6.0\n"
-        "print(*(name for name in sys.modules))\n"
-    )
-
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, str(program)], env=environment, capture_output=True,
-                          text=True, check=True)  # fmt: skip
-
-    loaded = set(done.stdout.split())
-    assert "srcad.rules.arithmetic" in loaded
-    for name in ("frontend.control.loops", "frontend.branches.phi", "rules.linalg"):
-        assert f"srcad.{name}" not in loaded
-    assert {"dataclasses", "threading"}.isdisjoint(loaded)

@@ -31,7 +31,7 @@ def house(**texts):
         "from h.b import name",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from h.b import name",
         "def f():\n    from h import b",
-        "b = Later('h.b')",
+        "b = import_module('h.b')",
     ],
 )
 def test_an_import_counts_wherever_it_stands(text):

@@ -8,18 +8,13 @@ for granted; where some do, the function is read with all of them as views of on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
 from srcad.errors import MutationError
-from srcad.startup.lazy import Later
 from srcad.startup.records import is_record
-
-if TYPE_CHECKING:
-    from srcad.types import objects
-else:
-    objects = Later("srcad.types.objects")
+from srcad.types import objects
 
 Pairs = tuple[tuple[int, int], ...]
 Memory = Literal["own", "read-only", "repeated"]

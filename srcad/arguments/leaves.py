@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from srcad.arguments.signature import described_parts
 from srcad.ir.primitives import rebuilt
 from srcad.startup.identifiers import attribute_text, shown
-from srcad.startup.lazy import Later
+from srcad.types import objects
 from srcad.types.numeric import number_base
-
-if TYPE_CHECKING:
-    from srcad.types import objects
-else:
-    objects = Later("srcad.types.objects")
 
 Steps = tuple[tuple[str, Any], ...]
 

@@ -7,7 +7,7 @@ import inspect
 import weakref
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,15 +19,10 @@ from srcad.arguments.wrt import (
 )
 from srcad.errors import SeedError, SourceUnavailableError, WrtError
 from srcad.startup.identifiers import is_name, plain, quoted, shown
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, replace
 from srcad.startup.short_tracebacks import on_purpose
+from srcad.types import objects
 from srcad.types.reading import looked_up, signature
-
-if TYPE_CHECKING:
-    from srcad.types import objects
-else:
-    objects = Later("srcad.types.objects")
 
 Parameter = inspect.Parameter
 

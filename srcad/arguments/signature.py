@@ -13,14 +13,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Collection, Iterator, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from srcad.errors import UnsupportedTypeError
 from srcad.startup.identifiers import module_of, plain, word
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field, is_record, replace
+from srcad.types import objects
 from srcad.types.join import join
 from srcad.types.numeric import (
     ARRAY_CLASSES,
@@ -34,11 +34,6 @@ from srcad.types.numeric import (
 from srcad.types.sizes import ShapeEnvironment, Symbol, symbol_extent
 from srcad.types.sources import EACH, Path, spelled
 from srcad.types.structures import OPAQUE, UNDEFINED, Fixed, ListOf, Opaque, TupleOf, Type
-
-if TYPE_CHECKING:
-    from srcad.types import objects
-else:
-    objects = Later("srcad.types.objects")
 
 _LONGEST_STATIC = 64
 LARGEST_DICT = 256

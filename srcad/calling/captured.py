@@ -10,20 +10,14 @@ import functools
 import inspect
 from collections.abc import Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.arguments.request import Parameter, anchor_of, name_of
 from srcad.arguments.wrt_paths import path_of
-from srcad.startup.lazy import Later
+from srcad.frontend.source import effects
+from srcad.modes import captured_variables
 from srcad.types.reading import looked_up, signature
 from srcad.types.sources import Unreadable, follow
-
-if TYPE_CHECKING:
-    from srcad.frontend.source import effects
-    from srcad.modes import captured_variables
-else:
-    effects = Later("srcad.frontend.source.effects")
-    captured_variables = Later("srcad.modes.captured_variables")
 
 _NOT_SEARCHED = ("numpy", "scipy", "srcad")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.arguments.aliasing import overlapping
 from srcad.arguments.request import code_of, name_of
 from srcad.arguments.signature import describe
+from srcad.calling import finite, nodes
 from srcad.calling.cache import Entry, Family
 from srcad.calling.conditions import guarded_code
 from srcad.calling.inspection import artifact_of
@@ -16,17 +17,9 @@ from srcad.calling.patterns import Pattern
 from srcad.calling.quiet import Quiet, with_quiet
 from srcad.frontend.domain.guards import Guard
 from srcad.pipeline import Compiled, compiled
-from srcad.startup.lazy import Later
 from srcad.startup.records import replace
+from srcad.types import objects
 from srcad.types.sizes import ShapeEnvironment
-
-if TYPE_CHECKING:
-    from srcad.calling import finite, nodes
-    from srcad.types import objects
-else:
-    objects = Later("srcad.types.objects")
-    finite = Later("srcad.calling.finite")
-    nodes = Later("srcad.calling.nodes")
 
 
 def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> Entry:

@@ -22,22 +22,17 @@ from srcad.arguments.request import (
     wrt_entries,
 )
 from srcad.backends.interface.tracebacks import noted
-from srcad.calling import compiling
+from srcad.calling import captured, compiling, exports, nodes, readable
 from srcad.calling.cache import Family, record_of
 from srcad.calling.inspection import CacheInfo, Inspection
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import repeated
 from srcad.calling.showing import Code, Documentation, documented, highlighted, signature_of
+from srcad.exporting import files
 from srcad.modes.registry import MODES
-from srcad.startup.lazy import Later
 from srcad.startup.records import replace
 from srcad.startup.short_tracebacks import short_traceback
 
-captured = Later("srcad.calling.captured")
-exports = Later("srcad.calling.exports")
-files = Later("srcad.exporting.files")
-nodes = Later("srcad.calling.nodes")
-readable = Later("srcad.calling.readable")
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R", covariant=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from srcad.calling import graph, saved
+from srcad.calling.graph import Graph
+from srcad.calling.saved import Saved
 from srcad.calling.showing import Code, highlighted
 from srcad.errors import UndefinedNameError
 from srcad.frontend.source.definition import definition
@@ -13,16 +16,7 @@ from srcad.ir.core import Call, Function, Value, walk
 from srcad.ir.location import Location
 from srcad.ir.text import Printer, target_name, text
 from srcad.pipeline import Compiled
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field, once
-
-if TYPE_CHECKING:
-    from srcad.calling import graph, saved
-    from srcad.calling.graph import Graph
-    from srcad.calling.saved import Saved
-else:
-    graph = Later("srcad.calling.graph")
-    saved = Later("srcad.calling.saved")
 
 
 @dataclass(eq=False)

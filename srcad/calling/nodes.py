@@ -13,7 +13,7 @@ import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,16 +24,11 @@ from srcad.calling.cache import Entry, Family, record_of
 from srcad.calling.patterns import Failure, Pattern
 from srcad.errors import ExportError, SeedError, UnsupportedTypeError
 from srcad.ir.primitives import rebuilt
+from srcad.modes import registered_nodes
 from srcad.startup.identifiers import label
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
 from srcad.types.reading import looked_up, signature
 from srcad.types.structures import Opaque
-
-if TYPE_CHECKING:
-    from srcad.modes import registered_nodes
-else:
-    registered_nodes = Later("srcad.modes.registered_nodes")
 
 _MODES = frozenset(
     {"grad", "value_and_grad", "elementwise_grad", "pullback", "jvp", "hvp"}

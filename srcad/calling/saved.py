@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import linecache
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,13 +14,11 @@ import numpy as np
 from srcad.errors import short_path
 from srcad.ir.core import Const, For, Function, If, Op, Value, While, walk
 from srcad.ir.location import Location
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, resolved
 from srcad.types.sources import EACH, Unreadable, read
 from srcad.types.structures import ListOf, TupleOf, Type
 
-html = Later("html")
 Lengths = Callable[[Extent], int | None]
 _COLUMNS = ("saved", "type", "bytes", "line")
 _SAMPLES = {"f": 0.5, "c": 0.5j, "i": 1 << 20, "b": True}

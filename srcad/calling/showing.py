@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import inspect
 import io
 import keyword
@@ -14,10 +15,8 @@ from typing import Any
 from srcad.errors import SrcadError
 from srcad.frontend.source.definition import definition
 from srcad.startup.identifiers import printable
-from srcad.startup.lazy import Later
 from srcad.types.reading import signature
 
-html = Later("html")
 _COLOURS = {  # the names are those of Jupyter's themes
     "keyword": "color:var(--jp-mirror-editor-keyword-color,#008000);font-weight:bold",
     "comment": "color:var(--jp-mirror-editor-comment-color,#408080);font-style:italic",

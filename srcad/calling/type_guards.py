@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +13,10 @@ from srcad.calling.assumptions import take_assumptions_of_items
 from srcad.calling.conditions import Conditions
 from srcad.calling.guards import equals
 from srcad.startup.identifiers import quoted
-from srcad.startup.lazy import Later
+from srcad.types import objects
 from srcad.types.numeric import Numeric
 from srcad.types.sources import EACH, Path
 from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf, Type, Undefined
-
-if TYPE_CHECKING:
-    from srcad.types import objects
-else:
-    objects = Later("srcad.types.objects")
 
 _PYTHON_KINDS = {"f": float, "i": int, "c": complex, "b": bool}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import importlib.util
 import sys
 from collections.abc import Iterable
 from types import BuiltinMethodType, FunctionType, ModuleType
@@ -28,7 +27,6 @@ from srcad.exporting.written_out import (
     text_of,
 )
 from srcad.startup.identifiers import identifier, is_name, label
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
 
 _SHORT = {"numpy": "np"}
@@ -165,8 +163,6 @@ class Definitions:
         return edited(text, edits)
 
     def _own_module(self, value: Any) -> ModuleType | None:
-        if isinstance(value, Later) and value.__name__.startswith("srcad."):
-            return importlib.import_module(value.__name__)
         is_own = isinstance(value, ModuleType) and value.__name__.startswith("srcad.")
         return value if is_own else None
 
@@ -187,8 +183,6 @@ class Definitions:
             if name not in vars(module):
                 continue  # a builtin
             value = vars(module)[name]
-            if isinstance(value, Later):
-                value = importlib.import_module(value.__name__)
             if isinstance(value, type) and issubclass(value, SrcadError):
                 found[name] = builtin_error(value)
             elif isinstance(value, ModuleType):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad import errors
 from srcad.arguments.request import Parameter, name_of
@@ -25,18 +25,13 @@ from srcad.frontend.lower import (
 from srcad.frontend.machine.constants import spread
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store import stopped
 from srcad.frontend.store.structures import as_plain
 from srcad.frontend.store.written_arguments import matrices, overlaid
 from srcad.ir.core import Atom, Value
 from srcad.rules import registry
-from srcad.startup.lazy import Later
 from srcad.types.sizes import ShapeEnvironment
 from srcad.types.structures import Opaque, Type
-
-if TYPE_CHECKING:
-    from srcad.frontend.store import stopped
-else:
-    stopped = Later("srcad.frontend.store.stopped")
 
 
 def lower_callable(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -27,20 +27,14 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.machine.dispatch import reify
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store import stale, unfolding
 from srcad.frontend.store.aliases import note_element
 from srcad.frontend.store.foreign_operands import check_operands, is_of_unknown
 from srcad.frontend.store.memory_effects import note
 from srcad.frontend.store.structures import as_plain, built, is_ours
 from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Value
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Fixed, TupleOf, Type
-
-if TYPE_CHECKING:
-    from srcad.frontend.store import stale, unfolding
-else:
-    unfolding = Later("srcad.frontend.store.unfolding")
-    stale = Later("srcad.frontend.store.stale")
 
 _WITHOUT_VALUE = Conflict | Choice | MethodValue | BoundValue | GeneratorValue | Super | Taken
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType, MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad import runtime
 from srcad.frontend import handlers
@@ -23,6 +23,7 @@ from srcad.frontend.domain.values import (
     Structure,
     TupleValue,
 )
+from srcad.frontend.functions import recursion
 from srcad.frontend.functions.inlining import (
     Callee,
     callee_of,
@@ -38,6 +39,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside.doubts import Again
 from srcad.frontend.outside.places import begin, surroundings, take_for_granted
 from srcad.frontend.source.syntax import is_generator
+from srcad.frontend.store import stopped
 from srcad.frontend.store.aliases import holds_objects
 from srcad.frontend.store.lookup import first_content
 from srcad.frontend.store.structures import as_plain
@@ -47,18 +49,10 @@ from srcad.ir.inference.builder import Builder
 from srcad.ir.location import Location
 from srcad.rules.row import AlwaysRaisesError
 from srcad.startup.identifiers import plain
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass
 from srcad.types.sizes import ShapeEnvironment
 from srcad.types.sources import Path
 from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, Type
-
-if TYPE_CHECKING:
-    from srcad.frontend.functions import recursion
-    from srcad.frontend.store import stopped
-else:
-    recursion = Later("srcad.frontend.functions.recursion")
-    stopped = Later("srcad.frontend.store.stopped")
 
 handlers.install()
 EMPTY: Mapping[Any, Any] = MappingProxyType({})

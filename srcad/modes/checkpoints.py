@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad import errors
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, IteratorValue
@@ -12,14 +12,9 @@ from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.again import at_least_one
 from srcad.ir.core import CHECKPOINT, UNDEF, Block, If, Op, Value
-from srcad.startup.lazy import Later
+from srcad.modes.nested import Given
+from srcad.transforms import checkpoints
 from srcad.types.numeric import INT
-
-if TYPE_CHECKING:
-    from srcad.modes.nested import Given
-    from srcad.transforms import checkpoints
-else:
-    checkpoints = Later("srcad.transforms.checkpoints")
 
 
 def called(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import numbers
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -26,15 +26,10 @@ from srcad.ir.core import Arg, Call, Const, Display, Function, Value, walk
 from srcad.ir.operations import operation_of
 from srcad.ir.traits import is_attribute, is_structure
 from srcad.startup.identifiers import label
-from srcad.startup.lazy import Later
+from srcad.types import objects
 from srcad.types.numeric import ARRAY_CLASSES, Numeric, number_base
 from srcad.types.sources import Path, follow, spelled
 from srcad.types.structures import Opaque, is_holder, is_text
-
-if TYPE_CHECKING:
-    from srcad.types import objects
-else:
-    objects = Later("srcad.types.objects")
 
 _DESCRIBING = frozenset(
     {"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "flags", "strides", "mask", "name"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,14 +14,9 @@ from srcad.errors import SrcadError, UnsupportedTypeError, WrtError
 from srcad.ir.core import Function
 from srcad.modes.reverse import gradient_at, is_inert
 from srcad.startup.identifiers import label, shown
-from srcad.startup.lazy import Later
+from srcad.types import objects
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Fixed, Opaque, Type, numbers_in
-
-if TYPE_CHECKING:
-    from srcad.types import objects
-else:
-    objects = Later("srcad.types.objects")
 
 
 def refuse_inert(

@@ -9,7 +9,7 @@ applied again, and there is nothing that could confuse one level with another.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.arguments.request import UNSET, Request, requested
@@ -22,19 +22,14 @@ from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.stopped import stopped
 from srcad.ir.core import Atom
 from srcad.ir.inference.builder import atom_type
+from srcad.modes import nested_wrt
 from srcad.modes.inner_function import InnerFunction, own, with_keys
 from srcad.modes.mode import Mode
 from srcad.modes.registry import MODES
 from srcad.modes.reverse import is_inert
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.vjp import as_primal
 from srcad.types.structures import Type, is_holder
-
-if TYPE_CHECKING:
-    from srcad.modes import nested_wrt
-else:
-    nested_wrt = Later("srcad.modes.nested_wrt")
 
 Meaning = Callable[[Machine, "Given"], AbstractValue]
 Inside = Callable[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,18 +16,13 @@ from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Atom, Block, Call, Const, Display, Function, Op, Value, walk
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.traits import built_parts, is_builder, is_stop, is_structure
+from srcad.modes import holomorphic
 from srcad.modes.mode import Problem
 from srcad.modes.results import scalar_output, with_results
-from srcad.startup.lazy import Later
 from srcad.startup.records import replace
 from srcad.transforms.vjp import vjp
 from srcad.types.numeric import Numeric
 from srcad.types.structures import TupleOf
-
-if TYPE_CHECKING:
-    from srcad.modes import holomorphic
-else:
-    holomorphic = Later("srcad.modes.holomorphic")
 
 ONE = Const(1.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import linecache
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, overload
@@ -10,10 +11,8 @@ import numpy as np
 
 from srcad.errors import short_path
 from srcad.ir.location import Location
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass
 
-html = Later("html")
 _HEAD, _TAIL = 40, 20  # rows of a long table that are printed
 _WIDEST = 44
 _COLUMNS = ("name", "value", "gradient", "operation", "line")

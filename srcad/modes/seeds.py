@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +14,7 @@ from srcad.errors import SeedError
 from srcad.ir.primitives import rebuilt
 from srcad.modes.calm import is_calm
 from srcad.startup.identifiers import label
-from srcad.startup.lazy import Later
-
-if TYPE_CHECKING:
-    from srcad.types import objects
-else:
-    objects = Later("srcad.types.objects")
+from srcad.types import objects
 
 Run = Callable[..., Any]
 _SEED = "the seed of the pullback"

@@ -8,8 +8,9 @@ the function went another way, the pattern is found again, and both are united.
 from __future__ import annotations
 
 import copy
+import importlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +18,8 @@ from srcad.analysis.colouring import Ints, columns_coloured, readings, star_colo
 from srcad.analysis.supports import Support, supports, units
 from srcad.errors import InvalidIRError
 from srcad.ir.core import Function
-from srcad.startup.lazy import Later
+from srcad.startup.locks import importing
 from srcad.startup.records import dataclass, field, once
-
-if TYPE_CHECKING:
-    import scipy.sparse as matrices
-else:
-    matrices = Later("scipy.sparse")
 
 _TOGETHER = 20_000  # numbers in the directions that are taken together: what fits near a processor
 _MOST_PLANS = 16
@@ -49,7 +45,7 @@ class Pattern:
         """The sparse matrix of the entries."""
         flags = np.ones(len(self.columns), bool)
         shape = (self.height, self.width)
-        return matrices.csr_array((flags, self.columns, self.starts), shape=shape)
+        return _scipy_sparse().csr_array((flags, self.columns, self.starts), shape=shape)
 
     def matrix(self, data: Any) -> Any:
         """The sparse matrix with these entries; all of it is its own."""
@@ -63,13 +59,19 @@ class Pattern:
 
     def symmetric(self) -> Pattern:
         """The pattern with its transpose, and with a diagonal."""
-        diagonal = matrices.eye_array(self.width, dtype=bool)
+        diagonal = _scipy_sparse().eye_array(self.width, dtype=bool)
         return pattern_of(self.flags + self.flags.T + diagonal)
+
+
+def _scipy_sparse() -> Any:
+    """Import ``scipy.sparse``, which is optional: only sparse derivatives need it."""
+    with importing:
+        return importlib.import_module("scipy.sparse")
 
 
 def pattern_of(matrix: Any) -> Pattern:
     """The pattern of a sparse matrix."""
-    rows = matrices.csr_array(matrix)
+    rows = _scipy_sparse().csr_array(matrix)
     rows.sort_indices()
     return Pattern(rows.indptr.astype(np.intp), rows.indices.astype(np.intp), rows.shape[1])
 

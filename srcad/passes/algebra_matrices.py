@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +11,7 @@ from srcad.passes.algebra import is_real
 from srcad.passes.rewrites import rewrites
 from srcad.passes.rewriting import Rewriter
 from srcad.passes.shapes import known_shape, same_shape
-from srcad.startup.lazy import Later
-
-if TYPE_CHECKING:
-    from srcad.rules import linalg
-else:
-    linalg = Later("srcad.rules.linalg")
+from srcad.rules import linalg
 
 
 def _rank(arg: Arg) -> int | None:

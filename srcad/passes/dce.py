@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from srcad.analysis import trips
 from srcad.ir.core import (
     Arg,
     Block,
@@ -30,14 +31,7 @@ from srcad.ir.core import (
     values_in,
 )
 from srcad.passes.purity import is_mergeable, is_noticeable
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field, replace
-
-if TYPE_CHECKING:
-    from srcad.analysis import trips
-else:
-    trips = Later("srcad.analysis.trips")
-
 
 _AS_IT_STANDS = ("primal", "again")  # halves whose loops may have sequences of several lengths
 

@@ -18,11 +18,9 @@ import enum
 import keyword
 import re
 import types
+import unicodedata
 from typing import Any, TypeGuard
 
-from srcad.startup.lazy import Later
-
-unicodedata = Later("unicodedata")
 _NOT_WORD = re.compile(r"\W+")
 _SOFT = frozenset({"_", "match", "case", "type"})
 _LONGEST = 200

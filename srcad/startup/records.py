@@ -5,9 +5,8 @@ compiler of a hundred small classes that is half of the time it takes to start. 
 the fields when they are first needed, shares all methods but ``__init__`` among the classes, and
 compiles ``__init__`` only for a class of which many instances are made.  `dataclasses.replace`,
 `fields` and ``match`` work as always (`dataclasses` goes over a class when it is first asked about
-it, and is not even loaded before), and for the type checker it *is* `dataclasses.dataclass`.  The
-`replace` of this module is the same at a third of the price, and `once` makes a property that is
-computed at most once.
+it), and for the type checker it *is* `dataclasses.dataclass`.  The `replace` of this module is the
+same at a third of the price, and `once` makes a property that is computed at most once.
 
 >>> @dataclass(frozen=True)
 ... class Point:
@@ -19,9 +18,8 @@ computed at most once.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
-
-from srcad.startup.lazy import Later
 
 __all__ = ["dataclass", "field", "is_record", "once", "record_fields", "replace"]
 
@@ -32,11 +30,9 @@ _MISSING: Any = object()  # no default
 _put = object.__setattr__
 
 if TYPE_CHECKING:
-    import dataclasses
     from dataclasses import dataclass, field, replace
     from functools import cached_property as once
 else:
-    dataclasses = Later("dataclasses")
 
     class once:  # noqa: N801 - a decorator
         """A property of a frozen record that is computed when it is first asked for.

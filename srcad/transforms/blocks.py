@@ -11,7 +11,7 @@ The code is written as if all values of the primal were in scope, also those fro
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.analysis.activity import items_activity
 from srcad.analysis.activity_trees import Activity, either_active
@@ -35,7 +35,7 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.traits import is_checkpoint
-from srcad.startup.lazy import Later
+from srcad.passes import retype
 from srcad.transforms.calls import undo_call
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.rereading import ArmMirrors, LoopMirrors, put_back, reread
@@ -53,11 +53,6 @@ from srcad.transforms.sweep import (
 from srcad.types.join import join
 from srcad.types.numeric import INT, Numeric
 from srcad.types.structures import ListOf, TupleOf
-
-if TYPE_CHECKING:
-    from srcad.passes import retype
-else:
-    retype = Later("srcad.passes.retype")
 
 
 def undo_block(scope: ReverseScope) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Container, Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from srcad import runtime
 from srcad.analysis.trips import may_exit
@@ -53,15 +53,10 @@ from srcad.passes.substitute import (
     substituted_ops,
     with_blocks,
 )
-from srcad.startup.lazy import Later
 from srcad.startup.records import replace
+from srcad.transforms import draws
 from srcad.types.numeric import INT
 from srcad.types.structures import Opaque
-
-if TYPE_CHECKING:
-    from srcad.transforms import draws
-else:
-    draws = Later("srcad.transforms.draws")
 
 
 def with_ops_again(

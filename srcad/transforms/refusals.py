@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from srcad import runtime
 from srcad.analysis.activity_trees import Activity
 from srcad.analysis.arguments import arguments, differentiable_arguments, has_float, is_of_integers
 from srcad.analysis.texts import read_from_text
 from srcad.errors import MissingRuleError, NotDifferentiableError, SrcadError, UnsupportedTypeError
-from srcad.ir import primitives
+from srcad.ir import primitives, text
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Function, If, Op, Value
 from srcad.ir.inference.builder import Builder
 from srcad.ir.traits import calls_operand, joins_keys
+from srcad.rules import stubs
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import NoPartial, Rule
 from srcad.startup.identifiers import dotted
-from srcad.startup.lazy import Later
 from srcad.startup.records import replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.types.structures import OPAQUE
-
-if TYPE_CHECKING:
-    from srcad.ir import text
-    from srcad.rules import stubs
-else:
-    text = Later("srcad.ir.text")
-    stubs = Later("srcad.rules.stubs")
 
 
 def refuse_unknown_field(op: Call) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from srcad.analysis.trips import equally_long, may_exit
 from srcad.ir.core import (
@@ -35,16 +34,11 @@ from srcad.ir.inference.builder import Builder, outer_type
 from srcad.ir.traits import extends, is_checkpoint
 from srcad.passes.dce import cheapest_sequence
 from srcad.passes.substitute import substituted_block
-from srcad.startup.lazy import Later
 from srcad.startup.records import replace
+from srcad.transforms import checkpoints
 from srcad.transforms.recompute import Around, Plan, is_python_int
 from srcad.types.numeric import INT
 from srcad.types.structures import ListOf, TupleOf
-
-if TYPE_CHECKING:
-    from srcad.transforms import checkpoints
-else:
-    checkpoints = Later("srcad.transforms.checkpoints")
 
 _NONE = Const(None)
 

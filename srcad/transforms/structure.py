@@ -18,7 +18,7 @@ from srcad.ir.disjoint import may_repeat
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.operations import every
 from srcad.ir.traits import built_parts, sets_places, sums_at_places
-from srcad.startup.lazy import Later
+from srcad.transforms import hooks
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.refusals import refuse_unknown_field
 from srcad.transforms.stored import Bars, narrowed, undo_add_at, undo_updated
@@ -26,7 +26,6 @@ from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type
 from srcad.types.numeric import INT, Numeric
 from srcad.types.structures import OPAQUE, ListOf, TupleOf, Type
 
-hooks = Later("srcad.transforms.hooks")
 Undo = Callable[[ReverseScope, Call, Bars], None]
 
 

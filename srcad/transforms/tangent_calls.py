@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,9 @@ from srcad.ir.memory import is_one_of
 from srcad.ir.operations import every
 from srcad.ir.text import target_name
 from srcad.ir.traits import built_parts, is_same, sets_places, sums_at_places
+from srcad.rules import tangents
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import AlwaysRaisesError, Rule
-from srcad.startup.lazy import Later
 from srcad.transforms.calls import as_array, chosen_entries, lifted_arg, times
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check
@@ -43,11 +43,6 @@ from srcad.transforms.tangents import ForwardScope, Tangent
 from srcad.transforms.transposed import transposed
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, TupleOf, Type, numbers_in
-
-if TYPE_CHECKING:
-    from srcad.rules import tangents
-else:
-    tangents = Later("srcad.rules.tangents")
 
 Push = Callable[[ForwardScope, Call], Tangent]
 

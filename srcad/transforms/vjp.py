@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.analysis.activity import activity
 from srcad.analysis.activity_trees import Activity, fully_active, part
@@ -16,8 +16,8 @@ from srcad.passes.hoist import hoisted
 from srcad.passes.safe_division import safe_division
 from srcad.passes.shape_reads import steady_shapes
 from srcad.passes.simplify import simplify
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, replace
+from srcad.transforms import checkpoints
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.gradients import gradient, gradient_leaves
@@ -27,11 +27,6 @@ from srcad.transforms.residuals import close
 from srcad.transforms.routines import undo_routine_call, with_primal_calls
 from srcad.transforms.sweep import Inline, Sweep, cotangent_type, homes_of
 from srcad.types.structures import TupleOf, Type
-
-if TYPE_CHECKING:
-    from srcad.transforms import checkpoints
-else:
-    checkpoints = Later("srcad.transforms.checkpoints")
 
 
 def vjp(

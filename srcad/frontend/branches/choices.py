@@ -9,23 +9,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from srcad.frontend.branches import phi
+from srcad.frontend.branches.branch import read_branch_value
 from srcad.frontend.domain.frames import DEAD, Unreachable
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant
 from srcad.frontend.machine.constants import truth
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store import runtime_keys
 from srcad.ir.core import UNDEF, Atom, Value
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches import phi
-    from srcad.frontend.store import runtime_keys
-else:
-    phi = Later("srcad.frontend.branches.phi")
-    runtime_keys = Later("srcad.frontend.store.runtime_keys")
-from srcad.frontend.branches.branch import read_branch_value
 
 Args = tuple[AbstractValue, ...]
 

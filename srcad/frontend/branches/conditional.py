@@ -11,8 +11,8 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from srcad.frontend.branches import phi
 from srcad.frontend.branches.branch import Branch, continued, read_branch
 from srcad.frontend.branches.choices import assuming, condition
 from srcad.frontend.domain.frames import (
@@ -24,13 +24,7 @@ from srcad.frontend.machine.constants import truth
 from srcad.frontend.machine.dispatch import evaluate
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Atom, Block, Const, If, Value
-from srcad.startup.lazy import Later
 from srcad.types.numeric import INT
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches import phi
-else:
-    phi = Later("srcad.frontend.branches.phi")
 
 Statements = list[ast.stmt]
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from srcad.frontend.domain.structure import shown_parts
 from srcad.frontend.domain.values import AbstractValue, Code, Structure, Taken
 from srcad.frontend.store.cells import same_parts
 from srcad.ir.core import Value
-
-if TYPE_CHECKING:
-    pass
-
 
 Leaf = Value | Taken
 

@@ -6,7 +6,6 @@ Functions that are known before the call are `known_callee`'s, methods `method_c
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from srcad import errors
 from srcad.frontend.branches.choices import by_case
@@ -20,6 +19,7 @@ from srcad.frontend.domain.values import (
     FunctionValue,
     RecordValue,
 )
+from srcad.frontend.functions import user_call
 from srcad.frontend.functions.callees import (
     call_value,
 )
@@ -38,19 +38,11 @@ from srcad.frontend.machine.dispatch import (
 )
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_each
+from srcad.frontend.operations import outside_containers
+from srcad.frontend.store import stale
 from srcad.frontend.store.cells import surrounded
 from srcad.ir.core import Value
 from srcad.startup.identifiers import class_label
-from srcad.startup.lazy import Later
-
-if TYPE_CHECKING:
-    from srcad.frontend.functions import user_call
-    from srcad.frontend.operations import outside_containers
-    from srcad.frontend.store import stale
-else:
-    outside_containers = Later("srcad.frontend.operations.outside_containers")
-    user_call = Later("srcad.frontend.functions.user_call")
-    stale = Later("srcad.frontend.store.stale")
 
 
 @evaluates(ast.Call)

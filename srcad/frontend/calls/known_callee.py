@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from srcad import errors
 from srcad.frontend.branches.choices import by_argument
+from srcad.frontend.calls import method_call, without_rule
 from srcad.frontend.calls.coercion import as_arrays, asked_at_once, items_of_split
 from srcad.frontend.control.iteration import gone_through
 from srcad.frontend.domain.predicates import is_hashable, is_nondifferentiable
@@ -23,6 +24,8 @@ from srcad.frontend.functions.opaque_calls import (
     put_into_objects,
 )
 from srcad.frontend.functions.result_counts import type_of_several
+from srcad.frontend.library import array_writes, caches, getters, random_draws
+from srcad.frontend.machine import folding, speculation
 from srcad.frontend.machine.constants import pinned, raises
 from srcad.frontend.machine.dispatch import (
     Args,
@@ -33,35 +36,17 @@ from srcad.frontend.machine.dispatch import (
     meaning_of_object,
 )
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations import construction, containers
 from srcad.frontend.operations.special_methods import of_call
+from srcad.frontend.store import stale
 from srcad.frontend.store.lookup import value_of_object
 from srcad.frontend.store.parameter_names import by_name
 from srcad.ir.core import Const
 from srcad.rules import registry
 from srcad.rules.row import Rule
 from srcad.startup.identifiers import class_label, label
-from srcad.startup.lazy import Later
 from srcad.types.reading import looked_up
 from srcad.types.structures import OPAQUE, Opaque, TupleOf
-
-if TYPE_CHECKING:
-    from srcad.frontend.calls import method_call, without_rule
-    from srcad.frontend.library import array_writes, caches, getters, random_draws
-    from srcad.frontend.machine import folding, speculation
-    from srcad.frontend.operations import construction, containers
-    from srcad.frontend.store import stale
-else:
-    array_writes = Later("srcad.frontend.library.array_writes")
-    getters = Later("srcad.frontend.library.getters")
-    caches = Later("srcad.frontend.library.caches")
-    construction = Later("srcad.frontend.operations.construction")
-    containers = Later("srcad.frontend.operations.containers")
-    without_rule = Later("srcad.frontend.calls.without_rule")
-    method_call = Later("srcad.frontend.calls.method_call")
-    folding = Later("srcad.frontend.machine.folding")
-    speculation = Later("srcad.frontend.machine.speculation")
-    stale = Later("srcad.frontend.store.stale")
-    random_draws = Later("srcad.frontend.library.random_draws")
 
 
 @applies(Constant)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from srcad import errors
 from srcad.frontend.branches.choices import by_argument, by_case
 from srcad.frontend.domain.predicates import described_value
@@ -22,6 +20,7 @@ from srcad.frontend.functions.callees import (
 from srcad.frontend.functions.opaque_calls import (
     handed_out,
 )
+from srcad.frontend.library import array_writes, methods
 from srcad.frontend.library.random_draws import draw_type
 from srcad.frontend.machine.dispatch import (
     Args,
@@ -31,17 +30,9 @@ from srcad.frontend.machine.dispatch import (
     attribute,
 )
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations import outside_containers
 from srcad.ir.core import Value
-from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
-
-if TYPE_CHECKING:
-    from srcad.frontend.library import array_writes, methods
-    from srcad.frontend.operations import outside_containers
-else:
-    array_writes = Later("srcad.frontend.library.array_writes")
-    methods = Later("srcad.frontend.library.methods")
-    outside_containers = Later("srcad.frontend.operations.outside_containers")
 
 
 # ---------------------------------------------------------------------- methods

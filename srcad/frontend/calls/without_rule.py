@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -40,16 +40,11 @@ from srcad.frontend.machine.dispatch import (
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.outside.places import is_active
+from srcad.frontend.store import missing_rules
 from srcad.frontend.store.lookup import is_library
 from srcad.ir.core import Value
 from srcad.startup.identifiers import module_of
-from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
-
-if TYPE_CHECKING:
-    from srcad.frontend.store import missing_rules
-else:
-    missing_rules = Later("srcad.frontend.store.missing_rules")
 
 
 def call_without_rule(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:

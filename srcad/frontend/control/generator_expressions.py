@@ -6,10 +6,12 @@ import ast
 import functools
 import itertools
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from srcad.frontend.control import comprehensions
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, Constant, GeneratorValue, MethodValue
+from srcad.frontend.functions import lazy_iterables
 from srcad.frontend.functions.inlining import callee_of_value
 from srcad.frontend.machine.deferred import Deferred
 from srcad.frontend.machine.dispatch import evaluate, evaluates
@@ -17,14 +19,6 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import calls_something
 from srcad.frontend.operations.expressions import function_box
 from srcad.rules import registry
-from srcad.startup.lazy import Later
-
-if TYPE_CHECKING:
-    from srcad.frontend.control import comprehensions
-    from srcad.frontend.functions import lazy_iterables
-else:
-    comprehensions = Later("srcad.frontend.control.comprehensions")
-    lazy_iterables = Later("srcad.frontend.functions.lazy_iterables")
 
 _FIRST = ".0"  # as Python names it
 # What may stop before it has asked for every value, or does something else between two of them.

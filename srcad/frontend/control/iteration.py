@@ -5,27 +5,20 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, Constant, Holder, RecordValue
+from srcad.frontend.functions import lazy_iterables
 from srcad.frontend.machine.constants import as_tuple
 from srcad.frontend.machine.dispatch import apply, iterate, iterates
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.outside_containers import entries
 from srcad.frontend.operations.special_methods import special
+from srcad.frontend.prelude import iterators
+from srcad.frontend.store import runtime_keys
 from srcad.frontend.store.structures import is_of_library
-from srcad.startup.lazy import Later
-
-if TYPE_CHECKING:
-    from srcad.frontend.functions import lazy_iterables
-    from srcad.frontend.prelude import iterators
-    from srcad.frontend.store import runtime_keys
-else:
-    lazy_iterables = Later("srcad.frontend.functions.lazy_iterables")
-    iterators = Later("srcad.frontend.prelude.iterators")
-    runtime_keys = Later("srcad.frontend.store.runtime_keys")
 
 # What goes through its arguments, and through which of these.
 _FIRST, _SECOND, _ALL = slice(0, 1), slice(1, 2), slice(None)

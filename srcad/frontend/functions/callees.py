@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,26 +13,18 @@ from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue
+from srcad.frontend.functions import opaque_calls
 from srcad.frontend.machine.constants import number_class, raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations import construction, unknown_memory
+from srcad.frontend.store import missing_rules
 from srcad.frontend.store.lookup import is_library, value_of_object
 from srcad.ir.core import Value
 from srcad.startup.identifiers import class_label, module_of
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.sources import Path
 from srcad.types.structures import Opaque
-
-if TYPE_CHECKING:
-    from srcad.frontend.functions import opaque_calls
-    from srcad.frontend.operations import construction, unknown_memory
-    from srcad.frontend.store import missing_rules
-else:
-    construction = Later("srcad.frontend.operations.construction")
-    unknown_memory = Later("srcad.frontend.operations.unknown_memory")
-    missing_rules = Later("srcad.frontend.store.missing_rules")
-    opaque_calls = Later("srcad.frontend.functions.opaque_calls")
 
 _READ_WITH_FUNCTIONS = frozenset(
     {map, filter, functools.partial, functools.reduce, itertools.accumulate, itertools.takewhile,

@@ -12,9 +12,10 @@ import ast
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad import errors
+from srcad.frontend.branches import loop_header
 from srcad.frontend.branches.conditional import choice, without_continue
 from srcad.frontend.domain.frames import (
     DEAD,
@@ -40,15 +41,7 @@ from srcad.frontend.source.syntax import own_nodes, plain_yields, stored_names
 from srcad.frontend.store.cells import returned, surrounded
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Const, Value
 from srcad.startup.deep_recursion import deep_recursion
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches import loop_header, try_regions
-else:
-    try_regions = Later("srcad.frontend.branches.try_regions")
-    loop_header = Later("srcad.frontend.branches.loop_header")
-
 
 SPENT = "it was consumed before, in part or on some path."
 

@@ -9,9 +9,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from srcad import errors
+from srcad.frontend.branches import conditional
 from srcad.frontend.domain.frames import DEAD, RETURN_NAME, Unreachable
 from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import (
@@ -36,14 +37,8 @@ from srcad.ir.core import NONE, RETURN, Value
 from srcad.ir.location import Location
 from srcad.startup.deep_recursion import deep_recursion
 from srcad.startup.identifiers import module_of, plain
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
 from srcad.types.sources import Path, is_filled
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches import conditional
-else:
-    conditional = Later("srcad.frontend.branches.conditional")
 
 TRUSTED_PREFIX = "srcad."
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from srcad import errors
+from srcad.frontend.branches import try_regions
 from srcad.frontend.domain.predicates import is_static_number
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -23,20 +24,11 @@ from srcad.frontend.functions.inlining import bind_parameters, callee_of
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.prelude import iterators
 from srcad.frontend.source.syntax import own_nodes
 from srcad.ir.core import Value, walk
-from srcad.startup.lazy import Later
 from srcad.types.reading import answers
 from srcad.types.structures import Opaque
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches import loop_header, try_regions
-    from srcad.frontend.prelude import iterators
-else:
-    try_regions = Later("srcad.frontend.branches.try_regions")
-    loop_header = Later("srcad.frontend.branches.loop_header")
-    iterators = Later("srcad.frontend.prelude.iterators")
-
 
 # What can be iterated over again and again, with the same items.
 REUSABLE: tuple[type, ...] = (

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from types import FunctionType, MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,19 +19,14 @@ from srcad.frontend.domain.values import AbstractValue, Constant, Holder
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside.doubts import doubt, refuse_doubts
 from srcad.frontend.outside.places import is_active
+from srcad.frontend.source import writers
 from srcad.frontend.source.code import nested_codes
 from srcad.frontend.source.definition import definition
 from srcad.frontend.source.effects import Effects, effects_of
 from srcad.frontend.store.origins import inner_values, may_be_array, origin
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label, module_of
-from srcad.startup.lazy import Later
 from srcad.types.sources import Unreadable, read
-
-if TYPE_CHECKING:
-    from srcad.frontend.source import writers
-else:
-    writers = Later("srcad.frontend.source.writers")
 
 _READERS = (operator.itemgetter, operator.attrgetter, Counter)
 _NEVER_READ = sys.stdlib_module_names | {"numpy", "scipy", "srcad"}

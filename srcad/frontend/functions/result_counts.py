@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from contextlib import suppress
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.errors import SrcadError
+from srcad.frontend.domain import representation
 from srcad.frontend.domain.frames import NotConstant, Unreachable
 from srcad.frontend.domain.values import AbstractValue, RecordValue, TupleValue
 from srcad.frontend.functions.inlining import callee_of, inline
+from srcad.frontend.machine import speculation
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import is_library
-from srcad.startup.lazy import Later
 from srcad.types.structures import TupleOf, Type
-
-if TYPE_CHECKING:
-    from srcad.frontend.domain import representation
-    from srcad.frontend.machine import speculation
-else:
-    representation = Later("srcad.frontend.domain.representation")
-    speculation = Later("srcad.frontend.machine.speculation")
 
 _being_read: set[FunctionType] = set()
 

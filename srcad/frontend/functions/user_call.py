@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.frontend.domain.values import AbstractValue
+from srcad.frontend.functions import lazy_iterables, recursion
 from srcad.frontend.functions.inlining import (
     bind_parameters,
     inline,
@@ -17,13 +18,6 @@ from srcad.frontend.machine.dispatch import (
 )
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.syntax import is_generator
-from srcad.startup.lazy import Later
-
-if TYPE_CHECKING:
-    from srcad.frontend.functions import lazy_iterables, recursion
-else:
-    recursion = Later("srcad.frontend.functions.recursion")
-    lazy_iterables = Later("srcad.frontend.functions.lazy_iterables")
 
 
 def called_in_place(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from srcad import errors
 from srcad.frontend.domain.predicates import has_dtype
 from srcad.frontend.domain.values import AbstractValue, Constant, TupleValue
+from srcad.frontend.library import array_writes
 from srcad.frontend.machine.constants import known
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
@@ -18,14 +19,7 @@ from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.prelude import arrays
 from srcad.frontend.store.parameter_names import by_name
 from srcad.ir.core import Value
-from srcad.startup.lazy import Later
 from srcad.types.numeric import FLOAT, INT, Numeric
-
-if TYPE_CHECKING:
-    from srcad.frontend.library import array_writes
-else:
-    array_writes = Later("srcad.frontend.library.array_writes")
-
 
 SAME_SIGNATURE = {
     name: getattr(np, name)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from srcad import errors, runtime
+from srcad.frontend.branches import try_regions
 from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.values import AbstractValue, Constant, SliceValue, TupleValue
 from srcad.frontend.library.builtins import read_prelude
@@ -21,13 +22,7 @@ from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts
 from srcad.ir.memory import reads_a_copy
 from srcad.rules.indexing import along
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches import try_regions
-else:
-    try_regions = Later("srcad.frontend.branches.try_regions")
 
 Args = tuple[AbstractValue, ...]
 Kwargs = dict[str, AbstractValue]

@@ -6,7 +6,7 @@ import functools
 import operator
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.frontend.domain.predicates import is_index
 from srcad.frontend.domain.values import (
@@ -29,6 +29,7 @@ from srcad.frontend.functions.lazy_iterables import (
 from srcad.frontend.machine.constants import known, of_constant, raises, spread, static_items
 from srcad.frontend.machine.dispatch import apply, means
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations import mappings, sequences
 from srcad.frontend.operations.dict_writes import dict_entries
 from srcad.frontend.operations.lists import as_copy
 from srcad.frontend.operations.operators import operate
@@ -36,15 +37,8 @@ from srcad.frontend.operations.outside_containers import as_data
 from srcad.frontend.prelude import builtins, containers, iterators
 from srcad.frontend.store.runtime_keys import is_mapping, unless_open
 from srcad.ir.core import Value
-from srcad.startup.lazy import Later
 from srcad.types.numeric import INT, Numeric
 from srcad.types.structures import ListOf
-
-if TYPE_CHECKING:
-    from srcad.frontend.operations import mappings, sequences
-else:
-    mappings = Later("srcad.frontend.operations.mappings")
-    sequences = Later("srcad.frontend.operations.sequences")
 
 Args = tuple[AbstractValue, ...]
 Kwargs = dict[str, AbstractValue]

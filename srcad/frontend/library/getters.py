@@ -10,7 +10,7 @@ import contextlib
 import operator
 import sys
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from srcad.frontend.domain.values import (
     GeneratorValue,
     TupleValue,
 )
+from srcad.frontend.functions import lazy_iterables
 from srcad.frontend.functions.callees import below
 from srcad.frontend.functions.inlining import callee_of
 from srcad.frontend.machine.constants import pinned
@@ -32,14 +33,8 @@ from srcad.frontend.machine.dispatch import apply, means, means_in
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.prelude import getters as prelude
 from srcad.ir.core import Value
-from srcad.startup.lazy import Later
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
-
-if TYPE_CHECKING:
-    from srcad.frontend.functions import lazy_iterables
-else:
-    lazy_iterables = Later("srcad.frontend.functions.lazy_iterables")
 
 _GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 # The code of what the decorator makes of every generator function.

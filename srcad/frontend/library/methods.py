@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.frontend.domain.predicates import is_list
 from srcad.frontend.domain.values import (
@@ -15,19 +15,13 @@ from srcad.frontend.domain.values import (
     RecordValue,
     TupleValue,
 )
+from srcad.frontend.library.array_methods import ARRAY
 from srcad.frontend.machine.folding import text_method
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import lists
 from srcad.frontend.operations.dicts import DICT, Method
 from srcad.ir.core import Value
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
-
-if TYPE_CHECKING:
-    from srcad.frontend.library import array_writes
-else:
-    array_writes = Later("srcad.frontend.library.array_writes")
-from srcad.frontend.library.array_methods import ARRAY
 
 
 def _writes_list(write: Callable[..., object]) -> Method:

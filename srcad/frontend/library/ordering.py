@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.frontend.branches.choices import choose
 from srcad.frontend.domain.structure import is_mutable
@@ -21,17 +21,12 @@ from srcad.frontend.library.builtins import few_known_items, indexed, read_prelu
 from srcad.frontend.machine.constants import truth
 from srcad.frontend.machine.dispatch import apply, means
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations import sequences
 from srcad.frontend.prelude import builtins
 from srcad.ir.core import Value
 from srcad.runtime import ascending
-from srcad.startup.lazy import Later
 from srcad.types.numeric import INT
 from srcad.types.structures import ListOf
-
-if TYPE_CHECKING:
-    from srcad.frontend.operations import sequences
-else:
-    sequences = Later("srcad.frontend.operations.sequences")
 
 Args = tuple[AbstractValue, ...]
 Kwargs = dict[str, AbstractValue]

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from srcad.frontend.domain.values import AbstractValue
+from srcad.frontend.library import introspection
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.inference.probe import by_running
 from srcad.startup.identifiers import module_of
-from srcad.startup.lazy import Later
 from srcad.types.reading import looked_up
 from srcad.types.structures import Type
-
-if TYPE_CHECKING:
-    from srcad.frontend.library import introspection
-else:
-    introspection = Later("srcad.frontend.library.introspection")
 
 
 def is_random(function: Any) -> bool:

@@ -15,19 +15,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue
+from srcad.frontend.machine import unsupported
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Value
-from srcad.startup.lazy import Later
 from srcad.startup.locks import importing
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine import unsupported
-else:
-    unsupported = Later("srcad.frontend.machine.unsupported")
 
 Args = tuple[AbstractValue, ...]
 Kwargs = dict[str, AbstractValue]

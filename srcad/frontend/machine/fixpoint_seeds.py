@@ -9,10 +9,9 @@ something else, and rows and attempts one by one are read the more general way.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.machine import Machine
 
 
 def fixpoint_seeds(s: Machine, anchor: ast.AST, about: str) -> dict[Any, Any]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from srcad import errors, runtime
+from srcad.frontend.branches import guarded_stores
 from srcad.frontend.domain.access_paths import Step, is_number_index
 from srcad.frontend.domain.layout import (
     c_order,
@@ -23,6 +24,12 @@ from srcad.frontend.domain.values import AbstractValue, Constant, RecordValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.operators import operate
+from srcad.frontend.operations.store_checks import (
+    check_cast,
+    check_fits,
+    check_kind,
+    check_writable,
+)
 from srcad.frontend.store.array_versions import (
     overwritten,
     perhaps_written,
@@ -44,21 +51,9 @@ from srcad.ir.core import Arg, Const, Display, Value
 from srcad.ir.disjoint import index_parts, may_repeat
 from srcad.ir.memory import reads_a_copy
 from srcad.startup.identifiers import label
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.sizes import same
 from srcad.types.structures import Type
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches import guarded_stores
-else:
-    guarded_stores = Later("srcad.frontend.branches.guarded_stores")
-from srcad.frontend.operations.store_checks import (
-    check_cast,
-    check_fits,
-    check_kind,
-    check_writable,
-)
 
 # What is done at the places: an index may name one twice, to which is added each time.
 Write = Literal["set", "add", "add each"]

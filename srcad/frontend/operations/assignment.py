@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from srcad import errors, runtime
+from srcad.frontend.branches import guarded_stores
 from srcad.frontend.branches.choices import choose
 from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.predicates import is_list
@@ -28,7 +29,7 @@ from srcad.frontend.machine.constants import as_list, asks_its_class, require_it
 from srcad.frontend.machine.dispatch import Meaning, evaluate, executes, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
-from srcad.frontend.operations import outside_containers
+from srcad.frontend.operations import array_stores, outside_containers
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.containers import is_container, set_item
 from srcad.frontend.operations.dict_writes import update
@@ -43,16 +44,8 @@ from srcad.frontend.store.missing_rules import refuse_without_rule
 from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.origins import may_be_array
 from srcad.ir.core import Const, Value
-from srcad.startup.lazy import Later
 from srcad.types.numeric import NUMBER, Numeric
 from srcad.types.structures import ListOf, Opaque
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches import guarded_stores
-    from srcad.frontend.operations import array_stores
-else:
-    guarded_stores = Later("srcad.frontend.branches.guarded_stores")
-    array_stores = Later("srcad.frontend.operations.array_stores")
 
 
 @executes(ast.Assign)

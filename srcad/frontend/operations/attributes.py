@@ -6,7 +6,7 @@ import enum
 import inspect
 import operator
 import types
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -43,20 +43,14 @@ from srcad.frontend.operations.members import (
     of_class,
     of_class_object,
 )
+from srcad.frontend.store import foreign_operands, stale
 from srcad.frontend.store.lookup import STABLE_MODULES, is_plain_class, value_of_object
 from srcad.frontend.store.memory_effects import flat
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.reading import may_ask, reader
 from srcad.types.structures import ListOf, Opaque
-
-if TYPE_CHECKING:
-    from srcad.frontend.store import foreign_operands, stale
-else:
-    foreign_operands = Later("srcad.frontend.store.foreign_operands")
-    stale = Later("srcad.frontend.store.stale")
 
 # The fields of the named tuples that NumPy's decompositions return.
 _FIELDS = {

@@ -7,6 +7,7 @@ on a record that has no attributes yet; what a class does beyond plain attribute
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import sys
 import types
@@ -29,12 +30,8 @@ from srcad.frontend.operations.fields import (
 )
 from srcad.frontend.store.lookup import STABLE_MODULES, value_of_object
 from srcad.startup.identifiers import label
-from srcad.startup.lazy import Later
 from srcad.startup.records import is_record
 from srcad.types.sources import Path
-
-dataclasses = Later("dataclasses")
-
 
 _PLAIN = ("__new__", "__setattr__", "__delattr__", "__getattribute__")
 

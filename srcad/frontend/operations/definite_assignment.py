@@ -8,9 +8,9 @@ assumption; else the value is looked at, once, where it is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from srcad.frontend.branches.choices import choose
+from srcad.frontend.branches.loop_variables import LoopVariable
 from srcad.frontend.domain.structure import components, values_of
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue, Unbound
 from srcad.frontend.machine.machine import Machine
@@ -20,9 +20,6 @@ from srcad.ir.core import UNDEF, Arg, Atom, Const, Display, Value
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, at_least, constant_extent
 from srcad.types.structures import TupleOf
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches.loop_variables import LoopVariable
 
 
 def may_be_unbound(s: Machine, start: AbstractValue) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from srcad import errors
 from srcad.frontend.domain.predicates import is_of_users
@@ -24,22 +24,14 @@ from srcad.frontend.machine.constants import is_settled, known, spread, unpacked
 from srcad.frontend.machine.dispatch import evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_each
+from srcad.frontend.operations import mappings, outside_containers
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.definite_assignment import require_bound
 from srcad.frontend.operations.operators import operate
+from srcad.frontend.store import binding, runtime_keys
 from srcad.frontend.store.lookup import value_of_name
 from srcad.ir.core import Const
-from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
-
-if TYPE_CHECKING:
-    from srcad.frontend.operations import mappings, outside_containers
-    from srcad.frontend.store import binding, runtime_keys
-else:
-    mappings = Later("srcad.frontend.operations.mappings")
-    outside_containers = Later("srcad.frontend.operations.outside_containers")
-    runtime_keys = Later("srcad.frontend.store.runtime_keys")
-    binding = Later("srcad.frontend.store.binding")
 
 _ONCE = ("zip", "reversed")  # what is gone through once; an ``enumerate`` is a ``zip``
 

@@ -6,10 +6,11 @@ object outside is a place (`outside`).
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad import errors
 from srcad.frontend.domain.outside_places import OutsidePlace
@@ -19,6 +20,7 @@ from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.definite_assignment import may_be_unbound, require_bound
 from srcad.frontend.outside import places
+from srcad.frontend.store import object_writes
 from srcad.frontend.store.lookup import (
     STABLE_MODULES,
     is_data,
@@ -27,17 +29,9 @@ from srcad.frontend.store.lookup import (
     value_of_object,
 )
 from srcad.startup.identifiers import label, module_of
-from srcad.startup.lazy import Later
 from srcad.startup.records import is_record
 from srcad.types.reading import namespace
 from srcad.types.sources import Path
-
-if TYPE_CHECKING:
-    from srcad.frontend.store import object_writes
-else:
-    object_writes = Later("srcad.frontend.store.object_writes")
-
-dataclasses = Later("dataclasses")
 
 
 def is_descriptor(member: Any) -> bool:

@@ -6,7 +6,6 @@ import ast
 import copy
 import operator
 import types
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.constants import attribute_name
 from srcad.frontend.machine.dispatch import apply, means, means_in
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations import outside_containers
+from srcad.frontend.operations import outside_containers, sequences
 from srcad.frontend.operations.construction import replace
 from srcad.frontend.operations.fields import delete_attribute, has_attributes, set_attribute
 from srcad.frontend.operations.lists import as_copy
@@ -35,14 +34,8 @@ from srcad.frontend.prelude import builtins
 from srcad.frontend.store.lookup import value_of_name
 from srcad.ir.core import Value
 from srcad.startup.identifiers import dotted, label
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque
-
-if TYPE_CHECKING:
-    from srcad.frontend.operations import sequences
-else:
-    sequences = Later("srcad.frontend.operations.sequences")
 
 Args = tuple[AbstractValue, ...]
 Kwargs = dict[str, AbstractValue]

@@ -7,7 +7,7 @@ import operator
 import types
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad import errors
 from srcad.frontend.branches.choices import asked, by_case, negation
@@ -27,20 +27,14 @@ from srcad.frontend.machine.constants import as_tuple, raises, truth
 from srcad.frontend.machine.dispatch import apply, evaluate, evaluates
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
+from srcad.frontend.operations import lists
 from srcad.frontend.operations.special_methods import is_left_to_a_class, of_objects, special
+from srcad.frontend.prelude import builtins
 from srcad.frontend.store.aliases import note_repeated
 from srcad.frontend.store.origins import note_container
 from srcad.ir.core import Value
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Opaque
-
-if TYPE_CHECKING:
-    from srcad.frontend.operations import lists
-    from srcad.frontend.prelude import builtins
-else:
-    lists = Later("srcad.frontend.operations.lists")
-    builtins = Later("srcad.frontend.prelude.builtins")
 
 MOST_WRITTEN_OUT = 256  # items of a list that is repeated
 

@@ -6,13 +6,14 @@ import inspect
 import numbers
 import operator
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, RecordValue
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations import construction
 from srcad.frontend.operations.fields import (
     class_path,
     is_generated,
@@ -22,13 +23,7 @@ from srcad.frontend.store.foreign_operands import ask_the_other
 from srcad.frontend.store.lookup import is_library
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
-
-if TYPE_CHECKING:
-    from srcad.frontend.operations import construction
-else:
-    construction = Later("srcad.frontend.operations.construction")
 
 Args = tuple[AbstractValue, ...]
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from srcad import errors
+from srcad.frontend.branches import case_chains, conditional, try_regions
 from srcad.frontend.branches.choices import choose
 from srcad.frontend.domain.frames import (
     RETURN_NAME,
     Unreachable,
 )
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant
+from srcad.frontend.machine import unsupported
 from srcad.frontend.machine.constants import spread, truth
 from srcad.frontend.machine.deferred import Deferred, DeferredSteps
 from srcad.frontend.machine.dispatch import (
@@ -24,25 +25,13 @@ from srcad.frontend.machine.dispatch import (
 )
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.order import evaluate_next
+from srcad.frontend.operations import assignment, containers
 from srcad.frontend.operations.expressions import function_box
 from srcad.frontend.operations.fields import delete_attribute, has_attributes
 from srcad.frontend.source.syntax import binding_of
 from srcad.frontend.store.cells import returning
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Value
-from srcad.startup.lazy import Later
 from srcad.types.structures import Opaque
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches import case_chains, conditional, try_regions
-    from srcad.frontend.machine import unsupported
-    from srcad.frontend.operations import assignment, containers
-else:
-    try_regions = Later("srcad.frontend.branches.try_regions")
-    assignment = Later("srcad.frontend.operations.assignment")
-    containers = Later("srcad.frontend.operations.containers")
-    case_chains = Later("srcad.frontend.branches.case_chains")
-    conditional = Later("srcad.frontend.branches.conditional")
-    unsupported = Later("srcad.frontend.machine.unsupported")
 
 
 def lower_statements(s: Machine, statements: conditional.Statements, *, whole: bool = True) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,13 +14,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Display, Value
 from srcad.ir.traits import is_read_only
 from srcad.startup.identifiers import label
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
-
-if TYPE_CHECKING:
-    from srcad.frontend.branches import guarded_stores
-else:
-    guarded_stores = Later("srcad.frontend.branches.guarded_stores")
 
 
 def check_writable(s: Machine, steps: Sequence[Step]) -> None:

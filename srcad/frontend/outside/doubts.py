@@ -8,16 +8,14 @@ refused: in a loop also earlier in the text.
 from __future__ import annotations
 
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from srcad import errors
+from srcad.frontend.domain.outside_places import Doubt
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.effects import Effects
 from srcad.frontend.source.written_names import ANYTHING, ITEMS
 from srcad.types.sources import Path, Unreadable, read
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
-from srcad.frontend.domain.outside_places import Doubt
 
 
 class Again(Exception):  # noqa: N818 - control flow of the reader, not an error

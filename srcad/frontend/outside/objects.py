@@ -7,7 +7,7 @@ ones, too.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -18,12 +18,10 @@ from srcad.frontend.domain.values import (
     Structure,
     TupleValue,
 )
+from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
 from srcad.ir.traits import appends, is_builder, sets_item
 from srcad.types.structures import ListOf, Opaque
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 
 REAL = "%real "
 EVERYTHING = Display("slice", (Const(None), Const(None), Const(None)))

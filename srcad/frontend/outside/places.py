@@ -14,29 +14,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from srcad import errors
+from srcad.frontend.domain.outside_places import OutsidePlace
 from srcad.frontend.domain.structure import is_mutable, values_of
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Env, Frame, Stale, Unbound
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.outside import objects
 from srcad.frontend.outside.doubts import Again
 from srcad.ir.core import Atom, Const, Value
 from srcad.ir.memory import has_storage
 from srcad.startup.records import is_record, record_fields
 from srcad.types.sources import Path, Unreadable, read, spelled
 from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
-from typing import TYPE_CHECKING
-
-from srcad.frontend.domain.outside_places import OutsidePlace
-from srcad.startup.lazy import Later
-
-if TYPE_CHECKING:
-    from srcad.frontend.outside import objects
-else:
-    objects = Later("srcad.frontend.outside.objects")
 
 PLACE = "%at "
 

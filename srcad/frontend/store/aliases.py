@@ -10,17 +10,15 @@ of the same list becomes `Stale`.  Where the path is not known the write is refu
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.frontend.domain.memory import Element
 from srcad.frontend.domain.structure import mutable_parts
 from srcad.frontend.domain.values import AbstractValue, Constant, Structure
+from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Arg, Atom, Const, Value
 from srcad.ir.traits import is_part, is_store
 from srcad.types.structures import ListOf, TupleOf, Type
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 
 
 def holds_objects(type_: Type) -> bool:

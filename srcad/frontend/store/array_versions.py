@@ -6,26 +6,20 @@ what it shows becomes `Stale`: reading it afterwards is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad import errors, runtime
 from srcad.frontend.domain.access_paths import SAME, Step, are_disjoint
+from srcad.frontend.domain.memory import Origin
 from srcad.frontend.domain.structure import (
     Done,
     components,
     mapped,
 )
-from srcad.frontend.domain.values import AbstractValue, FunctionValue, GeneratorValue, Stale
+from srcad.frontend.domain.values import AbstractValue, Frame, FunctionValue, GeneratorValue, Stale
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside import places
 from srcad.frontend.store.either import chosen_again
-from srcad.frontend.store.ownership import ask_whose, check_owner, with_beginnings
-from srcad.ir.core import Value
-from srcad.startup.records import replace
-
-if TYPE_CHECKING:
-    from srcad.frontend.domain.values import Frame
-    from srcad.frontend.machine.machine import Machine
-from srcad.frontend.domain.memory import Origin
 from srcad.frontend.store.origins import (
     bases,
     inner_values,
@@ -33,6 +27,9 @@ from srcad.frontend.store.origins import (
     origin,
     realised,
 )
+from srcad.frontend.store.ownership import ask_whose, check_owner, with_beginnings
+from srcad.ir.core import Value
+from srcad.startup.records import replace
 
 
 def overwritten(s: Machine, old: Value, new: Value) -> None:

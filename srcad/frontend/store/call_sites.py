@@ -6,19 +6,12 @@ import ast
 import linecache
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from srcad.frontend.machine.machine import Machine
 from srcad.ir.location import Location
+from srcad.rules import stubs
 from srcad.startup.identifiers import label
-from srcad.startup.lazy import Later
-
-if TYPE_CHECKING:
-    from srcad.rules import stubs
-else:
-    stubs = Later("srcad.rules.stubs")
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 
 
 def called_name(s: Machine, function: Any) -> str:

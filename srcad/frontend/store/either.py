@@ -8,14 +8,12 @@ such a name is after a write through another, is decided by the same test again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from srcad.frontend.domain.values import AbstractValue
-from srcad.ir.core import UNDEF, Atom, Block, Const, If, Value
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 from srcad.frontend.domain.memory import Either
+from srcad.frontend.domain.values import AbstractValue
+from srcad.frontend.machine.machine import Machine
+from srcad.ir.core import UNDEF, Atom, Block, Const, If, Value
 
 Resolve = Callable[[Value], Value | None]
 

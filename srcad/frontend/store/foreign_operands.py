@@ -10,12 +10,13 @@ import numbers
 import operator
 from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from srcad import errors, runtime
 from srcad.frontend.domain.values import AbstractValue, RecordValue
+from srcad.frontend.machine.machine import Machine
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Call, Const, Display, Value, values_in
 from srcad.ir.traits import adds_at_places, is_builder, puts_in, sets_places
@@ -24,9 +25,6 @@ from srcad.startup.identifiers import label, module_of
 from srcad.types.join import is_lost
 from srcad.types.numeric import ARRAY_CLASSES, NUMBER, Numeric
 from srcad.types.structures import OPAQUE, ListOf, Opaque, PlacesOf, TupleOf
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 
 _TELLING = ("__array_ufunc__", "__array__", "__add__", "__mul__", "__matmul__", "__getitem__")
 _MOST_SEARCHED = 40  # operations before this one, for a check that is there already

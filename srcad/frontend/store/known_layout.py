@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
 
 from srcad.frontend.domain.access_paths import Step, is_number_index
 from srcad.frontend.domain.layout import (
@@ -13,15 +12,13 @@ from srcad.frontend.domain.layout import (
     seen_through,
     shape_of,
 )
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.origins import may_be_array, origin
 from srcad.ir.core import Arg, Const, Value, values_in
 from srcad.ir.disjoint import index_parts
 from srcad.ir.traits import shows_operand
 from srcad.types.numeric import Shape
 from srcad.types.sizes import resolved
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 
 
 def layout(s: Machine, value: Value) -> Layout | None:

@@ -7,7 +7,7 @@ import enum
 import functools
 import types
 from abc import ABCMeta
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -27,16 +27,11 @@ from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside import places
 from srcad.frontend.outside.doubts import note_read
+from srcad.frontend.store import stale
 from srcad.ir.core import Const, Value
 from srcad.startup.identifiers import module_of
-from srcad.startup.lazy import Later
 from srcad.startup.records import is_record
 from srcad.types.sources import Path
-
-if TYPE_CHECKING:
-    from srcad.frontend.store import stale
-else:
-    stale = Later("srcad.frontend.store.stale")
 
 STABLE_MODULES = frozenset(
     {"numpy", "math", "cmath", "operator", "scipy", "builtins", "functools", "itertools", "srcad"}

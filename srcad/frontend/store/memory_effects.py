@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from srcad.frontend.domain.layout import (
 )
 from srcad.frontend.domain.memory import Either, Origin
 from srcad.frontend.domain.values import Constant
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store import known_layout
 from srcad.frontend.store.origins import (
     may_be_array,
     origin,
@@ -45,17 +47,8 @@ from srcad.ir.traits import (
     is_store,
     shows_operand,
 )
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, Opaque, TupleOf
-
-if TYPE_CHECKING:
-    from srcad.frontend.store import known_layout
-else:
-    known_layout = Later("srcad.frontend.store.known_layout")
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 
 _LAID_OUT_ALIKE = frozenset(
     {np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.array, np.astype}

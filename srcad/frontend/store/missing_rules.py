@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -11,14 +11,9 @@ from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.call_sites import called_name, method_of_object
+from srcad.rules import stubs
 from srcad.startup.identifiers import dotted
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
-
-if TYPE_CHECKING:
-    from srcad.rules import stubs
-else:
-    stubs = Later("srcad.rules.stubs")
 
 
 def refuse_without_rule(

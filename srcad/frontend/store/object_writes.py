@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from srcad import errors
+from srcad.frontend.domain.memory import Element
 from srcad.frontend.domain.structure import (
     components,
     is_mutable,
@@ -12,21 +13,15 @@ from srcad.frontend.domain.structure import (
 )
 from srcad.frontend.domain.values import (
     AbstractValue,
+    Frame,
     FunctionValue,
     GeneratorValue,
     IteratorValue,
     Stale,
 )
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside import places
 from srcad.frontend.outside.places import is_argument
-from srcad.frontend.store.origins import note_version
-from srcad.frontend.store.ownership import refuse_kept
-from srcad.ir.core import Value
-
-if TYPE_CHECKING:
-    from srcad.frontend.domain.values import Frame
-    from srcad.frontend.machine.machine import Machine
-from srcad.frontend.domain.memory import Element
 from srcad.frontend.store.aliases import (
     element_of,
     family,
@@ -34,6 +29,9 @@ from srcad.frontend.store.aliases import (
     placed,
     unite,
 )
+from srcad.frontend.store.origins import note_version
+from srcad.frontend.store.ownership import refuse_kept
+from srcad.ir.core import Value
 
 
 def of_family(s: Machine, value: Value, box: AbstractValue) -> bool:

@@ -7,26 +7,18 @@ it was when it was made) and, where there is only one, by which `Step`s it is re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.memory import NOWHERE, Origin
 from srcad.frontend.domain.structure import components
-from srcad.frontend.domain.values import AbstractValue
+from srcad.frontend.domain.values import AbstractValue, Env
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store import ownership
 from srcad.ir.core import Atom, Value
 from srcad.ir.memory import has_storage
 from srcad.ir.traits import is_same
-from srcad.startup.lazy import Later
 from srcad.types.numeric import Numeric
-
-if TYPE_CHECKING:
-    from srcad.frontend.store import ownership
-else:
-    ownership = Later("srcad.frontend.store.ownership")
-
-if TYPE_CHECKING:
-    from srcad.frontend.domain.values import Env
-    from srcad.frontend.machine.machine import Machine
 
 
 def origin(s: Machine, value: Value) -> Origin:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from srcad import errors
 from srcad.frontend.domain.values import AbstractValue
+from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Value
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 
 
 def check_owner(s: Machine, objects: frozenset[Value]) -> None:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, Constant
+from srcad.frontend.source import writers
 from srcad.rules import registry
 from srcad.startup.identifiers import module_of
-from srcad.startup.lazy import Later
-
-if TYPE_CHECKING:
-    from srcad.frontend.source import writers
-else:
-    writers = Later("srcad.frontend.source.writers")
 
 Args = tuple[AbstractValue, ...]
 

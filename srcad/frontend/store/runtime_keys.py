@@ -8,7 +8,7 @@ opened: from there on the dict is a `library.Mapping`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad import errors
 from srcad.frontend.domain.frames import NotConstant
@@ -27,14 +27,9 @@ from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.prelude import containers
+from srcad.frontend.store import object_writes
 from srcad.frontend.store.structures import is_of_library
 from srcad.ir.core import Atom, For, Op, Value, While, carried_outputs
-from srcad.startup.lazy import Later
-
-if TYPE_CHECKING:
-    from srcad.frontend.store import object_writes
-else:
-    object_writes = Later("srcad.frontend.store.object_writes")
 
 FIELDS = ("places", "entries")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from srcad import errors
+from srcad.frontend.domain import representation
 from srcad.frontend.domain.predicates import described_value
 from srcad.frontend.domain.structure import components
 from srcad.frontend.domain.values import (
@@ -16,16 +17,8 @@ from srcad.frontend.domain.values import (
     Stale,
     TupleValue,
 )
+from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Value
-from srcad.startup.lazy import Later
-
-if TYPE_CHECKING:
-    from srcad.frontend.domain import representation
-else:
-    representation = Later("srcad.frontend.domain.representation")
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 
 
 def refuse_stale(s: Machine, box: Stale) -> NoReturn:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING
 
 from srcad import errors
 from srcad.frontend.domain.structure import mapped
@@ -18,6 +17,7 @@ from srcad.frontend.domain.values import (
     Structure,
     TupleValue,
 )
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.prelude import containers
 from srcad.frontend.prelude.deques import Deque
 from srcad.frontend.store.aliases import bury
@@ -25,9 +25,6 @@ from srcad.ir import primitives
 from srcad.ir.core import Const, Value
 from srcad.ir.traits import calls_operand
 from srcad.types.structures import OPAQUE, PlacesOf
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 
 
 def built(s: Machine, box: Structure | SliceValue | IteratorValue | PlacesValue) -> Value:

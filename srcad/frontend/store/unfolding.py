@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -12,15 +12,13 @@ from srcad.frontend.domain.values import (
     RecordValue,
     TupleValue,
 )
+from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.aliases import note_element
 from srcad.frontend.store.origins import note_part
 from srcad.ir.core import Call, Value
 from srcad.ir.traits import is_attribute
 from srcad.types.sources import Path, Unreadable, read
 from srcad.types.structures import Fixed, Opaque, PlacesOf, TupleOf
-
-if TYPE_CHECKING:
-    from srcad.frontend.machine.machine import Machine
 
 
 def unfolded(s: Machine, value: Value, type_: TupleOf) -> AbstractValue:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -15,17 +15,12 @@ from srcad.frontend.domain.memory import Origin
 from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store import ownership
 from srcad.frontend.store.origins import inner_values, note_laid_out, origin
 from srcad.ir.core import Const, Display, Value
-from srcad.startup.lazy import Later
 from srcad.types.numeric import INT, Numeric
 from srcad.types.sources import Path, read, spelled
 from srcad.types.structures import TupleOf
-
-if TYPE_CHECKING:
-    from srcad.frontend.store import ownership
-else:
-    ownership = Later("srcad.frontend.store.ownership")
 
 
 def written_parameters(s: Machine) -> Iterator[str]:

@@ -7,6 +7,7 @@ assignments that leaving SSA form would need disappear.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 
 from srcad.backends.python.naming.hints import derived_name
@@ -17,11 +18,9 @@ from srcad.backends.python.plan.statements import Attempt, Copy, Do, Loop, State
 from srcad.backends.python.plan.uses import Uses, collected_atom
 from srcad.ir.core import Call, Op, Value
 from srcad.startup.identifiers import identifier
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 
-bisect = Later("bisect")
 _TRIES = 4
 _DERIVED = 1 << 60
 Segment = tuple[int, int]

@@ -8,8 +8,8 @@ tag is known only at run time it stays a variable that is tested: always right, 
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
 
+from srcad.backends.python.plan import loops, terminators
 from srcad.backends.python.plan.statements import (
     Attempt,
     Conditional,
@@ -54,16 +54,9 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import Builder
 from srcad.ir.traits import built_parts, is_item, is_same, is_structure
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE, ListOf
-
-if TYPE_CHECKING:
-    from srcad.backends.python.plan import loops, terminators
-else:
-    loops = Later("srcad.backends.python.plan.loops")
-    terminators = Later("srcad.backends.python.plan.terminators")
 
 
 @dataclass(eq=False)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from srcad.backends.python.plan.statements import (
     users_place_of,
 )
 from srcad.backends.python.plan.uses import Uses
+from srcad.backends.python.writing import loop_headers
 from srcad.backends.python.writing.assignments import augmented_assignment, copies
 from srcad.backends.python.writing.constants import constant
 from srcad.backends.python.writing.grouping import grouped, whole_container
@@ -42,13 +42,7 @@ from srcad.ir.location import Location
 from srcad.ir.memory import KEEPING, is_one_of
 from srcad.ir.traits import is_builder, is_same, never_returns
 from srcad.runtime import like
-from srcad.startup.lazy import Later
 from srcad.startup.records import dataclass, field
-
-if TYPE_CHECKING:
-    from srcad.backends.python.writing import loop_headers
-else:
-    loop_headers = Later("srcad.backends.python.writing.loop_headers")
 
 _PACKING = frozenset({like, float, np.copy, np.float64})
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
