@@ -2,16 +2,10 @@
 
 import ast
 import functools
-import importlib
-import operator
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from srcad.frontend import handlers
-from srcad.frontend.machine import dispatch
 from tests import house as figures
 from tests.house import all_statements, statements
 
@@ -223,56 +217,32 @@ def test_nothing_in_the_package_is_named_twice():
         assert len(names) == len(set(names)), name
 
 
-TABLES = (
-    "EXPRESSIONS",
-    "STATEMENTS",
-    "ABBREVIATIONS",
-    "CALLS",
-    "ATTRIBUTES",
-    "ITERATED",
-    "REIFIED",
-    "MEANINGS",
-)
+DECORATORS = {
+    "abbreviates", "applies", "attributes_of", "evaluates", "executes", "iterates", "manages",
+    "means", "means_in", "reifies", "written_for",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_the_index_says_where_every_handler_is(table):
-    handlers.install()
-    index, handler_of = getattr(handlers, table), getattr(dispatch, table)
-    for name in MODULES:
-        if name.startswith("srcad.frontend."):
-            importlib.import_module(name)
-    own = {key for key, handler in handler_of.items() if is_of_front_end(handler, key)}
-    own -= with_a_meaning_in_modules()  # which some test has loaded, and compiled with
-
-    assert own <= set().union(*index.values())
-    assert set().union(*index.values()) <= set(handler_of)
-    assert not [h for h in handler_of.values() if "load_later.<locals>" in h.__qualname__]
+def registers_handlers(name: str) -> bool:
+    """Return True if a module of the front end uses a decorator of the dispatch."""
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in DECORATORS
+        for node in figures.this_house().nodes[name]
+    )
 
 
-def with_a_meaning_in_modules() -> set[object]:
-    """The functions of modules that are loaded by now, for which the index has names."""
-    return {
-        operator.attrgetter(name)(sys.modules[module])
-        for libraries in handlers.MEANINGS_IN.values()
-        for module, names in libraries.items()
-        if module in sys.modules
-        for name in names
+def test_handlers_imports_every_module_that_registers_one():
+    imported = figures.imports(figures.this_house())["srcad.frontend.handlers"]
+    machine = "srcad.frontend.machine."  # below the handlers, which import it
+
+    registering = {
+        name
+        for name in MODULES
+        if name.startswith("srcad.frontend.")
+        and not name.startswith(machine)
+        and registers_handlers(name)
     }
 
-
-def is_of_front_end(handler, key) -> bool:
-    """Whether a handler is none of the tests', for something that a user may write."""
-    home = str(getattr(key, "__module__", ""))
-    its_own = home.startswith("srcad.") and not isinstance(key, type)  # a function of the prelude
-    return handler.__module__.startswith("srcad.") and not its_own and "deferred" not in home
-
-
-def test_the_index_says_which_functions_of_other_modules_have_a_meaning():
-    handlers.install()
-    for name in handlers.MEANINGS_IN:
-        importlib.import_module(name)
-    for name in {library for known in handlers.MEANINGS_IN.values() for library in known}:
-        assert not dispatch._OF_MODULES.get(name, {}).keys() - {
-            found for known in handlers.MEANINGS_IN.values() for found in known.get(name, ())
-        }
+    assert registering == imported

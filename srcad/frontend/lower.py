@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType, MappingProxyType
 from typing import Any
 
+import srcad.frontend.handlers  # noqa: F401 - registers the handlers of the dispatch
 from srcad import runtime
-from srcad.frontend import handlers
 from srcad.frontend.domain.frames import Dicts, Inactive, NotConstant, Unreachable
 from srcad.frontend.domain.guards import Capture, Guard
 from srcad.frontend.domain.outside_places import Outside
@@ -54,7 +54,6 @@ from srcad.types.sizes import ShapeEnvironment
 from srcad.types.sources import Path
 from srcad.types.structures import OPAQUE, Fixed, ListOf, Opaque, Type
 
-handlers.install()
 EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 

@@ -108,14 +108,13 @@ def write(change: Change, copy: Path) -> None:
 
 
 def _take_out(copy: Path, path: str) -> None:
-    """Remove a file, and the lines that name its module in a string."""
+    """Remove a file, and the line that imports its module."""
     (copy / path).unlink()
-    module = '"' + path.removesuffix(".py").replace("/", ".") + '"'
+    line = "import " + path.removesuffix(".py").replace("/", ".") + "\n"
     for file in copy.rglob("*.py"):
         text = file.read_text()
-        if module in text:
-            lines = text.splitlines(keepends=True)
-            file.write_text("".join(line for line in lines if module not in line))
+        if line in text:
+            file.write_text(text.replace(line, ""))
 
 
 def _put_in(file: Path, section: Section) -> None:

@@ -3,17 +3,15 @@
 `evaluate` reads an expression, `execute` a statement, `apply` a call, `attribute` an attribute;
 `iterate` says what a loop goes through, `reify` makes a value of what is not one.  Who is asked is
 a *handler*, registered by the form of syntax, by the kind of abstract value, or by the function
-that is called.  A handler imports what is below it and comes back here for everything else.  The
-table in `srcad.frontend.handlers` says which module is loaded when a form, a kind or a function is
-first met.
+that is called.  A handler imports what is below it and comes back here for everything else;
+`srcad.frontend.handlers` imports all modules that register one.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
@@ -22,7 +20,6 @@ from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine import unsupported
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Value
-from srcad.startup.locks import importing
 
 Args = tuple[AbstractValue, ...]
 Kwargs = dict[str, AbstractValue]
@@ -47,7 +44,6 @@ MANAGERS: dict[Any, ManagerHandler] = {}
 MEANINGS: dict[Any, Meaning] = {}
 OBJECTS: list[ObjectMeaning] = []
 _OF_MODULES: dict[str, dict[str, Meaning]] = {}  # which the user's code may have loaded
-_DOORS: set[Meaning] = set()  # which stand for the meanings of a module until that is loaded
 
 
 # ---------------------------------------------------------------------------- registration
@@ -111,7 +107,7 @@ def means_in(module: str, *names: str) -> Callable[[Meaning], Meaning]:
 
     def register(meaning: Meaning) -> Meaning:
         known = _OF_MODULES.setdefault(module, {})
-        twice = [name for name in names if name in known and known[name] not in _DOORS]
+        twice = [name for name in names if name in known]
         assert not twice, f"{twice} of {module} have a meaning already"
         known.update(dict.fromkeys(names, meaning))
         return meaning
@@ -119,49 +115,14 @@ def means_in(module: str, *names: str) -> Callable[[Meaning], Meaning]:
     return register
 
 
-def _registers(table: dict[Any, Any], keys: Iterable[Any]) -> Callable[[Any], Any]:
+def _registers(table: dict[Any, Any], keys: tuple[Any, ...]) -> Callable[[Any], Any]:
     def register(handler: Any) -> Any:
+        twice = [key for key in keys if key in table]
+        assert not twice, f"{twice} have a handler already"
         table.update(dict.fromkeys(keys, handler))
         return handler
 
     return register
-
-
-def load_later(table: dict[Any, Any], modules: Mapping[str, Iterable[Any]]) -> None:
-    """Register handlers of modules that are loaded when one of their keys is first met."""
-
-    def door(module: str, key: Any) -> Callable[..., Any]:
-        def load(*given: Any) -> Any:
-            with importing:
-                import_module(module)  # which puts its own handlers in the place of this
-            return table[key](*given)
-
-        return load
-
-    for module, keys in modules.items():
-        for key in keys:
-            table.setdefault(key, door(module, key))
-
-
-def load_later_in(modules: Mapping[str, Mapping[str, Iterable[str]]]) -> None:
-    """The same for functions of modules that the user's code may have loaded, by their names."""
-
-    def door(ours: str, module: str, name: str) -> Meaning:
-        def load(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-            with importing:
-                import_module(ours)
-            meaning = meaning_of(attrgetter(name)(sys.modules[module]))
-            assert meaning is not None
-            return meaning(s, args, kwargs)
-
-        _DOORS.add(load)
-        return load
-
-    for ours, libraries in modules.items():
-        for module, names in libraries.items():
-            known = _OF_MODULES.setdefault(module, {})
-            for name in names:
-                known.setdefault(name, door(ours, module, name))
 
 
 # ---------------------------------------------------------------------------- entry points
