@@ -25,7 +25,7 @@ CASES = [
 @pytest.fixture
 def table(monkeypatch):
     """A rule table that forgets what a document registers."""
-    rules.registry.topics()  # what is read meanwhile would be forgotten with the rest
+    rules.rows()  # what is read meanwhile would be forgotten with the rest
     monkeypatch.setattr(rules.registry, "_table", dict(rules.registry._table))
 
 

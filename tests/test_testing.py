@@ -32,7 +32,7 @@ def wrong(x):
 
 @pytest.fixture
 def table(monkeypatch):
-    rules.registry.topics()  # what is read meanwhile would be forgotten with the rest
+    rules.rows()  # what is read meanwhile would be forgotten with the rest
     monkeypatch.setattr(rules.registry, "_table", dict(rules.registry._table))
 
 

@@ -1,6 +1,7 @@
 """The table of derivative rules: plain formulas, one file per topic; it knows no compiler.
 
-A file is read when a function of its topic is first differentiated.
+The files for NumPy and `math` are imported here; those for SciPy when one of its functions is first
+met, as srcad does not import SciPy itself.
 
 `derivative`, `linear`, `bilinear`, `adjoint`, `tangent` and `nondifferentiable` add rows, also for
 functions of one's own; they are seen from the next call on.  `declare` says how a rule reads.
@@ -11,9 +12,29 @@ from __future__ import annotations
 from typing import Any
 
 from srcad.errors import RuleError
+from srcad.rules import (  # noqa: F401 - each registers its rules
+    arithmetic,
+    casting,
+    cmath,
+    constant,
+    einsum,
+    elementwise,
+    fft,
+    indexing,
+    joining,
+    linalg,
+    norm,
+    ordering,
+    product,
+    reduction,
+    running,
+    scalar,
+    shape,
+    unruled,
+)
 from srcad.rules.declare import adjoint, bilinear, derivative, linear, nondifferentiable, tangent
 from srcad.rules.formulas import applied, spelling
-from srcad.rules.registry import is_static, lookup, qualified_name, rows, static, topics, version
+from srcad.rules.registry import add_file, is_static, lookup, qualified_name, rows, static, version
 from srcad.rules.row import NO_PARTIAL, NoPartial, Rule
 
 __all__ = [
@@ -32,9 +53,10 @@ __all__ = [
     "rule_source",
     "static",
     "tangent",
-    "topics",
     "version",
 ]
+
+add_file("scipy.special")
 
 
 def rule_for(target: Any) -> Rule:

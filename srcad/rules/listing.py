@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from srcad.rules.formulas import always_none, straight_formula
-from srcad.rules.registry import ROOM, index_name, rows, unruled
+from srcad.rules.registry import rows
 from srcad.rules.row import Rule
 from srcad.rules.stubs import written
 from srcad.startup.locks import importing
@@ -31,15 +31,8 @@ A *derivative* is elementwise: its partial derivatives are listed, `y` is the re
 the result. Parameters through which a derivative flows are **bold**; others that stand here may be
 passed, and what does not is refused. The last column tells what was agreed on at special points.
 """
-_INDEX = '''"""Which file has the rows of functions of a name.
-
-Written by ``pytest tests/rules --update-golden``.  A function without a row costs no file.  Rows of
-``scipy.special`` stand in ``scipy/special.py`` of this folder, and are read when one of its
-functions is met.
-"""
-
-NAMES = {'''
 _FOLDER = Path(__file__).parent
+_PACKAGE = __name__.rpartition(".")[0]
 _WIDTH = 118
 _LONGEST = 110
 
@@ -58,21 +51,21 @@ def page() -> str:
 
 def _shipped() -> list[Rule]:
     """The rows of all files of this folder and of those in it."""
-    for found in pkgutil.walk_packages([str(_FOLDER)], f"{ROOM}."):
+    for found in pkgutil.walk_packages([str(_FOLDER)], f"{_PACKAGE}."):
         with importing:
             importlib.import_module(found.name)
     return [row for row in rows() if row.shipped and _FOLDER in Path(row.file).parents]
 
 
 def _topic(row: Rule) -> str:
-    """The file of a row as the index names it: ``linalg``, ``scipy.special``."""
+    """The file of a row as the page names it: ``linalg``, ``scipy.special``."""
     return ".".join(Path(row.file).relative_to(_FOLDER).with_suffix("").parts)
 
 
 def _section(name: str, groups: list[list[Rule]]) -> list[str]:
     """The heading and the table of one topic, and the functions without a derivative."""
     path = f"srcad/rules/{name.replace('.', '/')}.py"
-    about = (sys.modules[f"{ROOM}.{name}"].__doc__ or "").partition("\n")[0]
+    about = (sys.modules[f"{_PACKAGE}.{name}"].__doc__ or "").partition("\n")[0]
     lines = [f"## {name.capitalize()}\n", about.replace("``", "`"), ""]
     lines += [f"In [`{path}`](../{path}).\n"]
     carrying = [group for group in groups if group[0].kind != "nondifferentiable"]
@@ -154,31 +147,3 @@ def _filled(names: list[str]) -> str:
     """The names as code, in lines that are not too long."""
     words = " ".join(_code(name) for name in names)
     return textwrap.fill(words, _WIDTH, break_long_words=False) + "\n"
-
-
-def index() -> str:
-    """The text of `srcad.rules.index`, made of the files themselves.
-
-    Returns
-    -------
-    str
-        For every file of rows, the names of the functions that it has rows for.
-    """
-    names: dict[str, set[str]] = defaultdict(set)
-    for row in _shipped():
-        names[_topic(row)].add(index_name(row.target))
-    names["unruled"] = {index_name(target) for target in unruled()}
-    lines = [_INDEX]
-    for file in sorted(names):
-        lines.append(_entry(file, " ".join(sorted(names[file]))))
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def _entry(file: str, words: str) -> str:
-    """One entry of the index, in as many lines as it takes."""
-    line = f'    "{file}": "{words}",'
-    if len(line) <= 100:
-        return line
-    *texts, last = [words] if len(words) <= 90 else textwrap.wrap(words, 88)
-    texts = [f'        "{text} "' for text in texts] + [f'        "{last}"']
-    return "\n".join([f'    "{file}": (', *texts, "    ),"])

@@ -1,7 +1,7 @@
-"""The table of rules: one row per function, and where the rows of a library's functions stand.
+"""The table of rules: one row per function.
 
-`declare` says how a rule reads and puts rows in.  A file with rows is read when a function of a
-name that stands in it is first looked up; `index` tells the names.
+`declare` says how a rule reads and puts rows in.  The files of rules for NumPy and `math` are
+imported with this package, those for other libraries when one of their functions is first met.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 import importlib
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
 from srcad.errors import RuleError
-from srcad.rules.index import NAMES
 from srcad.rules.row import Memory, Rule
 from srcad.startup.identifiers import label, module_of, printable
 from srcad.startup.locks import importing, lock
@@ -24,21 +23,14 @@ from srcad.startup.records import replace
 Helper = TypeVar("Helper", bound=Callable[..., Any])
 
 
-ROOM = __name__.rpartition(".")[0]
 HOUSE = __name__.partition(".")[0]
+_PACKAGE = __name__.rpartition(".")[0]
 _table: dict[Any, Rule] = {}
-_without: set[Any] = set()  # functions of libraries that were looked up in vain
 _memories: dict[Any, Memory] = {}  # of functions without a rule
 _static: set[Callable[..., Any]] = set()
 _lock = lock(4)
 _version = 0
-
-# The files of rows: those that may have the row of a function of a name, the library without which
-# a file is not read, and what has been read.
-_files: dict[str, list[str]] = {}
-_needs: dict[str, str] = {}
-_read: dict[str, types.ModuleType] = {}
-_libraries = {"builtins", "cmath", "math", "numpy", "_operator", "srcad"}
+_files: dict[str, str] = {}  # files of rules that have not been imported, and their libraries
 
 
 def lookup(target: Any) -> Rule | None:
@@ -47,9 +39,10 @@ def lookup(target: Any) -> Rule | None:
         found = _table.get(target)
     except TypeError:
         return None
-    if found is not None or target in _without:
-        return found
-    return _from_files(target)
+    if found is None and _files:
+        _read_files(target)
+        found = _table.get(target)
+    return found
 
 
 def knows(target: Any) -> bool:
@@ -75,75 +68,45 @@ def version() -> int:
 
 def rows() -> tuple[Rule, ...]:
     """Every row, in the order of registration."""
-    topics()
+    _read_files()
     return tuple(_table.values())
 
 
-def topics() -> tuple[types.ModuleType, ...]:
-    """The files of the table, all of them read, but those of libraries that nobody has imported."""
-    return tuple(_topic(file) for file in _needs if _is_met(file))
-
-
-def add_file(file: str, names: Iterable[str], library: str = "builtins") -> None:
-    """Announce a file of rows: it is read when a function of one of the names is first met.
+def add_file(library: str, file: str | None = None) -> None:
+    """Announce a file of rules for a library that srcad does not import itself.
 
     Parameters
     ----------
-    file : str
-        The full name of a module whose decorated functions are rules.
-    names : iterable of str
-        The names (``__name__``) of the functions that it has rows for.
     library : str
-        The module that these functions belong to; before it is imported there are none.
+        The full name of the module that these functions belong to.  Once it has been imported,
+        the file is imported when one of its functions is first looked up.
+    file : str or None
+        The full name of a module whose decorated functions are rules.  By default it is named
+        as the library is, inside this package.
     """
-    _needs[file] = library
-    _libraries.add(library.partition(".")[0])
-    _without.clear()
-    for name in names:
-        _files.setdefault(name, []).append(file)
+    _files[file or f"{_PACKAGE}.{library}"] = library
 
 
-def _is_met(file: str) -> bool:
-    return _needs[file] in sys.modules
+def _read_files(target: Any = None) -> None:
+    """Import the files of rules of imported libraries: all, or those that may rule `target`."""
+    for file, library in list(_files.items()):
+        if library in sys.modules and (target is None or _may_be_of(target, library)):
+            with importing:
+                importlib.import_module(file)
+            _files.pop(file, None)
 
 
-def _topic(file: str) -> types.ModuleType:
-    """A file of rows, read."""
-    if file not in _read:
-        with importing:
-            _read[file] = importlib.import_module(file)
-    return _read[file]
+def _may_be_of(target: Any, library: str) -> bool:
+    """Return True if a function may belong to a library: a ufunc does not name its module."""
+    return isinstance(target, np.ufunc) or (
+        module_of(target).partition(".")[0] == library.partition(".")[0]
+    )
 
 
 def unruled() -> tuple[Any, ...]:
     """The functions without a rule of which it is known what they do with memory."""
-    topics()
+    _read_files()
     return tuple(_memories)
-
-
-def _from_files(target: Any) -> Rule | None:
-    """Read the files that may have the row, one after another until it is there."""
-    module = getattr(target, "__module__", None)
-    if module is not None and module_of(target).partition(".")[0] not in _libraries:
-        return None
-    for file in _files.get(index_name(target), ()):
-        if file not in _read and _is_met(file):
-            _topic(file)
-            if target in _table or target in _memories:
-                break
-    found = _table.get(target)
-    if found is None and type(target) is types.FunctionType:  # nothing else would be kept alive
-        _without.add(target)
-    return found
-
-
-def index_name(target: Any) -> str:
-    """A function's name in the index, told apart from methods' and from srcad's own helpers'."""
-    module = module_of(target)
-    if module.startswith(f"{HOUSE}."):
-        return f"{HOUSE}.{label(target)}"
-    path = None if module or isinstance(target, np.ufunc) else getattr(target, "__qualname__", None)
-    return path if type(path) is str else label(target)
 
 
 def add(rule: Rule, override: bool) -> None:
@@ -169,7 +132,6 @@ def add(rule: Rule, override: bool) -> None:
         if not rule.shipped or rule.target in _table:  # nothing was compiled without a shipped row
             _version += 1
         _table[rule.target] = rule
-        _without.discard(rule.target)
 
 
 def add_memory(target: Any, memory: Memory) -> None:
@@ -206,16 +168,3 @@ def qualified_name(target: Any) -> str:
     if not isinstance(module, str) or module == "builtins":
         return name
     return f"{'operator' if module == '_operator' else printable(module)}.{name}"
-
-
-def library_of(topic: str) -> str:
-    """The library that a file's functions belong to: a folder is called as the library is.
-
-    >>> library_of("scipy.special"), library_of("linalg")
-    ('scipy.special', 'builtins')
-    """
-    return topic if "." in topic else "builtins"
-
-
-for _topic_name, _names in NAMES.items():
-    add_file(f"{ROOM}.{_topic_name}", _names.split(), library_of(_topic_name))

@@ -250,7 +250,7 @@ def test_a_default_is_read_when_called():
 
 
 def test_a_rule_registered_later_is_used(monkeypatch):
-    rules.registry.topics()  # what is read meanwhile would be forgotten with the rest
+    rules.rows()  # what is read meanwhile would be forgotten with the rest
     monkeypatch.setattr(rules.registry, "_table", dict(rules.registry._table))
     g = srcad.grad(uses_helper)
     assert g(2.0) == 12.0

@@ -44,5 +44,5 @@ def test_a_rule_without_the_conjugate_is_noticed(rule):
 @pytest.fixture
 def own_table(monkeypatch):
     """A table that forgets what a test registers."""
-    rules.registry.topics()
+    rules.rows()
     monkeypatch.setattr(rules.registry, "_table", dict(rules.registry._table))

@@ -76,7 +76,7 @@ def contributions_forgotten() -> Iterator[None]:
 @contextmanager
 def a_rule_with_the_wrong_sign() -> Iterator[None]:
     """The derivative of the sine has the wrong sign."""
-    registry.topics()
+    registry.rows()
     right = registry._table[np.sin]
     registry._table[np.sin] = replace(right, function=lambda x: -np.cos(x))
     registry._version += 1

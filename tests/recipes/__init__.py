@@ -7,7 +7,6 @@ A change is a text file: the heading of its recipe, then sections that begin wit
     == line PATH behind LINE  one line of an index or order, and where it goes
     == out PATH               what is there already: the file, and the line that names it, are
                               taken out first
-    == printed PATH           what srcad prints itself, and the module that prints it
     == sources NUMBER         of source files, where it is not one
     == needs VERSION          of Python
     == fails TEXT             what the program says without the change

@@ -79,22 +79,12 @@ def copies(change: Change, folder: Path) -> tuple[Path, Path]:
         shutil.copytree(ROOT / "srcad", copy / "srcad")
     for section in change.of("out"):
         _take_out(before, section.path)
-    make(change, after)
+    write(change, after)
     return before, after
 
 
-def make(change: Change, copy: Path) -> None:
-    """Make a change in a copy, and print what is printed; what is taken out is there already."""
-    write(change, copy)
-    for section in change.of("printed"):
-        module, name = section.where, Path(section.path).stem
-        done = run(f"import {module} as m; print(end=m.{name}())", copy)
-        assert done.returncode == 0, done.stderr
-        (copy / section.path).write_text(done.stdout)
-
-
 def write(change: Change, copy: Path) -> None:
-    """Write the files and lines of a change into a copy."""
+    """Write the files and lines of a change into a copy; what is taken out is there already."""
     for section in change.of("new"):
         assert not (copy / section.path).exists(), f"{section.path} is there already"
         (copy / section.path).parent.mkdir(exist_ok=True)
@@ -141,19 +131,16 @@ class Touched:
 
     sources: dict[str, int]
     indices: dict[str, list[str]]
-    printed: list[str]
 
 
 def touched(change: Change, before: Path, after: Path) -> Touched:
     """What a change touches: found by comparing the copies, not by what it says of itself."""
     own = {section.path for section in change.of(*SOURCES)}
-    printed = {section.path for section in change.of("printed")}
     differ = [str(path) for path in _differ(before, after)]
-    new = {path: _new_lines(before / path, after / path) for path in differ if path not in printed}
+    new = {path: _new_lines(before / path, after / path) for path in differ}
     return Touched(
         {path: len(lines) for path, lines in new.items() if path in own},
         {path: lines for path, lines in new.items() if path not in own},
-        [path for path in differ if path in printed],
     )
 
 

@@ -40,6 +40,4 @@ def main(names: Sequence[str]) -> int:
             print(f"    {path}: {count} lines")
         for path, lines in found.indices.items():
             print(f"    {path}: {' '.join(line.strip() for line in lines)}")
-        for path in found.printed:
-            print(f"    {path}: printed")
     return 0

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from tests import house
-from tests.recipes.change import ROOT, changes, copies, make, write
+from tests.recipes.change import ROOT, changes, copies, write
 from tests.recipes.runner import tried
 
 CHANGES = changes()
@@ -51,7 +51,7 @@ def test_all_changes_together_make_no_circle_of_imports(tmp_path):
     first, *others = [change for change in CHANGES.values() if change.is_for_this_python]
     _, after = copies(first, tmp_path)
     for change in others:
-        make(change, after)
+        write(change, after)
 
     graph = house.imports(house.House.read(after / "srcad"))
     assert house.circles(graph) == []

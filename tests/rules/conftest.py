@@ -8,5 +8,5 @@ from srcad import rules
 @pytest.fixture
 def own_table(monkeypatch):
     """A table that forgets what a test registers."""
-    rules.registry.topics()  # what is read meanwhile would be forgotten with the rest
+    rules.rows()  # what is read meanwhile would be forgotten with the rest
     monkeypatch.setattr(rules.registry, "_table", dict(rules.registry._table))

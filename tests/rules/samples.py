@@ -13,6 +13,7 @@ import numpy as np
 
 import srcad.rules.scipy.special  # noqa: F401 - its rows, too
 from srcad import rules
+from srcad.startup.identifiers import label, module_of
 
 SYMMETRISED = {np.linalg.cholesky}
 
@@ -58,7 +59,16 @@ WHERE = np.array([[True, False, True, True], [False, True, True, True], [True, T
 
 def seed_of(target):
     """A number for a function, the same in every process."""
-    return zlib.crc32(rules.registry.index_name(target).encode())
+    return zlib.crc32(name_of(target).encode())
+
+
+def name_of(target):
+    """The name of a function, distinct from those of methods and of srcad's own helpers."""
+    module = module_of(target)
+    if module.startswith("srcad."):
+        return f"srcad.{label(target)}"
+    path = None if module or isinstance(target, np.ufunc) else getattr(target, "__qualname__", None)
+    return path if type(path) is str else label(target)
 
 
 def told(function, target):

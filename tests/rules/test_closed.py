@@ -3,6 +3,7 @@
 import ast
 import builtins
 import inspect
+import sys
 import textwrap
 import types
 
@@ -30,7 +31,10 @@ METHODS = {"append", "index"}
 
 def functions():
     """Every function of the table's files that can end up in generated code."""
-    for topic in rules.topics():
+    files = {row.file for row in rules.rows() if row.shipped}
+    own = [m for name, m in sys.modules.items() if name.startswith("srcad.rules.")]
+    topics = [module for module in own if module.__file__ in files]
+    for topic in topics:
         for value in vars(topic).values():
             own = isinstance(value, types.FunctionType) and value.__module__ == topic.__name__
             if own and not rules.is_static(value):

@@ -1,12 +1,11 @@
-"""The index tells where rows stand: what is read, and when."""
+"""Files of rules for a library are imported when one of its functions is first met."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-from srcad.rules import index
-from srcad.rules.listing import index as printed
+import pytest
 
 ROOT = str(Path(__file__).resolve().parents[2])
 
@@ -29,7 +28,7 @@ def soft(x):
 ANNOUNCED = """
 import sys, srcad
 from srcad.rules import registry
-registry.add_file("tiny_rows", ["soft"], library="tinylib.special")
+registry.add_file("tinylib.special", file="tiny_rows")
 """
 
 
@@ -44,36 +43,29 @@ def printed_by(program, folder):
     return done.stdout.strip()
 
 
-def test_the_index_is_that_of_the_files(update_golden):
-    if update_golden:
-        Path(index.__file__).write_text(printed())
-
-    assert Path(index.__file__).read_text() == printed()
-
-
-def test_a_function_without_a_row_costs_no_file(tmp_path):
+def test_scipy_is_not_imported(tmp_path):
     program = """
-import sys, numpy as np
-from srcad.ir import primitives
-from srcad.rules.registry import lookup
-before = set(sys.modules)
-methods = (list.append, [].append, np.ones(2).sum)
-for target in (np.polyfit, primitives.append, *methods, lambda x: x, np.polynomial.Polynomial):
+import sys, srcad
+assert srcad.grad(lambda x: x * x)(3.0) == 6.0
+srcad.rules.rows()
+print(*(name for name in sys.modules if "scipy" in name))
+"""
+    assert printed_by(program, tmp_path) == ""
+
+
+def test_the_rules_for_scipy_wait_for_one_of_its_functions(tmp_path):
+    pytest.importorskip("scipy")
+    program = """
+import sys, math, numpy as np, scipy.special
+from srcad.rules import lookup
+file = "srcad.rules.scipy.special"
+for target in (math.sin, np.polyfit, np.sin, lambda x: x, list.append):
     lookup(target)
-assert lookup(print) is not None
-print(*(name for name in set(sys.modules) - before if name.startswith("srcad.rules.")))
+    assert file not in sys.modules
+assert lookup(scipy.special.expit).kind == "derivative"
+print(file in sys.modules)
 """
-    assert printed_by(program, tmp_path) == "srcad.rules.constant"
-
-
-def test_a_row_is_found_in_one_file(tmp_path):
-    program = """
-import sys, numpy as np
-from srcad.rules.registry import lookup
-assert lookup(np.linalg.norm).kind == "adjoint"
-print(*(name for name in sys.modules if name in ("srcad.rules.norm", "srcad.rules.scalar")))
-"""
-    assert printed_by(program, tmp_path) == "srcad.rules.norm"
+    assert printed_by(program, tmp_path) == "True"
 
 
 def tiny_library(folder):
