@@ -6,12 +6,10 @@ place, or None.  It is a line, see `by_pattern`, or a function whose name says w
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from srcad.ir.core import Arg, Call, Const, Value
-from srcad.startup.locks import importing
 
 Rewrite = Callable[[Any, Call], Arg | None]  # of the walk, a `Rewriter`, and a call
 # What an argument has to be: a literal number, the result of a call of one of some, or (None) any.
@@ -22,7 +20,6 @@ _SORTED_BY = 2  # so many arguments say which rewrites are tried
 
 
 _REWRITES: dict[Any, list[tuple[Rewrite, tuple[Wanted, ...]]]] = {}
-_LATER: dict[Any, str] = {}
 _MADE_BY: dict[int, Any] = {}  # what rewrites want arguments to be results of, by its id
 _WORTH_TRYING: dict[tuple[Any, ...], tuple[Rewrite, ...]] = {}  # as was found out so far
 
@@ -48,13 +45,6 @@ def add_rewrite(rewrite: Rewrite, targets: tuple[Any, ...], wanted: tuple[Wanted
     _WORTH_TRYING.clear()
 
 
-def rewrites_later(module: str, *targets: Any) -> None:
-    """Say which module has rewrites for calls of some targets, which few programs have."""
-    for target in targets:
-        _REWRITES.setdefault(target, [])
-        _LATER[target] = module
-
-
 def rewrites_of(call: Call, definitions: Mapping[Value, Call]) -> tuple[Rewrite, ...]:
     """The rewrites that are worth trying for a call."""
     target = call.target
@@ -66,11 +56,6 @@ def rewrites_of(call: Call, definitions: Mapping[Value, Call]) -> tuple[Rewrite,
     key = (target, *[_kind(arg, definitions) for arg in call.args[:_SORTED_BY]])
     found = _WORTH_TRYING.get(key)
     if found is None:
-        module = _LATER.get(target)
-        if module is not None:
-            with importing:
-                importlib.import_module(module)  # first of all: other threads that ask wait for it
-            _LATER.pop(target, None)
         found = _WORTH_TRYING[key] = tuple(
             rewrite for rewrite, wanted in _REWRITES[target] if _are(key[1:], wanted)
         )

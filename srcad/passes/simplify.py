@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from srcad.ir.core import Function
-from srcad.passes import algebra, algebra_matrices, algebra_products, parts, shapes, slices
+from srcad.passes import (
+    algebra,
+    algebra_complex,
+    algebra_matrices,
+    algebra_products,
+    parts,
+    shapes,
+    slices,
+)
 from srcad.passes.dce import dce
-from srcad.passes.rewrites import rewrites_later
 from srcad.passes.rewriting import Rewriter
 from srcad.passes.shape_reads import shape_reads
 
 # Importing them registers their rewrites.
-ROOMS = (algebra, algebra_products, algebra_matrices, shapes, parts, slices)
-rewrites_later("srcad.passes.algebra_complex", np.conjugate, np.real, np.imag)
+ROOMS = (algebra, algebra_products, algebra_matrices, shapes, parts, slices, algebra_complex)
 _MOST = 4
 
 
