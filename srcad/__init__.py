@@ -84,8 +84,7 @@ def __getattr__(name: str) -> Any:
     with importing:
         if home is None:
             return importlib.import_module(f"srcad.{name}")
-        with importlib.import_module("srcad.startup.gc_paused").loading():
-            found = globals()[name] = getattr(importlib.import_module(home), name)
+        found = globals()[name] = getattr(importlib.import_module(home), name)
     return found
 
 

@@ -24,8 +24,7 @@ from srcad.calling.quiet import form_now, quiet_of, repeated
 from srcad.errors import SrcadError
 from srcad.modes.calm import raises_now
 from srcad.rules import registry
-from srcad.startup.gc_paused import compiling
-from srcad.startup.locks import lock
+from srcad.startup.locks import COMPILING, lock
 from srcad.startup.records import dataclass, field
 from srcad.startup.short_tracebacks import on_purpose, short_traceback
 from srcad.types.sources import read
@@ -217,7 +216,7 @@ class Family:
                     ready = entry.ready(function, arguments)
                     if ready is not None:
                         return entry, ready
-            with compiling():
+            with COMPILING:
                 entry = self.compile(self, function, arguments)
             self.entries = [entry, *self.entries][:MOST_ENTRIES]
             self.version += 1

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from srcad.backends.interface.tracebacks import add_note
 from srcad.modes.calm import is_calm
-from srcad.startup.gc_paused import compiling
+from srcad.startup.locks import COMPILING
 from srcad.startup.records import dataclass
 
 Run = Callable[..., Any]
@@ -35,7 +35,7 @@ class Quiet:
     def form(self) -> Run:
         """The silent form."""
         if self.made is None:
-            with compiling():
+            with COMPILING:
                 self.made = self.make()
         return self.made
 
