@@ -1,4 +1,4 @@
-"""The recipes of ``docs/design/house.md``, tried: one change of each kind, made in a copy of srcad.
+"""Apply one example of each recipe of ``docs/design/how-to-extend.md`` to a copy of srcad.
 
 A change is a text file: the heading of its recipe, then sections that begin with ``==``::
 
