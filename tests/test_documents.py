@@ -1,5 +1,6 @@
 """Every program in the documents prints what the document says."""
 
+import ast
 import contextlib
 import importlib.util
 import io
@@ -83,3 +84,21 @@ def test_the_first_screen_of_the_readme_has_both_commands():
         in text
     )
     assert "pip install -q -e '.[test]' && .venv/bin/python -m pytest -q" in text
+
+
+def test_how_it_works_lists_functions_that_exist():
+    text = (ROOT / "docs" / "how-it-works.md").read_text()
+    rows = re.findall(r"\| `(srcad/\S+\.py)` \| `(\w+)` \|", text)
+
+    assert rows
+    for path, name in rows:
+        assert name in defined_names(ROOT / path), f"{path} does not define {name}"
+
+
+def defined_names(path):
+    """The functions and variables that a file defines, on all levels."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    return functions | {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
