@@ -21,15 +21,16 @@ from srcad.startup.locks import importing
 
 _HEAD = """# Functions that have a rule
 
-What stands here is differentiated, under any name and as a method of an array where NumPy has one.
-A function of your own needs no rule: its source is read. For what is missing,
-[a rule of your own](quickstart.md#rules-of-your-own) takes a few lines; more of NumPy
-and SciPy is planned.
+The functions on this page are differentiated, under all of their names and as methods of arrays.
+A function of your own needs no rule if its Python source is available. For a function that is
+missing, [a rule of your own](quickstart.md#rules-of-your-own) takes a few lines; more rules for
+NumPy and SciPy are planned.
 
-A *derivative* is elementwise: its partial derivatives are listed, `y` is the result. What is
-*linear* or *bilinear* (linear in each operand) and an *adjoint* have cotangents: `y_bar` is that of
-the result. Parameters through which a derivative flows are **bold**; others that stand here may be
-passed, and what does not is refused. The last column tells what was agreed on at special points.
+A *derivative* is the rule of an elementwise function. Its partial derivatives are listed; `y` is
+the result. A *linear*, *bilinear* (linear in each operand) or *adjoint* rule computes cotangents;
+`y_bar` is the cotangent of the result. Parameters through which a derivative flows are **bold**;
+the other listed parameters may be passed, and parameters that are not listed are refused. The last
+column has the derivatives at special points, such as kinks.
 """
 _FOLDER = Path(__file__).parent
 _PACKAGE = __name__.rpartition(".")[0]
@@ -75,7 +76,7 @@ def _section(name: str, groups: list[list[Rule]]) -> list[str]:
         lines += [_line(group) for group in carrying] + [""]
     constant = [row for group in groups for row in group if row.kind == "nondifferentiable"]
     if constant:
-        lines += ["Read, without a derivative:\n",
+        lines += ["Supported, without a derivative:\n",
                   _filled(sorted({_spelled(row.target) for row in constant}))]  # fmt: skip
     return lines
 
