@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from srcad.errors import InvalidIRError
 from srcad.ir.core import Block, Call, Const, For, Function, If, Op, Try, Value, While
+from srcad.startup.records import replace
 
 
 def verify(function: Function) -> Function:
     """Check every invariant and return the function unchanged.
 
+    The operands of an op are computed once and kept, so they are compared with the op as it is.
+
     Raises
     ------
     InvalidIRError
-        A value is defined twice or used where it is not in scope, or a block yields the wrong
-        number of atoms.  This is a defect of srcad, never of the user's program.
+        A value is defined twice or used where it is not in scope, a block yields the wrong number
+        of atoms, or an op was changed after its operands had been computed.  This is a defect of
+        srcad, never of the user's program.
     """
     defined: set[Value] = set()
     if function.block.params:
@@ -37,6 +41,8 @@ def _out_of_scope(value: Value, name: str, op: object) -> InvalidIRError:
 def _block(block: Block, scope: set[Value], defined: set[Value], name: str) -> None:
     scope = scope | set(block.params)
     for op in block.ops:
+        if replace(op).operands != op.operands:
+            raise InvalidIRError(f"an op of {name!r} was changed in place: {op!r}")
         for value in op.operands:
             if value not in scope:
                 raise _out_of_scope(value, name, op)

@@ -10,9 +10,9 @@ import numpy as np
 from srcad.errors import UnsupportedTypeError
 from srcad.ir.core import Atom, Const, Display, Function, Op, Value
 from srcad.ir.inference.builder import Builder
+from srcad.ir.substitute import substituted_ops
 from srcad.modes.basis import Basis, packed
 from srcad.modes.blocks import unit_vectors
-from srcad.passes.substitute import substituted_ops
 from srcad.startup.records import dataclass
 from srcad.transforms.silent import is_repeatable
 from srcad.types.numeric import INT

@@ -20,8 +20,8 @@ from srcad.frontend.prelude.containers import Mapping
 from srcad.ir.core import Atom, Block, Call, Function, Op, Value, free_values
 from srcad.ir.inference.builder import Builder
 from srcad.ir.memory import has_storage
+from srcad.ir.substitute import substituted_block
 from srcad.modes import inner_writes, nested_wrt
-from srcad.passes.substitute import substituted_block
 
 
 class InnerFunction:

@@ -12,6 +12,7 @@ from srcad.arguments.request import Request
 from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Atom, Function, Value
 from srcad.ir.inference.builder import Builder, atom_type
+from srcad.ir.substitute import substituted_atom, substituted_block
 from srcad.modes.asked import in_one_function
 from srcad.modes.basis import (
     Basis,
@@ -31,7 +32,6 @@ from srcad.modes.results import with_known_lists, with_results
 from srcad.passes.copies import copied_block
 from srcad.passes.dce import dce
 from srcad.passes.simplify import simplify
-from srcad.passes.substitute import substituted_atom, substituted_block
 from srcad.startup.records import replace
 from srcad.transforms.batched import batched
 from srcad.transforms.jvp import jvp

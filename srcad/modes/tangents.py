@@ -25,12 +25,12 @@ from srcad.errors import SeedError, WrtError
 from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Function
 from srcad.ir.inference.builder import Builder
+from srcad.ir.substitute import substituted_block
 from srcad.modes.asked import in_one_function
 from srcad.modes.mode import Mode, Problem, Results, Run
 from srcad.modes.seeds import Mold, mold_of
 from srcad.passes.dce import dce
 from srcad.passes.simplify import simplify
-from srcad.passes.substitute import substituted_block
 from srcad.startup.records import replace
 from srcad.transforms.batched import batched
 from srcad.transforms.jvp import jvp

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from srcad.ir.core import Atom, Block, Call, For, If, Op, Value, While
-from srcad.passes.substitute import substituted_block, with_blocks
+from srcad.ir.substitute import substituted_block, with_blocks
 from srcad.startup.records import replace
 
 Names = dict[Value, Value]

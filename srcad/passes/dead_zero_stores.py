@@ -24,8 +24,8 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
+from srcad.ir.substitute import substituted_block, with_blocks
 from srcad.ir.traits import sets_places
-from srcad.passes.substitute import substituted_block, with_blocks
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 

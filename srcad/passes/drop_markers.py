@@ -14,8 +14,8 @@ from srcad.ir.core import (
     Op,
     Value,
 )
+from srcad.ir.substitute import substituted_block, with_blocks
 from srcad.ir.traits import is_marker
-from srcad.passes.substitute import substituted_block, with_blocks
 from srcad.startup.records import replace
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from srcad.ir.core import Arg, Block, Call, Const, Function, Op
-from srcad.passes.substitute import with_blocks
+from srcad.ir.substitute import with_blocks
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 

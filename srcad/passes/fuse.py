@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 
 from srcad.ir.core import Atom, Block, Call, Function, If, Op, Value, free_values
+from srcad.ir.substitute import substituted_block, with_blocks
 from srcad.passes.purity import is_noticeable
-from srcad.passes.substitute import substituted_block, with_blocks
 from srcad.startup.records import replace
 
 

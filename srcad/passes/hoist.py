@@ -46,8 +46,8 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.raising import fails_for_values, may_raise
 from srcad.ir.memory import has_storage, makes_fresh
+from srcad.ir.substitute import with_blocks
 from srcad.passes.purity import is_mergeable
-from srcad.passes.substitute import with_blocks
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import resolved

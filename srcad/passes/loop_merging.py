@@ -15,7 +15,7 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
-from srcad.passes.substitute import substituted_atom
+from srcad.ir.substitute import substituted_atom
 from srcad.startup.records import dataclass, field
 
 

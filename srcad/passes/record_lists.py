@@ -29,7 +29,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.passes.substitute import substituted_atom
+from srcad.ir.substitute import substituted_atom
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.structures import ListOf, TupleOf, Type
 

@@ -33,10 +33,10 @@ from srcad.ir.core import (
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import has_storage
+from srcad.ir.substitute import substituted, substituted_atom, substituted_call
 from srcad.passes.loop_merging import LoopMerging
 from srcad.passes.purity import is_mergeable
 from srcad.passes.rewrites import rewrites_of
-from srcad.passes.substitute import substituted, substituted_atom, substituted_call
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, resolved

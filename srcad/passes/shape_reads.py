@@ -24,8 +24,8 @@ from srcad.ir.core import (
 )
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.operations import operation_of
+from srcad.ir.substitute import with_blocks
 from srcad.ir.traits import is_store, measures
-from srcad.passes.substitute import with_blocks
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric, same_dtype
 from srcad.types.sizes import resolved

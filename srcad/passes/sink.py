@@ -23,9 +23,9 @@ from srcad.ir.core import (
     values_in,
 )
 from srcad.ir.memory import has_storage, makes_fresh
+from srcad.ir.substitute import with_blocks
 from srcad.ir.traits import adds_at_places, is_store
 from srcad.passes.purity import is_noticeable
-from srcad.passes.substitute import with_blocks
 from srcad.startup.records import replace
 
 Use = tuple[int, Block | None]  # which op of a block reads a value, and in which branch

@@ -45,14 +45,14 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import Builder
 from srcad.ir.memory import is_one_of
-from srcad.ir.traits import never_returns
-from srcad.passes.dce import dce
-from srcad.passes.substitute import (
+from srcad.ir.substitute import (
     substituted_atom,
     substituted_block,
     substituted_ops,
     with_blocks,
 )
+from srcad.ir.traits import never_returns
+from srcad.passes.dce import dce
 from srcad.startup.records import replace
 from srcad.transforms import draws
 from srcad.types.numeric import INT

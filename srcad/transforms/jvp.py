@@ -33,11 +33,11 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.inference.builder import Builder, atom_type
+from srcad.ir.substitute import with_blocks
 from srcad.passes.dce import dce
 from srcad.passes.retype import settle
 from srcad.passes.safe_division import safe_division
 from srcad.passes.simplify import simplify
-from srcad.passes.substitute import with_blocks
 from srcad.startup.records import replace
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import ReverseScope

@@ -30,8 +30,8 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.infer import result_type
 from srcad.ir.memory import is_one_of
+from srcad.ir.substitute import with_blocks
 from srcad.ir.traits import is_checkpoint, is_store
-from srcad.passes.substitute import with_blocks
 from srcad.startup.records import dataclass, field, replace
 from srcad.transforms.recompute import is_cheap
 from srcad.types.numeric import Numeric

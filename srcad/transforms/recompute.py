@@ -16,8 +16,8 @@ import numpy as np
 from srcad.ir.core import Atom, Call, Display, Op, Value, values_in
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.memory import is_one_of
+from srcad.ir.substitute import substituted_call
 from srcad.ir.traits import answers, costs_nothing
-from srcad.passes.substitute import substituted_call
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Numeric
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from srcad.ir.core import Atom, Block, Call, If, Loop, Op, Value, carried_outputs
-from srcad.passes.substitute import substituted_call
+from srcad.ir.substitute import substituted_call
 from srcad.startup.records import replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.mirror import is_free_view, makes_version

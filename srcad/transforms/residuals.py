@@ -31,9 +31,9 @@ from srcad.ir.core import (
     free_values,
 )
 from srcad.ir.inference.builder import Builder, outer_type
+from srcad.ir.substitute import substituted_block
 from srcad.ir.traits import extends, is_checkpoint
 from srcad.passes.dce import cheapest_sequence
-from srcad.passes.substitute import substituted_block
 from srcad.startup.records import replace
 from srcad.transforms import checkpoints
 from srcad.transforms.recompute import Around, Plan, is_python_int

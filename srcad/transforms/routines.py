@@ -15,7 +15,7 @@ from srcad.analysis.activity_trees import Activity, both, fully_active
 from srcad.analysis.binding import possibly_undefined
 from srcad.ir.core import Atom, Block, Call, Function, Op, Routine, Value
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.passes.substitute import substituted_block, with_blocks
+from srcad.ir.substitute import substituted_block, with_blocks
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.refusals import refuse_texts

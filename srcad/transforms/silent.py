@@ -15,8 +15,8 @@ from srcad.ir.inference.builder import Builder
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.location import Location
 from srcad.ir.memory import is_one_of
+from srcad.ir.substitute import with_blocks
 from srcad.ir.traits import never_returns
-from srcad.passes.substitute import with_blocks
 from srcad.rules.registry import lookup
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric

@@ -25,9 +25,9 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.inference.builder import Builder
+from srcad.ir.substitute import substituted_block
 from srcad.ir.traits import is_shape
 from srcad.passes.dce import dce
-from srcad.passes.substitute import substituted_block
 from srcad.startup.records import dataclass, replace
 from srcad.types.numeric import Numeric, int_type
 from srcad.types.structures import ListOf, TupleOf

@@ -7,8 +7,8 @@ from typing import Any
 
 from srcad.ir.core import Arg, Block, Call, Const, For, Function, Op, Routine, Value, While, walk
 from srcad.ir.inference.builder import Builder
+from srcad.ir.substitute import with_blocks
 from srcad.ir.traits import is_known_part, is_same
-from srcad.passes.substitute import with_blocks
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE

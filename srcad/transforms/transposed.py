@@ -18,7 +18,7 @@ from srcad.errors import UnsupportedTypeError
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Function, If, Op, Value
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.passes.substitute import substituted_block, with_blocks
+from srcad.ir.substitute import substituted_block, with_blocks
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import Rule
 from srcad.startup.records import replace

@@ -43,3 +43,23 @@ def test_the_third_derivative_is_that_of_differences(name, way):
     found = WAYS[way](f)(X)
 
     assert found == pytest.approx(differences(f), rel=1e-6, abs=1e-6)
+
+
+def test_calls_of_mutually_recursive_functions_get_outside_values_in_new_operations():
+    """Operations were changed in place, after their operands had been computed."""
+
+    def f(x, k):
+        def even(n):
+            return x if n == 0 else odd(n - 1) * x
+
+        def odd(n):
+            return k * even(n - 1) + x
+
+        return even(4) * k
+
+    step = 1e-6
+    slope = (f(0.7 + step, 1.3) - f(0.7 - step, 1.3)) / (2 * step)
+    assert grad(f)(0.7, 1.3) == pytest.approx(slope)
+    slope = (f(0.7, 1.3 + step) - f(0.7, 1.3 - step)) / (2 * step)
+    assert grad(f, 1)(0.7, 1.3) == pytest.approx(slope)
+    assert jvp(f, (0.7, 1.3), (0.0, 1.0))[1] == pytest.approx(slope)

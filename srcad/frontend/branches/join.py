@@ -54,7 +54,7 @@ from srcad.frontend.store.runtime_keys import alike
 from srcad.ir.core import UNDEF, Atom, Const, Value, values_in
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.memory import has_storage
-from srcad.ir.rewrite import substitute_arg
+from srcad.ir.substitute import substituted
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.join import is_lost, join, take_lengths_for_equal
 from srcad.types.numeric import Numeric
@@ -292,7 +292,7 @@ class Join:
             return found
         seen = {v: self.atom(v, UNDEF, None) if left else self.atom(UNDEF, v, None) for v in named}
         steps = tuple(
-            replace(step, args=tuple(substitute_arg(arg, seen) for arg in step.args))
+            replace(step, args=tuple(substituted(arg, seen) for arg in step.args))
             for step in found.steps or ()
         )
         return replace(found, steps=steps)

@@ -18,7 +18,7 @@ from srcad.frontend.operations.sequences import Sequences
 from srcad.frontend.store.either import bound_if
 from srcad.frontend.store.origins import note_laid_out
 from srcad.ir.core import RETURN, Block, Const, Value, carried_outputs, collected_outputs
-from srcad.ir.rewrite import substitute
+from srcad.ir.substitute import substituted_block
 
 
 def finish(
@@ -119,4 +119,4 @@ def _note_outputs(s: Machine, every: list[LoopVariable], tag: Value | None) -> N
 
 def renamed(block: Block, names: dict[Value, Value]) -> Block:
     """The block with free values replaced."""
-    return substitute(block, names)
+    return substituted_block(block, names)

@@ -8,8 +8,8 @@ from srcad.frontend.domain.structure import shown_parts
 from srcad.frontend.domain.values import AbstractValue, Code, Structure
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.cells import Read, is_one_thing
-from srcad.ir.core import Block, Call, Function, Routine, Value, free_values, walk
-from srcad.ir.rewrite import substitute
+from srcad.ir.core import Block, Call, Function, Op, Routine, Value, free_values, walk
+from srcad.ir.substitute import substituted_block, with_blocks
 from srcad.startup.records import dataclass, field, replace
 
 
@@ -80,16 +80,16 @@ def with_outside_parameters(
     through = _that_reach(variant.routine, inner)
     added = {other: _add_parameters(s, other, free) for other in through}
     for other, missing in added.items():
-        _pass_on(body, other.routine, missing)
+        body = _with_arguments(body, other.routine, missing)
         for caller in through:
-            _pass_on(caller.function.block, other.routine, [caller.extra[v] for v in missing])
+            _pass_on(caller, other.routine, missing)
     variant.extra = _copies(s, free)
-    body = substitute(body, variant.extra)
+    body = substituted_block(body, variant.extra)
     routine = variant.routine
     extra = tuple(variant.extra.values())
     routine.function = Function(routine.name, (*params, *extra), body, s.builder.where)
     for caller in (variant, *through):
-        _pass_on(caller.function.block, routine, [caller.extra[v] for v in free])
+        _pass_on(caller, routine, free)
 
 
 def _that_reach(routine: Routine, among: list[Variant]) -> list[Variant]:
@@ -121,13 +121,24 @@ def _add_parameters(s: Machine, variant: Variant, values: list[Value]) -> list[V
     return missing
 
 
-def _pass_on(body: Block, routine: Routine, extra: list[Value]) -> None:
-    """Calls hand on what the function reads from outside."""
+def _pass_on(caller: Variant, routine: Routine, values: list[Value]) -> None:
+    """Add outside values, as the caller knows them, to the calls of a routine in a function."""
+    function, extra = caller.function, [caller.extra[v] for v in values]
+    block = _with_arguments(function.block, routine, extra)
+    caller.routine.function = replace(function, block=block)
+
+
+def _with_arguments(block: Block, routine: Routine, extra: list[Value]) -> Block:
+    """A block in which the calls of a routine have further arguments."""
     if not extra:
-        return
-    for op in walk(body):
-        if isinstance(op, Call) and op.target is routine:
-            object.__setattr__(op, "args", (*op.args, *extra))
+        return block
+
+    def changed(op: Op) -> Op:
+        if isinstance(op, Call):
+            return replace(op, args=(*op.args, *extra)) if op.target is routine else op
+        return with_blocks(op, tuple(_with_arguments(one, routine, extra) for one in op.blocks))
+
+    return replace(block, ops=tuple(map(changed, block.ops)))
 
 
 def values_in_order(box: AbstractValue) -> list[Value]:
