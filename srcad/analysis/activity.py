@@ -52,7 +52,7 @@ Told = Callable[[Call, "Facts"], Activity | None]
 
 @dataclass(eq=False)
 class Facts:
-    """What the analysis has found so far; it only ever grows.
+    """The facts found so far; they only ever grow.
 
     `told` says of a call what of its result depends on the input, where that is known in another
     way than by a derivative.  The values that are `still` have no derivative, although their
@@ -104,7 +104,7 @@ class Facts:
             self.changed = True
 
     def of(self, arg: Arg) -> Activity:
-        """Whether, and where, an argument depends on the input."""
+        """Return whether, and where, an argument depends on the input."""
         if isinstance(arg, Value):
             return self.varied.get(arg, False)
         if isinstance(arg, Display):

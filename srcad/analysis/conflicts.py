@@ -93,7 +93,7 @@ class Conflicts:
         self._walk(self.function.block, kept_outside(self.function), None)
 
     def is_free(self, op: Call) -> bool:
-        """Whether nothing speaks against writing in place."""
+        """Return whether nothing speaks against writing in place."""
         first = op.args[0]
         return (
             isinstance(first, Value)
@@ -105,14 +105,14 @@ class Conflicts:
         )
 
     def _is_point_of_an_array(self, value: Value) -> bool:
-        """Whether a single number may lie in the storage of an array with axes."""
+        """Return whether a single number may lie in the storage of an array with axes."""
         type_ = value.type
         if not isinstance(type_, Numeric) or type_.shape != ():
             return False
         return self.sharing.own(value) in self.sharing.with_axes
 
     def _reads_itself(self, op: Call) -> bool:
-        """Whether a store reads, while it writes, what it writes into."""
+        """Return whether a store reads, while it writes, what it writes into."""
         assert isinstance(op.args[0], Value)
         node = self.sharing.own(op.args[0])
         memory = memory_effect(op.target)
@@ -148,7 +148,7 @@ class Conflicts:
         return live
 
     def _read_after_failure(self, op: Op) -> set[Value]:
-        """What is read if an op fails inside an attempt: what was written before it shows there.
+        """The values that are read if an operation inside a ``try`` fails.
 
         A store that fails has written nothing; where it may have, the front end refuses.
         """
@@ -158,7 +158,7 @@ class Conflicts:
         return set[Value]().union(*read)
 
     def _loop(self, op: Loop, live: set[Value]) -> set[Value]:
-        """What a trip reads from outside is alive in every trip; so are the lists it fills."""
+        """Mark values that a loop reads from outside, and lists it fills, as alive in it."""
         again = live | {v for b in op.blocks for v in _read_outside(b) if has_storage(v)}
         again |= self._read_after_failure(op)
         again.difference_update(op.body.params)
@@ -184,7 +184,7 @@ class Conflicts:
 
 
 def _reads_shapes(op: Op) -> bool:
-    """Whether an op reads of arrays nothing that a store changes."""
+    """Return whether an op reads of arrays nothing that a store changes."""
     return (
         isinstance(op, Call)
         and asks_for_shape(op.target)
@@ -193,7 +193,7 @@ def _reads_shapes(op: Op) -> bool:
 
 
 def _read_outside(block: Block) -> Iterator[Value]:
-    """What a block reads from outside, but for shapes."""
+    """The values that a block reads from outside, except for their shapes."""
     read = {v for atom in block.results for v in values_in(atom)}
     for op in walk(block):
         if not _reads_shapes(op):
@@ -214,7 +214,7 @@ def copy_of(source: Atom, result: Value, near: Op) -> Call:
 
 
 def is_reversed(op: Call) -> bool:
-    """Whether a call shows all of an array, perhaps some axis of it in reverse."""
+    """Return whether a call shows all of an array, perhaps some axis of it in reverse."""
     whole = op.args[0] if op.half == "primal" and op.args else None
     if not isinstance(whole, Value) or not isinstance(whole.type, Numeric):
         return False
@@ -224,7 +224,7 @@ def is_reversed(op: Call) -> bool:
 
 
 def _is_all(part: Arg) -> bool:
-    """Whether a part of an index is a slice of a whole axis, in one order or the other."""
+    """Return whether a part of an index is a slice of a whole axis, in one order or the other."""
     if not isinstance(part, Display) or part.kind != "slice":
         return part in (Const(Ellipsis), Const(None))
     return part.items[:2] == _NONES and part.items[2] in (Const(None), Const(-1))

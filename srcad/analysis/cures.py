@@ -55,7 +55,7 @@ class Cures:
 
     @property
     def found(self) -> bool:
-        """Whether there is anything to do."""
+        """True if there is anything to do."""
         return bool(self.views or self.inits or self.yields or self.bases)
 
     def _cure(self, op: Call) -> None:
@@ -78,7 +78,7 @@ class Cures:
         self.yields |= yields
 
     def _alive(self, op: Call, first: Value) -> tuple[set[Value], set[tuple[Loop, int]], bool]:
-        """What is alive behind a store: views, what loops collect, whether there is more."""
+        """Liveness behind a store: views, values that loops collect, and whether there is more."""
         views, yields, others = set[Value](), set[tuple[Loop, int]](), False
         for value in self.facts.alive[op]:
             collected = self._collected(value, first)
@@ -96,7 +96,7 @@ class Cures:
         return views, yields, others
 
     def _follows_conflict(self, value: Arg) -> bool:
-        """Whether an earlier store of a chain is in conflict: its cure may do for what follows."""
+        """True if an earlier store of a chain is in conflict: its cure may do for what follows."""
         while isinstance(value, Value):
             op, _ = self.facts.definition.get(value, (None, None))
             if isinstance(op, Call) and op in self.facts.stores:
@@ -134,7 +134,7 @@ class Cures:
         return (op, k) if self._can_be_copied(atom) else None
 
     def _is_list_of_lists(self, value: Value) -> bool:
-        """Whether a loop has filled a list with lists.
+        """Return whether a loop has filled a list with lists.
 
         Copying such a list would not help an array that it holds: the place to copy that is where
         it goes into the inner list.
@@ -146,7 +146,7 @@ class Cures:
         return isinstance(atom, Value) and isinstance(atom.type, ListOf)
 
     def _can_be_copied(self, atom: Arg) -> bool:
-        """Whether a copy may help: it has storage, and is no copy already."""
+        """Return whether a copy may help: it has storage, and is no copy already."""
         if not isinstance(atom, Value) or not _is_copyable(atom):
             return False
         made, _ = self.facts.definition.get(atom, (None, None))
@@ -274,7 +274,7 @@ def _is_array(value: Value) -> bool:
 
 
 def _may_be_nothing(atom: Atom, block: Block) -> bool:
-    """Whether some path through a block has not made a value."""
+    """Return whether some path through a block has not made a value."""
     if isinstance(atom, Const):
         return True
     maker = next((op for op in block.ops if atom in op.results), None)
@@ -288,7 +288,7 @@ def _may_be_nothing(atom: Atom, block: Block) -> bool:
 
 
 def _kept_copy(saved: Value, kept: Value, loop: Loop) -> Call:
-    """A copy of what a trip saves, which may be nothing on a path that has not made it."""
+    """A copy of a value that an iteration saves, or None on a path that has not made it."""
     call = copy_of(saved, kept, loop)
     if _may_be_nothing(saved, loop.body):
         return replace(call, target=owned)

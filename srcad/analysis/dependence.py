@@ -1,4 +1,4 @@
-"""What depends on some parameters in any way: by a derivative, or by a mask that is made of them.
+"""Dependence on some parameters in any way: by a derivative, or by a mask made of them.
 
 Lengths, kinds and whether there is anything at all are no dependence: they are the same for every
 value of the parameters.
@@ -29,7 +29,7 @@ class Dependence:
     running: set[tuple[Routine, Pattern]] = field(default_factory=set)
 
     def of(self, function: Function, pattern: Pattern) -> Facts:
-        """What of a function depends on its parameters, part by part."""
+        """The values of a function that depend on its parameters, part by part."""
         varied = dict(zip(function.params, pattern, strict=True))
         nothing = [False for _ in function.block.results]
         return activity(function, varied, nothing, told=self._told)

@@ -81,7 +81,7 @@ def fresh_results(function: Function, own: Iterable[int], *, writable: bool = Tr
 
 
 def _ordering(function: Function) -> dict[Value, Call]:
-    """The calls that bring results into C order, and whose results nobody else reads."""
+    """The calls that bring results into C order, if nothing else reads these."""
     found = {
         op.result: op
         for op in function.block.ops
@@ -97,7 +97,7 @@ def _is_read_inside(function: Function, value: Value) -> bool:
 
 
 def is_writable(function: Function) -> bool:
-    """Whether nothing that is read-only is made anywhere in a function."""
+    """Return whether nothing that is read-only is made anywhere in a function."""
     calls = (op for op in walk(function.block) if isinstance(op, Call))
     return not any(is_read_only(op.target) for op in calls)
 
@@ -171,7 +171,7 @@ class _Fresh:
 
 
 class _Items:
-    """Whether the arrays in a list or tuple are all different, each made for its place.
+    """True if the arrays in a list or tuple are all different, each made for its place.
 
     An array that a loop makes and saves once per trip is; one from outside the loop would be saved
     again and again.  Where that is not plain to see the answer is no.
@@ -201,7 +201,7 @@ class _Items:
         return self._holds(container, loop, set())
 
     def _holds(self, atom: Arg, loop: Loop | None, seen: set[Value]) -> bool:
-        """Whether what stands in a loop is made in it, with everything that it holds."""
+        """Return whether what stands in a loop is made in it, with everything that it holds."""
         if isinstance(atom, Display):
             return all(self._holds(part, loop, seen) for part in atom.items)
         if not has_storage(atom):
@@ -235,7 +235,7 @@ class _Items:
     def _from_loop(
         self, op: Loop, atom: Value, loop: Loop | None, home: Loop | None, seen: set[Value]
     ) -> bool:
-        """What a loop carries comes from before it or from a trip; what it collects, from trips."""
+        """Trace carried values to the loop's inits and body, and collected ones to the body."""
         width = len(op.inits)
         if atom in collected_outputs(op):
             k = collected_outputs(op).index(atom)

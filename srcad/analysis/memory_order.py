@@ -35,7 +35,7 @@ from srcad.types.sizes import same
 
 
 class _Order(NamedTuple):
-    """Whether the axes of an array lie in C order, and whether there are no gaps either.
+    """Memory order of an array: if its axes are in C order, and if there are no gaps.
 
     What is `given` shows memory that is not the function's own, or cannot be written into.  It is
     copied before it is handed out or written into, and the copy is in C order without gaps.  What
@@ -49,7 +49,7 @@ class _Order(NamedTuple):
 
     @property
     def is_fine(self) -> bool:
-        """Whether it is in C order without gaps when it is handed out."""
+        """True if it is in C order without gaps when it is handed out."""
         return self.gapless or self.given
 
 
@@ -77,7 +77,7 @@ _GIVEN = _Order(axes=False, gapless=False, given=True)
 
 
 class MemoryOrder:
-    """What is known of the values of a block; `ordered` are the parameters in C order."""
+    """Memory orders of the values of a block; `ordered` are the parameters in C order."""
 
     def __init__(self, block: Block, ordered: Collection[Value]) -> None:
         self.given = set(free_values(block))
@@ -86,7 +86,7 @@ class MemoryOrder:
         self._read(block)
 
     def is_in_order(self, atom: Atom) -> bool:
-        """Whether an array certainly lies in C order without gaps when it is handed out."""
+        """Return whether an array certainly lies in C order without gaps when it is handed out."""
         return self._of(atom).is_fine
 
     # --------------------------------------------------------------------------- ops in order
@@ -110,7 +110,7 @@ class MemoryOrder:
                     self._loop(op, op.body.params, op.body)
 
     def _loop(self, loop: For | While, carried: Sequence[Value], body: Block) -> None:
-        """A carried value is in order if it enters so, and every trip leaves it so."""
+        """A carried value is in order if it enters so and every iteration keeps it so."""
         entering = [self._of(init) for init in loop.inits]
         while True:
             self.known.update(zip(carried, entering, strict=True))
@@ -179,7 +179,7 @@ class MemoryOrder:
         return _IN_ORDER if known and self.given.issuperset(others) else _UNKNOWN
 
     def _of_part(self, call: Call) -> _Order:
-        """Of ``x[k]``, ``x[1:]``, ``x[None]`` and of rows that an array names."""
+        """Memory order of ``x[k]``, ``x[1:]``, ``x[None]`` and of rows selected by an array."""
         whole = self._of(call.args[0])
         parts = index_parts(call.args[1])
         first = [part for part in parts if part not in (Const(None), Const(Ellipsis))]
@@ -220,5 +220,5 @@ def _is_slice(part: Arg) -> bool:
 
 
 def _is_run(part: Arg) -> bool:
-    """Whether a slice takes entries that lie side by side."""
+    """Return whether a slice takes entries that lie side by side."""
     return isinstance(part, Display) and part.items[2] in (Const(None), Const(1))

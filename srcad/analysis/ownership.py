@@ -1,4 +1,4 @@
-"""In place or not: the last step before writing.
+"""Decide which stores update in place: the last step before the text is written.
 
 The IR is pure: ``updated(u, i, v)`` is a new array.  Here each store is marked `in_place` if the
 old version is not needed any more: nothing that may share its storage (`sharing`) is alive after

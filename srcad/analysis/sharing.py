@@ -88,11 +88,11 @@ class Sharing:
         return self.find((value, "parts"))
 
     def is_foreign(self, value: Value) -> bool:
-        """Whether somebody outside may see the storage of a value."""
+        """Return whether somebody outside may see the storage of a value."""
         return self.own(value) in self.foreign
 
     def shares(self, node: Node, value: Value) -> bool:
-        """Whether a value, or something that it holds, may lie in a class."""
+        """Return whether a value, or something that it holds, may lie in a class."""
         return has_storage(value) and node in (self.own(value), self.parts(value))
 
     # -------------------------------------------------------------------------- relations
@@ -123,7 +123,7 @@ class Sharing:
 
 
 def _has_axes(node: Node) -> bool:
-    """Whether a storage may be that of an array with axes, or of a container."""
+    """Return whether a storage may be that of an array with axes, or of a container."""
     atom, kind = node
     type_ = atom.type if isinstance(atom, Value) else None
     return kind == "own" and not (isinstance(type_, Numeric) and type_.shape == ())
@@ -156,7 +156,7 @@ def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
 
 
 def _handed_out(function: Function) -> frozenset[Value]:
-    """The containers that are built only to be returned: nobody here reads their parts.
+    """The containers that are built only to be returned: their parts are not read here.
 
     (Without them, all gradients of one tuple would be taken to share storage.)
     """
@@ -251,7 +251,7 @@ def _call(op: Call, found: Sharing) -> None:
 
 
 def _container_before(op: Call) -> Arg | None:
-    """What a new list or dict holds the items of."""
+    """The containers whose items a new list or dict holds."""
     memory = memory_effect(op.target)
     if isinstance(memory, Gathers):
         is_list = isinstance(op.result.type, ListOf) or memory.operand > 0
@@ -314,7 +314,7 @@ def _anything(op: Call, found: Sharing) -> None:
 
 
 def _copies(op: Call) -> bool:
-    """Whether an index certainly reads into new memory: one that has an array in it."""
+    """Return whether an index certainly reads into new memory: one that has an array in it."""
     container = op.args[0]
     is_array = isinstance(container, Value) and isinstance(container.type, Numeric)
     return is_array and reads_a_copy(op.args[1])

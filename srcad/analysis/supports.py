@@ -75,7 +75,7 @@ def units(shape: tuple[int, ...], start: int) -> Any:
 
 
 def supports(function: Function, arguments: Sequence[Any]) -> list[Any]:
-    """The results of a function some of whose arguments hold supports."""
+    """The results of a function if some of its arguments hold supports."""
     env: Env = dict(zip(function.params, arguments, strict=True))
     with np.errstate(all="ignore"):
         return _Run(False, 0).block(function.block, env)
@@ -89,7 +89,7 @@ class _Run:
     depth: int
 
     def block(self, block: Block, env: Env) -> list[Any]:
-        """Run a block whose parameters are in `env`; return what it yields."""
+        """Run a block with its parameters in `env`; return its results."""
         for op in block.ops:
             match op:
                 case Call():
@@ -233,7 +233,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def _united(value: Any, other: Any) -> Any:
-    """What the call makes of a value, with what the other arm would make its tangents depend on."""
+    """The result of the call, with the dependences that the other branch would add."""
     return _mapped(_both, value, other)
 
 

@@ -49,7 +49,7 @@ def read_from_text(
 
 
 def told(op: Call, facts: Facts) -> Activity:
-    """What of the result of a call depends on the input by way of a text."""
+    """The parts of the result of a call that depend on the input through a string."""
     args = arguments(op).values()
     if isinstance(op.target, Routine):
         depends = any(facts.of(arg) is not False for arg in args)
@@ -62,7 +62,7 @@ def told(op: Call, facts: Facts) -> Activity:
 
 
 def _reads(op: Call, facts: Facts) -> bool:
-    """Whether a call makes something of a text that depends on the input, but no other text."""
+    """True if a call makes something of a text that depends on the input, but no other text."""
     if not _is_hashable(op.target) or _passes_on(op.target):
         return False
     if answers(op.target) or op.target in _MEASURES:
@@ -77,12 +77,12 @@ def _reads(op: Call, facts: Facts) -> bool:
 
 
 def _passes_on(target: Any) -> bool:
-    """Whether texts lie in the result as they do in the operands."""
+    """Return whether texts lie in the result as they do in the operands."""
     return is_structure(target) or is_store(target) or keeps_structure(target)
 
 
 def _is_told(type_: Type, tree: Activity) -> bool:
-    """Whether an object in an argument depends on the input."""
+    """Return whether an object in an argument depends on the input."""
     match type_:
         case TupleOf(items):
             return any(_is_told(t, part(tree, k)) for k, t in enumerate(items))
@@ -96,7 +96,7 @@ def _is_told(type_: Type, tree: Activity) -> bool:
 
 
 def _texts_and_numbers(type_: Type) -> Activity:
-    """The activity of a value all of whose numbers and texts depend on the input."""
+    """The activity of a value if all of its numbers and strings depend on the input."""
     match type_:
         case TupleOf(items):
             parts = tuple(_texts_and_numbers(t) for t in items)
@@ -117,7 +117,7 @@ def _is_hashable(target: object) -> bool:
 def _read_in_routine(
     op: Call, routine: Routine, facts: Facts, known: frozenset[Routine]
 ) -> Call | None:
-    """What a routine reads from the texts that it is given."""
+    """The numbers that a routine reads from its string arguments."""
     inner = routine.function
     trees = [facts.of(arg) for arg in op.args]
     is_told = any(_is_told(argument_type(a), tree) for a, tree in zip(op.args, trees, strict=True))

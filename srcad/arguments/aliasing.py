@@ -54,12 +54,12 @@ def overlapping(arguments: Sequence[Any], written: Sequence[int]) -> Pairs:
 
 
 def _holds_objects(argument: Any) -> bool:
-    """Whether objects may stand in an argument that is written into."""
+    """Return whether objects may stand in an argument that is written into."""
     return not isinstance(argument, np.ndarray | np.generic | float | int)
 
 
 def _is_object(argument: Any) -> bool:
-    """Whether an argument is neither a number nor a container of Python's."""
+    """Return whether an argument is neither a number nor a container of Python's."""
     return not isinstance(argument, float | int | str | np.generic | list | dict | tuple)
 
 
@@ -145,7 +145,7 @@ def groups(
 
 
 def argument_memory(argument: Any) -> Memory:
-    """Whether the arrays in an argument may be written into, and each entry has a place of its own.
+    """True if the arrays in an argument may be written into, and each entry has a place of its own.
 
     Of several arrays, what is true of one that is not so.
     """
@@ -156,7 +156,7 @@ def argument_memory(argument: Any) -> Memory:
 
 
 def _repeats(array: np.ndarray) -> bool:
-    """Whether two entries of an array share memory (``as_strided``, a sliding window)."""
+    """Return whether two entries of an array share memory (``as_strided``, a sliding window)."""
     if array.flags.forc or array.size < 2:
         return False
     reach = array.itemsize

@@ -68,7 +68,7 @@ class Request:
 
     @property
     def lenient(self) -> bool:
-        """Whether None comes back for an argument through which no derivative can flow."""
+        """True if None comes back for an argument through which no derivative can flow."""
         return self.wrt is None
 
     def of(self, function: Any, parameters: Sequence[Parameter]) -> Request:
@@ -299,7 +299,7 @@ def _without_values(signature: inspect.Signature) -> tuple[Parameter, ...]:
 
 
 def _is_opaque(function: Any) -> bool:
-    """Whether a callable is compiled code: its signature says more than a call means."""
+    """Return whether a callable is compiled code: its signature says more than a call means."""
     if isinstance(function, functools.partial):
         return _is_opaque(function.func)
     return anchor_of(function)[0] is function

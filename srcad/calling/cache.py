@@ -56,7 +56,7 @@ class Entry:
 
     @property
     def asks(self) -> bool:
-        """Whether each call asks whether NumPy raises: the function must not run twice."""
+        """True if each call asks whether NumPy raises: the function must not run twice."""
         quiet = quiet_of(self.run)
         return quiet is not None and not quiet.repeats
 
@@ -119,7 +119,7 @@ class Family:
 
     @property
     def is_full(self) -> bool:
-        """Whether further patterns are compiled for lengths of any kind."""
+        """True if further patterns are compiled for lengths of any kind."""
         return len(self.entries) >= MOST_PATTERNS
 
     def dispatcher(

@@ -93,7 +93,7 @@ def plain_function(function: Any) -> FunctionType | None:
 
 
 def _is_variable(function: Any, plain: FunctionType, name: str) -> bool:
-    """Whether something is a variable of this name that holds data, which a call may read."""
+    """True if something is a variable of this name that holds data, which a call may read."""
     if name not in plain.__code__.co_freevars and name not in plain.__globals__:
         return False
     try:

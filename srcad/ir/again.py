@@ -1,4 +1,4 @@
-"""What code with checkpoints asks for: the lengths of segments, the states of generators."""
+"""Helpers of code with checkpoints: the lengths of segments, the states of generators."""
 
 from __future__ import annotations
 

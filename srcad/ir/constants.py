@@ -9,7 +9,7 @@ import numpy as np
 
 
 def same_constant(a: Any, b: Any) -> bool:
-    """Whether two values are the same constant; objects of other classes only by identity."""
+    """True if two values are the same constant; objects of other classes only by identity."""
     kind = type(a)
     if a is b or kind is not type(b):
         return a is b

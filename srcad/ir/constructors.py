@@ -31,7 +31,7 @@ class Constructors(Generic[Given, Made]):
 
     # --------------------------------------------------------------------- structures, parts
     def item(self, container: Given, key: Any, **how: Any) -> Made:
-        """``container[key]`` of a tuple or dict; the key is known now."""
+        """``container[key]`` of a tuple or dict; the key is known at compile time."""
         return self._construct(primitives.item, container, Const(key), **how)
 
     def field(self, container: Given, name: str, **how: Any) -> Made:
@@ -43,7 +43,7 @@ class Constructors(Generic[Given, Made]):
         return self._construct(primitives.build_tuple, *items, **how)
 
     def build_dict(self, keys: tuple[Any, ...], *items: Given, **how: Any) -> Made:
-        """``{key: a, ...}``; the keys are known now."""
+        """``{key: a, ...}``; the keys are known at compile time."""
         return self._construct(primitives.build_dict, Const(keys), *items, **how)
 
     def build_record(self, cls: type, keys: tuple[str, ...], *items: Given, **how: Any) -> Made:
@@ -107,7 +107,7 @@ class Constructors(Generic[Given, Made]):
         return self._construct(primitives.in_order, places, **how)
 
     def as_dict(self, places: Given, items: Given, **how: Any) -> Made:
-        """The dict whose values stand at these places of a list."""
+        """A dict with values at these places of a list."""
         return self._construct(primitives.as_dict, places, items, **how)
 
     # -------------------------------------------------------------------------------- arrays
@@ -132,7 +132,7 @@ class Constructors(Generic[Given, Made]):
         return self._construct(primitives.stop, x, **how)
 
     def hooked(self, x: Given, function: Given, **how: Any) -> Made:
-        """The value itself, whose cotangent passes through a function of the user's."""
+        """The value itself; its cotangent passes through a function of the user's."""
         return self._construct(primitives.hooked, x, function, **how)
 
     def identity(self, x: Given, **how: Any) -> Made:

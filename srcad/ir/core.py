@@ -98,7 +98,7 @@ Arg = Atom | Display
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Op:
-    """What all ops share: where the user wrote it and which half it belongs to."""
+    """Base class of operations: the user's source location, and the half it belongs to."""
 
     where: Location | None = None
     half: Half = "primal"
@@ -163,7 +163,7 @@ class If(Op):
 
     @property
     def chosen_by(self) -> Atom:
-        """What says which branch ran: the test."""
+        """The value that tells which branch ran: the test."""
         return self.test
 
     @property
@@ -195,7 +195,7 @@ class Try(If):
 
     @property
     def chosen_by(self) -> Atom:
-        """What says which branch ran: the first result."""
+        """The value that tells which branch ran: the first result."""
         return self.outputs[0]
 
     @property
@@ -247,7 +247,7 @@ class For(Op):
 
     @property
     def carried(self) -> tuple[Value, ...]:
-        """The body parameters that are carried from trip to trip."""
+        """The body parameters that are carried from one iteration to the next."""
         return self.body.params[len(self.seqs) :]
 
 
@@ -286,7 +286,7 @@ class While(Op):
 
     @property
     def carried(self) -> tuple[Value, ...]:
-        """The body parameters, all of them carried from trip to trip."""
+        """The body parameters, all carried from one iteration to the next."""
         return self.body.params
 
 
@@ -327,7 +327,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A whole function: named parameters and one block (whose own parameters are empty)."""
+    """A whole function: named parameters and one block, which has no parameters of its own."""
 
     name: str
     params: tuple[Value, ...]

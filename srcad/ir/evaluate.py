@@ -42,7 +42,7 @@ def evaluate_by(call: RunCall, function: Function, *args: Any) -> Any:
 
 
 def run_block(block: Block, env: Env, call: RunCall | None = None) -> list[Any]:
-    """Run a block whose parameters are already in `env`; return what it yields."""
+    """Run a block with its parameters already in `env`; return its results."""
     call = call or run_call
     for op in block.ops:
         match op:

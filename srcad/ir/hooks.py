@@ -1,4 +1,4 @@
-"""What happens to a cotangent where a function of the user's looks at it, or changes it."""
+"""Hooks: functions of the user's that look at a cotangent, or change it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true of Python's operators, of some functions of NumPy and of our helpers.
+"""Metadata of Python's operators, of some functions of NumPy and of srcad's helpers.
 
 These have their meaning elsewhere; only what passes and analyses ask beyond the table of rules
 stands here.
@@ -50,7 +50,7 @@ ELEMENTWISE_OPERATORS = frozenset(
 
 
 def is_ufunc_of_library(target: np.ufunc) -> bool:
-    """Whether a ufunc is one of NumPy's or SciPy's own, not one that a user has made."""
+    """Return whether a ufunc is one of NumPy's or SciPy's own, not one that a user has made."""
     name = target.__name__
     if getattr(np, name, None) is target:
         return True
@@ -58,7 +58,7 @@ def is_ufunc_of_library(target: np.ufunc) -> bool:
 
 
 def is_elementwise(target: object) -> bool:
-    """Whether a function acts entry by entry, with broadcasting."""
+    """Return whether a function acts entry by entry, with broadcasting."""
     if isinstance(target, np.ufunc):
         return target.signature is None and is_ufunc_of_library(target)
     try:
@@ -69,7 +69,7 @@ def is_elementwise(target: object) -> bool:
 
 # -------------------------------------------------------------------------------- arithmetic
 def _of_numbers(classes: Classes) -> Any:
-    """What an operator raises that raises these of Python's and NumPy's numbers."""
+    """The exceptions of an operator that raises these for numbers of Python and NumPy."""
 
     def raised(op: Call) -> Classes:
         return classes if all(map(_is_number, op.args)) else ANYTHING
@@ -83,7 +83,7 @@ def _is_number(arg: Arg) -> bool:
 
 
 def divides_python(op: Call) -> bool:
-    """Whether a call divides Python's numbers, which raises for zero."""
+    """Return whether a call divides Python's numbers, which raises for zero."""
     types = [getattr(a, "type", None) for a in op.args]
     if any(isinstance(t, Numeric) and t.form in ("array", "numpy") for t in types):
         return False
@@ -146,7 +146,7 @@ _rows(Operation(memory=PartOf(), owed=_index_may_fail, flows=(0,), written="a[b]
 
 
 def _has_no_entries(op: Call) -> bool:
-    """Whether what is looked through may be empty, and the call does not say what is found then."""
+    """True if what is looked through may be empty, and the call does not say what is found then."""
     if any(name == "initial" for name, _ in op.kwargs):
         return False
     type_ = getattr(op.args[0], "type", None) if op.args else None

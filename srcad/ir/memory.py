@@ -1,4 +1,4 @@
-"""What operations do with memory: which make new arrays, which return views of an operand."""
+"""Memory effects of operations: which make new arrays, which return views of an operand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KEEPING = frozenset({setattr, operator.setitem, list.append})
 
 
 def has_storage(atom: Atom) -> bool:
-    """Whether an atom may be something that can be changed in place."""
+    """Return whether an atom may be something that can be changed in place."""
     if isinstance(atom, Const):
         if isinstance(atom.value, tuple):
             return any(has_storage(Const(part)) for part in atom.value)
@@ -50,7 +50,7 @@ def has_storage(atom: Atom) -> bool:
 
 
 def type_has_storage(type_: Type) -> bool:
-    """Whether something of this type can be changed in place; a tuple of numbers cannot."""
+    """Return whether something of this type can be changed in place; a tuple of numbers cannot."""
     if isinstance(type_, Numeric):
         return type_.form in ("array", "any")
     if isinstance(type_, TupleOf) and type_.keys is None and type_.cls is not list:
@@ -61,7 +61,7 @@ def type_has_storage(type_: Type) -> bool:
 def makes_new_array(
     target: Any, result: Type, args: tuple[Arg, ...], kwargs: Iterable[tuple[str, Arg]] = ()
 ) -> bool:
-    """Whether the result of a call is certainly new memory (if it is an array of numbers)."""
+    """True if the result of a call is certainly new memory (if it is an array of numbers)."""
     if not isinstance(result, Numeric):
         return False
     names = [name for name, _ in kwargs] if kwargs else []
@@ -78,19 +78,19 @@ def makes_new_array(
 
 
 def makes_fresh(op: Call) -> bool:
-    """Whether the result of a call is certainly new memory (if it is an array of numbers)."""
+    """True if the result of a call is certainly new memory (if it is an array of numbers)."""
     return makes_new_array(op.target, op.result.type, op.args, op.kwargs)
 
 
 def makes_new_arrays(target: Any, kwargs: Iterable[tuple[str, Arg]] = ()) -> bool:
-    """Whether the result of a call certainly is several arrays that share no memory with others."""
+    """True if the result of a call certainly is several arrays that share no memory with others."""
     if isinstance(target, np.ufunc):
         return target.nout > 1 and "out" not in dict(kwargs)
     return module_of(target).startswith("numpy") and _is_fresh(target, (), kwargs)
 
 
 def _is_fresh(target: Any, args: tuple[Arg, ...], kwargs: Iterable[tuple[str, Arg]]) -> bool:
-    """Whether the table says that a call makes new arrays, by its options where they matter."""
+    """True if the table says that a call makes new arrays, by its options where they matter."""
     memory = memory_of(target)
     if isinstance(memory, str):
         return memory == "fresh"
@@ -107,7 +107,7 @@ def _is_none_of(option: Arg, values: tuple[Any, ...]) -> bool:
 
 
 def returns_argument(target: Any) -> bool:
-    """Whether the result is the first argument itself, if that is an array."""
+    """Return whether the result is the first argument itself, if that is an array."""
     return memory_of(target) == "argument"
 
 
@@ -123,7 +123,7 @@ def kept_outside(function: Function) -> set[Value]:
 
 
 def replaced_outside(function: Function) -> dict[Call, set[Value]]:
-    """What nobody outside keeps any more when a place is written: what only that place has held."""
+    """Values that become unreachable when a place is overwritten: only that place held them."""
     places: dict[tuple[Value, Const], list[Call]] = {}
     elsewhere: set[Value] = set()
     for op in walk(function.block):
@@ -143,7 +143,7 @@ def replaced_outside(function: Function) -> dict[Call, set[Value]]:
 
 
 def reads_a_copy(index: Arg) -> bool:
-    """Whether reading an array at an index certainly copies: the index has an array in it."""
+    """True if reading an array at an index certainly copies: the index has an array in it."""
     return any(_is_advanced(part) for part in index_parts(index))
 
 
@@ -156,12 +156,12 @@ def _is_advanced(part: Arg) -> bool:
 
 
 def reads_a_view(index: Arg) -> bool:
-    """Whether reading an array at an index certainly is a view (or a number)."""
+    """Return whether reading an array at an index certainly is a view (or a number)."""
     return all(_is_basic(part) for part in index_parts(index))
 
 
 def keeps_an_axis(index: Arg) -> bool:
-    """Whether reading at an index gives an array whatever the array: a slice, ``...`` or None."""
+    """True if reading at an index gives an array whatever the array: a slice, ``...`` or None."""
     return any(
         part.kind == "slice" if isinstance(part, Display)
         else isinstance(part, Const) and (part.value is None or part.value is Ellipsis
@@ -181,7 +181,7 @@ def _is_basic(part: Arg) -> bool:
 
 
 def index_parts(index: Arg) -> tuple[Arg, ...]:
-    """What stands between the brackets, one by one."""
+    """The parts of an index, one by one."""
     return index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
 
 

@@ -1,4 +1,4 @@
-"""What is true of an operation, said once: where the operation stands.
+"""Metadata of operations (memory, exceptions, result type, text), declared next to each one.
 
 Passes and analyses ask an operation's row and never for its name.  The rows of our own operations
 stand beside their meanings in `primitives`, those of Python's operators, of some functions of
@@ -26,7 +26,7 @@ Meaning = TypeVar("Meaning", bound=Callable[..., Any])
 # ------------------------------------------------------------------------------- memory
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """What a call does with memory; by itself: its result has none, or nobody knows."""
+    """Memory effect of an operation.  The base class means: no memory, or no information."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ NONE = Memory()
 # --------------------------------------------------------------------------------- rows
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Operation:
-    """What is true of one operation.
+    """Metadata of one operation.
 
     Its `memory` is what it does with memory.  `result` gives the type of its result, where that is
     not found by running it.  It may raise what it `raises` where that is caught.
@@ -123,7 +123,7 @@ class Operation:
     called: str | None = None
 
     def raised_by(self, op: Call) -> Classes:
-        """What a call may raise where that is caught."""
+        """The exceptions that a call may raise inside a ``try``."""
         return self.raises if isinstance(self.raises, tuple) else self.raises(op)
 
     def __call__(self, meaning: Meaning) -> Meaning:
@@ -146,12 +146,12 @@ def operation_of(target: Any) -> Operation | None:
 
 
 def every(question: Callable[[Any], bool]) -> tuple[Any, ...]:
-    """What a question about an operation is answered with yes for."""
+    """Return all operations that satisfy a predicate."""
     return tuple(target for target in _rows if question(target))
 
 
 def memory_effect(target: Any) -> Memory:
-    """What a call of something does with memory, as far as its row says."""
+    """Return the memory effect of a callee, as far as its row tells it."""
     try:
         return _effects.get(target, NONE)
     except TypeError:  # it cannot be hashed

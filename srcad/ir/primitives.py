@@ -33,7 +33,7 @@ from srcad.types.structures import TupleOf
 
 # ------------------------------------------------------------------------- structures, parts
 def _unless_it_is_there(op: Call) -> Classes:
-    """What reading a known part of something raises: nothing if its type lists the parts."""
+    """The exceptions of reading a known part: none if the type lists the parts."""
     return NOTHING if isinstance(getattr(op.args[0], "type", None), TupleOf) else ANYTHING
 
 
@@ -45,7 +45,7 @@ def _unless_it_is_there(op: Call) -> Classes:
     written="a[b]",
 )
 def item(container: Any, key: Any) -> Any:
-    """The part of a tuple or dict at a position or key that is known now."""
+    """The part of a tuple or dict at a position or key that is known at compile time."""
     return container[key]
 
 
@@ -223,13 +223,13 @@ def keys_of(places: dict[Any, int]) -> list[Any]:
     called="places",
 )
 def in_order(places: dict[Any, int]) -> list[int]:
-    """What a dict from keys to places holds, in the order of the keys."""
+    """The values of a dict from keys to places, in the order of the keys."""
     return list(places.values())
 
 
 @Operation(memory=Gathers(1))
 def as_dict(places: dict[Any, int], items: list[Any]) -> dict[Any, Any]:
-    """The dict whose values stand at these places of a list."""
+    """A dict with values at these places of a list."""
     return {key: items[place] for key, place in places.items()}
 
 
@@ -330,5 +330,5 @@ nondifferentiable(stop, memory="argument")
 
 
 def is_primitive(target: object) -> bool:
-    """Whether what is called is one of the operations that stand here."""
+    """Return whether what is called is one of the operations that stand here."""
     return getattr(target, "__module__", None) in (__name__, writes.__name__)

@@ -17,23 +17,23 @@ Args = tuple[Arg, ...]
 
 
 def unknown(args: Args) -> Type | None:
-    """Of a result that nothing is known of."""
+    """Unknown type."""
     return OPAQUE
 
 
 def flag(args: Args) -> Type | None:
-    """Of an answer."""
+    """Type of a yes or no: `bool`."""
     return BOOL
 
 
 def like_first(args: Args) -> Type | None:
-    """Of a new version of the first operand, or of that itself."""
+    """Type of the first operand, or of a new version of it."""
     return argument_type(args[0])
 
 
 # ------------------------------------------------------------------------- structures, parts
 def item(args: Args) -> Type | None:
-    """Of a part at a known position, key or name."""
+    """Type of a part at a known position, key or name."""
     container, position = argument_type(args[0]), args[1]
     found: Type = OPAQUE
     if isinstance(container, TupleOf) and isinstance(position, Const):
@@ -47,19 +47,19 @@ def item(args: Args) -> Type | None:
 
 
 def tuple_of(args: Args) -> Type | None:
-    """Of a tuple of the operands."""
+    """Type of a tuple of the operands."""
     return TupleOf(tuple(argument_type(a) for a in args))
 
 
 def dict_of(args: Args) -> Type | None:
-    """Of a dict with the keys that are given first."""
+    """Type of a dict with the keys that are given first."""
     keys = args[0]
     assert isinstance(keys, Const)
     return TupleOf(tuple(argument_type(a) for a in args[1:]), tuple(keys.value), dict)
 
 
 def record_of(args: Args) -> Type | None:
-    """Of an object of the class, with the fields, that are given first."""
+    """Type of an object of the class, with the fields, that are given first."""
     cls, keys = args[0], args[1]
     assert isinstance(cls, Const)
     assert isinstance(keys, Const)
@@ -72,25 +72,25 @@ def record_of(args: Args) -> Type | None:
 
 # ------------------------------------------------------------------------------------- lists
 def list_of(args: Args) -> Type | None:
-    """Of a list of the operands."""
+    """Type of a list of the operands."""
     return argument_type(Display("list", args))
 
 
 def with_item(args: Args) -> Type | None:
-    """Of a list into which the last operand is put."""
+    """Type of a list into which the last operand is put."""
     items = argument_type(args[0])
     known = items.item if isinstance(items, ListOf) else OPAQUE
     return ListOf(join(known, argument_type(args[-1])))
 
 
 def replaced(args: Args) -> Type | None:
-    """Of a list or dict after an item was set."""
+    """Type of a list or dict after an item was set."""
     items = argument_type(args[0])
     return places((args[1],), items.key) if isinstance(items, PlacesOf) else with_item(args)
 
 
 def of_lists(args: Args) -> Type | None:
-    """Of ``items * count`` and ``items + more``."""
+    """Type of ``items * count`` and ``items + more``."""
     types = [argument_type(a) for a in args]
     lists = [t for t in types if isinstance(t, ListOf)]
     if not lists or any(isinstance(t, Numeric) and not t.is_scalar for t in types):
@@ -100,7 +100,7 @@ def of_lists(args: Args) -> Type | None:
 
 # ------------------------------------------------------- dicts whose keys only the call knows
 def places(keys: Args, known: Type = UNDEFINED) -> Type:
-    """Of a dict to whose keys these are added."""
+    """Type of a dict with further keys."""
     for key in keys:
         known = join(known, _of_any_value(argument_type(key)))
     return PlacesOf(INT, known)
@@ -115,25 +115,25 @@ def _of_any_value(type_: Type) -> Type:
 
 
 def keys(args: Args) -> Type | None:
-    """Of the list of a dict's keys."""
+    """Type of the list of a dict's keys."""
     found = argument_type(args[0])
     return ListOf(found.key if isinstance(found, PlacesOf) else OPAQUE)
 
 
 def positions(args: Args) -> Type | None:
-    """Of a list of positions."""
+    """Type of a list of positions."""
     return ListOf(INT)
 
 
 def copied_places(args: Args) -> Type | None:
-    """Of ``dict(d)``."""
+    """Type of ``dict(d)``."""
     found = argument_type(args[0]) if len(args) == 1 else None
     return found if isinstance(found, PlacesOf) else None
 
 
 # ------------------------------------------------------------------------------------ arrays
 def shape(args: Args) -> Type | None:
-    """Of the lengths of an array."""
+    """Type of the shape of an array."""
     type_ = argument_type(args[0])
     if isinstance(type_, Numeric) and type_.shape is not None:
         return TupleOf(tuple(int_type(e) for e in type_.shape))
@@ -141,7 +141,7 @@ def shape(args: Args) -> Type | None:
 
 
 def length(args: Args) -> Type | None:
-    """Of ``len(x)``."""
+    """Type of ``len(x)``."""
     type_ = argument_type(args[0])
     if isinstance(type_, Numeric) and type_.shape:
         return int_type(type_.shape[0])
@@ -149,7 +149,7 @@ def length(args: Args) -> Type | None:
 
 
 def unbroadcast(args: Args) -> Type | None:
-    """Of a cotangent that is summed over the axes along which its value was broadcast."""
+    """Type of a cotangent summed over the axes along which its value was broadcast."""
     wide, narrow = argument_type(args[0]), argument_type(args[1])
     if not isinstance(wide, Numeric) or not isinstance(narrow, Numeric):
         return None
@@ -157,5 +157,5 @@ def unbroadcast(args: Args) -> Type | None:
 
 
 def python_float(args: Args) -> Type | None:
-    """Of a helper that returns a Python number."""
+    """Type of a helper that returns a Python number."""
     return Numeric(np.dtype(float), (), "python")

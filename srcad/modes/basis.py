@@ -65,23 +65,23 @@ class Basis:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is certainly no direction; that there is one is assumed otherwise."""
+        """True if there is certainly no direction; that there is one is assumed otherwise."""
         empty = list(map(_is_empty, (leaf.type for leaf in self.leaves)))  # each is asked
         return all(empty)
 
     @property
     def is_real(self) -> bool:
-        """Whether all numbers are certainly real."""
+        """True if all numbers are certainly real."""
         return all(leaf.type.kind in "fiu" for leaf in self.leaves)
 
     @property
     def is_one_number(self) -> bool:
-        """Whether there is one direction only, and nothing that has axes."""
+        """True if there is one direction only, and nothing that has axes."""
         return len(self.leaves) == 1 and self.leaves[0].rank == 0 and self.leaves[0].middle is None
 
     @property
     def alone(self) -> bool:
-        """Whether all directions are those of one number or array."""
+        """True if all directions are those of one number or array."""
         return len(self.leaves) == 1
 
 
@@ -183,7 +183,7 @@ def _refuse(type_: Type, builder: Builder, what: str) -> NoReturn:
 
 
 def _is_empty(type_: Numeric) -> bool:
-    """Whether an array has no entries; which of the two it is, is decided by the example."""
+    """Return whether an array has no entries; which of the two it is, is decided by the example."""
     lengths = type_.shape or ()
     if any(example_of(extent) == 0 and static_value(extent) == 0 for extent in lengths):
         return True

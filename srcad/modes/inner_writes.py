@@ -60,7 +60,7 @@ class InnerWrites:
         return self.inner
 
     def is_to_be_read_again(self) -> bool:
-        """Whether anything that was passed was written into; if so, take back what was read."""
+        """True if anything that was passed was written into; if so, take back what was read."""
         s, arrays, self.hidden = self.s, self._written(), [*self._objects()]
         shared = [a for a, b in self._pairs() if a is b]
         self.copied = [a for a in shared if _is_hit(s, a, arrays) or _is_one_of(a, self.hidden)]
@@ -188,7 +188,7 @@ def _pairs(outer: AbstractValue, inner: AbstractValue) -> Iterator[Pair]:
 
 
 def _has_pairs(outer: AbstractValue, inner: AbstractValue) -> bool:
-    """Whether two boxes are the same structure, other than an object that is written into."""
+    """True if two boxes are the same structure, other than an object that is written into."""
     if not isinstance(outer, Structure) or type(outer) is not type(inner):
         return False
     alike = len(outer.items) == len(inner.items)
@@ -196,13 +196,13 @@ def _has_pairs(outer: AbstractValue, inner: AbstractValue) -> bool:
 
 
 def _is_left_alone(outer: AbstractValue, inner: AbstractValue) -> bool:
-    """Whether an object that the function writes into stays as it was for who passed it."""
+    """Return whether an object that the function writes into stays as it was for who passed it."""
     kept = outer is not inner or isinstance(outer, Value) or _has_copies(outer)
     return kept and is_mutable(outer)
 
 
 def _has_copies(box: AbstractValue) -> bool:
-    """Whether a derivative has a structure of its own in place of this one, if it is written."""
+    """True if a derivative has a structure of its own in place of this one, if it is written."""
     if isinstance(box, RecordValue):
         return is_record(box.cls) or issubclass(box.cls, tuple) or is_of_library(box)
     return isinstance(box, Structure) and not isinstance(box, ViewValue)

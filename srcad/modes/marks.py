@@ -164,7 +164,7 @@ def _refuse_effects(s: Machine, made: ast.FunctionDef, target: str) -> None:
 
 
 def _is_cotangent(node: ast.expr) -> bool:
-    """Whether an expression is spelled as a call of ``cotangent``: it would never run its body."""
+    """True if an expression is spelled as a call of ``cotangent``: it would never run its body."""
     called = node.func if isinstance(node, ast.Call) else None
     name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
     return name == "cotangent"
@@ -181,6 +181,6 @@ def _refuse_late(s: Machine, node: ast.AST, what: str, *remedies: str) -> None:
 
 
 def _is_in_own_loop(made: ast.FunctionDef, node: ast.AST) -> bool:
-    """Whether a ``break`` or ``continue`` is one of a loop in a function."""
+    """Return whether a ``break`` or ``continue`` is one of a loop in a function."""
     loops = (n for n in own_nodes(made) if isinstance(n, ast.For | ast.While))
     return any(inner is node for loop in loops for inner in ast.walk(loop) if inner is not loop)

@@ -38,7 +38,7 @@ def derived(function: Function, request: Request, wrt: Sequence[int]) -> Functio
 
 
 def is_inert(gradient: Atom, block: Block) -> bool:
-    """Whether no derivative flows through an argument: every leaf of its gradient is None."""
+    """True if no derivative flows through an argument: every leaf of its gradient is None."""
     if isinstance(gradient, Const):
         return gradient.value is None
     made = next((op for op in block.ops if gradient in op.results), None)

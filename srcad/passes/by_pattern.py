@@ -91,7 +91,7 @@ class _Line:
         add_rewrite(self, targets, tuple(map(self.wanted, parts)))
 
     def __call__(self, r: Rewriter, op: Call) -> Arg | None:
-        """What stands for a call."""
+        """The result of rewriting a call."""
         fits, guard, makes = self.ready or self.prepared()
         found: Found = {}
         if not fits(r, op, found) or (guard and not self.computed(guard, found, r)):
@@ -114,7 +114,7 @@ class _Line:
 
     # ------------------------------------------------------------------------- forms
     def call(self, node: ast.expr) -> tuple[tuple[Any, ...], list[ast.expr], bool]:
-        """What a form calls, its arguments, and whether there may be more of them."""
+        """The callee of a pattern, its arguments, and whether there may be more of them."""
         match node:
             case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]) if (
                 type(op) in _WRITTEN
@@ -130,7 +130,7 @@ class _Line:
         raise ValueError(f"no operation: {ast.unparse(node)!r} in {self.text!r}")
 
     def targets(self, function: ast.expr) -> tuple[Any, ...]:
-        """What a name of an operation stands for."""
+        """The operations that a name in a pattern stands for."""
         match function:
             case ast.Name(name) if name in self.names:
                 return self.names[name]
@@ -139,7 +139,7 @@ class _Line:
         raise ValueError(f"no operation: {ast.unparse(function)!r} in {self.text!r}")
 
     def wanted(self, node: ast.expr) -> Wanted:
-        """What an argument has to be, as far as rewrites are sorted by it."""
+        """The key of an argument by which rewrites are sorted."""
         node = _without_name(node)
         if isinstance(node, ast.Constant):
             return None if isinstance(node.value, bool) else NUMBER
@@ -149,7 +149,7 @@ class _Line:
 
     # ------------------------------------------------------------------------- patterns
     def fits(self, node: ast.expr) -> Fits:
-        """Whether an argument, or the call itself, fits a part of the pattern."""
+        """Return whether an argument, or the call itself, fits a part of the pattern."""
         if isinstance(node, ast.NamedExpr):
             inner, named = self.fits(node.value), _fits_hole(node.target.id, self.text)
             return lambda r, arg, found: inner(r, arg, found) and named(r, arg, found)
@@ -162,7 +162,7 @@ class _Line:
 
     # ------------------------------------------------------------------------- replacements
     def makes(self, node: ast.expr) -> Makes:
-        """What makes a part of the replacement."""
+        """Build a function that makes a part of the replacement."""
         holes = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)
                  if hole_of(name.id)}  # fmt: skip
         if isinstance(node, ast.Name):

@@ -43,7 +43,7 @@ def _note(block: Block, names: Names) -> None:
 
 
 def _defining(block: Block, names: Names) -> Block:
-    """The block whose parameters and results have their new names."""
+    """A copy of the block with new names for its parameters and results."""
     ops = tuple(_defining_op(op, names) for op in block.ops)
     return Block(tuple(names[p] for p in block.params), ops, block.results)
 

@@ -1,4 +1,4 @@
-"""Dropping what nobody reads.
+"""Dead-code elimination.
 
 What is needed is marked first, from the results backwards, once for the whole function: so a value
 that only feeds itself around a loop is not needed, and neither is the one output of a conditional
@@ -37,7 +37,7 @@ _AS_IT_STANDS = ("primal", "again")  # halves whose loops may have sequences of 
 
 
 def dce(function: Function) -> Function:
-    """Drop every op whose results nobody uses and that nobody could notice.
+    """Drop every operation with unused results and without a visible effect.
 
     This is safe while a transform is open, when the reverse half names values from inside the
     blocks of the primal: what is needed is told by values, wherever they are.
@@ -61,7 +61,7 @@ class _Frame:
 
 @dataclass(eq=False)
 class _Needs:
-    """What each value is made of, and the values that are needed."""
+    """The operands behind each value, and the values that are needed."""
 
     made_of: dict[Value, Sequence[Arg]] = field(default_factory=dict)
     frames: dict[Value, _Frame | None] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class _Needs:
             self.want([op.result])
 
     def _has_run(self, op: Call) -> bool:
-        """Whether an equal call has run before, which has raised then whatever it raises.
+        """Return whether an equal call has run before, which has raised then whatever it raises.
 
         Note that this one has.
         """
@@ -125,7 +125,7 @@ class _Needs:
         return False
 
     def _is_inside(self, op: Call, frame: _Frame | None) -> bool:
-        """Whether a call reads an element at an index of a loop that never leaves the array."""
+        """True if a call reads an element at an index of a loop that never leaves the array."""
         if op.target is not operator.getitem:
             return False
         loops = []
@@ -179,7 +179,7 @@ class _Needs:
                     self.want([cheapest_sequence(loop)])
 
     def _enter(self, frame: _Frame | None) -> None:
-        """What decides whether, and how often, a block runs is needed with anything inside."""
+        """Mark the test or the sequences of an operation as needed, since its block is."""
         while frame is not None and not frame.needed:
             frame.needed = True
             op = frame.op
@@ -255,5 +255,5 @@ class _Needs:
 
 
 def cheapest_sequence(loop: For) -> Arg:
-    """The sequence that tells the number of trips at the least cost."""
+    """The sequence that tells the number of iterations at the least cost."""
     return next((seq for seq in loop.seqs if isinstance(seq, Display)), loop.seqs[0])

@@ -1,4 +1,4 @@
-"""Zeros that the adjoint of a store writes and that nobody reads.
+"""Remove zeros that the adjoint of a store writes and that are never read.
 
 ``y[i] = v`` in a loop overwrites what was there, so its adjoint reads ``y_bar[i]`` and then sets it
 to zero.  Where every trip has a place of its own and the array is not read again, the zeros are
@@ -31,7 +31,7 @@ from srcad.types.numeric import Numeric
 
 
 def without_dead_zero_stores(function: Function) -> Function:
-    """Hand an array through a reverse loop unchanged that is only read where it is set to zero.
+    """Leave an array of a reverse loop unchanged if it is only read where it is set to zero.
 
     This is safe because each trip reads and zeroes a place that no other trip looks at.
     """
@@ -61,7 +61,7 @@ def _inside(op: Op, reads: Counter[Value]) -> Op:
 
 
 def _dead_zeros(op: For, k: int, reads: Counter[Value]) -> Call | None:
-    """The store that sets to zero what a trip has read of a carried array, if it is idle."""
+    """The store that zeroes what an iteration has read of a carried array, if it is unused."""
     param, result = op.carried[k], op.body.results[1 + k]
     if reads[carried_outputs(op)[k]] or not isinstance(result, Value) or reads[result] != 1:
         return None
@@ -79,7 +79,7 @@ def _dead_zeros(op: For, k: int, reads: Counter[Value]) -> Call | None:
 
 
 def _differs_from_trip_to_trip(place: Arg, op: For) -> bool:
-    """Whether an index names another place in every trip: it has an item of a range in it."""
+    """True if an index names another place in every iteration: it contains an item of a range."""
     parts = place.items if isinstance(place, Display) and place.kind == "tuple" else (place,)
     counts = {item for item, seq in zip(op.items, op.seqs, strict=True) if _counts(seq)}
     plain = all(_is_plain(part) for part in parts)
@@ -87,7 +87,7 @@ def _differs_from_trip_to_trip(place: Arg, op: For) -> bool:
 
 
 def _counts(seq: Arg) -> bool:
-    """Whether a sequence is a range of numbers of which none is negative."""
+    """Return whether a sequence is a range of numbers of which none is negative."""
     if not isinstance(seq, Display) or seq.kind != "range":
         return False
     start, _, step = (part.value if isinstance(part, Const) else None for part in seq.items)
@@ -95,7 +95,7 @@ def _counts(seq: Arg) -> bool:
 
 
 def _is_plain(part: Arg) -> bool:
-    """Whether a part of an index is a number, a slice or an ellipsis."""
+    """Return whether a part of an index is a number, a slice or an ellipsis."""
     if isinstance(part, Display):
         return part.kind == "slice"
     if isinstance(part, Const):

@@ -1,4 +1,4 @@
-"""What is read of an array right after it was written, and what is written over at once.
+"""Store-to-load forwarding: reads of what was just stored, and stores overwritten at once.
 
 A factorisation writes ``A[i, j]`` in two statements and reads ``A[j, j]`` between them; its adjoint
 puts old entries back only to read others.  Here a store is done after the reads that it does not
@@ -226,7 +226,7 @@ def _is_store(op: Op) -> TypeGuard[Call]:
 
 
 def _reads(op: Op, array: Value) -> TypeGuard[Call]:
-    """Whether an op reads a part of an array, and asks nothing else of it."""
+    """Return whether an op reads a part of an array, and asks nothing else of it."""
     if not isinstance(op, Call) or op.target is not operator.getitem:
         return False
     return op.args[0] is array and op.operands.count(array) == 1
@@ -269,7 +269,7 @@ def _named(op: Op) -> set[Value]:
 
 
 def _is_same_entry(store: Call, op: Op) -> bool:
-    """Whether a call reads, or writes, the place that a store has written, in the same half."""
+    """True if a call reads, or writes, the place that a store has written, in the same half."""
     first, second = entry_of(store), entry_of(op) if isinstance(op, Call) else None
     if first is None or second is None or not _is_store(store) or store.half != op.half:
         return False
@@ -282,7 +282,7 @@ def _is_number(arg: Arg) -> bool:
 
 
 def _holds(array: Value, value: Value) -> bool:
-    """Whether a number is what the array returns after it was stored: of the same dtype."""
+    """Return whether a number is what the array returns after it was stored: of the same dtype."""
     a, b = array.type, value.type
     if not isinstance(a, Numeric) or not isinstance(b, Numeric):
         return False

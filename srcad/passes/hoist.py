@@ -1,4 +1,4 @@
-"""What every trip of a loop computes anew from the same operands is computed once, before it.
+"""Loop-invariant code motion: compute before a loop what every iteration computes alike.
 
 >>> import numpy as np
 >>> import srcad
@@ -71,7 +71,7 @@ class _Hoist:
     tries: int = 0
 
     def block(self, block: Block) -> Block:
-        """A block, of whose loops some calls stand in front."""
+        """A block with invariant calls moved in front of its loops."""
         ops: list[Op] = []
         for op in block.ops:
             if isinstance(op, For | While):
@@ -93,7 +93,7 @@ class _Hoist:
             self.varied.update(op.results)
 
     def loop(self, loop: Loop) -> tuple[list[Op], Loop]:
-        """What moves in front of a loop, and the loop without it."""
+        """The calls that move in front of a loop, and the loop without them."""
         for inner in loop.blocks:
             self.varied.update(inner.params)
         inside = tuple(map(self.block, loop.blocks))
@@ -126,7 +126,7 @@ class _Hoist:
         return quiet and (not has_storage(op.result) or _is_only_read(op.result, body))
 
     def _is_quiet(self, op: Call) -> bool:
-        """Whether a call certainly neither raises nor warns."""
+        """Return whether a call certainly neither raises nor warns."""
         if op.kwargs:
             return False
         if all(isinstance(a, Const) or a in self.known for a in op.args):
@@ -136,7 +136,7 @@ class _Hoist:
         return op.target in _QUIET and floats
 
     def _is_tried(self, op: Call) -> bool:
-        """Whether a call of literals makes a finite number; it is called to see."""
+        """Return whether a call of literals makes a finite number; it is called to see."""
         if not isinstance(op.target, np.ufunc) and op.target not in _TRIED:
             return False
         values: list[Any] = [
@@ -158,7 +158,7 @@ class _Hoist:
 
 
 def hoisted(function: Function, wrt: Sequence[int]) -> Function:
-    """Move what is the same in every trip in front of loops, if nothing is derived through it."""
+    """Move loop-invariant calls in front of loops, if no derivative flows through them."""
     if not any(isinstance(op, For | While) for op in walk(function.block)):
         return function
     hoist = _Hoist({function.params[k] for k in wrt})
@@ -172,12 +172,12 @@ def _with(op: Any, blocks: tuple[Block, ...]) -> Any:
 
 
 def _is_numeric(value: Value) -> bool:
-    """Whether a value is a number or an array: containers may be written to by whoever has them."""
+    """True if a value is a number or an array: containers may be written to by whoever has them."""
     return isinstance(value.type, Numeric)
 
 
 def _has_a_trip(loop: For) -> bool:
-    """Whether a loop certainly has a trip."""
+    """Return whether a loop certainly runs at least once."""
     if loop.count is not None or not loop.seqs:
         return False
     lengths = [length_of(seq) for seq in loop.seqs]
@@ -187,7 +187,7 @@ def _has_a_trip(loop: For) -> bool:
 
 
 def _is_only_read(array: Value, body: Block) -> bool:
-    """Whether nothing keeps an array, or a view of it: what reads it makes something of its own."""
+    """True if nothing keeps an array, or a view of it: what reads it makes something of its own."""
     if array in body.results:
         return False
     for op in walk(body):
@@ -199,5 +199,5 @@ def _is_only_read(array: Value, body: Block) -> bool:
 
 
 def _makes_its_own(op: Call) -> bool:
-    """Whether the result of a call shares no memory with what it reads."""
+    """Return whether the result of a call shares no memory with what it reads."""
     return makes_fresh(op) or not has_storage(op.result)

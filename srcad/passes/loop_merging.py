@@ -1,4 +1,4 @@
-"""What a loop shows of the values that it carries, collects and goes through."""
+"""Merge equal values that a loop carries, collects and iterates over."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from srcad.startup.records import dataclass, field
 
 @dataclass(eq=False)
 class LoopMerging:
-    """Merges what is equal in every trip, on the walk of the rewriter.
+    """Merges values that are equal in every iteration, during the walk of the rewriter.
 
     `merged` replaces values everywhere; `alike` replaces values of the primal in the reverse half
     by an earlier value that is certainly equal.  `homes` says in which block a value is made,
@@ -38,7 +38,7 @@ class LoopMerging:
     constant_lists: dict[Value, Atom] = field(default_factory=dict)
 
     def note_constant_lists(self, op: Loop, body: Block) -> None:
-        """A loop may collect the same atom in every trip."""
+        """A loop may collect the same atom in every iteration."""
         pairs = zip(collected_outputs(op), body.results[1 + len(op.inits) :], strict=True)
         for output, atom in pairs:
             outside = isinstance(atom, Value) and self.homes.get(atom) in self.open_blocks
@@ -77,7 +77,7 @@ class LoopMerging:
                     self.changed = True
 
     def merge_unchanged(self, op: Loop, inits: tuple[Atom, ...]) -> None:
-        """A carried value that every trip hands on unchanged is what it was before the loop."""
+        """Replace a carried value that no iteration changes by its value before the loop."""
         results = op.body.results[1 : 1 + len(inits)]
         rows = zip(op.carried, inits, results, carried_outputs(op), strict=True)
         for k, (param, init, result, output) in enumerate(rows):

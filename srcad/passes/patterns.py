@@ -129,13 +129,13 @@ def _bind(name: str, value: Any, found: Found) -> bool:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two pieces of syntax are equal, wherever they stand."""
+    """Return whether two pieces of syntax are equal, wherever they stand."""
     return _fits(left, right, None)
 
 
 # ------------------------------------------------------------------------------- matching
 def _fits(pattern: Any, node: Any, found: Found | None) -> bool:
-    """Whether a node fits a pattern, and what its holes bind; without `found` nothing is a hole."""
+    """True if a node fits a pattern, and what its holes bind; without `found` nothing is a hole."""
     hole = None if found is None else hole_of(pattern)
     if hole is not None and found is not None and not hole[1]:
         is_one = isinstance(node, ast.AST if isinstance(pattern, ast.AST) else str)

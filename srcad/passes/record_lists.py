@@ -40,7 +40,7 @@ Steps = dict[Value, list[Step | None]]
 
 
 def with_record_lists(function: Function) -> Function:
-    """Collect one tuple per trip where several lists go the same way through several loops.
+    """Collect one tuple per iteration where several lists are filled and read together.
 
     Every list on the way has exactly one reader, so nobody can tell the difference.  Inner loops
     come first: what they leave is then one list, which may go into the tuple of an outer one.
@@ -54,7 +54,7 @@ def with_record_lists(function: Function) -> Function:
 
 
 def _steps(block: Block) -> Steps:
-    """What takes up each value; None stands for a reader that needs it as it is."""
+    """The readers of each value; None stands for one that needs it as it is."""
     found: Steps = {}
     for op in walk(block):
         for atom, step in _taken(op):
@@ -69,7 +69,7 @@ def _steps(block: Block) -> Steps:
 
 
 def _taken(op: Op) -> Iterator[tuple[Arg, Step]]:
-    """What an op takes up to hand it on under another name."""
+    """The values that an operation passes on under another name."""
     if isinstance(op, If):
         for output, *pair in zip(op.outputs, op.then.results, op.orelse.results, strict=True):
             for k, other in ((0, pair[1]), (1, pair[0])):
@@ -132,7 +132,7 @@ def _way(value: Value, steps: Steps) -> list[Step] | None:
 
 @dataclass(eq=False)
 class _Plan:
-    """What becomes of each value on the way.
+    """The new value for each value on the way.
 
     `tuples` are the first lists with what the trip collects in their place, `parts` the items in
     the place of which there is one tuple; `renamed` are the lists that hold tuples now, `dropped`

@@ -31,7 +31,7 @@ def settle(
     ops: Sequence[Op],
     fixed: Collection[Value],
 ) -> None:
-    """Widen the types of carried values until they hold for the first trip and every next one."""
+    """Widen the types of carried values until they hold for every iteration."""
     for _ in range(4):
         changed = False
         for param, init, result in zip(params, inits, results, strict=True):

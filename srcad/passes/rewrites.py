@@ -63,7 +63,7 @@ def rewrites_of(call: Call, definitions: Mapping[Value, Call]) -> tuple[Rewrite,
 
 
 def _kind(arg: Arg, definitions: Mapping[Value, Call]) -> Any:
-    """What rewrites are sorted by: a number, or what has made an argument if one asks for it."""
+    """The sort key of a rewrite: a number, or the maker of an argument if it asks for one."""
     if isinstance(arg, Value):
         made = definitions.get(arg)
         return None if made is None else _MADE_BY.get(id(made.target))
@@ -71,7 +71,7 @@ def _kind(arg: Arg, definitions: Mapping[Value, Call]) -> Any:
 
 
 def _are(kinds: tuple[Any, ...], wanted: tuple[Wanted, ...]) -> bool:
-    """Whether arguments may be what a rewrite wants."""
+    """Return whether arguments may be what a rewrite wants."""
     return len(wanted) <= len(kinds) and all(
         want is None or (kind is want if want is NUMBER else any(kind is one for one in want))
         for kind, want in zip(kinds, wanted, strict=False)

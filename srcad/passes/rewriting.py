@@ -107,7 +107,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         return earlier
 
     def used_once(self, atom: Arg) -> bool:
-        """Whether only the current call reads a value; of a new value that is not known yet."""
+        """True if only the current call reads a value; of a new value that is not known yet."""
         if not isinstance(atom, Value):
             return False
         if self.uses.get(atom, 2) <= 1:
@@ -116,7 +116,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         return False
 
     def is_settled(self, block: Block) -> bool:
-        """Whether another walk, over what is left of the result of this one, would find nothing.
+        """True if another walk, over what is left of the result of this one, would find nothing.
 
         All that a rewrite looks at is final when it sees it, but for how often a value is read.
         """
@@ -218,7 +218,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
             self.integers.setdefault(resolved(value.type.value), value)
 
     def _of_same_dtype(self, found: Atom, call: Call) -> Atom:
-        """What stands for an array has its dtype: ``broadcast_to(2.0, n) * y`` is float64."""
+        """Keep the dtype of a replaced array: ``broadcast_to(2.0, n) * y`` is float64."""
         new, old = atom_type(found), call.result.type
         if not isinstance(new, Numeric) or not isinstance(old, Numeric):
             return found
@@ -235,7 +235,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         return (op.target, *op.args, *op.kwargs) if is_mergeable(op) else None
 
     def _reaches(self, earlier: Value, op: Call) -> bool:
-        """Whether an equal value from before is in scope where `op` stands.
+        """Return whether an equal value from before is in scope where `op` stands.
 
         While a transform is open, reverse blocks read values from inside the blocks that they
         mirror: a block is in reach when an operand comes from it.

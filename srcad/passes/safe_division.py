@@ -48,7 +48,7 @@ class _Nonzero:
                 self.learn(inner)
 
     def know(self, divisor: Arg, op: Call) -> bool:
-        """Whether a divisor certainly is not zero."""
+        """Return whether a divisor certainly is not zero."""
         if isinstance(divisor, Const):
             return bool(divisor.value)
         return divisor in self.values or (op.where, divisor) in self.places
@@ -67,7 +67,7 @@ def safe_division(function: Function) -> Function:
 
 
 def _divisor(op: Call) -> Value | None:
-    """What the primal divides by, or takes the logarithm of, where that raises for zero."""
+    """The divisors and arguments of logarithms of the primal that raise for zero."""
     found: Arg | None = None
     if op.target in _LOGARITHMS:
         found = op.args[0]
@@ -89,7 +89,7 @@ def _is_python(arg: Arg) -> bool:
 
 
 def _may_be_python(op: Call) -> bool:
-    """Whether all operands may be Python's numbers, which raise."""
+    """Return whether all operands may be Python's numbers, which raise."""
     types = [argument_type(arg) for arg in op.args]
     return not any(isinstance(t, Numeric) and t.form in ("numpy", "array") for t in types)
 
@@ -115,7 +115,7 @@ def _block(block: Block, known: _Nonzero, wrapped: list[Call]) -> Block:
 
 
 def _kind_of(operand: Arg, known: _Nonzero) -> tuple[Any, Numeric]:
-    """What makes a NumPy scalar of a Python number, and the type of that.
+    """The constructor of the NumPy scalar for a Python number, and its type.
 
     What may be an array keeps its shape: the type must not say that it is a scalar.
     """

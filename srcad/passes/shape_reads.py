@@ -68,7 +68,7 @@ def shape_reads(function: Function) -> Function:
 
 
 def steady_shapes(function: Function) -> Function:
-    """Read the shape of an array that a loop writes into before the loop: a write keeps it.
+    """Read the shape of an array that a loop writes into before the loop: writes keep it.
 
     It then is the same in every trip, and need not be saved.
     """
@@ -96,7 +96,7 @@ def steady_shapes(function: Function) -> Function:
 
 
 def _inside_loops(block: Block) -> Iterator[Op]:
-    """The ops that run in every trip of some loop."""
+    """The operations that run in every iteration of some loop."""
     for op in block.ops:
         if isinstance(op, For | While):
             yield from walk(op.body)
@@ -121,7 +121,7 @@ def _shape_source(op: Op) -> Value | None:
 
 
 def _otherwise_read(op: Op, value: Value | None) -> Iterator[Value]:
-    """What an op reads as more than a shape."""
+    """The operands of which an operation reads more than the shape."""
     if value is None:
         return iter(op.operands)
     assert isinstance(op, Call)

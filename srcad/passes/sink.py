@@ -1,4 +1,4 @@
-"""What only one branch of a conditional reads is computed there.
+"""Code sinking: compute in a branch what only that branch of a conditional reads.
 
 The reverse half reads again what the forward half has read (``x[k] * w[k]`` in a test), and much of
 it is needed on one path only.  There it stands next to its use, and the other path does not pay for
@@ -56,7 +56,7 @@ def _signs_late(block: Block) -> list[Op]:
 
 
 def _sign(op: Op, made: dict[Value, Call], reads: dict[Value, int]) -> Call | None:
-    """What makes the ``-g`` that is added to a place, if neither it nor g is read elsewhere."""
+    """The call that makes the ``-g`` added to a place, if neither is read elsewhere."""
     added = op.args[2] if isinstance(op, Call) and adds_at_places(op.target) else None
     sign = made.get(added) if isinstance(added, Value) else None
     if sign is None or sign.target is not operator.neg or sign.half == "primal":
@@ -103,7 +103,7 @@ def _only_place(op: Op, uses: dict[Value, set[Use]], ops: Sequence[Op]) -> tuple
 
 
 def _is_steady(op: Op, params: frozenset[Value]) -> bool:
-    """Whether an op reads numbers, and arguments, only: nothing that is written in place."""
+    """Return whether an op reads numbers, and arguments, only: nothing that is written in place."""
     return all(v in params or not has_storage(v) for v in op.operands)
 
 
@@ -112,7 +112,7 @@ def _has_branches(op: Op) -> bool:
 
 
 def _may_reuse(op: Op) -> bool:
-    """Whether an op may write into what it reads, once it is decided what is done in place."""
+    """True if an op may write into what it reads, once it is decided what is done in place."""
     if not isinstance(op, Call) or is_noticeable(op):
         return True
     return has_storage(op.result) and (

@@ -61,7 +61,7 @@ def absolute(x, *, y):
 
 @static
 def is_small(a):
-    """Whether an integer is known to be one of NumPy's: of larger ones it takes no logarithm."""
+    """True if an integer is known to be one of NumPy's: of larger ones it takes no logarithm."""
     return is_known(a) and -(2**63) <= a < 2**63
 
 

@@ -66,7 +66,7 @@ def term_of(text, k):
 
 @static
 def is_scalar(text):
-    """Whether the result has no axes."""
+    """Return whether the result has no axes."""
     return text.endswith("->")
 
 

@@ -148,7 +148,7 @@ class Rule:
 
     @property
     def saves(self) -> bool:
-        """Whether the target returns what is saved beside its result."""
+        """True if the target returns what is saved beside its result."""
         return self.saves_for is not None
 
     @property
@@ -173,12 +173,12 @@ class Rule:
 
     @property
     def single(self) -> bool:
-        """Whether the rule returns its one entry itself, not a tuple of entries."""
+        """True if the rule returns its one entry itself, not a tuple of entries."""
         return len(self.active) == 1
 
     @property
     def has_rest(self) -> bool:
-        """Whether the rule takes any number of arguments."""
+        """True if the rule takes any number of arguments."""
         return bool(self.parameters) and self.parameters[-1].startswith("*")
 
     def entry(self, place: int | str) -> tuple[int, int | None] | None:

@@ -51,7 +51,7 @@ def _list(scope: BatchedScope, op: Call) -> Atom | None:
 
 
 def _holds(op: Call, k: int) -> bool:
-    """Whether an operand is a list, or goes into one: not what counts or names a place."""
+    """Return whether an operand is a list, or goes into one: not what counts or names a place."""
     return not (k == 1 and op.target in (primitives.inserted, primitives.replaced,
                                          primitives.without))  # fmt: skip
 
@@ -115,7 +115,7 @@ def _wide_index(index: Arg) -> Arg | None:
 
 
 def _index_kind(item: Arg) -> str | None:
-    """Whether an item of an index is a slice, a number or an array; None where nobody knows."""
+    """True if an item of an index is a slice, a number or an array; None where nobody knows."""
     if isinstance(item, Display):
         return {"slice": "slice", "list": "array"}.get(item.kind)
     if isinstance(item, Const) and (item.value is None or item.value is Ellipsis):

@@ -41,7 +41,7 @@ class Term:
 
     @property
     def is_base(self) -> bool:
-        """Whether it is the value itself."""
+        """True if it is the value itself."""
         return self.factor is None and self.divisor is None and not self.negative
 
 

@@ -274,7 +274,7 @@ class _LoopReversal:
             add_to_item(self.body, seq, self._index(), packed)
 
     def _is_whole(self, op: For) -> bool:
-        """Whether every item of every sequence has a trip."""
+        """Return whether every item of every sequence has a trip."""
         return equally_long(op) and not may_exit(op)
 
     def _index(self) -> Value:

@@ -166,7 +166,7 @@ def _redefined_op(op: Op, names: Mapping[Value, Value], *, again: bool) -> Op:
 
 
 def _may_run_twice(op: Call) -> bool:
-    """Whether nobody notices that a call with an effect is made again: it checks, or raises."""
+    """True if nobody notices that a call with an effect is made again: it checks, or raises."""
     if is_one_of(op.target, runtime.CHECKS) or never_returns(op.target):
         return True
     return isinstance(op.target, type) and issubclass(op.target, BaseException)

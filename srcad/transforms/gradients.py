@@ -98,7 +98,7 @@ def _list_gradient(
 
 
 def _is_complete(wanted: Type, tree: Activity, found: Type) -> bool:
-    """Whether a cotangent is the gradient as it stands: all of it there, and of the right kind."""
+    """True if a cotangent is the gradient as it stands: all of it there, and of the right kind."""
     if isinstance(wanted, ListOf):
         return isinstance(found, ListOf) and _is_complete(wanted.item, tree, found.item)
     if isinstance(wanted, TupleOf):
@@ -155,7 +155,7 @@ def converted(scope: ReverseScope, type_: Type, bar: Atom, value: Value, hint: s
 
 
 def _is_like(found: Any, target: Numeric) -> bool:
-    """Whether a cotangent, which has the shape of the argument, certainly is of its kind too."""
+    """True if a cotangent, which has the shape of the argument, certainly is of its kind too."""
     if not isinstance(found, Numeric) or found.form != target.form:
         return False
     if target.form in ("any", "number"):

@@ -59,7 +59,7 @@ def cut(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any) -> Atom | None
 
 
 def _meets_singularity(sweep: Sweep, value: Value) -> bool:
-    """Whether a singular function is taken of a value, or of what is made of it entry by entry."""
+    """True if a singular function is taken of a value, or of what is made of it entry by entry."""
     return arrives(sweep, value, _towards_singularity)
 
 
@@ -109,7 +109,7 @@ _CUTS = frozenset({np.triu, np.tril})
 
 
 def _is_cut(sweep: Sweep, value: Value) -> bool:
-    """Whether entries of an array are overwritten later, or outside of a triangle that is kept."""
+    """True if entries of an array are overwritten later, or outside of a triangle that is kept."""
     if not isinstance(value.type, Numeric) or not value.type.shape:
         return False
     return arrives(sweep, value, _towards_cut)
@@ -126,7 +126,7 @@ def _towards_cut(sweep: Sweep, value: Value) -> list[Value] | None:
 
 
 def _may_be_infinite(sweep: Sweep, op: Call) -> bool:
-    """Whether a partial of a call may be inf or nan, there or by way of its operands."""
+    """Return whether a partial of a call may be inf or nan, there or by way of its operands."""
     if op.target in _PRODUCTS or _is_tame(op):
         return any(_is_suspect(sweep, value) for value in op.operands)
     return True
@@ -143,7 +143,7 @@ def _is_tame(op: Call) -> bool:
 
 
 def _is_suspect(sweep: Sweep, value: Value) -> bool:
-    """Whether a value may be inf or nan because a singular function was taken on the way to it."""
+    """True if a value may be inf or nan because a singular function was taken on the way to it."""
     return arrives(sweep, value, _back_to_singularity)
 
 
@@ -155,7 +155,7 @@ def _back_to_singularity(sweep: Sweep, value: Value) -> list[Value] | None:
 
 
 def arrives(sweep: Sweep, start: Value, step: Callable[[Sweep, Value], list[Value] | None]) -> bool:
-    """Whether a walk over the calls of the primal arrives; what was found is remembered.
+    """Return whether a walk over the calls of the primal arrives; what was found is remembered.
 
     `step` tells where to go on from a value, and gives None where the walk has arrived.
     """

@@ -142,7 +142,7 @@ def _towards_selection(sweep: Sweep, value: Value) -> list[Value] | None:
 
 
 def _keeps_places(call: Call, value: Value) -> bool:
-    """Whether the entries of a value, or its rows, are still apart in the result of a call."""
+    """True if the entries of a value, or its rows, are still apart in the result of a call."""
     if call.target in _CONTRACTIONS:
         return call.args[0] is value
     if is_elementwise(call.target):
@@ -154,7 +154,7 @@ def _keeps_places(call: Call, value: Value) -> bool:
 
 
 def _leaves_out(sweep: Sweep, call: Call, value: Value) -> bool:
-    """Whether a call passes over entries of a value that may be nan."""
+    """Return whether a call passes over entries of a value that may be nan."""
     if is_one_of(call.target, LEAVING_OUT):
         return True
     if any(key == "where" and _may_hide_nan(sweep, arg) for key, arg in call.kwargs):
@@ -176,7 +176,7 @@ def _mask_of(call: Call, value: Value) -> Arg | None:
 
 
 def _is_nan_in_both(sweep: Sweep, call: Call, value: Value) -> bool:
-    """Whether ``np.where(x > 0, f(x), g(x))`` is nan wherever one of its branches is."""
+    """Return whether ``np.where(x > 0, f(x), g(x))`` is nan wherever one of its branches is."""
     if call.target is not np.where or len(call.args) != 3:
         return False
     made = sweep.made.get(call.args[0]) if isinstance(call.args[0], Value) else None
@@ -211,12 +211,12 @@ def _is_any(call: Call) -> bool:
 
 
 def _hands_nan_on(call: Call) -> bool:
-    """Whether the result is nan wherever an operand is: not of a choice, or of ``nan ** 0``."""
+    """True if the result is nan wherever an operand is: not of a choice, or of ``nan ** 0``."""
     return is_one_of(call.target, _HANDING_ON)
 
 
 def _may_hide_nan(sweep: Sweep, mask: Arg) -> bool:
-    """Whether a mask may tell where something is nan; of an index, whether one of its parts may."""
+    """True if a mask may tell where something is nan; of an index, whether one of its parts may."""
     if isinstance(mask, Display) and mask.kind == "tuple":
         return any(_may_hide_nan(sweep, item) for item in mask.items)
     if _asks_for_nan(sweep, mask):
@@ -227,7 +227,7 @@ def _may_hide_nan(sweep: Sweep, mask: Arg) -> bool:
 
 
 def _is_mask(type_: Type) -> bool:
-    """Whether a type is that of an array of booleans, or of a list or an index that holds one."""
+    """True if a type is that of an array of booleans, or of a list or an index that holds one."""
     if isinstance(type_, Numeric):
         return type_.kind == "b" and type_.shape != ()
     if isinstance(type_, ListOf):
@@ -254,7 +254,7 @@ def _back_to_what_is_derived(sweep: Sweep, value: Value) -> list[Value] | None:
 
 
 def _asks_for_nan(sweep: Sweep, mask: Arg) -> bool:
-    """Whether a mask tells where something is nan."""
+    """Return whether a mask tells where something is nan."""
     call = sweep.made.get(mask) if isinstance(mask, Value) else None
     if call is None:
         return False

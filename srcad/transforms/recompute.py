@@ -48,7 +48,7 @@ class Around:
         return Around({**self.local, **local}, self.free, self.depth)
 
     def has(self, array: Value) -> bool:
-        """Whether an array is at hand in the reverse of the trip without being saved whole."""
+        """True if an array is at hand in the reverse of the trip without being saved whole."""
         if array in self.free or array not in self.local:
             return True
         if array not in self.known:
@@ -141,7 +141,7 @@ class Plan:
         return cost
 
     def _is_entry_of_version(self, value: Value, call: Call) -> bool:
-        """Whether a number is read of an array that the trip would have to save whole."""
+        """Return whether a number is read of an array that the trip would have to save whole."""
         if call.target is not operator.getitem or not _is_number(value):
             return False
         array = call.args[0]
@@ -176,7 +176,7 @@ class Plan:
 
 
 def is_cheap(call: Call) -> bool:
-    """Whether computing a call again is cheaper than keeping its result."""
+    """Return whether computing a call again is cheaper than keeping its result."""
     if call.effect:
         return False
     try:
@@ -191,7 +191,7 @@ def is_cheap(call: Call) -> bool:
 
 
 def is_light(call: Call) -> bool:
-    """Whether a call is one sum, difference or product that makes a matrix.
+    """Return whether a call is one sum, difference or product that makes a matrix.
 
     Making it again from what is at hand takes less time than keeping all of them does.
     """
@@ -202,7 +202,7 @@ def is_light(call: Call) -> bool:
 
 
 def _is_fancy(call: Call) -> bool:
-    """Whether a read copies: by arrays of integers or masks."""
+    """Return whether a read copies: by arrays of integers or masks."""
     return any(
         isinstance(v.type, Numeric) and v.type.shape != () for v in values_in(call.args[1])
     ) or (isinstance(call.args[1], Display) and _has_list(call.args[1]))
@@ -219,7 +219,7 @@ def _is_python(type_: Any) -> bool:
 
 
 def _is_view(value: Value, whole: Value) -> bool:
-    """Whether a part of an array is an array, so that keeping the whole costs no more."""
+    """Return whether a part of an array is an array, so that keeping the whole costs no more."""
     both = isinstance(value.type, Numeric) and isinstance(whole.type, Numeric)
     return both and not _is_number(value)
 
@@ -230,7 +230,7 @@ def _is_int(value: Value) -> bool:
 
 
 def is_python_int(atom: Atom) -> bool:
-    """Whether an atom certainly is one of Python's integers."""
+    """Return whether an atom certainly is one of Python's integers."""
     type_ = atom_type(atom)
     return isinstance(type_, Numeric) and type_.form == "python" and type_.kind == "i"
 

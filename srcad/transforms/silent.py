@@ -106,7 +106,7 @@ def _op(op: Op, where: Location | None, changed: _Change) -> Op:
 
 
 def _may_speak(op: Call) -> bool:
-    """Whether NumPy may warn of something in a call, or raise it."""
+    """Return whether NumPy may warn of something in a call, or raise it."""
     if isinstance(op.target, Routine) or is_one_of(op.target, _STRUCTURAL):
         return False
     module = getattr(op.target, "__module__", None) or ""
@@ -114,7 +114,7 @@ def _may_speak(op: Call) -> bool:
 
 
 def is_repeatable(function: Function) -> bool:
-    """Whether nobody notices that a function has run twice: it calls nothing with an effect."""
+    """True if nobody notices that a function has run twice: it calls nothing with an effect."""
     seen: set[Routine] = set()
     pending = [function]
     while pending:
@@ -133,7 +133,7 @@ def is_repeatable(function: Function) -> bool:
 
 
 def _is_harmless(target: Any) -> bool:
-    """Whether a call that must run once may run twice: it raises, or makes what is raised."""
+    """True if a call that must run once may run twice: it raises, or makes what is raised."""
     if is_one_of(target, _OURS) or never_returns(target):
         return True
     is_error = isinstance(target, type) and issubclass(target, BaseException)
@@ -141,5 +141,5 @@ def _is_harmless(target: Any) -> bool:
 
 
 def _is_used_up(value: Value) -> bool:
-    """Whether going through a value may leave nothing of it: a file, an iterator."""
+    """Return whether going through a value may leave nothing of it: a file, an iterator."""
     return isinstance(value.type, Opaque)

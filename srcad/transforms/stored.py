@@ -61,7 +61,7 @@ def _with_places(scope: ReverseScope, op: Call, bar: Atom) -> Atom:
 
 
 def _is_all_of_a_point(index: Arg) -> bool:
-    """Whether an index names all that an array without axes has: ``...``, ``()``, ``None``."""
+    """True if an index names all that an array without axes has: ``...``, ``()``, ``None``."""
     parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
     return all(part in (Const(None), Const(...), Const(())) for part in parts)
 

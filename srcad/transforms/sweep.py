@@ -89,13 +89,13 @@ class Sweep:
                 self.collected.update(collected_outputs(op))
 
     def is_complex(self, type_: Type) -> bool:
-        """Whether a number of a type is complex, or may be."""
+        """Return whether a number of a type is complex, or may be."""
         if isinstance(type_, Numeric):
             return type_.kind == "c" or (type_.kind == "?" and not self.all_real)
         return isinstance(type_, Opaque) and type_.cls is None and not self.all_real
 
     def is_unsettled(self, type_: Type, given: Type) -> bool:
-        """Whether only the call knows if a value is real, and what belongs to it may be complex."""
+        """True if only the call knows if a value is real, and what belongs to it may be complex."""
         if self.all_real or (isinstance(type_, Numeric) and type_.kind != "?"):
             return False
         if isinstance(type_, ListOf):
@@ -105,7 +105,7 @@ class Sweep:
         return self.is_complex(type_) and self.is_complex(given)
 
     def holds_complex(self, type_: Type) -> bool:
-        """Whether there are complex numbers in a structure, or may be."""
+        """Return whether there are complex numbers in a structure, or may be."""
         if isinstance(type_, TupleOf):
             return any(map(self.holds_complex, type_.items))
         return (
@@ -129,13 +129,13 @@ def _refuse_unknown_steps(facts: Facts, op: Call) -> None:
 
 
 def _is_for_complex(inline: Inline) -> bool:
-    """Whether what writes a rule's formula was told that there are complex numbers."""
+    """Return whether what writes a rule's formula was told that there are complex numbers."""
     return isinstance(inline, partial) and inline.keywords.get("all_real") is False
 
 
 # ------------------------------------------------------------------------------- types
 def is_scalar(type_: Type) -> bool:
-    """Whether a value is certainly a number without axes."""
+    """Return whether a value is certainly a number without axes."""
     return isinstance(type_, Numeric) and type_.is_scalar
 
 

@@ -156,7 +156,7 @@ def _by_derivative(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 
 
 def _move_together(forward: ForwardScope, op: Call, rule: Rule) -> bool:
-    """Whether a formula has the tangent of a call, all operands of which move, without masks."""
+    """True if a formula has the tangent of a call, all operands of which move, without masks."""
     if not rule.shipped or op.target not in tangents.FORMULAS:
         return False
     dots = [forward.of(arg) for arg in arguments(op).values()]
@@ -195,7 +195,7 @@ def _by_function(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 
 
 def _is_option(arg: Arg) -> bool:
-    """Whether an argument is a constant that is no number."""
+    """Return whether an argument is a constant that is no number."""
     return isinstance(arg, Const) and not isinstance(arg.type, Numeric)
 
 
@@ -238,7 +238,7 @@ def _by_transposition(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 
 
 def _is_complex(op: Call) -> bool:
-    """Whether an operand of a call may be complex."""
+    """Return whether an operand of a call may be complex."""
     types = (argument_type(arg) for arg in arguments(op).values())
     return any(number.kind in "c?" for type_ in types for number in numbers_in(type_))
 

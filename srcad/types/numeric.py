@@ -23,7 +23,7 @@ ARRAY_CLASSES = (np.ndarray, np.memmap)  # their subclasses do arithmetic in way
 
 
 def same_dtype(a: DType | None, b: DType | None) -> bool:
-    """Whether two dtypes are both unknown or the same (to NumPy, None means float64)."""
+    """Return whether two dtypes are both unknown or the same (to NumPy, None means float64)."""
     return a is b or (a is not None and b is not None and a == b)
 
 
@@ -56,12 +56,12 @@ class Numeric:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether it certainly has no axes."""
+        """True if it certainly has no axes."""
         return self.shape == ()
 
     @property
     def is_python(self) -> bool:
-        """Whether it is certainly a Python number."""
+        """True if it is certainly a Python number."""
         return self.form == "python"
 
     @property
@@ -129,7 +129,7 @@ def number_base(value: Any) -> type | None:
 
 
 def form_subsumes(known: Form, form: Form) -> bool:
-    """Whether what has a form has the known one too."""
+    """Return whether what has a form has the known one too."""
     return known in ("any", form) or (known == "number" and form in ("python", "numpy"))
 
 

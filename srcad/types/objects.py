@@ -76,19 +76,19 @@ def why_closed(cls: type) -> str | None:
 
 
 def _is_descriptor(member: Any) -> bool:
-    """Whether a member of a class of the user's says what reading or writing an attribute does."""
+    """True if a member of a class of the user's says what reading or writing an attribute does."""
     kind = type(member)
     own = not is_of_library(kind)
     return own and (hasattr(kind, "__get__") or hasattr(kind, "__set__"))
 
 
 def is_of_library(cls: Any) -> bool:
-    """Whether a class or function is one of Python's, of NumPy's, SciPy's, or of this package."""
+    """True if a class or function is one of Python's, of NumPy's, SciPy's, or of this package."""
     return module_of(cls).partition(".")[0] in LIBRARIES
 
 
 def _is_bare(cls: type) -> bool:
-    """Whether an object of a class is its attributes and no more: it can be made of them."""
+    """Return whether an object of a class is its attributes and no more: it can be made of them."""
     try:
         object.__new__(cls)
     except TypeError:
@@ -140,7 +140,7 @@ def parts_of(value: Any) -> tuple[Any, ...]:
 
 
 def holds_itself(value: Any) -> bool:
-    """Whether an object stands anywhere inside itself."""
+    """Return whether an object stands anywhere inside itself."""
     return any(one is value for part in parts_of(value) for one in inside(part))
 
 
@@ -155,7 +155,7 @@ def holds_library_dict(value: Any) -> bool:
 
 
 def holds_floats(value: Any) -> bool:
-    """Whether a float stands anywhere in a value."""
+    """Return whether a float stands anywhere in a value."""
     return any(
         isinstance(one, float)
         or (isinstance(one, np.ndarray | np.inexact) and one.dtype.kind in "fc")

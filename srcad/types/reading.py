@@ -111,7 +111,7 @@ def _for_missing(value: Any) -> Reader | None:
 
 
 def may_ask(cls: type, name: str) -> bool:
-    """Whether reading an attribute of an object of a class may run code of the user's."""
+    """Return whether reading an attribute of an object of a class may run code of the user's."""
     if asks_for_all(cls):
         return True
     member = _member(cls, name)
@@ -131,7 +131,7 @@ def _of_slot(member: types.MemberDescriptorType, value: Any) -> Any:
 
 
 def _asks(member: Any, *, of_class: bool = True) -> bool:
-    """Whether a member of a class runs something when it is read."""
+    """Return whether a member of a class runs something when it is read."""
     if member is _NOTHING or isinstance(member, _PLAIN_MEMBERS):
         return False
     if isinstance(member, property):
@@ -169,7 +169,7 @@ def signature(function: Any, *, follow_wrapped: bool = True) -> inspect.Signatur
 
 
 def has(value: Any, name: str) -> bool:
-    """Whether an object has an attribute that is found without running code of the user's."""
+    """True if an object has an attribute that is found without running code of the user's."""
     kind = type(value)
     if name in namespace(value):
         return True
@@ -182,7 +182,7 @@ def has(value: Any, name: str) -> bool:
 
 
 def answers(cls: type, *names: str) -> bool:
-    """Whether a class says itself what some special methods do, other than Python's own types.
+    """True if a class says itself what some special methods do, other than Python's own types.
 
     >>> class Table(dict):
     ...     __module__ = "mine"
@@ -203,7 +203,7 @@ def answers(cls: type, *names: str) -> bool:
 
 
 def checks_instances(cls: Any) -> bool:
-    """Whether a class, or one of several, is asked itself what is an instance of it."""
+    """Return whether a class, or one of several, is asked itself what is an instance of it."""
     if isinstance(cls, tuple):
         return any(map(checks_instances, cls))
     if not isinstance(cls, type):

@@ -74,7 +74,7 @@ def follow(found: Any, steps: Sequence[Step]) -> Any:
 
 
 def is_besides_arguments(path: Path) -> bool:
-    """Whether a path leads to something that is no argument: a default of the function is one."""
+    """True if a path leads to something that is no argument: a default of the function is one."""
     return path[0][0] not in ("default", "kwdefault")
 
 
@@ -101,7 +101,7 @@ def spelled(path: Path) -> str:
 
 
 def is_filled(cell: Any) -> bool:
-    """Whether a cell of a closure holds something."""
+    """Return whether a cell of a closure holds something."""
     try:
         cell.cell_contents  # noqa: B018 - reading an empty cell raises
     except ValueError:

@@ -108,7 +108,7 @@ class CarriedMemory:
             self.known[id(start)] = (start, header)
 
     def _is_alone(self, objects: frozenset[Value]) -> bool:
-        """Whether only one name shows any of these arrays before the loop."""
+        """Return whether only one name shows any of these arrays before the loop."""
         return sum(self.counts[o] for o in objects) <= 1
 
     def _assume(self, param: Value, mode: str, found: Origin) -> None:
@@ -308,7 +308,7 @@ class CarriedMemory:
                     s.began[output] = s.began[param]
 
     def is_bound_anew(self, variable: LoopVariable, finals: list[Env]) -> bool:
-        """Whether every trip leaves a name an array of its own, made in the trip."""
+        """Return whether every trip leaves a name an array of its own, made in the trip."""
         if self.modes.get(variable.param) != ANY or not isinstance(variable.final, Value):
             return False
         found = origin(self.s, variable.final)

@@ -40,7 +40,7 @@ from srcad.types.structures import Opaque, Type
 
 
 def _is_code(box: AbstractValue) -> bool:
-    """Whether a box is a function, or may be one, of which there is no value."""
+    """Return whether a box is a function, or may be one, of which there is no value."""
     if isinstance(box, Constant):
         return callable(box.value) and not is_representable(box)
     return isinstance(box, Code)
@@ -89,7 +89,7 @@ def _param(s: Machine, type_: Type, hint: str | None, active: bool) -> Value:
 
 
 def subsumes(s: Machine, known: AbstractValue, end: AbstractValue) -> bool:
-    """Whether a header holds for what a trip leaves."""
+    """Return whether a header holds for what a trip leaves."""
     known, end = alike(known, end)
     if known is end or isinstance(known, Stale | Taken):
         return True

@@ -71,7 +71,7 @@ def _leaving(s: Machine, box: AbstractValue, body: Builder) -> Atom:
 def collectable(
     variable: LoopVariable, body: Builder, every: list[LoopVariable], tag: Atom
 ) -> bool:
-    """Whether a carried list only grows by one item at the end of every trip, from empty."""
+    """Return whether a carried list only grows by one item at the end of every trip, from empty."""
     if not isinstance(variable.param.type, ListOf) or not isinstance(variable.final, Value):
         return False
     if not _is_empty_list(variable.init):

@@ -66,7 +66,7 @@ def settle_region(
 
 
 def _raises_active(s: Machine, ops: list[Op]) -> bool:
-    """Whether an exception made here holds something that carries a derivative."""
+    """Return whether an exception made here holds something that carries a derivative."""
     inner = (o for op in ops for o in (op, *(i for b in op.blocks for i in walk(b))))
     raised = (o for o in inner if isinstance(o, Call) and never_returns(o.target))
     return any(v in s.active for o in raised for v in o.operands)
@@ -102,7 +102,7 @@ def _forget_steps(frame: Frame) -> None:
 def _may_fail_after(
     s: Machine, branch: Branch, builder: Builder, position: int, catches: Classes
 ) -> bool:
-    """Whether what follows a place in a try region may fail; inside a loop, anything does."""
+    """True if what follows a place in a try region may fail; inside a loop, anything does."""
     rest = branch.builder.ops[position:] if builder is branch.builder else branch.builder.ops
     others = (op for op in rest if op.half != "repeated" and id(op) not in s.sure)
     return any(may_raise(op, catches) for op in others)
@@ -196,7 +196,7 @@ def on_exit(s: Machine, tag: int, build: Callable[[], None]) -> None:
 def fails_as_one(
     s: Machine, body: Statements, before: list[Env], branch: Branch, readers: Statements | None
 ) -> bool:
-    """Whether nobody can tell how far the body came when it failed.
+    """Return whether nobody can tell how far the body came when it failed.
 
     `readers` are the statements that run after a failure, if these are known and all.
     """
@@ -245,5 +245,5 @@ def flag(s: Machine, name: str) -> AbstractValue:
 
 
 def may_pass_on(body: Statements) -> bool:
-    """Whether a statement inside hands on failures of other classes than the clauses name."""
+    """True if a statement inside hands on failures of other classes than the clauses name."""
     return any(isinstance(n, ast.Try | ast.With) for part in body for n in ast.walk(part))

@@ -15,7 +15,7 @@ class Loose(Symbol):
 
 
 def type_subsumes(known: Type, end: Type) -> bool:
-    """Whether everything that is an `end` is a `known`."""
+    """Return whether everything that is an `end` is a `known`."""
     if isinstance(end, Undefined) or known == end:
         return True
     if isinstance(known, Numeric) and isinstance(end, Numeric):
@@ -52,7 +52,7 @@ def _is_loose(extent: Extent) -> bool:
 
 
 def is_steady(type_: Type) -> bool:
-    """Whether another loop may begin with a type: it has no lengths that are of one loop only.
+    """True if another loop may begin with a type: it has no lengths that are of one loop only.
 
     Nor objects that others may hold, of which more is known than the type.
     """

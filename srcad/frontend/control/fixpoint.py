@@ -173,7 +173,7 @@ class LoopReader:
         return builder.finish(condition)
 
     def _stable(self, iteration: Iteration, names: list[str]) -> bool:
-        """Whether the headers subsume what the trip leaves; if not, widen them."""
+        """Return whether the headers subsume what the trip leaves; if not, widen them."""
         s, stable, same = self.s, True, Same()
         dead = iteration.tags == {DEAD}
         for level, final in enumerate(iteration.finals):
@@ -200,7 +200,7 @@ class LoopReader:
         return self._keeps_objects(iteration) and stable
 
     def _is_bound_first(self, key: Key, known: AbstractValue, end: AbstractValue) -> bool:
-        """Whether a trip certainly binds a name before it reads it: what was there is not seen."""
+        """True if a trip certainly binds a name before it reads it: what was there is not seen."""
         s, (level, name) = self.s, key
         if not isinstance(known, Unbound) or name.startswith("%") or name in s.frames[level].missed:
             return False
@@ -209,7 +209,7 @@ class LoopReader:
         return sure and not list(mutable_parts(end))
 
     def _keeps_objects(self, iteration: Iteration) -> bool:
-        """Whether every object of the headers is one object before the loop and after a trip."""
+        """True if every object of the headers is one object before the loop and after a trip."""
         rows: Rows = []
         ends: dict[int, AbstractValue] = {}
         for level, final in enumerate(iteration.finals):
@@ -231,7 +231,7 @@ class LoopReader:
         return not settle_aliases(self.s, rows)
 
     def _memory_holds(self, iteration: Iteration) -> bool:
-        """Whether a trip leaves the names in the memory that was guessed; if not, guess less."""
+        """True if a trip leaves the names in the memory that was guessed; if not, guess less."""
         wrong = self.memory.wrong(self.headers, iteration.finals)
         made: Made = {}
         for key, box in self.headers.items():
@@ -261,7 +261,7 @@ class LoopReader:
 
 
 def _shares(rows: Rows, box: AbstractValue) -> bool:
-    """Whether an object in a box goes by another name that is there before the loop."""
+    """Return whether an object in a box goes by another name that is there before the loop."""
     others = {id(end) for (start, end), _ in rows if not isinstance(start, Unbound)}
     return any(id(part) in others for part in mutable_parts(box))
 

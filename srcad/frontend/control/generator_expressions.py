@@ -91,7 +91,7 @@ def parts_in_order(node: ast.Call) -> list[ast.expr]:
 
 
 def _may_wait(callee: AbstractValue) -> bool:
-    """Whether a callee may not ask for all values of an argument at once."""
+    """Return whether a callee may not ask for all values of an argument at once."""
     if isinstance(callee, MethodValue):
         return callee.name in ("extend", "update")
     if not isinstance(callee, Constant):

@@ -28,7 +28,7 @@ class Origin:
 
     @property
     def is_exact(self) -> bool:
-        """Whether it is known which memory the value shows."""
+        """True if it is known which memory the value shows."""
         return self.steps is not None and len(self.objects) == 1
 
 

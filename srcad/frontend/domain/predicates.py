@@ -48,7 +48,7 @@ _PLAIN = (
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a constant may be bound into generated code as it is (not the user's data)."""
+    """Return whether a constant may be bound into generated code as it is (not the user's data)."""
     if value is None or isinstance(value, bool | int | float | complex | str | bytes | type):
         return True
     if isinstance(value, type(Ellipsis) | type(NotImplemented)):
@@ -60,7 +60,7 @@ def is_plain(value: Any) -> bool:
 
 
 def is_hashable(value: Any) -> bool:
-    """Whether a value can be looked up in a table."""
+    """Return whether a value can be looked up in a table."""
     if isinstance(type.__getattribute__(type(value), "__hash__"), FunctionType):
         return registry.knows(value)  # a class of the user's says what its hash is
     try:
@@ -71,7 +71,7 @@ def is_hashable(value: Any) -> bool:
 
 
 def is_nondifferentiable(target: Any, operands: Iterable[Value] = ()) -> bool:
-    """Whether the table declares that no derivative flows through a function of these operands."""
+    """True if the table declares that no derivative flows through a function of these operands."""
     if not is_hashable(target):
         return False
     if target in _CUTS or is_inert(target):
@@ -84,7 +84,7 @@ def is_nondifferentiable(target: Any, operands: Iterable[Value] = ()) -> bool:
 
 
 def is_static_number(box: AbstractValue) -> bool:
-    """Whether a box is a number (not a flag) that is known now."""
+    """Return whether a box is a number (not a flag) that is known now."""
     return isinstance(box, Constant) and isinstance(box.value, int | float | complex)
 
 
@@ -123,7 +123,7 @@ def _describe_object(value: Any) -> str:
 
 
 def has_dtype(box: AbstractValue, dtype: AbstractValue) -> bool | None:
-    """Whether an array certainly has a dtype, or certainly another; None: not known.
+    """Return whether an array certainly has a dtype, or certainly another; None: not known.
 
     `dtype` is what a user may write for one, but None, which means different things.
     """
@@ -138,14 +138,14 @@ def has_dtype(box: AbstractValue, dtype: AbstractValue) -> bool | None:
 
 
 def is_of_users(box: Constant) -> bool:
-    """Whether an object is reached anew at every call, and is neither code nor plain data."""
+    """True if an object is reached anew at every call, and is neither code nor plain data."""
     if box.path is None:
         return False
     return not isinstance(box.value, _PLAIN) or answers(type(box.value), *_PROTOCOL)
 
 
 def is_asked(box: AbstractValue) -> bool:
-    """Whether what a builtin makes of something is up to a class that is asked at the call."""
+    """True if what a builtin makes of something is up to a class that is asked at the call."""
     if isinstance(box, Constant):
         return is_of_users(box)
     if not isinstance(box, Value) or not isinstance(box.type, Opaque):
@@ -164,7 +164,7 @@ def text_class(box: AbstractValue) -> type | None:
 
 
 def is_index(box: AbstractValue) -> bool:
-    """Whether an object of a class of its own stands for an integer."""
+    """Return whether an object of a class of its own stands for an integer."""
     cls: type | None = None
     if isinstance(box, Constant):
         cls = type(box.value)
@@ -174,5 +174,5 @@ def is_index(box: AbstractValue) -> bool:
 
 
 def is_list(box: AbstractValue) -> bool:
-    """Whether a box is a list (of known items or not)."""
+    """Return whether a box is a list (of known items or not)."""
     return isinstance(box, ListValue) or (isinstance(box, Value) and isinstance(box.type, ListOf))

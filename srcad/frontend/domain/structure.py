@@ -51,7 +51,7 @@ def rebuilt(box: Structure, items: tuple[AbstractValue, ...]) -> Structure:
 
 
 def same_structure(a: AbstractValue, b: AbstractValue) -> bool:
-    """Whether two boxes are structures that differ in their items only."""
+    """Return whether two boxes are structures that differ in their items only."""
     if type(a) is not type(b) or not isinstance(a, Structure) or not isinstance(b, Structure):
         return False
     if isinstance(a, ViewValue):
@@ -170,7 +170,7 @@ def _code_with(box: Code, parts: tuple[AbstractValue, ...]) -> AbstractValue:
 
 
 def is_mutable(box: AbstractValue) -> bool:
-    """Whether a box is an object that can be written into under all its names (arrays apart)."""
+    """True if a box is an object that can be written into under all its names (arrays apart)."""
     if isinstance(box, RecordValue):
         return not issubclass(box.cls, tuple)
     return isinstance(box, ListValue | DictValue) or (

@@ -123,7 +123,7 @@ def manage(
 
 
 def _yields_once(node: Any) -> bool:
-    """Whether a generator hands out one value on its only path, and catches no exception there."""
+    """True if a generator hands out one value on its only path, and catches no exception there."""
     inner = own_nodes(node)
     if any(isinstance(n, ast.Return | ast.YieldFrom) for n in inner):
         return False

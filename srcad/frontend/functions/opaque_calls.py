@@ -44,7 +44,7 @@ def call_method_of(function: Any) -> FunctionType | None:
 
 
 def may_write_arrays(function: FunctionType, given: Iterable[AbstractValue]) -> bool:
-    """Whether a function may write into an array among its arguments, as far as its text tells."""
+    """True if a function may write into an array among its arguments, as far as its text tells."""
     values = (v for box in given for v in inner_values(box))
     if not any(map(may_be_array, values)):
         return False
@@ -58,7 +58,7 @@ def may_write_arrays(function: FunctionType, given: Iterable[AbstractValue]) -> 
 def changes_outside(
     s: Machine, function: FunctionType, given: Iterable[AbstractValue] = ()
 ) -> bool:
-    """Whether a call may write an object outside, or read one that carries a derivative by now."""
+    """True if a call may write an object outside, or read one that carries a derivative by now."""
     if module_of(function).partition(".")[0] in _NEVER_READ:
         return False
     return is_active(s) or bool(_effects(s, function, given).names)
@@ -99,7 +99,7 @@ def left_alone(s: Machine, function: Any, given: Iterable[AbstractValue]) -> Non
 
 
 def looks_into_callers(function: FunctionType) -> bool:
-    """Whether a function reads the names of others by their frames."""
+    """Return whether a function reads the names of others by their frames."""
     codes = (function.__code__, *nested_codes(function.__code__))
     return any("f_locals" in code.co_names for code in codes)
 
@@ -127,7 +127,7 @@ def refuse_hits(s: Machine) -> None:
 
 
 def _is_used(s: Machine, array: Value) -> bool:
-    """Whether something was computed with an array from outside, by whatever name."""
+    """Return whether something was computed with an array from outside, by whatever name."""
     objects = {one for value in s.inactive.used for one in origin(s, value).everything}
     held = [_array_at(s, one) for one in objects if one in s.paths]
     written = _array_at(s, array)

@@ -39,7 +39,7 @@ FEW = 256  # combinations of things that are known one by one
 
 
 def must_be_read(s: Machine, *boxes: AbstractValue) -> bool:
-    """Whether an iterator has to be read here: a derivative, or a function, goes through it."""
+    """True if an iterator has to be read here: a derivative, or a function, goes through it."""
     here = (GeneratorValue, IteratorValue, FunctionValue, Choice)
     return s.is_active(*boxes) or any(isinstance(b, here) or is_lazy(b) for b in boxes)
 
@@ -72,7 +72,7 @@ def next_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 def _is_held(s: Machine, items: AbstractValue, iterator: AbstractValue) -> bool:
-    """Whether others hold the list that an iterator runs through: they may change it."""
+    """Return whether others hold the list that an iterator runs through: they may change it."""
 
     def holds(box: AbstractValue) -> bool:
         return box is items or (box is not iterator and any(map(holds, components(box))))

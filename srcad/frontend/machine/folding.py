@@ -31,7 +31,7 @@ def result_of(
 
 
 def all_known(args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]) -> bool:
-    """Whether every input is a constant whose folding is exact and short (no floats, no arrays)."""
+    """True if every input is a constant whose folding is exact and short (no floats, no arrays)."""
     return all(_is_plain_constant(b) for b in (*args, *kwargs.values())) and bool(args)
 
 

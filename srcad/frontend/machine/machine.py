@@ -251,7 +251,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
         return self.emit(target, *args, **how)
 
     def carries(self, target: Any, values: Iterable[Value], result: Value) -> bool:
-        """Whether a derivative may flow from these inputs to this result."""
+        """Return whether a derivative may flow from these inputs to this result."""
         values = tuple(values)
         if not any(v in self.active for v in values):
             return False
@@ -354,7 +354,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
                     raise NumbersNeeded
 
     def is_active(self, *boxes: AbstractValue) -> bool:
-        """Whether a derivative may flow through any of these."""
+        """Return whether a derivative may flow through any of these."""
         return any(v in self.active for box in boxes for v in values_of(box))
 
     def found_at(self, type_: Fixed) -> Path | None:
@@ -364,7 +364,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
         return type_.path
 
     def lies_close(self, value: Value) -> bool:
-        """Whether an argument lies in C order without gaps, which then is taken for granted."""
+        """True if an argument lies in C order without gaps, which then is taken for granted."""
         path = self.paths.get(value)
         if path is None or len(path) > 1 or path[0][0] != "param":
             return False

@@ -131,12 +131,12 @@ def _compared_values(
 
 
 def _is_number(type_: Numeric) -> bool:
-    """Whether something is certainly a number: no array, text or date, nor nothing at all."""
+    """True if something is certainly a number: no array, text or date, nor nothing at all."""
     return type_.form in ("python", "numpy", "number") and type_.kind in "biufc"
 
 
 def _same_lengths(left: AbstractValue, right: AbstractValue) -> bool | None:
-    """Whether two lengths are equal, as far as a rule may take for granted."""
+    """Return whether two lengths are equal, as far as a rule may take for granted."""
     values = [
         b.type.value if isinstance(b, Value) and isinstance(b.type, Numeric) else None
         for b in (left, right)
@@ -184,7 +184,7 @@ def _identity(
 
 
 def _may_be_nothing(s: Machine, box: AbstractValue) -> bool:
-    """Whether something may be None at the call: what a data set holds may be."""
+    """Return whether something may be None at the call: what a data set holds may be."""
     if not isinstance(box, Value) or not isinstance(box.type, Numeric):
         return isinstance(box, Value) and isinstance(box.type, Opaque)
     is_unknown = box.type.form == "any" and box.type.dtype is None
@@ -192,7 +192,7 @@ def _may_be_nothing(s: Machine, box: AbstractValue) -> bool:
 
 
 def _may_be_one_object(left: AbstractValue, right: AbstractValue) -> bool:
-    """Whether one is an object that is known now, and the other a value that may be it."""
+    """Return whether one is an object that is known now, and the other a value that may be it."""
     value, constant = (left, right) if isinstance(left, Value) else (right, left)
     if not isinstance(value, Value) or not isinstance(constant, Constant):
         return False

@@ -110,7 +110,7 @@ def _item_of_object(s: Machine, box: Constant, index: AbstractValue) -> Abstract
 
 
 def _is_found_plainly(container: Any, key: Any) -> bool:
-    """Whether an item is found without code of the user's; of what is missing a class may say."""
+    """True if an item is found without code of the user's; of what is missing a class may say."""
     if answers(type(container), "__getitem__") or answers(type(key), "__hash__", "__eq__"):
         return False
     if not isinstance(container, dict) or type(container).__getitem__ is not dict.__getitem__:
@@ -136,7 +136,7 @@ def index_trick(s: Machine, maker: Constant, index: AbstractValue) -> AbstractVa
 
 
 def _is_told(part: AbstractValue) -> bool:
-    """Whether a part is a directive to ``np.r_``, as in ``np.r_["0,2", a]``."""
+    """Return whether a part is a directive to ``np.r_``, as in ``np.r_["0,2", a]``."""
     return isinstance(part, Constant) and isinstance(part.value, str)
 
 
@@ -183,14 +183,14 @@ def attribute_item(s: Machine, box: Constant, key: Any) -> AbstractValue:
 
 
 def _is_looked_up(box: DictValue, key: AbstractValue) -> bool:
-    """Whether numbers, or functions, in a dict are read by a key that only the call knows."""
+    """True if numbers, or functions, in a dict are read by a key that only the call knows."""
     plain = _is_count(key) or (isinstance(key, Value) and key.type == Opaque(str))
     few = 0 < len(box.keys) <= _FEW_KEYS
     return plain and few and all(_is_chosen(item) for item in box.items)
 
 
 def _is_count(key: AbstractValue) -> bool:
-    """Whether a key or index is an integer, or a flag, that only the call knows."""
+    """Return whether a key or index is an integer, or a flag, that only the call knows."""
     if not isinstance(key, Value) or not isinstance(key.type, Numeric) or not key.type.is_scalar:
         return False
     type_ = key.type
@@ -200,7 +200,7 @@ def _is_count(key: AbstractValue) -> bool:
 
 
 def _has_no_type(s: Machine, box: TupleValue | ListValue) -> bool:
-    """Whether no one type has all items of a sequence: functions, objects of several classes."""
+    """True if no one type has all items of a sequence: functions, objects of several classes."""
     if not all(map(is_representable, box.items)):
         return True
     types = [representing_type(item) for item in box.items]
@@ -210,7 +210,7 @@ def _has_no_type(s: Machine, box: TupleValue | ListValue) -> bool:
 
 
 def _is_chosen(item: AbstractValue) -> bool:
-    """Whether an item can be one of several: a number, or what has no value."""
+    """Return whether an item can be one of several: a number, or what has no value."""
     return not is_representable(item) or isinstance(representing_type(item), Numeric)
 
 

@@ -43,7 +43,7 @@ from srcad.types.structures import ListOf, PlacesOf
 
 
 def is_made_lazily(box: AbstractValue) -> bool:
-    """Whether the items of an iterable are made one by one, each when it is asked for."""
+    """Return whether the items of an iterable are made one by one, each when it is asked for."""
     return isinstance(box, GeneratorValue | IteratorValue) and not (
         isinstance(box, IteratorValue) and box.kind == "range"
     )
@@ -220,7 +220,7 @@ def as_copy(s: Machine, box: AbstractValue) -> Value:
 
 
 def _is_simple(start: AbstractValue, stop: AbstractValue) -> bool:
-    """Whether the end certainly does not stand before the start."""
+    """Return whether the end certainly does not stand before the start."""
     if not isinstance(start, Constant) or not isinstance(stop, Constant):
         return False
     a, b = start.value, stop.value
@@ -228,7 +228,7 @@ def _is_simple(start: AbstractValue, stop: AbstractValue) -> bool:
 
 
 def _begins(start: AbstractValue) -> bool:
-    """Whether anything may stand before the start."""
+    """Return whether anything may stand before the start."""
     return not (isinstance(start, Constant) and start.value in (None, 0))
 
 

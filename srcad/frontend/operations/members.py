@@ -140,7 +140,7 @@ def held_under(s: Machine, box: Constant, name: str) -> Any:
 
 
 def is_own(value: Any, name: str) -> bool:
-    """Whether an attribute is the object's own, not one of its class."""
+    """Return whether an attribute is the object's own, not one of its class."""
     return name in namespace(value)
 
 

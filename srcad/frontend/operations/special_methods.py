@@ -148,7 +148,7 @@ def of_objects(
 
 
 def is_left_to_a_class(target: Any, left: AbstractValue, right: AbstractValue) -> bool:
-    """Whether an operator runs as it stands, and a class of the user's says what it gives."""
+    """True if an operator runs as it stands, and a class of the user's says what it gives."""
     names = NAMES.get(target, ())
     return any(
         isinstance(box, Constant) and _method_of(box, name) is not None
@@ -188,7 +188,7 @@ def _refuse_entry_by_entry(s: Machine, left: AbstractValue, right: AbstractValue
 
 
 def _goes_first(left: AbstractValue, right: AbstractValue, reflected: str) -> bool:
-    """Whether the right operand is asked first: of a class that refines the left one's."""
+    """Return whether the right operand is asked first: of a class that refines the left one's."""
     first, second = (
         b.cls
         if isinstance(b, RecordValue)

@@ -53,7 +53,7 @@ def _lower_part(s: Machine, statements: conditional.Statements) -> None:
 
 
 def _goes_on(s: Machine, rest: conditional.Statements, read: conditional.Reader) -> bool:
-    """Whether the statements that follow are still to be read, and are reached on every path."""
+    """True if the statements that follow are still to be read, and are reached on every path."""
     frame = s.frame
     if isinstance(frame.exit, Value):
         if rest and NONE in frame.tags:

@@ -18,7 +18,7 @@ _WRITERS = frozenset(
 
 
 def may_write(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Whether a function may write into an array that it is given."""
+    """Return whether a function may write into an array that it is given."""
     arguments = node.args
     named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
     more = [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
@@ -59,7 +59,7 @@ def positional_names(function: Any, *, or_by_name: bool = False) -> tuple[str, .
 
 
 def may_ask(name: str, count: int, *, of_array: bool) -> bool:
-    """Whether so many arguments of ``np.name``, or of a method of an array, end in an ``out``."""
+    """True if so many arguments of ``np.name``, or of a method of an array, end in an ``out``."""
     function = getattr(np, name, None)
     if isinstance(function, np.ufunc):
         return count > function.nin

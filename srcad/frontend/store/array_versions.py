@@ -105,14 +105,14 @@ def _follow(
 
 
 def _is_beside(where: Origin, objects: frozenset[Value], place: tuple[Step, ...]) -> bool:
-    """Whether a view certainly shows nothing of what was written at a place of the one array."""
+    """True if a view certainly shows nothing of what was written at a place of the one array."""
     if not where.is_exact or where.objects != objects or len(objects) != 1:
         return False
     return are_disjoint(where.steps or (), place)
 
 
 def _may_show(s: Machine, box: AbstractValue, objects: frozenset[Value]) -> bool:
-    """Whether a box may show some of these arrays; of what is not bound nobody knows."""
+    """Return whether a box may show some of these arrays; of what is not bound nobody knows."""
     values = list(inner_values(box))
     shown = any(not origin(s, value).everything.isdisjoint(objects) for value in values)
     return shown or not values

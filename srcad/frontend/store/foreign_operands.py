@@ -82,7 +82,7 @@ def check_operands(s: Machine, target: Any, arguments: Iterable[Arg], result: Va
 
 
 def _is_field(container: Arg, index: Arg) -> bool:
-    """Whether an entry of an array is asked for by a name."""
+    """Return whether an entry of an array is asked for by a name."""
     is_array = isinstance(container, Value) and isinstance(container.type, Numeric)
     return is_array and isinstance(index, Const) and isinstance(index.value, str)
 
@@ -108,7 +108,7 @@ def _check_kept(s: Machine, target: Any, arguments: tuple[Arg, ...], kept: ListO
 
 
 def is_of_unknown(s: Machine, target: Any, arguments: Iterable[Arg]) -> bool:
-    """Whether arithmetic without a derivative may be that of an object of any class."""
+    """Return whether arithmetic without a derivative may be that of an object of any class."""
     if not isinstance(target, BuiltinFunctionType) or target not in _OPERATIONS:
         return False
     values = [a for a in arguments if isinstance(a, Value)]
@@ -117,7 +117,7 @@ def is_of_unknown(s: Machine, target: Any, arguments: Iterable[Arg]) -> bool:
 
 
 def _is_arithmetic(target: Any) -> bool:
-    """Whether every argument is an operand."""
+    """Return whether every argument is an operand."""
     module = getattr(target, "__module__", None)
     return isinstance(target, np.ufunc) or (
         module == "_operator" and target is not operator.getitem
@@ -177,7 +177,7 @@ def ask_the_other(s: Machine, left: AbstractValue, right: AbstractValue, reflect
 
 
 def _is_overridden(cls: type, name: str) -> bool:
-    """Whether a class that refines another says anew what a method does."""
+    """Return whether a class that refines another says anew what a method does."""
     refined: list[type] = cls.__subclasses__()
     return any(name in vars(one) or _is_overridden(one, name) for one in refined)
 
@@ -210,7 +210,7 @@ def _fills_entries(target: Any) -> bool:
 
 
 def _is_unknown(target: Any, arg: Arg) -> bool:
-    """Whether an operand of NumPy's, or a value to store, is an object of a class of the user's."""
+    """True if an operand of NumPy's, or a value to store, is an object of a class of the user's."""
     type_ = arg.type if isinstance(arg, Value) else None
     if not isinstance(type_, TupleOf) or issubclass(type_.cls, tuple | list | dict):
         return False
@@ -220,12 +220,12 @@ def _is_unknown(target: Any, arg: Arg) -> bool:
 
 
 def _is_foreign(cls: type) -> bool:
-    """Whether objects of a class do arithmetic, or have items, in a way of their own."""
+    """Return whether objects of a class do arithmetic, or have items, in a way of their own."""
     if cls in ARRAY_CLASSES or issubclass(cls, _KNOWN):
         return False
     return any(hasattr(cls, name) for name in _TELLING)
 
 
 def _is_linear_map(target: Any, cls: type) -> bool:
-    """Whether this is the product with a sparse matrix, which has a transpose like any other."""
+    """True if this is the product with a sparse matrix, which has a transpose like any other."""
     return target is operator.matmul and cls.__module__.startswith("scipy.sparse")

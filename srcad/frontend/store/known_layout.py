@@ -68,7 +68,7 @@ def _layout_from(s: Machine, value: Value, sources: tuple[Value, ...]) -> Layout
 
 
 def _is_as_long(array: Value, shape: Shape) -> bool:
-    """Whether no axis of an operand is stretched: stretched ones do not count in the order."""
+    """True if no axis of an operand is stretched: stretched ones do not count in the order."""
     own = shape_of(array)
     return own is not None and all(
         resolved(m) == resolved(n) for m, n in zip(own, shape, strict=True)
@@ -76,7 +76,7 @@ def _is_as_long(array: Value, shape: Shape) -> bool:
 
 
 def is_compact(s: Machine, value: Value) -> bool:
-    """Whether the memory of an array certainly is in C order without gaps."""
+    """Return whether the memory of an array certainly is in C order without gaps."""
     if value in s.compact:
         return True
     where = origin(s, value)
@@ -85,7 +85,7 @@ def is_compact(s: Machine, value: Value) -> bool:
 
 
 def _keeps_compact(step: Step) -> bool:
-    """Whether a view of an array in C order is one: another shape, or one row of rows."""
+    """Return whether a view of an array in C order is one: another shape, or one row of rows."""
     if step.target is operator.getitem:
         *first, last = index_parts(step.args[0]) or (Const(Ellipsis),)
         return all(map(is_number_index, first)) and (
@@ -95,6 +95,6 @@ def _keeps_compact(step: Step) -> bool:
 
 
 def all_compact(s: Machine, args: tuple[Arg, ...]) -> bool:
-    """Whether all arrays among some arguments certainly are in C order without gaps."""
+    """Return whether all arrays among some arguments certainly are in C order without gaps."""
     arrays = [v for arg in args for v in values_in(arg) if may_be_array(v)]
     return all(is_compact(s, v) for v in arrays)

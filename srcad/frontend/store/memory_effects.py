@@ -118,18 +118,18 @@ def _note_use(s: Machine, target: Any, args: tuple[Arg, ...], op: Op) -> None:
 
 
 def _is_users_object(arg: Arg) -> bool:
-    """Whether an operand is an object whose class may return what it holds."""
+    """Return whether an operand is an object whose class may return what it holds."""
     cls = arg.type.cls if _is_object(arg) else None  # type: ignore[union-attr]
     return cls is not None and cls.__module__.partition(".")[0] not in ("numpy", "scipy")
 
 
 def _may_repeat_an_array(target: Any, result: Value) -> bool:
-    """Whether a NumPy function may return one array twice, as ``np.diag_indices`` does."""
+    """Return whether a NumPy function may return one array twice, as ``np.diag_indices`` does."""
     return isinstance(result.type, TupleOf) and module_of(target).startswith("numpy")
 
 
 def _is_object(arg: Arg) -> bool:
-    """Whether an argument is an object of a known class, which may hold what was put into it."""
+    """True if an argument is an object of a known class, which may hold what was put into it."""
     return isinstance(arg, Value) and isinstance(arg.type, Opaque) and arg.type.cls is not None
 
 
@@ -158,7 +158,7 @@ def _note_new(
 
 
 def _names_an_order(arg: Arg) -> bool:
-    """Whether an argument asks for another order than rows first."""
+    """Return whether an argument asks for another order than rows first."""
     return isinstance(arg, Const) and isinstance(arg.value, str) and arg.value in ("F", "A", "K")
 
 
@@ -192,7 +192,7 @@ def _note_view(
 
 
 def _is_surely_view(index: Arg, result: Value) -> bool:
-    """Whether what is read is a view, not a number: that depends on how many axes there are."""
+    """True if what is read is a view, not a number: that depends on how many axes there are."""
     is_array = isinstance(result.type, Numeric) and result.type.form == "array"
     return reads_a_view(index) and (is_array or keeps_an_axis(index))
 
@@ -265,7 +265,7 @@ def _is_reshaped_view(
     kwargs: tuple[tuple[str, Arg], ...],
     result: Value,
 ) -> bool | None:
-    """Whether ``reshape`` or ``ravel`` gives a view; None if nobody knows."""
+    """Return whether ``reshape`` or ``ravel`` gives a view; None if nobody knows."""
     order = _order(target, args, kwargs)
     if order == _C_ORDER and known_layout.is_compact(s, first):
         return True

@@ -44,7 +44,7 @@ def with_beginnings(s: Machine, objects: frozenset[Value]) -> frozenset[Value]:
 
 
 def is_captured(s: Machine, object_: Value) -> bool:
-    """Whether an object is one from outside the function, and no argument."""
+    """Return whether an object is one from outside the function, and no argument."""
     path = s.paths.get(object_)
     return (path is not None and path[0][0] != "param") or any(
         c.value is object_ for c in s.captures
@@ -52,7 +52,7 @@ def is_captured(s: Machine, object_: Value) -> bool:
 
 
 def is_unowned(s: Machine, object_: Value) -> bool:
-    """Whether only the call knows what an object is, and who else holds it."""
+    """Return whether only the call knows what an object is, and who else holds it."""
     return object_ in s.inactive.unknown
 
 

@@ -36,7 +36,7 @@ FIELDS = ("places", "entries")
 
 # ------------------------------------------------------------------------------ kinds
 def is_mapping(box: AbstractValue) -> bool:
-    """Whether a box is a dict of which only the call knows the keys."""
+    """Return whether a box is a dict of which only the call knows the keys."""
     return isinstance(box, RecordValue) and issubclass(box.cls, containers.Mapping)
 
 

@@ -1,4 +1,4 @@
-"""What a number of unknown form, dtype or rank may be: what to try where a type is asked for.
+"""The candidates for a number of unknown form, dtype or rank that type inference tries.
 
 A number that is a Python float on one path and a NumPy scalar on another has no one stand-in.
 It has one for each kind that it may be, and what the results have in common is known.
@@ -24,7 +24,7 @@ _OF_PYTHON = frozenset(np.dtype(t) for t in (np.float64, np.int64, np.complex128
 
 @dataclass(frozen=True)
 class Case:
-    """What is taken for what a type leaves open."""
+    """One choice for everything that a type leaves open."""
 
     form: Form = "numpy"
     dtype: DType = _FLOAT64
@@ -39,7 +39,7 @@ _LENGTHS = (constant_extent(3),) * 3  # equal ones fit most functions; what they
 
 
 def cases(types: Iterable[Type], *, ranks: bool = True) -> tuple[Case, ...]:
-    """What to try for what these types leave open; one choice if they leave nothing."""
+    """The choices to try for these types; a single one if they leave nothing open."""
     left = frozenset[str]().union(*map(_open, types))
     if not left:
         return _ONLY
@@ -68,7 +68,7 @@ def of_other_ranks(args: Sequence[Arg]) -> Iterator[tuple[Arg, ...]]:
 
 
 def has_open_rank(arg: Arg) -> bool:
-    """Whether an argument is, or holds, a number of unknown rank."""
+    """Return whether an argument is, or holds, a number of unknown rank."""
     if isinstance(arg, Display):
         return any(map(has_open_rank, arg.items))
     return isinstance(arg, Value) and "rank" in _open(arg.type)
@@ -93,7 +93,7 @@ def with_rank(type_: Type, rank: int) -> Type:
 
 
 def _open(type_: Type) -> frozenset[str]:
-    """What is not known of the numbers in a type."""
+    """The unknown properties of the numbers in a type."""
     match type_:
         case Numeric(dtype, shape, form):
             vague = form in ("any", "number") and not shape
@@ -128,7 +128,7 @@ def in_case(type_: Type, case: Case) -> Type:
 
 
 def agreed(options: Sequence[Case], found: Sequence[Type | None]) -> Type:
-    """What the results for the choices have in common; None stands for one that raises.
+    """The common type of the results for all choices; None stands for one that raises.
 
     What only few of the dtypes or ranks tried lead to says nothing of those that were not tried.
     """
@@ -143,7 +143,7 @@ def agreed(options: Sequence[Case], found: Sequence[Type | None]) -> Type:
 
 
 def _few(options: Sequence[Case], found: Sequence[Type | None], name: str, enough: int) -> bool:
-    """Whether several of a thing were tried and too few did not raise."""
+    """Return whether several of a thing were tried and too few did not raise."""
     pairs = [(getattr(c, name), t) for c, t in zip(options, found, strict=True)]
     led = {tried for tried, type_ in pairs if type_ is not None}
     return len({tried for tried, _ in pairs}) > 1 and len(led) < enough

@@ -87,7 +87,7 @@ def _of_shape(found: Numeric, shape_: Shape | None, value: Extent | None) -> Num
 def _sampled(
     target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...], operands: list[Numeric]
 ) -> Type:
-    """What an elementwise call gives for whatever the types leave open."""
+    """Type of an elementwise call, for all that the types of its operands leave open."""
     options = cases(operands, ranks=False)
     return agreed(options, [_sample(target, args, kwargs, case) for case in options])
 
@@ -95,7 +95,7 @@ def _sampled(
 def _sample(
     target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...], case: Case
 ) -> Any:
-    """What an elementwise call gives for one choice of what the types leave open."""
+    """Type of an elementwise call, for one choice of all that the types leave open."""
     return remembered(
         question(target, args, kwargs, case),
         lambda: type_of_constant(

@@ -38,7 +38,7 @@ def read_type(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
 
 
 def _place(part: Arg) -> Any:
-    """What one part of an index does, as a `Place`; NotImplemented for arrays and the like."""
+    """The effect of one part of an index, as a `Place`; NotImplemented for arrays and the like."""
     if isinstance(part, Display):
         return part.items if part.kind == "slice" else NotImplemented
     if isinstance(part, Const):

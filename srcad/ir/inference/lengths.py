@@ -22,7 +22,7 @@ _ZERO, _ONE = constant_extent(0), constant_extent(1)
 
 
 def exact_type(target: Any, args: tuple[Arg, ...], kwargs: Kwargs) -> Type | None:
-    """The type of a call whose shape follows from extents; None where it is not one of these."""
+    """The type of a call if its shape follows from extents; None for other calls."""
     found = _EXACT.get(target)
     return found(args, dict(kwargs)) if found is not None else None
 
@@ -169,7 +169,7 @@ def _summed(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
 
 
 def _outer(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
-    """``np.outer(a, b)`` of arrays of any rank, whose stand-ins would have far too many pairs."""
+    """``np.outer(a, b)`` of arrays of any rank: trying it out would make too large arrays."""
     arrays = [argument_type(arg) for arg in args]
     sizes: list[Extent] = []
     dtypes: list[Any] = []

@@ -1,4 +1,4 @@
-"""What NumPy has said about stand-ins, remembered by the kinds of the operands.
+"""Memo of results of NumPy calls on example operands, keyed by the kinds of the operands.
 
 A type is asked for again and again: in every compilation, and in every trip of a loop that is read
 until its types settle.  The answer depends on the function and on what the stand-ins are made from.
@@ -49,7 +49,7 @@ def remembered(key: Any, ask: Callable[[], Any]) -> Any:
 
 
 def concluded(key: Any, conclude: Callable[[], Any]) -> Any:
-    """What follows from several answers; remembered only if each of them is."""
+    """A conclusion from several memoised results; memoised only if all of them are."""
     found = _known(key)
     if found is not _NEW:
         return conclude() if found is _UNKNOWABLE else found
@@ -121,7 +121,7 @@ def _kind_of_type(type_: Type, lengths: Lengths | None) -> Any:
 
 
 def outline(result: Any) -> Any:
-    """A result without its contents, which nobody reads."""
+    """A result without its contents: only type and shape are of use."""
     if type(result) is np.ndarray:
         return np.broadcast_to(np.zeros((), result.dtype), result.shape)
     if isinstance(result, tuple):

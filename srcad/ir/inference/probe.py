@@ -62,12 +62,12 @@ _ANY_COMPLEX = np.dtype(complex)
 
 
 def is_pair(target: Any) -> bool:
-    """Whether a function returns two results, whatever its arguments."""
+    """Return whether a function returns two results, whatever its arguments."""
     return any(target is f for f in (np.linalg.slogdet, np.linalg.eigh, np.divmod, np.modf, divmod))
 
 
 def fallback(target: Any) -> Type:
-    """What is known of a result when the function cannot be run: its room says a little."""
+    """The type of a result if the function cannot be run: its module tells something."""
     module = getattr(target, "__module__", None) or ""
     if module == "math":
         return FLOAT
@@ -103,7 +103,7 @@ def _complex_if_always(target: Any, found: Type) -> Type:
 
 
 def is_known(type_: Type) -> bool:
-    """Whether a stand-in can be made for a type, with choices for what it leaves open."""
+    """Return whether a stand-in can be made for a type, with choices for what it leaves open."""
     match type_:
         case TupleOf(items, cls=cls):
             # A dict or an object is one thing to NumPy, not the sequence of its parts.
@@ -246,7 +246,7 @@ def _tried(
     runs: list[Sizes],
     case: Case,
 ) -> tuple[Any, Any] | None:
-    """What the two runs give for one choice of what the types leave open; None if it raises."""
+    """The results of the two runs for one choice of types; None if the call raises."""
     reads = target is operator.getitem or target is np.take
 
     def run_both() -> tuple[Any, Any]:

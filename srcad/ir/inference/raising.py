@@ -13,7 +13,7 @@ _LOUD = (math.__name__, "numpy.linalg")
 
 
 def may_raise(op: Op, caught: Classes | None = None) -> bool:
-    """Whether an op may raise one of the classes that are caught around it.
+    """Return whether an operation may raise one of the exception classes caught around it.
 
     Where none are given: whether it may raise what the caller of the function has to see even if
     nobody reads its result.  That is less (see `Operation.owed`): behind an error that is caught a
@@ -34,7 +34,7 @@ def may_raise(op: Op, caught: Classes | None = None) -> bool:
 
 
 def fails_for_values(op: Call) -> bool:
-    """Whether a call raises for some numbers: Python's divisions, and the functions of `math`."""
+    """True if a call raises for some numbers: Python's divisions, and the functions of `math`."""
     if getattr(op.target, "__module__", None) == math.__name__:
         return True
     row = operation_of(op.target)

@@ -42,11 +42,11 @@ class Web:
 
     @property
     def is_derived(self) -> bool:
-        """Whether the name comes from an operation."""
+        """True if the name comes from an operation."""
         return self.param is None and self.hint is not None and self.hint[0] >= _DERIVED
 
     def follows(self, other: Web) -> bool:
-        """Whether one is written where the other is read last: a reader would take them for one."""
+        """True if one is written where the other is read last: a reader would take them for one."""
         starts = {start for start, _ in self.segments}
         others = {start for start, _ in other.segments}
         return any(end in starts for _, end in other.segments) or any(
@@ -54,7 +54,7 @@ class Web:
         )
 
     def overlaps(self, other: Web) -> bool:
-        """Whether both are alive at some point."""
+        """Return whether both are alive at some point."""
         small, large = sorted((self.segments, other.segments), key=len)
         for start, end in small:
             k = bisect.bisect_left(large, (end,))
@@ -96,7 +96,7 @@ class Webs:
         return True
 
     def same(self, a: Value, b: Value) -> bool:
-        """Whether two values share a variable."""
+        """Return whether two values share a variable."""
         return a is b or (self.web.get(a) is self.web.get(b) is not None)
 
 

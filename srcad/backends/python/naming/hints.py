@@ -46,7 +46,7 @@ def derived_name(op: Call, nesting: Nesting) -> str:
 
 
 def _is_length(op: Call) -> bool:
-    """Whether a call reads one length of a shape: a Python int that is known to be a length."""
+    """True if a call reads one length of a shape: a Python int that is known to be a length."""
     type_ = op.result.type
     is_int = isinstance(type_, Numeric) and type_.form == "python" and type_.kind == "i"
     return is_int and isinstance(type_, Numeric) and type_.value is not None

@@ -43,7 +43,7 @@ def live_segments(
 
 
 def is_nested(statement: Statement, nesting: Nesting) -> bool:
-    """Whether a statement is part of an expression elsewhere."""
+    """Return whether a statement is part of an expression elsewhere."""
     match statement:
         case Do(result=result, parts=()):
             return result is not None and result in nesting.nested

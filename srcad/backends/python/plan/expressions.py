@@ -75,12 +75,12 @@ def branch_source(branch: list[Statement]) -> Atom:
 
 
 def writes_in_place(do: Do) -> bool:
-    """Whether a call is written as a statement of its own, like ``u[i] = v``."""
+    """Return whether a call is written as a statement of its own, like ``u[i] = v``."""
     return do.op.in_place or (is_store(do.op.target) and not _is_expression(do.op))
 
 
 def _is_expression(op: Call) -> bool:
-    """Whether a store can be written as an expression: not where an inner item is taken out."""
+    """True if a store can be written as an expression: not where an inner item is taken out."""
     row = operation_of(op.target)
     if row is None or row.written is None:
         return False
@@ -88,7 +88,7 @@ def _is_expression(op: Call) -> bool:
 
 
 def is_point(value: Value) -> bool:
-    """Whether a value is a single number that may lie in an array without axes.
+    """Return whether a value is a single number that may lie in an array without axes.
 
     `analysis.ownership` lets one be written in place only where no larger array shares its storage.
     """
@@ -97,5 +97,5 @@ def is_point(value: Value) -> bool:
 
 
 def is_certain_scalar(value: Value) -> bool:
-    """Whether a value is certainly a number that nothing can change in place."""
+    """Return whether a value is certainly a number that nothing can change in place."""
     return isinstance(value.type, Numeric) and value.type.form in ("python", "numpy", "number")

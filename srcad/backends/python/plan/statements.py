@@ -128,7 +128,7 @@ Statement = Do | Copy | Append | Increment | Reverse | Conditional | Attempt | L
 
 
 def jumps(statements: list[Statement]) -> bool:
-    """Whether control never falls off the end of the list."""
+    """Return whether control never falls off the end of the list."""
     if not statements:
         return False
     match statements[-1]:
@@ -253,7 +253,7 @@ def line_of(statement: Statement) -> object:
 
 
 def has_effect(statement: Do | Conditional) -> bool:
-    """Whether a statement, or one inside it, must run where it stands."""
+    """Return whether a statement, or one inside it, must run where it stands."""
     if isinstance(statement, Do):
         return statement.op.effect
     branches = (*statement.then, *statement.orelse)

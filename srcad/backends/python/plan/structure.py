@@ -105,7 +105,7 @@ class Structurer:
         return statements + end.finish(block.results)
 
     def needs(self, output: Value) -> bool:
-        """Whether an output is a variable that somebody reads (itself or by another name)."""
+        """True if an output is a variable that somebody reads (itself or by another name)."""
         return output not in self.alias and (
             self.uses.is_read(output) or output in self.stands_for_others
         )
@@ -156,7 +156,7 @@ class Structurer:
         return (op.outputs.index(tag), guard)
 
     def _skips(self, op: If, guard: tuple[int, If], block: Block, end: terminators.End) -> bool:
-        """Whether a path that leaves before the guard can jump past what the guard holds."""
+        """Return whether a path that leaves before the guard can jump past what the guard holds."""
         index, rest = guard
         left = [Const(BREAK) if k == index else atom for k, atom in enumerate(op.outputs)]
         return tells_tag(op, index) and terminators.Away(

@@ -27,7 +27,7 @@ class Walk(Protocol):
     """What an end needs of the walk over the blocks."""
 
     def needs(self, output: Value) -> bool:
-        """Whether an output is a variable that somebody reads."""
+        """Return whether an output is a variable that somebody reads."""
 
 
 class End(Protocol):
@@ -37,14 +37,14 @@ class End(Protocol):
         """The statements that consume them."""
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
-        """Whether the last conditional of a block should end in this way in both its branches."""
+        """True if the last conditional of a block should end in this way in both its branches."""
 
     def skips(self, results: Sequence[Atom]) -> bool:
-        """Whether a path that ends early, yielding these, can jump past the rest of the block."""
+        """True if a path that ends early, yielding these, can jump past the rest of the block."""
 
     @property
     def leaves(self) -> bool:
-        """Whether a path may jump away here."""
+        """True if a path may jump away here."""
 
 
 @dataclass(eq=False)
@@ -58,7 +58,7 @@ class FunctionEnd:
         return [Return(list(atoms))]
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
-        """Whether an output is returned."""
+        """Return whether an output is returned."""
         return any(atom in op.outputs for atom in results)
 
     def skips(self, results: Sequence[Atom]) -> bool:
@@ -167,11 +167,11 @@ class GuardEnd:
         return join.finish([atoms[k] for k in kept])
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
-        """Whether the tag comes out of the conditional."""
+        """Return whether the tag comes out of the conditional."""
         return results[self.index] in op.outputs
 
     def skips(self, results: Sequence[Atom]) -> bool:
-        """Whether it is a path that leaves."""
+        """Return whether it is a path that leaves."""
         tag = results[self.index]
         return isinstance(tag, Const) and tag != Const(NONE)
 
@@ -226,7 +226,7 @@ class LoopEnd:
         return [Do(test, leaves), Conditional(leaves, [Exit("break")], [])]
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
-        """Whether the tag comes out of the conditional."""
+        """Return whether the tag comes out of the conditional."""
         return results[0] in op.outputs
 
     def skips(self, results: Sequence[Atom]) -> bool:
