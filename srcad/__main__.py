@@ -149,7 +149,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _rules(options: argparse.Namespace) -> int:
-    """The rows whose functions have a word in their names, with their formulas."""
+    """The rows of functions with a word in their names, with their formulas."""
     named = {registry.qualified_name(row.target): row for row in rules.rows()}
     found = {name: named[name] for name in sorted(named) if options.word in name}
     for name, row in found.items():
@@ -176,7 +176,7 @@ def _formula(function: Any) -> str:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    """What the page of errors says of a code, or of the class of an error."""
+    """The section of the page of errors for a code, or for the class of an error."""
     sections = _sections()
     word = options.code.strip().strip("[]").lower()
     for title, text in sections.items():
@@ -251,7 +251,7 @@ def _graph(options: argparse.Namespace) -> int:
 
 
 def _inspected(options: argparse.Namespace) -> Inspection:
-    """What the compiler makes of the function, for the arguments that are given."""
+    """Inspect the function for the arguments that are given."""
     function, module = _function(options.function)
     _refuse_unreadable(options, function, module)
     args, kwargs = _arguments(options.args or "", module)
@@ -307,7 +307,7 @@ _COMMANDS = {
 
 
 def _function(spelled: str) -> tuple[Any, Any]:
-    """What ``module:function`` names, and the module."""
+    """The object that ``module:function`` names, and the module."""
     name, colon, path = spelled.rpartition(":")
     if not colon:
         raise SystemExit(f"srcad: write module:function, not {spelled!r}")

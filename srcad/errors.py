@@ -22,7 +22,7 @@ _WIDEST_CARET = 100
 
 
 class Place(Protocol):
-    """What an error needs of a location; `srcad.ir.core.Location` is one."""
+    """Protocol of a source location; `srcad.ir.core.Location` is one."""
 
     @property
     def file(self) -> str:
@@ -162,7 +162,7 @@ class UnsupportedSyntaxError(SrcadError):
 
 
 class MutationError(SrcadError):
-    """A write into an array or container whose meaning srcad cannot follow (yet)."""
+    """A write into an array or container that srcad cannot follow (yet)."""
 
     code = "SRCAD-102"
 
@@ -200,7 +200,7 @@ class RuleError(SrcadError, TypeError):
 
 # --------------------------------------------------------------- 3xx: how srcad is called
 class NonScalarOutputError(SrcadError, TypeError):
-    """`grad` of a function whose result is not one real number."""
+    """`grad` of a function with a result that is not one real number."""
 
     code = "SRCAD-301"
 
@@ -271,13 +271,13 @@ class DrawingError(SrcadError, RuntimeError):
 
 # --------------------------------------------------------------------- 4xx: source
 class SourceUnavailableError(SrcadError, OSError):
-    """A function whose Python source cannot be found, because there is none."""
+    """A function without Python source, or with source that cannot be found."""
 
     code = "SRCAD-401"
 
 
 class SourceChangedError(SourceUnavailableError):
-    """A function whose file no longer says what was imported."""
+    """A function that was changed in its file since it was imported."""
 
     code = "SRCAD-402"
 

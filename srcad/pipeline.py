@@ -31,7 +31,7 @@ Types = dict[str, Type]
 
 @dataclass(frozen=True)
 class Compiled:
-    """What one compilation made, and what it takes for granted.
+    """The result of one compilation, and its assumptions.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ def _of_types(
 def places_of(
     function: Any, parameters: Sequence[Parameter], request: Request, types: Types
 ) -> list[WrtEntry]:
-    """What a request differentiates by, for arguments of these types by name."""
+    """The places that a request differentiates by, for arguments of these types."""
     names = [p.name for p in parameters]
     return [p.of_type(types[names[p.parameter]], names[p.parameter])
             for p in request.places(function, parameters, _passed(types))]  # fmt: skip
@@ -201,7 +201,7 @@ def _loose(types: Types) -> Types:
 
 
 def _passed(types: Types) -> dict[str, Collection[Any]]:
-    """What a call of these types passes: items, by position or by key."""
+    """The items that a call of these types passes, by position or by key."""
     split = {name: t for name, t in types.items() if isinstance(t, TupleOf)}
     return {name: t.items if t.keys is None else t.keys for name, t in split.items()}
 
@@ -237,7 +237,7 @@ def _lowered(
 
 
 def _raising(problem: Problem) -> Results:
-    """A function whose every path raises: it does so as the plain call does."""
+    """A function that raises on every path: it raises as the original call does."""
     name = f"{problem.request.mode}_{problem.written_name}"
     return Results((Part(name, problem.lowered, own=()),), run=lambda loaded: loaded)
 
@@ -246,7 +246,7 @@ def _raising(problem: Problem) -> Results:
 def _loaded(
     name: str, module: str, backend: str, parts: Sequence[Part]
 ) -> tuple[Sequence[Run], Sequence[Written], str]:
-    """What is loaded of each part, their texts, and the backend that wrote them."""
+    """The loaded function of each part, their texts, and the backend that wrote them."""
     chosen = BACKENDS[backend]
     try:
         ready = [chosen.prepare(finished(part.function, part.own)) for part in parts]
@@ -258,6 +258,6 @@ def _loaded(
 
 
 def _silent(load: Callable[..., Any], results: Results) -> Run:
-    """The form of a derivative whose reverse half is silent."""
+    """The form of a derivative with a silent reverse half."""
     assert results.silenced is not None
     return results.run(*load(results.silenced())[0])

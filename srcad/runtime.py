@@ -195,7 +195,7 @@ def like(g: Any, x: Any) -> Any:
 
 
 def taken_in(y: Any, place: Any) -> Any:
-    """What ``place op= value`` leaves, `y` being its arithmetic: an array stays one."""
+    """The result of ``place op= value`` with the arithmetic result `y`: arrays stay arrays."""
     if not isinstance(place, np.ndarray):
         return y
     result = np.empty_like(place)
@@ -249,7 +249,7 @@ def _is_broadcast(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 
 def owned(x: Any) -> Any:
-    """A copy of an array, also inside lists, tuples and dicts; a number is nobody's."""
+    """A copy of an array, also inside lists, tuples and dicts; numbers are returned as they are."""
     if isinstance(x, list):
         return [owned(item) for item in x]
     if isinstance(x, dict):
@@ -385,7 +385,7 @@ def numeric_value(value: Any) -> Any:
 
 
 def no_array(value: Any) -> None:
-    """Refuse to change an array in place of which nobody knows who else holds it."""
+    """Refuse to change an array in place that may have unknown owners."""
     if isinstance(value, np.ndarray):
         raise MutationError(
             "cannot tell whose array is changed in place",

@@ -204,7 +204,7 @@ def _has_tangent(
 def _check_primal(
     rule: rules.Rule, args: Sequence[Any], kwargs: Mapping[str, Any], outputs: Sequence[Any]
 ) -> None:
-    """What computes the function where a derivative is wanted returns the same value."""
+    """Check that the `primal` of a rule returns the same value as the function."""
     if rule.primal is None:
         return
     pair = rule.primal(*own_copies(args), **kwargs)
@@ -250,7 +250,7 @@ def _chosen(function: Any, args: Sequence[Any], wrt: Any) -> list[tuple[int, Ste
 
 
 def _names(function: Any, count: int) -> list[str]:
-    """What the positional arguments of a call are called: those of ``*args`` by their number."""
+    """The names of the positional arguments of a call: those of ``*args`` by number."""
     parameters = parameters_of(function) or parameters_of_call(count)
     shown = outward_of(function, parameters) or parameters
     names = [p.name for p in shown if p.kind in POSITIONAL]

@@ -1,4 +1,4 @@
-"""What all public functions share: the one that makes a derivative by the name of its mode."""
+"""Shared by all public functions: make a derivative by the name of its mode."""
 
 from __future__ import annotations
 

@@ -322,7 +322,7 @@ def _refuse_with_sparse(*, has_aux: bool, holomorphic: bool, by_rows: bool = Fal
 
 # ------------------------------------------------------------- inside a differentiated function
 def _by_mode(s: Any, given: Given) -> Any:
-    """What a call of ``jacobian`` means: its mode is an option, too."""
+    """Interpret a call of ``jacobian``: its mode is an option, too."""
     mode = given.known(s, "mode", 2, "auto")
     if mode not in _MODES:
         raise _unknown(mode)

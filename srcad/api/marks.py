@@ -1,4 +1,4 @@
-"""Functions that mean something to a derivative, and leave a plain call as it is."""
+"""Functions with a meaning for derivatives that do nothing in the original call."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class _Skipped(BaseException):
 
 
 class Cotangent(Generic[T]):
-    """A context manager whose body does not run: made by `srcad.cotangent`.
+    """The context manager of `srcad.cotangent`; its body is code of the derivative.
 
     Python enters the body of every ``with``.  An exception that a trace function raises before the
     first instruction behind ``__enter__`` leaves it at once, and ``__exit__`` keeps it.  Whoever

@@ -1,4 +1,4 @@
-r"""What an argument is taken for when there is no example: read off from how the code uses it.
+r"""Guess the types of arguments without an example, from how the code uses them.
 
 A parameter that is subscripted with texts is a dict, one that is unpacked a tuple, one that a loop
 unpacks a list of tuples, one that counts (``range(n)``) an integer; everything else is a float64

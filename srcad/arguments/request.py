@@ -1,4 +1,4 @@
-"""What is asked for: which derivative, of which arguments of which callable."""
+"""Requests: which derivative, by which arguments of which callable."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Request:
         parameters: Sequence[Parameter],
         given: Mapping[str, Collection[Any]] | None = None,
     ) -> tuple[WrtEntry, ...]:
-        """What to differentiate by, found in the signature.
+        """The places to differentiate by, found in the signature.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ def requested(
 
 
 def wrt_entries(wrt: Any) -> tuple[int | str, ...]:
-    """What the user gave as `wrt`: a position, a name, or several of these."""
+    """The entries of `wrt`: a position, a name, or several of these."""
     entries = tuple(wrt) if isinstance(wrt, tuple | list) else (wrt,)
     for entry in entries:
         if isinstance(entry, bool) or not isinstance(entry, int | np.integer | str):
@@ -215,7 +215,7 @@ def directions_of(
 
 # -------------------------------------------------------------------------------- callables
 def name_of(function: Any) -> str:
-    """What a callable is called in messages and in generated code."""
+    """The name of a callable in messages and in generated code."""
     name = looked_up(function, "__name__")
     if isinstance(name, str):
         return plain(name)
@@ -315,7 +315,7 @@ def parameters_of_call(count: int, keywords: Iterable[str] = ()) -> tuple[Parame
 
 
 def anchor_of(function: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The object by whose identity compilations are kept, and how the callable wraps it.
+    """The object that identifies compilations, and how the callable wraps it.
 
     For everything written in Python that is the code object, so that closures share what was
     compiled for the first of them.

@@ -1,4 +1,4 @@
-"""From values to types: what is taken for granted of the arguments of one call.
+"""From values to types: the signature of the arguments of one call.
 
 A *path* (see `srcad.types.sources`) says where a value is found again at the next call.
 

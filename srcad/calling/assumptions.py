@@ -1,4 +1,4 @@
-"""What a pattern assumes of lengths and integers, as comparisons."""
+"""Assumptions of a pattern about lengths and integers, as comparisons."""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ class Family:
             self.version += 1
 
     def info(self) -> CacheInfo:
-        """What has been compiled and why."""
+        """The compiled patterns, and why each was compiled."""
         entries = self.entries[::-1]
         names = [p.name for p in self.parameters]
         return CacheInfo(

@@ -23,7 +23,7 @@ _NOT_SEARCHED = ("numpy", "scipy", "srcad")
 
 
 class WithCaptured:
-    """A function whose captured variables of some names are parameters, too.
+    """A function with some of its captured variables as further parameters.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class WithCaptured:
         return anchor, ("captured", self.names, *how)
 
     def __srcad_called__(self, s: Any, function: Any, args: Any, kwargs: Any) -> Any:
-        """What a call means inside a function that is read."""
+        """Interpret a call inside a function that is read."""
         return captured_variables.called(s, self.names, function, args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -65,7 +65,7 @@ class WithCaptured:
 
 
 def with_captured(function: Any, wrt: Iterable[int | str] | None) -> Any:
-    """A function whose captured variables that `wrt` names are parameters; itself if it names none.
+    """The function with captured variables that `wrt` names as parameters, or itself.
 
     Others than functions, methods and partials of these have no such variables.
     """
@@ -106,7 +106,7 @@ def _is_variable(function: Any, plain: FunctionType, name: str) -> bool:
 
 
 def _held(function: Any, name: str) -> Any:
-    """What a variable holds now."""
+    """The current value of a variable."""
     plain = plain_function(function)
     assert plain is not None
     kind = "cell" if name in plain.__code__.co_freevars else "global"

@@ -42,7 +42,7 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
 
 
 def _pattern(made: Compiled, function: Any, arguments: Sequence[Any]) -> Pattern:
-    """What was taken for granted."""
+    """The assumptions that were made."""
     lowered = made.lowered
     written = tuple(k for k, name in enumerate(made.types) if name in lowered.written)
     return Pattern(

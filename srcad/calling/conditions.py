@@ -1,4 +1,4 @@
-"""What the conditions of a pattern share: names, how things are read, and the conditions."""
+"""State shared by the conditions of a pattern: names, accessors, and the conditions."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Conditions:
         return code
 
     def _of_each(self, path: Path) -> str:
-        """What is at a path in each item of a list, or the items themselves."""
+        """The value at a path in each item of a list, or the items themselves."""
         at = path.index(EACH)
         inner = self.named(path[:at])
         return f"{self.own('follow')}({inner}, {self.constant(path[at:])})"

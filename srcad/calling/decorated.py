@@ -88,11 +88,11 @@ class Decorated(Generic[P, R]):
         return signature_of(self.function)
 
     def _made_of(self, function: Any) -> tuple[Any, ...]:
-        """What an object like this one, of another function, is made of."""
+        """The constructor arguments of an object like this one for another function."""
         return (function,)
 
     def _bound(self, instance: Any, owner: type | None) -> Any:
-        """What an attribute of a class is: of an instance the method, made anew."""
+        """Bind to an instance as a method does."""
         if instance is None:
             return self
         return type(self)(*self._made_of(self.function.__get__(instance, owner)))

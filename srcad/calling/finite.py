@@ -38,7 +38,7 @@ _CALLED = {
 
 
 def checked(run: Run, made: Compiled, request: Request, name: str) -> Run:
-    """A compiled derivative that raises where its value or a derivative is not finite.
+    """A compiled derivative that raises if its value or a derivative is not finite.
 
     `run` returns the value before the derivatives where both are numbers; it is dropped where
     nobody asked for it.  What waits for a direction or a seed is looked at when it has that.
@@ -83,7 +83,7 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
             once, answer = look.evaluated(arguments)
 
         def again(step: Run, found: Any) -> Callable[[], tuple[_Origins, Any]]:
-            """What a step makes of the evaluated answer: found already if nothing may run twice."""
+            """The result of a step on the evaluated answer, reused if nothing may run twice."""
 
             def evaluated() -> tuple[_Origins, Any]:
                 if once is not None:
@@ -107,7 +107,7 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
                 return gradients
 
         def whole(found: Any) -> Any:
-            """What the function returned."""
+            """The whole result of the function."""
             return (found[0], found[2]) if look.request.has_aux else found[0]
 
         if callable(answer):  # it waits for directions
@@ -121,7 +121,7 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
 
 
 def _value_and_gradients(answer: Any, request: Request) -> tuple[Any, Any]:
-    """What is differentiated, and its derivatives."""
+    """The differentiated value, and its derivatives."""
     if request.mode.startswith("sparse"):
         return (), answer
     if request.mode == "jvp":
@@ -131,7 +131,7 @@ def _value_and_gradients(answer: Any, request: Request) -> tuple[Any, Any]:
 
 
 def _asked(answer: Any, request: Request) -> Any:
-    """What was asked for."""
+    """The part of an answer that was requested."""
     if request.mode in ("value_and_grad", "jvp") or request.mode.startswith("sparse"):
         return answer
     value, gradients = answer
@@ -232,7 +232,7 @@ class _Origins:
                 self.given.setdefault(id(leaf), name)
 
     def note_copy(self, value: Any, copy: Any) -> None:
-        """What is not finite in a copy comes from where it comes from in the value."""
+        """Give the non-finite numbers of a copy the origins of those of the value."""
         for leaf, same in zip(_leaves(value), _leaves(copy), strict=True):
             origin = self.of(leaf)
             if origin is not None and leaf is not same:
@@ -306,7 +306,7 @@ def _earliest(origins: Sequence[_Origin | str]) -> _Origin | str | None:
 
 # ------------------------------------------------------------------------------- as text
 def _kind(value: Any) -> str:
-    """What kind of number is in a value that is not finite: a nan counts more."""
+    """Describe the non-finite number in a value: nan before infinity."""
     return "NaN" if any(np.isnan(leaf).any() for leaf in _leaves(value)) else "Inf"
 
 

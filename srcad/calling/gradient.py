@@ -92,7 +92,7 @@ class Gradient(Generic[P, R]):
         self.__call__ = self._called(dispatch)  # type: ignore[method-assign]
 
     def _called(self, dispatch: Callable[..., Any]) -> Callable[..., Any]:
-        """What a call of the object is."""
+        """Return the function that a call of the object runs."""
         return dispatch
 
     def _by_count(self) -> Callable[..., Any]:
@@ -158,7 +158,7 @@ class Gradient(Generic[P, R]):
         return made
 
     def __srcad_of__(self) -> tuple[Any, Request]:
-        """What is differentiated, and how."""
+        """Describe the derivative in one line."""
         return self.function, self.request
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -264,7 +264,7 @@ class Gradient(Generic[P, R]):
         return family, family.bound(self.function, args, kwargs)
 
     def cache_info(self) -> CacheInfo:
-        """What has been compiled, and why."""
+        """The compiled patterns, and why each was compiled."""
         infos = [family.info() for family in self._families()]
         return CacheInfo(
             sum(i.compilations for i in infos),
@@ -345,5 +345,5 @@ def along(found: Callable[..., Any], tangents: Sequence[Any]) -> Any:
 def inspection(
     function: Any, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Inspection:
-    """What the compiler makes of a function: for these arguments, or in its generic form."""
+    """Inspect a function: compiled for these arguments, or in its generic form."""
     return Gradient(function, replace(request, mode="pullback")).inspect(*args, **kwargs)

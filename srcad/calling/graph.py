@@ -157,7 +157,7 @@ class _Writer:
                 yield from self._edges([sources[k]], self._node(param), indent)
 
     def _leaving(self, op: Op, indent: str) -> Iterator[str]:
-        """What the blocks yield, and what decides between them."""
+        """Edges of the values that the blocks yield, and of the tests between them."""
         if isinstance(op, If):
             for block in op.blocks:
                 for atom, output in zip(block.results, op.results, strict=True):

@@ -1,4 +1,4 @@
-"""What a guard asks: whether something outside the arguments still is what it was."""
+"""Guards: checks that something outside the arguments has not changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from srcad.types.sources import Path, is_filled
 
 
 def guard(c: Conditions, path: Path, kind: str, expected: Any) -> None:
-    """What is at a path still is what it was."""
+    """Check that the value at a path has not changed."""
     first = c.expression(path)
     if path not in c.names and path:
         name = c.names[path] = c.fresh("v")

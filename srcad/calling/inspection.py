@@ -1,4 +1,4 @@
-"""What the compiler made of a function, laid open."""
+"""Inspection of compiled functions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Artifact:
 
 
 def artifact_of(name: str, made: Compiled) -> Artifact:
-    """What is kept of a compilation of the function of this name."""
+    """Make the record of a compilation of the function of this name."""
     lowered, last = made.lowered, made.texts[-1]
     texts = [written.text for written in made.texts]
     text = "\n\n".join(texts)
@@ -99,7 +99,7 @@ class Definition:
 
 
 class Inspection:
-    """What `srcad.inspect` returns: the halves of the generated code and what lies between.
+    """The result of `srcad.inspect`: the halves of the generated code, and what is saved.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class Inspection:
 
     @once
     def saved(self) -> Saved:
-        """What the primal half hands to the adjoint."""
+        """The values that the primal half passes to the adjoint."""
         kept = self._artifact
         found: Saved = saved.saved_values(kept.primal, kept.primal_text, self._function,
                                           self._arguments, len(kept.saved))  # fmt: skip
@@ -237,7 +237,7 @@ def _text(function: Function | None, artifact: Artifact) -> str:
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """What has been compiled for one function, newest last.
+    """The compilations of one function, newest last.
 
     Attributes
     ----------

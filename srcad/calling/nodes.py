@@ -179,7 +179,7 @@ class WithNodes:
         return anchor, ("nodes", self.token, *how)
 
     def __srcad_called__(self, s: Any, function: Any, args: Any, kwargs: Any) -> Any:
-        """What a call means inside a function that is read."""
+        """Interpret a call inside a function that is read."""
         return registered_nodes.called(s, self.form_of, function, args, kwargs)
 
     def form_of(self, key: int | str) -> Form | None:

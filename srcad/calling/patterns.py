@@ -66,7 +66,7 @@ Bind = Callable[..., Callable[..., Any]]
 
 
 class _Missing:
-    """The default of a parameter whose default is read at the call."""
+    """The marker of a default value that is read at the call."""
 
     def __repr__(self) -> str:
         return "<default>"
@@ -77,14 +77,14 @@ MISSING = _Missing()
 
 @dataclass(frozen=True, eq=False)
 class Failure:
-    """What is returned where an error is to be raised by whoever stands next to the user."""
+    """An error that is returned, to be raised in the frame next to the user's."""
 
     error: Exception
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """What one compiled function takes for granted.
+    """The assumptions of one compiled function.
 
     `types` are those of the parameters in order; `captures` are the values that are read besides
     the arguments and passed after them; `ordered` are the parameters all of whose arrays lie in

@@ -30,7 +30,7 @@ class Product(Gradient[P, R]):
     __slots__ = ()
 
     def _called(self, dispatch: Callable[..., Any]) -> Callable[..., Any]:
-        """What a call is: `dispatch` takes the arguments, and its answer the direction."""
+        """Return the function that a call runs: `dispatch`, then its answer for a direction."""
         function, request = self.function, self.request
 
         def product(*args: Any, v: Any = UNSET, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Calls under ``np.errstate(all="raise")``, or where warnings are errors.
+"""Repeat calls silently: under ``np.errstate(all="raise")``, or with warnings as errors.
 
 An infinity of the adjoint is a value, and the user hears of it from nobody unless the primal says
 so itself.  The code that runs as a rule is not burdened with that: where it raises, the call is
@@ -47,7 +47,7 @@ def with_quiet(run: Run, quiet: Quiet) -> Run:
 
 
 def quiet_of(run: Run) -> Quiet | None:
-    """What stands in for a compiled function where it raises; None where nothing does."""
+    """The silent form of a compiled function, if there is one."""
     found: Quiet | None = getattr(run, "srcad_quiet", None)
     return found
 

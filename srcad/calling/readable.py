@@ -23,7 +23,7 @@ from srcad.types.structures import TupleOf, Type
 
 
 def readable(function: Any, request: Request) -> Artifact:
-    """What is compiled for arguments of the likeliest types; a note where that cannot be."""
+    """The compilation for arguments of the likeliest types; a note if that fails."""
     parameters = parameters_of(function) or ()
     request = request.of(function, parameters)
     try:
@@ -37,7 +37,7 @@ def readable(function: Any, request: Request) -> Artifact:
 
 
 def _likely(function: Any, parameter: Parameter, count: int) -> Type:
-    """What an argument is taken for: a float64 array, or what its default is.
+    """The assumed type of an argument: a float64 array, or that of its default.
 
     A wrapper passes `count` arguments on.
     """

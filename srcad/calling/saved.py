@@ -1,4 +1,4 @@
-"""What a pullback keeps between its halves: each value with its type, its bytes and its line."""
+"""The residuals of a pullback: each value with its type, its bytes and its line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SAMPLES = {"f": 0.5, "c": 0.5j, "i": 1 << 20, "b": True}
 
 
 class SavedValue(str):
-    """The name of a saved value, as the primal half returns it, with what is known of the value.
+    """The name of a saved value as the primal half returns it, with facts about the value.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Saved(tuple[SavedValue, ...]):
 
     @property
     def per_trip(self) -> int:
-        """What each trip adds."""
+        """The bytes that each iteration adds."""
         return sum(s.per_trip or 0 for s in self)
 
     def _total(self) -> str:
@@ -126,7 +126,7 @@ class Saved(tuple[SavedValue, ...]):
 def saved_values(
     primal: Function | None, text: str, function: Any, arguments: Mapping[str, Any], count: int
 ) -> Saved:
-    """What the primal half hands over.
+    """The values that the primal half passes on.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class _Makers:
                 self._note_carried(op)
 
     def _note_carried(self, op: For | While) -> None:
-        """What a loop carries is made where its body makes it."""
+        """Trace a carried value to the operation in the body that makes it."""
         columns = zip(op.carried, op.outputs[2:], op.body.results[1:], strict=False)
         for param, output, result in columns:
             made = self.places.get(result) if isinstance(result, Value) else None
@@ -227,7 +227,7 @@ class _Makers:
 
 # ------------------------------------------------------------------------------- sizes
 def _lengths(function: Any, arguments: Mapping[str, Any]) -> Lengths:
-    """What an extent is for these arguments."""
+    """The number that an extent is for these arguments."""
 
     def length(extent: Extent) -> int | None:
         extent = resolved(extent)

@@ -1,4 +1,4 @@
-"""Whether a value has a type: one function per kind of type, writing conditions."""
+"""Conditions that check the type of a value: one function per kind of type."""
 
 from __future__ import annotations
 

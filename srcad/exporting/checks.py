@@ -1,4 +1,4 @@
-"""What a derivative takes for granted of its arguments, as calls that say what is wrong."""
+"""The assumptions of a derivative about its arguments, as calls that report violations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PYTHON = {"f": float, "i": int, "c": complex, "b": bool}
 
 @dataclass(eq=False)
 class Checks:
-    """Collects the lines; `ordered` are the parameters whose arrays all lie in C order.
+    """Collects the lines; `ordered` are the parameters with all arrays in C order.
 
     `at` is how what is at a path is read, `held` what the file holds of what is besides them.
     """
@@ -60,7 +60,7 @@ class Checks:
 
     # ------------------------------------------------------------------------- types
     def type(self, type_: Type, text: str, path: Path) -> None:
-        """What is at a path has a type."""
+        """Check the type of the value at a path."""
         self.at[path] = text
         _CHECKS[type(type_)](self, type_, text, path)
 

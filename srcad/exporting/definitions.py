@@ -1,4 +1,4 @@
-"""What an exported module holds besides the derivative: imports, constants, functions, by name."""
+"""Definitions of an exported module besides the derivative: imports, constants, functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file needs to know of a compiled derivative, and the file in the making."""
+"""A compiled derivative as the exporter sees it, and the draft of the file."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _number(type_: Numeric) -> str | None:
 
 
 def _example(extent: Extent) -> int | None:
-    """What an extent is in the call that caused the compilation."""
+    """The value of an extent in the call that caused the compilation."""
     total = extent.constant
     for symbol, k in extent.terms:
         known = symbol.example[0] if isinstance(symbol.example, tuple) else symbol.example

@@ -52,7 +52,7 @@ def public_function(draft: Draft) -> str:
 
 
 def sentence(derivative: Derivative) -> str:
-    """What the function computes."""
+    """The docstring of the exported function."""
     of = derivative.name
     names = [derivative.parameters[p.parameter].name for p in derivative.places]
     by = f" by {', '.join(dict.fromkeys(names))}" if names else ""
@@ -145,7 +145,7 @@ def _header(name: str, pieces: Sequence[str]) -> str:
 
 # ------------------------------------------------------------------------------- what runs
 def _made(derivative: Derivative) -> tuple[Callable[..., Any], Mapping[str, Any]]:
-    """What makes of the parts what a call runs, and its options."""
+    """The function that joins the parts to what a call runs, and its options."""
     join = derivative.join
     return (join.func, join.keywords) if isinstance(join, partial) else (join, {})
 
@@ -168,7 +168,7 @@ def _run(draft: Draft) -> str:
 
 
 def refused(derivative: Derivative) -> ExportError:
-    """The refusal of a mode whose runs are no plain functions."""
+    """The refusal of a mode that does not run plain functions."""
     return ExportError(
         f"a derivative of the mode {derivative.request.mode!r} cannot be written to a file",
         why="how a call of it runs is not plain Python.",

@@ -164,7 +164,7 @@ def _list_of(items: list[str]) -> list[str]:
 
 
 def _main(draft: Draft) -> str:
-    """What the module does when it is run as a program."""
+    """The code that runs if the module is run as a program."""
     d, derivative = draft.definitions, draft.derivative
     np_ = d.name_of(np, "np")
     given = derivative.arguments or [None] * len(derivative.types)

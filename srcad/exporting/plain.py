@@ -1,4 +1,4 @@
-"""What an exported module does besides its derivative, as functions that are written out into it.
+"""Helpers of exported modules: functions whose source is copied into the module.
 
 They check the arguments, as the pattern of a compiled call does, and say what is wrong in words.
 """
@@ -113,7 +113,7 @@ def check_memory(
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, in words."""
+    """Describe a value in words."""
     if type(value) is np.ndarray:
         return f"an array of {value.dtype}"
     return f"of type {type(value).__name__}"

@@ -41,7 +41,7 @@ class Mold:
         self.shape, self.dtype = np.shape(y), np.dtype(float) if dtype.kind in "iub" else dtype
 
     def filled(self, given: Any, what: str, spreads: bool) -> Any:
-        """What is given, as a number or array of this shape and dtype."""
+        """Convert a seed to a number or array of this shape and dtype."""
         shape = np.shape(given)
         if shape != self.shape and not (spreads and shape == ()):
             raise ValueError(f"{what} has shape {shape} where shape {self.shape} is needed")
@@ -65,7 +65,7 @@ def _is_one_of(x: Any, kinds: tuple[type, ...]) -> bool:
 
 
 def filled(given: Any, mold: Any, what: str, *, spreads: bool) -> Any:
-    """What is given, in the structure, shapes and dtypes of a value; one number may spread."""
+    """Convert a seed to the structure, shapes and dtypes of a value; one number may spread."""
     if mold is None:
         return None
     if isinstance(mold, Mold):

@@ -116,7 +116,7 @@ def _is_outside(function: FunctionType, name: str) -> bool:
 
 
 def _outside(function: FunctionType, name: str) -> Any:
-    """What a function reads under a name now."""
+    """The current value of a name that a function reads."""
     if name in function.__code__.co_freevars:
         assert function.__closure__ is not None
         cell = function.__closure__[function.__code__.co_freevars.index(name)]

@@ -162,7 +162,7 @@ def home_of(value: Any, name: str) -> tuple[ModuleType, str] | None:
 
 
 def imported_from(module: ModuleType, name: str) -> tuple[str, str | None] | None:
-    """What a module imports under a name: a module, and the name there if it is a part of it."""
+    """The import behind a name of a module: a module, and the name in it if it is a part."""
     node = _statements(module)[1].get(name)
     if isinstance(node, ast.ImportFrom) and node.module is not None:
         return node.module, next(a.name for a in node.names if (a.asname or a.name) == name)

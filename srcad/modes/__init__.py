@@ -1,1 +1,1 @@
-"""What may be asked for: one file a mode, and what they share."""
+"""The derivatives that can be requested: one file for each mode, and shared parts."""

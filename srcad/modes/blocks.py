@@ -149,7 +149,7 @@ def _in_kind(builder: Builder, block: Atom, y: Leaf, x: Leaf) -> Atom:
 
 
 def _directions(builder: Builder, rows: Atom, leaf: Leaf, *, alone: bool) -> Atom:
-    """Of rows for all directions those of a leaf; one for each number."""
+    """The rows of one leaf among those of all directions; one for each number."""
     if leaf.middle is not None:
         real = _rows(builder, rows, leaf, leaf.start, leaf.middle)
         return _complex(builder, real, _rows(builder, rows, leaf, leaf.middle, leaf.stop))

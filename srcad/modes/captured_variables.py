@@ -1,4 +1,4 @@
-"""A function by whose captured variables is differentiated: they hold arguments of the call."""
+"""Derivatives by captured variables: while a call runs, they hold its arguments."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Sweep:
         return [builder.call(np.concatenate, rows) for rows in lists]
 
     def _mapping(self, builder: Builder, some: tuple[Atom, Atom] | None) -> dict[Value, Atom]:
-        """What stands for the parameters."""
+        """The replacements of the parameters."""
         if self.basis.is_one_number:
             is_complex = self.basis.leaves[0].type.kind == "c"
             seeds: list[Atom] = [Const(1.0 + 0j if is_complex else 1.0)]
@@ -81,7 +81,7 @@ def parted(ops: Sequence[Op], late: Sequence[Value]) -> tuple[list[Op], list[Op]
 
 
 def refuse_effects(function: Function) -> None:
-    """What is taken in several sweeps may run several times.
+    """Refuse effects: code in several sweeps runs several times.
 
     Raises
     ------

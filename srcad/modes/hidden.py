@@ -159,7 +159,7 @@ def _is_closed(value: Any) -> bool:
 
 
 def _is_taken_apart(value: Any) -> bool:
-    """Return True for an object on whose parts one may go on."""
+    """Return True for an object with parts that may be followed."""
     cls = type(value)
     if isinstance(value, np.ndarray | np.generic | int | float | complex):
         return False

@@ -44,7 +44,7 @@ def in_one_sweep(made: Function, problem: Problem) -> Results:
 
 
 def _waiting(loaded: Run, name: str, places: Sequence[WrtEntry], single: bool) -> Run:
-    """What is called with the arguments first, and then with a direction.
+    """A function that is called with the arguments first, and then with a direction.
 
     It knows the loaded function, which takes arguments and directions and checks nothing.
     """

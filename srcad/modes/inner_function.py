@@ -25,7 +25,7 @@ from srcad.modes import inner_writes, nested_wrt
 
 
 class InnerFunction:
-    """A function that was read into a block, and whose derivative is written into the outer one.
+    """A function that was read into a block; its derivative is written into the outer one.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class InnerFunction:
 
     # -------------------------------------------------------------- as a function of the IR
     def with_pair(self) -> Function:
-        """The function, whose result is the value, or a pair of that and what is kept."""
+        """The function with the value as its result, or a pair of that and all that is kept."""
         if not self.kept:
             return self._function(self.builder.ops, (self.value,))
         builder = Builder(ops=list(self.builder.ops), where=self.s.builder.where)
@@ -121,7 +121,7 @@ class InnerFunction:
         return self._function(builder.ops, (pair,))
 
     def with_all(self) -> Function:
-        """The function whose results are the value and all that is kept."""
+        """The function with the value and all that is kept as its results."""
         return self._function(self.builder.ops, (self.value, *self.kept))
 
     def _function(self, ops: Sequence[Op], results: tuple[Atom, ...]) -> Function:
@@ -154,7 +154,7 @@ class InnerFunction:
 
 
 def _parts(block: Block, built: Atom) -> list[Atom]:
-    """What a tuple was built of."""
+    """The atoms that a tuple was built of."""
     made = next(op for op in block.ops if built in op.results)
     assert isinstance(made, Call)
     return list(made.args)  # type: ignore[arg-type]
@@ -197,7 +197,7 @@ def own(s: Machine, box: AbstractValue) -> AbstractValue:
 
 
 def with_keys(box: AbstractValue, gradient: AbstractValue) -> AbstractValue:
-    """The gradient by a dict whose keys only the call knows has the keys of that dict."""
+    """Give the gradient by a dict with run-time keys the keys of that dict."""
     if not isinstance(box, Structure) or not isinstance(gradient, Structure):
         return gradient
     if isinstance(box, RecordValue) and issubclass(box.cls, Mapping):

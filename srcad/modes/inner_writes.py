@@ -1,4 +1,4 @@
-"""What a differentiated call inside a function that is read writes into.
+"""Writes of an inner differentiated call into its arguments.
 
 A derivative leaves its arguments alone, as a gradient leaves those of its caller: arrays, lists,
 dicts and data classes that the function writes into are others than those that were passed.  So
@@ -73,7 +73,7 @@ class InnerWrites:
 
     @contextmanager
     def hiding(self, function: AbstractValue) -> Iterator[AbstractValue]:
-        """Let nobody see what was passed and is written into: yields the function without it."""
+        """Hide the arguments that are written into; yields the function without them."""
         if not self.hidden:
             yield function
             return
@@ -153,7 +153,7 @@ class InnerWrites:
 
     # ------------------------------------------------------------------ what was written into
     def _pairs(self) -> Iterator[Pair]:
-        """What was passed beside what the function sees of it, part by part."""
+        """The parts of an argument, each beside the part that the function sees."""
         for key, box in self.boxes.items():
             yield from _pairs(box, self.inner[key])
 

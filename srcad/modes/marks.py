@@ -1,4 +1,4 @@
-"""What marks mean inside a differentiated function: ``hook(x, f)``, ``with cotangent(x)``."""
+"""Handlers of ``hook(x, f)`` and ``with cotangent(x)`` inside a differentiated function."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from srcad.types.structures import OPAQUE
 
 
 def hooked(s: Machine, given: Given) -> AbstractValue:
-    """``hook(x, f)``: the same parts as new values, whose cotangents go through `f` together."""
+    """``hook(x, f)``: the same parts as new values; their cotangents go through `f`."""
     x, function = _two(s, given)
     return _through(s, x, function) if s.is_active(x) else x
 
 
 def _through(s: Machine, x: AbstractValue, function: AbstractValue) -> AbstractValue:
-    """The same as new values, whose cotangents go through a function."""
+    """The same as new values; their cotangents go through a function."""
     called = _called(s, function)
     value = s.atom(x)
     assert isinstance(value, Value)
@@ -51,7 +51,7 @@ def _through(s: Machine, x: AbstractValue, function: AbstractValue) -> AbstractV
 
 
 def _take_the_place(s: Machine, old: AbstractValue, new: AbstractValue) -> None:
-    """What can be written into is the same object by all its names: they all mean the new box."""
+    """Let all names of a mutable object mean the new box."""
     for before, after in zip(mutable_parts(old), mutable_parts(new), strict=True):
         s.replace_everywhere(before, after)
 
@@ -88,7 +88,7 @@ def _called(s: Machine, box: AbstractValue) -> Atom:
 
 # ------------------------------------------------------------------- statements of the sweep
 def in_reverse(s: Machine, node: ast.With, k: int) -> bool:
-    """``with cotangent(x) as x_bar: ...``: a hook of `x` from here on, whose text is the body."""
+    """``with cotangent(x) as x_bar: ...``: a hook of `x` with the body as its function."""
     variable, target = _names(s, node.items[k])
     body = rest_of(node, k)
     made = ast.FunctionDef("at_cotangent", _one_argument(target), [*body, _returned(target)], [])

@@ -1,4 +1,4 @@
-"""What a mode is: one kind of derivative, from the function that was read to what a call runs."""
+"""A mode: one kind of derivative, from the function that was read to what a call runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Run = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be derived: a function that was read, and what is asked of it.
+    """A derivative to compile: the function that was read, and the request.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Problem:
 
     @property
     def distinct(self) -> list[WrtEntry]:
-        """What to differentiate by, each once."""
+        """The places to differentiate by, each once."""
         return list(dict.fromkeys(self.places))
 
     @property
@@ -62,7 +62,7 @@ class Problem:
 
     @property
     def laid_out_otherwise(self) -> list[WrtEntry]:
-        """The places whose arrays do not all lie in C order."""
+        """The places with arrays that are not in C order."""
         values = [self.arguments.get(self.parameters[p.parameter].name) for p in self.distinct]
         pairs = zip(self.distinct, values, strict=True)
         return [place for place, value in pairs if not is_in_c_order(value)]
@@ -93,7 +93,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Results:
-    """What is written of a derivative, and how a call runs it.
+    """The functions of a derivative, and how a call runs them.
 
     Attributes
     ----------

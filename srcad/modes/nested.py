@@ -78,7 +78,7 @@ class Given:
 def transforms(
     s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """What a call of an object of srcad's own means; None for all other objects."""
+    """Interpret a call of one of srcad's own objects; None for all other objects."""
     value = callee.value
     if isinstance(value, Request):
         return differentiated(s, value, args[0], args[1:], kwargs)
@@ -118,7 +118,7 @@ def means_inside(target: Any) -> Callable[[Meaning], Meaning]:
 
 
 def mode_inside(name: str) -> Callable[[Inside], Inside]:
-    """Register what a derivative means there whose call is not the call of a gradient."""
+    """Register the handler of a derivative that is not called as a gradient is."""
 
     def register(inside: Inside) -> Inside:
         INSIDE[name] = inside
@@ -133,7 +133,7 @@ def gradient_function(s: Machine, request: Request, function: AbstractValue) -> 
 
 
 def gradient_of_options(mode: str) -> Meaning:
-    """What a call of a function with the options of ``grad`` means."""
+    """Interpret a call of a function with the options of ``grad``."""
 
     def meaning(s: Machine, given: Given) -> AbstractValue:
         spelled = [given.known(s, "wrt", 1, UNSET)]

@@ -174,7 +174,7 @@ def pullback_now(s: Machine, given: Given) -> AbstractValue:
 
 
 def _referred(s: Machine, block: Block) -> Iterator[AbstractValue]:
-    """What the reverse half reads, which shares memory with what was there before."""
+    """The values that the reverse half reads, with the memory that they share."""
     before = [v for v in free_values(block) if has_storage(v)]
     memory = sharing(Function("", tuple(before), block))
     for atom in block.results[1:]:

@@ -107,7 +107,7 @@ class _Seed:
         return s.emit(np.astype, seed, Const(target.dtype))
 
     def _checked(self, seed: Atom, x: Atom) -> Atom:
-        """The seed, whose shape is compared with that of the value when the code runs."""
+        """The seed; its shape is compared with that of the value at run time."""
         self.s.emit(seeds.fits, seed, x, Const(self.what), effect=True, type=Opaque(type(None)))
         return seed
 

@@ -1,4 +1,4 @@
-"""What `wrt` means in a call of a gradient that is met while a function is read."""
+"""Resolve `wrt` in a call of a gradient inside a function that is read."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _without(
 
 
 def name_of_box(function: AbstractValue) -> str:
-    """What a function that is read is called."""
+    """The name of a function that is read."""
     match function:
         case FunctionValue():
             return function.name

@@ -18,7 +18,7 @@ from srcad.transforms.vjp import vjp
 
 
 def with_seed(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the result and its gradients, whose last parameter is the seed."""
+    """The function of the result and its gradients; its last parameter is the seed."""
     if request.has_aux:
         first_part(function)  # there are two
     return vjp(function, wrt, lower_inline, has_aux=request.has_aux)

@@ -1,4 +1,4 @@
-"""What a function returns, and what is asked of it: one real number, a pair with aux, a sum."""
+"""Results of functions: checks for one real number, pairs with aux, sums."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def with_parts_apart(function: Function) -> Function:
 
 
 def with_known_lists(function: Function) -> Function:
-    """The function, in whose result a list of known items has a place for each of them.
+    """The function with a place in its result for each item of a list of known items.
 
     These are lists written out, and those that a number of ``append`` has filled outside of loops.
     """
@@ -197,7 +197,7 @@ def _pair(function: Function, builder: Builder) -> tuple[Atom, Atom]:
 
 
 def summed_output(function: Function, *, complex_too: bool = False) -> Function:
-    """The function whose result is the sum of all numbers in the result."""
+    """The function with the sum of all numbers in the result as its result."""
     (y,) = function.block.results
     builder = _at_end(function)
     total = _total(function, builder, y, "b" if complex_too else "bc")

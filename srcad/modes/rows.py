@@ -1,4 +1,4 @@
-"""What `srcad.trace_table` returns: the values and gradients of one call, row by row."""
+"""The table that `srcad.trace_table` returns: values and gradients of one call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Operand(NamedTuple):
 
 @dataclass(eq=False)
 class Row:
-    """One value of a program, as one run has made it.
+    """One value of a program, as one run has computed it.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ _LATER = object()
 
 
 def later(name: str) -> Operand:
-    """An operand whose value is known when the program runs."""
+    """An operand with a value that is known at run time."""
     return Operand(name, _LATER)
 
 

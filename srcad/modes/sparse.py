@@ -78,7 +78,7 @@ def pattern_of(matrix: Any) -> Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What a sparse derivative is asked of: a derived function and where its parts stand.
+    """The request for a sparse derivative: a derived function and the places of its parts.
 
     `function` returns so many tangents, its `outputs`; the arguments at `wrt` move.
     """
@@ -211,7 +211,7 @@ def _dtype(argument: Any) -> Any:
 
 
 def _kind(argument: Any) -> Any:
-    """What a pattern is kept by: shapes, and options."""
+    """The key of a cached pattern: shapes and options."""
     if isinstance(argument, bool | int | str | None):
         return argument
     return np.shape(argument) if isinstance(argument, np.ndarray) else type(argument)

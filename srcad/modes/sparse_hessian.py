@@ -15,7 +15,7 @@ from srcad.transforms.vjp import as_primal
 
 
 def with_tangents(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the tangents of its gradients, whose last parameters are tangents."""
+    """The function of the tangents of its gradients; its last parameters are tangents."""
     checked(function, wrt, ())
     made = as_primal(derived(function, request, wrt))
     gradients = range(1, len(made.block.results))

@@ -1,4 +1,4 @@
-"""What is written of a sparse derivative: its tangents in several directions, for one matrix."""
+"""The functions of a sparse derivative: tangents in several directions, for one matrix."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _spelled(steps: Sequence[Call]) -> str:
 
 
 def _reached(function: Function, param: Value, steps: list[Call]) -> set[Value]:
-    """What depends on a parameter in any way; the steps on these ways are put into `steps`."""
+    """The values that depend on a parameter; steps on the way are added to `steps`."""
     reached = {param}
     before = 0
     while len(reached) > before:
@@ -167,7 +167,7 @@ def _pass_through_loop(op: For | While, reached: set[Value]) -> None:
 
 
 def _counts(op: For) -> list[Arg]:
-    """What says how many trips a loop makes, other than the length of a sequence."""
+    """The value that tells the number of iterations, other than the length of a sequence."""
     ranges = [seq for seq in op.seqs if isinstance(seq, Display)]
     return [*ranges, *(() if op.count is None else (op.count,))]
 

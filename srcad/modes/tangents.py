@@ -66,7 +66,7 @@ def in_one_call(made: Function, problem: Problem) -> Results:
 
 
 def _waiting(loaded: Run, name: str, place: int) -> Run:
-    """What is called with the arguments first, and then with the directions."""
+    """A function that is called with the arguments first, and then with the directions."""
 
     def with_arguments(*arguments: Any) -> Callable[[Any], Any]:
         def run(v: Any) -> Any:

@@ -23,7 +23,7 @@ def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Funct
 
 
 def in_a_table(made: Function, problem: Problem) -> Results:
-    """One function whose notes become a table."""
+    """One function that records its values; they become a table."""
     made = asked_gradients(made, problem)
     name, lowered = problem.written_name, problem.lowered
     part = Part(f"trace_table_{name}", made, own=range(len(made.block.results)))
@@ -34,7 +34,7 @@ def in_a_table(made: Function, problem: Problem) -> Results:
 
 
 def _templates(function: Function) -> list[Row]:
-    """What is known of the rows before the call: the parameters, then `noted_ops`."""
+    """The static part of the rows: the parameters, then `noted_ops`."""
     printer = _UsersNames()
     ssa = Printer()
     for each in (printer, ssa):
@@ -66,7 +66,7 @@ def _operands(printer: Printer, op: Call) -> tuple[Operand, ...]:
 def _recorded(
     templates: Sequence[Row], count: int, places: Sequence[int], name: str, loaded: Run
 ) -> Callable[..., TraceTable]:
-    """What is called with the arguments and what is captured; the latter has no row."""
+    """A function of the arguments and captured values; the latter have no row."""
 
     def run(*arguments: Any) -> TraceTable:
         recorder = Recorder(templates)

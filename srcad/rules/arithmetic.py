@@ -51,7 +51,7 @@ def positive(a):
 
 @derivative(operator.abs, math.fabs, samples=(-2, -0.2), kinks={0: 0, math.nan: math.nan})
 def absolute(x, *, y):
-    """Of complex numbers ``d|x| = Re(conj(x) / |x| * dx)``."""
+    """For complex numbers ``d|x| = Re(conj(x) / |x| * dx)``."""
     if may_be_complex(x):
         return np.conjugate(x) / (y + (y == 0))
     if isinstance(x, (int, float)) and not isinstance(x, np.generic):

@@ -78,7 +78,7 @@ def lengths(shape):
 
 
 def raised(a, rank):
-    """An array whose directions have `rank` axes: new ones stand in front of their own."""
+    """An array with `rank` axes in each direction: new ones are put in front."""
     if np.ndim(a) - 1 == rank:
         return a
     return np.expand_dims(a, new(rank + 1 - np.ndim(a)))
@@ -267,7 +267,7 @@ def astype(x, dtype, *, copy=True):
 
 @leading_axis(np.array, np.asarray, np.asanyarray)
 def array(a, dtype=None, *, copy=None, order=None, subok=False, ndmin=0):
-    """Of an array, or of a sequence of numbers and arrays; not of sequences in a sequence."""
+    """For an array, or a sequence of numbers and arrays; not for nested sequences."""
     if ndmin != 0:
         return None
     if not isinstance(a, (list, tuple)):

@@ -113,7 +113,7 @@ def diagonal_of(term):
 
 @static
 def repeated(term):
-    """The axes whose letter stands further to the left already."""
+    """The axes with a letter that occurs further to the left already."""
     return tuple(n for n, letter in enumerate(term) if letter in term[:n])
 
 

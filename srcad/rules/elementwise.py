@@ -95,7 +95,7 @@ def tan(x, *, y):
     kinks={1: math.inf, -1: math.inf},
 )
 def arcsin(x, *, y):
-    """Of complex numbers ``1 / cos(y)``, which is right on both sides of a branch cut."""
+    """For complex numbers ``1 / cos(y)``, which is right on both sides of a branch cut."""
     if may_be_complex(x):
         return 1 / np.cos(y)
     return 1 / np.sqrt((1 - x) * (1 + x))
@@ -185,7 +185,7 @@ def arctanh(x):
 # ------------------------------------------------------------------------ magnitude and parts
 @derivative(np.absolute, np.fabs, samples=(-2, -0.1), kinks={0: 0})
 def absolute(x, *, y):
-    """Of complex numbers ``d|x| = Re(conj(x) / |x| * dx)``."""
+    """For complex numbers ``d|x| = Re(conj(x) / |x| * dx)``."""
     if may_be_complex(x):
         return np.conjugate(x) / (y + (y == 0))
     return np.sign(x)
@@ -203,13 +203,13 @@ def negative(x):
 
 @linear(np.conjugate, samples=(-2, 2))
 def conjugate(y_bar, x):
-    """Of real numbers, the identity."""
+    """For real numbers, the identity."""
     return conj(y_bar)
 
 
 @derivative(np.real, memory="view", samples=(-2, 2))
 def real(val):
-    """Of real numbers, the identity."""
+    """For real numbers, the identity."""
     return 1
 
 

@@ -1,4 +1,4 @@
-"""Fourier transforms: linear maps, whose transpose is the transform that turns the other way.
+"""Fourier transforms: linear maps; the transpose has the opposite sign in the exponent.
 
 The adjoint of a transform without a factor is the inverse one without its factor ``1 / n``, and the
 other way round: ``"backward"`` and ``"forward"`` change places.  A transform that is cut to `n`
@@ -39,7 +39,7 @@ def fitted(bar, a, taken):
 
 
 def like(bar, a):
-    """What a real argument has a cotangent of is its real part."""
+    """The cotangent of a real argument is the real part."""
     return bar if may_be_complex(a) else np.real(bar)
 
 

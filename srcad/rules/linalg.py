@@ -71,7 +71,7 @@ def inv(y_bar, y, a):
 
 @adjoint(np.linalg.pinv, samples=lambda f, m, t: [f(m), f(m.T), f(t)])
 def pinv(y_bar, y, a, *, hermitian=False):
-    """At matrices whose rank does not change nearby.
+    """At matrices with a rank that does not change nearby.
 
     Source: Golub and Pereyra (1973), *The differentiation of pseudo-inverses*.
     """
@@ -351,5 +351,5 @@ def of_phases(u, s, vh, u_bar, vh_bar):
 
 
 def phases(products):
-    """What turning each column of a basis changes, as one row."""
+    """The change by turning each column of a basis, as one row."""
     return np.imag(np.sum(products, axis=-2, keepdims=True))

@@ -190,7 +190,7 @@ def _back(free, contracted, partner):
         f(t, array(5, 3), (1, 1)), f(array(2, 3, 4, 5), array(5, 2, 7, 3), ((1, 0, 3), (3, 1, 0)))],
 )  # fmt: skip
 def tensordot(y_bar, a, b, axes=2):
-    """What is contracted in ``y`` is free in the cotangents, and the other way round."""
+    """Axes contracted in ``y`` are free in the cotangents, and the other way round."""
     a, b = conj(a), conj(b)
     if not is_known(axes):
         return tensordot_along(y_bar, a, b, axes)
@@ -205,7 +205,7 @@ def tensordot(y_bar, a, b, axes=2):
 
 
 def tensordot_along(y_bar, a, b, axes):
-    """The cotangents for axes that only the call knows: those contracted stand together first."""
+    """The cotangents for axes known only at run time: contracted axes are moved together."""
     if isinstance(axes, (tuple, list)) or np.ndim(axes) > 0:
         of_a, of_b = axes[0], axes[1]
     else:

@@ -120,7 +120,7 @@ def var(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=Non
     kinks=lambda f: [(f([1, 1, 1]), [0, 0, 0])],
 )  # fmt: skip
 def std(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
-    """Of equal numbers: 0."""
+    """For equal numbers: 0."""
     return deviation(y_bar / (y + (y == 0)), a, axis, ddof, keepdims, where)
 
 

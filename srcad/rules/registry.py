@@ -51,7 +51,7 @@ def knows(target: Any) -> bool:
 
 
 def memory_of(target: Any) -> Memory:
-    """What a call does with memory, as far as the table knows."""
+    """The memory effect of a call, as far as the table tells it."""
     rule = lookup(target)
     if rule is not None:
         return rule.memory

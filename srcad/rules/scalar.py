@@ -107,7 +107,7 @@ def hypot(*coordinates, y):
 
 @adjoint(math.dist, samples=lambda f: [f([0.1, 0.5], [0.7, -0.4])])
 def dist(y_bar, y, p, q):
-    """Of a point from itself: 0."""
+    """At distance 0: 0."""
     length = y + (y == 0)
     p_bar = [y_bar * (a - b) / length for a, b in zip(p, q, strict=True)]
     q_bar = [y_bar * (b - a) / length for a, b in zip(p, q, strict=True)]
@@ -120,7 +120,7 @@ def dist(y_bar, y, p, q):
         f([0.1, 0.2, 0.3], 0.4), f([v, array(4)]), f([0.1, 0.2]), f(m)],
 )  # fmt: skip
 def total(y_bar, iterable, start=0):
-    """Of numbers."""
+    """For numbers."""
     return [y_bar for _ in iterable], y_bar
 
 

@@ -298,7 +298,7 @@ def inner(y_bar, pad_width, array):
         *[f(m, ((2, 1), (1, 3)), mode=mode) for mode in ("edge", "reflect", "symmetric", "wrap")]],
 )  # fmt: skip
 def pad(y_bar, array, pad_width, mode="constant", *, constant_values=0):
-    """What was put around is constant, or copies of entries (found by padding their numbers)."""
+    """The padding is constant, or copies of entries (found by padding their indices)."""
     if mode == "constant":
         array_bar = inner(y_bar, pad_width, array)
         if np.ndim(constant_values) == 0:

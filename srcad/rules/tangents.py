@@ -107,7 +107,7 @@ def product_in_a_triangle(lower_dot, a_dot, y, lower, a):
 
 @tangent_of(lower_inverse)
 def inverse_of_triangle(a_dot, y, a):
-    """What moves is a triangle, too."""
+    """The tangent is a triangle, too."""
     return -(y @ a_dot @ y)
 
 
@@ -221,7 +221,7 @@ def var(a_dot, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=Non
 
 @tangent_of(np.std)
 def std(a_dot, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
-    """Of equal numbers: 0."""
+    """For equal numbers: 0."""
     moved = reduced(selected(distances(a, axis, where), where) * a_dot, axis, keepdims)
     return moved / (entries(a, axis, keepdims, where) - ddof) / (y + (y == 0))
 

@@ -1,4 +1,4 @@
-"""Functions of NumPy that have no rule, but whose results are known to be new memory."""
+"""Functions of NumPy without a rule that are known to return new memory."""
 
 import numpy as np
 

@@ -1,1 +1,1 @@
-"""What everything stands on, and what makes the first gradient quick."""
+"""Foundations: locks, registries, records, identifiers."""

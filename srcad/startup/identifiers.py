@@ -1,4 +1,4 @@
-"""What comes from the user's objects, on its way into text.
+"""Names and values of the user's that go into generated text.
 
 Attribute names, keys, fields, names of functions, classes, modules and files can be any text, also
 one that would end an expression and begin another, and of a class of the user's own whose methods
@@ -153,13 +153,13 @@ def word(key: Any) -> str:
 
 
 def label(value: Any) -> str:
-    """What a function or class is called in a message."""
+    """The name of a function or class in a message."""
     name = getattr(value, "__name__", None)
     return printable(name if isinstance(name, str) and name else type(value).__name__)
 
 
 def class_label(cls: type) -> str:
-    """What Python calls a class in its own messages.
+    """The name of a class in Python's own messages.
 
     >>> import datetime
     >>> class_label(float), class_label(datetime.timedelta)

@@ -143,7 +143,7 @@ def _as_dataclass(cls: Any) -> Any:
 
 
 class _Field:
-    """What there is to know of one field."""
+    """One field of a record."""
 
     def __init__(
         self, default: Any, factory: Any, init: bool, repr: bool, compare: bool, kw_only: Any
@@ -158,7 +158,7 @@ class _Field:
 
 
 class _Record:
-    """What there is to know of a class: its fields, those of its bases first."""
+    """The fields of a class, those of its bases first."""
 
     def __init__(self, cls: Any, *, kw_only: bool) -> None:
         self.cls = cls

@@ -1,4 +1,4 @@
-"""What may be named in an option: each thing in a file of its own, loaded when it is asked for.
+"""Registries of options: each entry in a file of its own, imported when it is named.
 
 >>> from types import SimpleNamespace
 >>> tools = Registry("tool", "TOOL", {})

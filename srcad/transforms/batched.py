@@ -229,7 +229,7 @@ def _batch_loop(scope: BatchedScope, op: Loop) -> None:
 
 
 def _rows(scope: BatchedScope, seq: Arg, item: Value) -> Arg:
-    """A sequence whose items have the axis where the item of the loop has."""
+    """A sequence with the axis in its items where the item of the loop has it."""
     tree = scope.tree(item)
     if tree is False or (isinstance(seq, Display) and seq.kind == "range"):
         return scope.of(seq)

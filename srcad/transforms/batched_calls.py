@@ -64,7 +64,7 @@ def _batched(scope: BatchedScope, op: Call) -> Atom | None:
 
 
 def _ask(scope: BatchedScope, op: Call) -> None:
-    """A call whose result is the same for every direction: it is asked of the first."""
+    """A call with the same result for every direction: made for the first direction only."""
     if is_shape(op.target) and isinstance(argument_type(op.args[0]), Numeric):
         whole = scope.builder.shape(scope.of(op.args[0]))
         rest = Display("slice", (Const(1), Const(None), Const(None)))

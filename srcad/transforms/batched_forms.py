@@ -1,4 +1,4 @@
-"""Sums and multiples of values of many directions, with all that can be said of the factors first.
+"""Sums and multiples of batched values: factors without the axis are multiplied first.
 
 A value of all directions is many times as long as the factors that it is multiplied by.  So
 ``2.0 * x_dot * a / b`` is written ``x_dot * (2.0 * a / b)``, and ``x_dot * a - x_dot * b`` is
@@ -28,7 +28,7 @@ _MOST_TERMS = 3
 
 
 def in_fewer_products(scope: BatchedScope, op: Call) -> tuple[Sequence[Term], Atom | None]:
-    """What the result of an elementwise call is made of, and the result where that saves products.
+    """The terms of the result of an elementwise call, and the result if that saves products.
 
     There are no terms where nothing is known.
     """
@@ -98,7 +98,7 @@ def _together(scope: BatchedScope, a: Term, b: Term) -> Term:
 
 
 def _terms(scope: BatchedScope, arg: Arg, precision: int) -> Sequence[Term]:
-    """What an operand is a sum of; one that is read again, or is no such sum, is a term itself."""
+    """The terms of an operand; one that is read again, or is no such sum, is a term itself."""
     found = scope.of(arg)
     if scope.tree(arg) is not True or not isinstance(found, Value):
         return ()
@@ -161,7 +161,7 @@ def _over(scope: BatchedScope, term: Term, narrow: Arg) -> Term:
 
 
 def _factor(scope: BatchedScope, term: Term) -> Arg:
-    """What the base of a term is multiplied by, but for the sign."""
+    """The factor of the base of a term, without the sign."""
     if term.divisor is not None:
         return _narrow(scope, operator.truediv, Const(1.0), term.divisor)
     return Const(1.0) if term.factor is None else term.factor

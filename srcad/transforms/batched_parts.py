@@ -44,7 +44,7 @@ def _same(scope: BatchedScope, op: Call) -> Atom | None:
 
 
 def _list(scope: BatchedScope, op: Call) -> Atom | None:
-    """A list all of whose items have the axis in the same parts."""
+    """A list with the axis in the same parts of all items."""
     tree = scope.tree(op.result)
     args = [scope.full(a, tree) if _holds(op, k) else a for k, a in enumerate(op.args)]
     return scope.builder.call(op.target, *args, type=scope.wide(op.result.type, tree))
@@ -115,7 +115,7 @@ def _wide_index(index: Arg) -> Arg | None:
 
 
 def _index_kind(item: Arg) -> str | None:
-    """True if an item of an index is a slice, a number or an array; None where nobody knows."""
+    """True if an item of an index is a slice, a number or an array; None if unknown."""
     if isinstance(item, Display):
         return {"slice": "slice", "list": "array"}.get(item.kind)
     if isinstance(item, Const) and (item.value is None or item.value is Ellipsis):

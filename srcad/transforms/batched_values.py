@@ -47,7 +47,7 @@ class Term:
 
 @dataclass(eq=False)
 class Shared:
-    """What all blocks of one function share that is given a leading axis.
+    """State shared by all blocks of one function that is batched.
 
     `count` is the number of directions, `length` the same as a type knows it; `values` are what
     stands for the values that depend on the direction; `trees` overrule `facts`; `made` are the
@@ -87,7 +87,7 @@ class BatchedScope:
         return self.shared.facts.of(arg)
 
     def of(self, arg: Arg) -> Arg:
-        """What stands for an argument."""
+        """The replacement of an argument."""
         if isinstance(arg, Value):
             return self.shared.values.get(arg, arg)
         if isinstance(arg, Display):
@@ -95,7 +95,7 @@ class BatchedScope:
         return arg
 
     def atom(self, value: Atom) -> Atom:
-        """What stands for an atom."""
+        """The replacement of an atom."""
         found = self.of(value)
         assert isinstance(found, Value | Const)
         return found
@@ -124,11 +124,11 @@ class BatchedScope:
 
     # -------------------------------------------------------------- writing
     def call(self, target: Any, *args: Arg, **kwargs: Arg) -> Value:
-        """Append a call whose type is inferred."""
+        """Append a call with an inferred type."""
         return self.builder.call(target, *args, kwargs=kwargs.items())
 
     def full(self, arg: Arg, wanted: Activity) -> Arg:
-        """What stands for an argument, with the axis in every part where it is wanted."""
+        """The replacement of an argument, with the axis in every part where it is wanted."""
         if isinstance(arg, Display) and arg.kind in ("tuple", "list"):
             trees = enumerate(arg.items)
             each = [part(wanted, k) if arg.kind == "tuple" else wanted for k, _ in trees]

@@ -1,4 +1,4 @@
-"""Undoing the ops of a block from the last to the first; conditionals and loops.
+"""Reverse the operations of a block, from the last to the first: conditionals and loops.
 
 The reverse of a conditional is a conditional on the same, recorded, test.  The reverse of a loop is
 a loop over the same trips from the end: it carries the cotangents of what the loop carries, and one
@@ -156,7 +156,7 @@ def _bar_type(scope: ReverseScope, slot: Slot, atoms: tuple[Atom, ...]) -> Any:
 
 # ------------------------------------------------------------------------------- loops
 class _LoopReversal:
-    """The making of one reverse loop."""
+    """Builds the reverse loop of one `For` or `While`."""
 
     def __init__(self, scope: ReverseScope, op: Loop) -> None:
         self.scope = scope
@@ -234,7 +234,7 @@ class _LoopReversal:
 
     # -------------------------------------------------------------- what comes out
     def _following(self, k: int, path: Path) -> Atom:
-        """The cotangent of a carried value before the trip."""
+        """The cotangent of a carried value before the iteration."""
         param = self.op.carried[k]
         bar = self.body.total((param, path))
         if bar is not None:
@@ -274,11 +274,11 @@ class _LoopReversal:
             add_to_item(self.body, seq, self._index(), packed)
 
     def _is_whole(self, op: For) -> bool:
-        """Return whether every item of every sequence has a trip."""
+        """Return whether every item of every sequence has an iteration."""
         return equally_long(op) and not may_exit(op)
 
     def _index(self) -> Value:
-        """The index of a trip, as one more item of the reverse loop."""
+        """The index of an iteration, as one more item of the reverse loop."""
         op = self.op
         if isinstance(op, For) and not (op.backward and may_exit(op)):
             for seq, item in zip(op.seqs, op.items, strict=True):

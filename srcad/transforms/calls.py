@@ -117,7 +117,7 @@ def _cannot_happen(op: Call) -> bool:
 
 
 def _joins_collected_rows(scope: ReverseScope, op: Call) -> bool:
-    """Return whether a call makes an array whose rows are the items that a loop has collected.
+    """Return whether a call stacks the items that a loop has collected.
 
     Then the cotangent is a sequence of the items' cotangents as it stands.
     """
@@ -166,7 +166,7 @@ def chosen_entries(
     leading: list[Any],
     keywords: dict[str, Any],
 ) -> list[tuple[int | str, Arg, Any]]:
-    """What a rule returns for a call, with the place and the argument that each entry is for."""
+    """The entries that a rule returns for a call, each with its place and its argument."""
     positional = [arg for place, arg in operands.items() if isinstance(place, int)]
     named = {name: arg for name, arg in operands.items() if isinstance(name, str)}
     known = {n: a for n, a in named.items() if n in rule.parameters or n in rule.keywords}
@@ -189,7 +189,7 @@ def chosen_entries(
 
 
 def _uncast(scope: ReverseScope, y_bar: Atom) -> Atom:
-    """What a cotangent of complex numbers was before it was made complex."""
+    """A cotangent of complex numbers as it was before it was made complex."""
     if not isinstance(y_bar, Value) or getattr(y_bar.type, "kind", "") != "c":
         return y_bar
     made = next((op for op in reversed(scope.builder.ops) if y_bar in op.results), None)
@@ -303,7 +303,7 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
 def leading_of(
     scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, result: Arg | None = None
 ) -> list[Any]:
-    """What a rule for cotangents reads before the arguments: that of the result, and the result."""
+    """The leading arguments of a rule: the cotangent of the result, and the result."""
     if not rule.wants_result:
         return [y_bar]
     if rule.saves:

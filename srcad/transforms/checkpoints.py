@@ -1,4 +1,4 @@
-"""Checkpoints: of a part of the program only what it starts from is kept, and it is run again.
+"""Checkpoints: save only the inputs of a part of the program, and run it again.
 
 A checkpoint is an `If` on `CHECKPOINT`.  The reverse sweep undoes it as if all that it computes
 were in scope, like any other op; when residuals are brought into scope, the reverse block gets a
@@ -166,7 +166,7 @@ def _redefined_op(op: Op, names: Mapping[Value, Value], *, again: bool) -> Op:
 
 
 def _may_run_twice(op: Call) -> bool:
-    """True if nobody notices that a call with an effect is made again: it checks, or raises."""
+    """True if a call with an effect may run again unnoticed: it checks, or raises."""
     if is_one_of(op.target, runtime.CHECKS) or never_returns(op.target):
         return True
     return isinstance(op.target, type) and issubclass(op.target, BaseException)
@@ -213,7 +213,7 @@ def _cut(block: Block, read: Container[Value]) -> Block:
 
 
 class _Segments:
-    """The making of one loop over segments.
+    """Builds one loop over segments.
 
     ``for i in range(start, stop, step): ...`` becomes ``for first in range(start, stop, n * step)``
     with a checkpoint around ``for i in range(first, min(first + n * step, stop), step): ...``.

@@ -74,7 +74,7 @@ def leaves_generators_alone(op: Call) -> bool:
 
 
 def states(generators: Sequence[Arg], near: Op) -> tuple[list[Op], list[Value]]:
-    """What takes the states of generators before an op, and these states."""
+    """The calls that save the states of generators before an operation, and these states."""
     builder = Builder([], near.where, near.half)
     found = [
         builder.call(random_state, one, effect=True, type=OPAQUE, hint="state")

@@ -1,4 +1,4 @@
-"""What a rule returns, entry by entry; what a rule of the user's returns is checked.
+"""The entries that a rule returns; those of a user's rule are checked.
 
 A cotangent has the shape of the argument that it is for, and is made of real numbers unless the
 argument is complex.  Where the shapes are known that is decided here, elsewhere when the code runs.
@@ -262,7 +262,7 @@ def _shape(type_: Type) -> str:
 
 
 def _spelled(entry: Any) -> str:
-    """What an entry is, in a few words."""
+    """Describe an entry in a few words."""
     if isinstance(entry, Value):
         match entry.type:
             case TupleOf(keys=keys, cls=cls):

@@ -205,14 +205,14 @@ def _routines_in(block: Block) -> set[Routine]:
 
 
 def _unnoticed(op: Try, then: Block) -> Block:
-    """The block of a ``try`` whose clauses do not see that a slope is infinite."""
+    """The block of a ``try`` with clauses that do not see infinite slopes."""
     if not any(issubclass(error, op.catches) for error in (FloatingPointError, RuntimeWarning)):
         return then
     return _with_silent_tangents(then, _routines_in(op.then))
 
 
 def _with_silent_tangents(block: Block, own: Collection[Routine]) -> Block:
-    """A block of whose tangents NumPy says nothing, nor of those in the routines that it calls.
+    """A block with silent tangents, also in the routines that it calls.
 
     The routines of the primal, `own`, stay as they are.
     """
@@ -235,7 +235,7 @@ def _with_silent_tangents(block: Block, own: Collection[Routine]) -> Block:
 
 # ------------------------------------------------------------------------------- loops
 class _LoopWithTangents:
-    """The making of one loop that carries tangents, too."""
+    """Builds one loop that carries tangents, too."""
 
     def __init__(self, forward: ForwardScope, op: Loop) -> None:
         self.forward = forward
@@ -265,7 +265,7 @@ class _LoopWithTangents:
         self._append(body, seqs, inits, params, _named(finals), _named(columns))
 
     def _collected(self, lists: Sequence[Atom]) -> tuple[list[Value], list[Atom]]:
-        """The lists that have tangents beside them, and what a trip adds to these."""
+        """The lists that have tangents beside them, and what an iteration adds to these."""
         kept, rows = [], []
         for output, row in zip(collected_outputs(self.op), lists, strict=True):
             tree = self.forward.tree(output)

@@ -1,4 +1,4 @@
-"""Overwritten arrays: put back slice by slice instead of saved whole.
+"""Overwritten arrays: restored slice by slice instead of saved as a whole.
 
 Where a loop writes into an array and the reverse half reads what the array held, the reverse loop
 carries a *mirror* of the array: it starts as the array is after the loop, and where a store
@@ -92,7 +92,7 @@ class Versions:
             self.groups[self.group(b)] = self.group(a)
 
     def group(self, value: Value) -> Value:
-        """What stands for all versions of one array."""
+        """The representative of all versions of one array."""
         while (parent := self.groups.get(value, value)) is not value:
             value = parent
         return value
@@ -132,7 +132,7 @@ class Versions:
 
     # ------------------------------------------------------------------------- choosing
     def broken(self) -> set[Value]:
-        """The arrays of which a trip leaves something that is no later version of them."""
+        """The arrays that an iteration leaves in another form than a later version."""
         found: set[Value] = set()
         for op in walk(self.function.block):
             if not isinstance(op, For | While):
@@ -283,7 +283,7 @@ def with_old_reads(function: Function, mirrors: Mirrors) -> tuple[Function, Mirr
 
 
 def _read_before(store: Call) -> Call:
-    """What a store is about to overwrite."""
+    """The value that a store is about to overwrite."""
     read = Value(result_type(operator.getitem, store.args[:2], ()))
     return Call(target=operator.getitem, args=store.args[:2], result=read, where=store.where,
                 half="repeated")  # fmt: skip

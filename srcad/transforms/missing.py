@@ -74,7 +74,7 @@ def zeros_stay(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any, bar: At
 def rows_taking_part(
     scope: ReverseScope, op: Call, y_bar: Any, operands: dict[int | str, Arg]
 ) -> dict[int | str, Arg]:
-    """The operands of ``x @ w``, zeros for the rows of a matrix `x` whose cotangents are zero."""
+    """The operands of ``x @ w``, with zeros for the rows of `x` that have zero cotangents."""
     x = operands.get(0)
     if op.target not in _CONTRACTIONS or not isinstance(x, Value) or not isinstance(y_bar, Value):
         return operands
@@ -128,7 +128,7 @@ def _rank(value: Arg | None) -> int | None:
 
 
 def _unsigned(scope: ReverseScope, y_bar: Value) -> Arg:
-    """What a cotangent is the negative of, or the cotangent itself: both are 0 together."""
+    """The negated operand of a cotangent, or the cotangent itself: both are 0 together."""
     maker = next((op for op in reversed(scope.builder.ops) if y_bar in op.results), None)
     is_negative = isinstance(maker, Call) and maker.target is operator.neg
     return maker.args[0] if is_negative and isinstance(maker, Call) else y_bar
@@ -166,7 +166,7 @@ def _leaves_out(sweep: Sweep, call: Call, value: Value) -> bool:
 
 
 def _mask_of(call: Call, value: Value) -> Arg | None:
-    """What tells which entries of a value a call takes, or overwrites; None if nothing does."""
+    """The mask or index of the entries that a call takes or overwrites; None without one."""
     place = _SELECTING.get(call.target) if is_one_of(call.target, _SELECTIONS) else None
     if place is not None:
         return arguments(call).get(place[0], arguments(call).get(place[1]))
@@ -189,7 +189,7 @@ def _is_nan_in_both(sweep: Sweep, call: Call, value: Value) -> bool:
 
 
 def _read_entry_by_entry(sweep: Sweep, start: Arg, goes_on: Callable[[Call], bool]) -> set[Value]:
-    """What an argument is made of entry by entry: where the walk back over calls ends."""
+    """The values that an argument is computed from entry by entry, walking back over calls."""
     ends: set[Value] = set()
     seen: set[Value] = set()
     pending = [start] if isinstance(start, Value) else []

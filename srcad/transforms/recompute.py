@@ -33,7 +33,7 @@ _BUDGET = 3
 
 @dataclass(frozen=True, eq=False)
 class Around:
-    """Where a block stands: what the trip around it defines, and in how many loops it is.
+    """The place of a block: values defined by the iteration around it, and its loop depth.
 
     `free` are the values of the trip that its reverse has anyway.
     """
@@ -48,7 +48,7 @@ class Around:
         return Around({**self.local, **local}, self.free, self.depth)
 
     def has(self, array: Value) -> bool:
-        """True if an array is at hand in the reverse of the trip without being saved whole."""
+        """True if an array is available in the reverse iteration without being saved whole."""
         if array in self.free or array not in self.local:
             return True
         if array not in self.known:
@@ -141,7 +141,7 @@ class Plan:
         return cost
 
     def _is_entry_of_version(self, value: Value, call: Call) -> bool:
-        """Return whether a number is read of an array that the trip would have to save whole."""
+        """Return whether a number is read from an array that would have to be saved whole."""
         if call.target is not operator.getitem or not _is_number(value):
             return False
         array = call.args[0]
@@ -158,7 +158,7 @@ class Plan:
         self.again[value] = call
 
     def wanted(self, needs: Iterable[Value]) -> set[Value]:
-        """What the reverse block reads, and what is recomputed there."""
+        """The values that the reverse block reads, and those that it recomputes."""
         found = set(needs)
         for call in self.again.values():
             found.update(call.operands)

@@ -1,4 +1,4 @@
-"""Calls whose rule says nothing of an argument, or that have no rule."""
+"""Refusals of calls without a rule, or without an entry for an argument."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from srcad.types.structures import OPAQUE
 
 
 def refuse_unknown_field(op: Call) -> None:
-    """Refuse to differentiate by an attribute of what only the call knows.
+    """Refuse to differentiate by an attribute of an object that is known only at run time.
 
     A rule reads it in a derivative of its derivative: ``y.T`` of a result of any type.
     """
@@ -165,7 +165,7 @@ def unwritten(op: Call, rule: Rule, problem: SrcadError) -> SrcadError:
 
 
 def settle_branches(scope: ReverseScope, op: Call, start: int) -> None:
-    """Let what a rule wrote raise where it has no formula for what only the call knows.
+    """Let a rule raise at run time where it has no formula for run-time options.
 
     A branch without a cotangent, where another branch has one, stands for zeros.
     """
@@ -179,7 +179,7 @@ def settle_branches(scope: ReverseScope, op: Call, start: int) -> None:
 
 
 def _yielded(block: Block) -> Iterator[Atom]:
-    """What a block and those in it yield."""
+    """The atoms that a block and its inner blocks yield."""
     yield from block.results
     for op in block.ops:
         for inner in op.blocks:

@@ -1,4 +1,4 @@
-"""What the mirror of an overwritten array is at each point of the reverse sweep (see `mirror`)."""
+"""The restored version of an overwritten array at each point of the reverse pass."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class LoopMirrors:
                 self.inits.append(now)
 
     def following(self) -> list[Atom]:
-        """The mirrors at the start of a trip."""
+        """The mirrors at the start of an iteration."""
         found = [self.body.mirror.get(self.op.carried[k]) for k in self.positions]
         assert all(atom is not None for atom in found), "a mirror that is not carried on"
         return [atom for atom in found if atom is not None]

@@ -1,4 +1,4 @@
-"""What the reverse half reads of the inside of the primal: saved, or computed again.
+"""Residuals: values that the reverse half reads from the primal, saved or recomputed.
 
 The reverse sweep was written as if every primal value were in scope.  Here each reverse loop or
 conditional is closed: what it names from inside the op that it reverses is either recomputed (an
@@ -101,7 +101,7 @@ def _inside(op: Op) -> list[Value]:
 
 
 def _owner(op: Op, owners: dict[Value, int]) -> int | None:
-    """The primal op whose inside a reverse op reads."""
+    """The primal operation that a reverse operation reads from the inside of."""
     if not owners:
         return None
     for block in op.blocks:
@@ -120,7 +120,7 @@ def _definitions(block: Block) -> dict[Value, Call | None]:
 
 
 def _close_checkpoint(primal: Op, reverse: Op) -> tuple[list[Op], Op]:
-    """What is inside a checkpoint is saved within its reverse, where it runs once more."""
+    """Save values inside a checkpoint within its reverse, where it runs once more."""
     assert isinstance(primal, If)
     assert isinstance(reverse, If)
     before, after = _closed(primal.then.ops, reverse.then.ops, Around())
@@ -225,7 +225,7 @@ def _close_loop(primal: Loop, reverse: For, around: Around) -> tuple[Loop, list[
 
 
 def _with_lengths(body: Block, reverse: Block) -> tuple[Block, Block]:
-    """The blocks with the length of a list that the loop extends taken before that.
+    """The blocks with the length of a list read before the loop extends it.
 
     Keeping the list itself as it was would be a copy in every trip.
     """
@@ -254,7 +254,7 @@ def _known_items(loop: Loop) -> frozenset[Value]:
 
 
 def _counters(loop: Loop, local: dict[Value, Call | None]) -> dict[Value, Display]:
-    """Carried integers that grow by a constant in each trip, and the ranges they go through."""
+    """Carried integers that grow by a constant per iteration, and their ranges."""
     found = {}
     rows = zip(loop.carried, loop.inits, loop.body.results[1:], carried_outputs(loop), strict=False)
     for param, init, result, output in rows:
@@ -286,7 +286,7 @@ def _turned(counted: Display, extra: list[Op], loop: Loop) -> Display:
 def _reread(
     loop: Loop, plan: Plan, wanted: set[Value]
 ) -> tuple[list[Arg], list[Value], dict[Value, Atom]]:
-    """The sequences of the primal whose items the reverse body reads, again."""
+    """The sequences of the primal that the reverse body reads items of, again."""
     seqs: list[Arg] = []
     items: list[Value] = []
     mapping: dict[Value, Atom] = {}
@@ -301,7 +301,7 @@ def _reread(
 
 
 def _limited(loop: Loop, seqs: list[Arg], extra: list[Op]) -> list[Arg]:
-    """Cut sequences to the trips that were made, where there may be fewer."""
+    """Cut sequences to the iterations that ran, where there may be fewer."""
     if not isinstance(loop, For) or not seqs:
         return seqs
     if equally_long(loop) and not may_exit(loop):

@@ -115,7 +115,7 @@ def hollow_params(routine: Routine) -> tuple[int, ...]:
 
 
 def mark_hollow(routine: Routine, made: Routine, order: Sequence[int]) -> None:
-    """What is hollow in a routine is so, with its tangent, in the one that has tangents, too.
+    """Mark the hollow structures of a routine, and their tangents, in the one with tangents.
 
     `order` are the parameters that have a tangent.
     """
@@ -129,7 +129,7 @@ def mark_hollow(routine: Routine, made: Routine, order: Sequence[int]) -> None:
 
 
 def copy_hollow(routine: Routine, made: Routine) -> None:
-    """What is hollow in a routine is so in another one with the same parameters and results."""
+    """Mark the hollow structures of a routine in one with the same parameters and results."""
     for key in (_HOLLOW_PARAMS, _HOLLOW_RESULTS):
         made.derived[key] = routine.derived.get(key, ())
 
@@ -171,7 +171,7 @@ def _fill(pair: Pair, outer: Sweep, routine: Routine, pattern: tuple[Activity, .
 
 
 def _contribute_hollow(scope: ReverseScope, atom: Atom, seed: Value) -> None:
-    """Contribute a structure whose parts may be None."""
+    """Contribute a structure with parts that may be None."""
     type_ = atom_type(atom)
     if not isinstance(type_, TupleOf):
         scope.contribute(atom, (), seed)

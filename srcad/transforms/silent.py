@@ -49,7 +49,7 @@ def silenced(function: Function) -> Function:
 
 
 def _with_floats(block: Block) -> Block:
-    """A block whose reverse half does arithmetic with floats in the place of Python integers."""
+    """A block with floats in place of Python integers in the arithmetic of its reverse half."""
     ops: list[Op] = []
     for op in block.ops:
         if isinstance(op, Call) and op.half != "primal" and _makes_float(op):
@@ -73,7 +73,7 @@ def _is_python_integer(arg: Arg) -> bool:
 
 
 def with_silent_tangents(block: Block) -> Block:
-    """A block whose own ops stay as they are, and of whose others NumPy says nothing."""
+    """A block with unchanged primal operations, and the others under a silent ``errstate``."""
 
     def silent(op: Op, where: Location | None) -> Op:
         if op.half == "primal":
@@ -84,7 +84,7 @@ def with_silent_tangents(block: Block) -> Block:
 
 
 def without_loud_lines(function: Function) -> Function:
-    """An adjoint whose lines do not raise although the user's ``np.errstate`` around them does."""
+    """An adjoint with lines that do not raise even if the user's ``np.errstate`` does."""
 
     def softer(op: Op, where: Location | None) -> Op:
         if op.where is None or all(state in _SOFT for _, state in op.where.errstate):
@@ -114,7 +114,7 @@ def _may_speak(op: Call) -> bool:
 
 
 def is_repeatable(function: Function) -> bool:
-    """True if nobody notices that a function has run twice: it calls nothing with an effect."""
+    """True if a function may run twice unnoticed: it calls nothing with an effect."""
     seen: set[Routine] = set()
     pending = [function]
     while pending:

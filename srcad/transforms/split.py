@@ -73,7 +73,7 @@ def halves(
     count: int,
     hollow: Iterable[Value] = (),
 ) -> Halves:
-    """Cut a function whose first `count` results are the primal's.
+    """Cut a function; its first `count` results are the primal's.
 
     `hollow` are the parameters that may hold nothing in the place of an array.
     """

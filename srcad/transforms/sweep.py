@@ -1,4 +1,4 @@
-"""What all blocks of one reverse sweep share, and the types of cotangents."""
+"""State shared by all blocks of one reverse pass, and the types of cotangents."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NOTHING = Opaque(type(None))
 
 @dataclass(eq=False)
 class Sweep:
-    """What all scopes of one reverse sweep share.
+    """State shared by all scopes of one reverse pass.
 
     `homes` tells in which block a value is defined.  `lazy` are the cotangents that may be `None`
     when the code runs, because the value they belong to may be unbound there.  `masks` tells where
@@ -95,7 +95,7 @@ class Sweep:
         return isinstance(type_, Opaque) and type_.cls is None and not self.all_real
 
     def is_unsettled(self, type_: Type, given: Type) -> bool:
-        """True if only the call knows if a value is real, and what belongs to it may be complex."""
+        """True if a value may be real or complex at run time, and so may its cotangent."""
         if self.all_real or (isinstance(type_, Numeric) and type_.kind != "?"):
             return False
         if isinstance(type_, ListOf):

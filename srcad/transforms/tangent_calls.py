@@ -1,4 +1,4 @@
-"""What a call does to tangents: by its row, or by what the IR itself says of an operation."""
+"""Tangents of calls: by the rule of the callee, or by the meaning of an IR operation."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def _dots(forward: ForwardScope, op: Call, rule: Rule, zero: float | None) -> li
 
 
 def _checked(forward: ForwardScope, op: Call, rule: Rule, found: Any) -> Tangent:
-    """What a formula returned as a tangent: for several results one for each."""
+    """The tangents that a formula returned: one for each of several results."""
     if not isinstance(op.result.type, TupleOf):
         return _one(op, found)
     parts = sequence(forward.scope, found)

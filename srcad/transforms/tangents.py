@@ -64,7 +64,7 @@ class ForwardScope:
 
     @property
     def builder(self) -> Builder:
-        """What the ops are appended to."""
+        """The builder that operations are appended to."""
         return self.scope.builder
 
     def tree(self, value: Value) -> Activity:
@@ -209,7 +209,7 @@ def _is_nothing(dot: Tangent) -> bool:
 def unbound_with_tangents(
     block: Block, active: Callable[[Value], Activity], unbound: Collection[Value]
 ) -> frozenset[Value]:
-    """The values that a path leaves unbound and that become part of a value with a tangent.
+    """The values that may be unbound and that become part of a value with a tangent.
 
     Where they have been bound their zeros can be made; later nobody can tell their shape.
     """

@@ -15,7 +15,7 @@ from srcad.types.structures import OPAQUE
 
 
 def noted_ops(function: Function) -> list[tuple[Call, Call]]:
-    """The calls whose results are noted, in order: those of the user's that make numbers.
+    """The calls that are recorded, in order: the user's calls that make numbers.
 
     With each comes the call that it is shown as: of a recursive function, for a part of its result.
     """

@@ -139,7 +139,7 @@ def _with_fewer_stores(function: Function) -> Function:
 
 
 def simplified(derived: Function, sweep: Sweep) -> Function:
-    """What the sweep wrote without what nobody reads, as short as it can be said."""
+    """The derived function, simplified and without dead code."""
     return safe_division(simplify(dce(with_primal_calls(derived, sweep))))
 
 

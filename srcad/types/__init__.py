@@ -1,1 +1,1 @@
-"""What is known of values before the call: lengths, numbers, structures."""
+"""Static types of values: lengths, numbers, structures."""

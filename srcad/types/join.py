@@ -30,7 +30,7 @@ from srcad.types.structures import (
 
 
 def type_of_constant(value: object) -> Type:
-    """The type of a constant that is known now."""
+    """The type of a constant that is known at compile time."""
     if isinstance(value, bool):
         return BOOL
     if isinstance(value, int):

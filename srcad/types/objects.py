@@ -128,7 +128,7 @@ def inside(value: Any) -> Iterator[Any]:
 
 
 def parts_of(value: Any) -> tuple[Any, ...]:
-    """What a container or an object holds."""
+    """The items of a container, or the attributes of an object."""
     if isinstance(value, np.ndarray | np.generic | str | bytes | float | int):
         return ()
     if isinstance(value, list | tuple):

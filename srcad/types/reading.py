@@ -1,4 +1,4 @@
-"""Which questions about an object are answered by code of a class of the user's.
+"""Find out which lookups on an object run code of a user's class.
 
 Such code runs as often as in the plain call, and never only to compile or to show.  So an object is
 looked at without it: `namespace` and `has` ask no class, and `reader` says what would be run by
@@ -30,7 +30,7 @@ _OWN_CLASSES = frozenset({*_SUBCLASSED, object, OrderedDict, defaultdict})
 
 @dataclass(frozen=True)
 class Reader:
-    """What runs when an attribute is read.
+    """The function that runs when an attribute is read.
 
     `name` is the method, `function` what it is, and `of_module` whether a module has it; it is None
     where what runs is not a function of Python that gets the object and the name.
@@ -42,7 +42,7 @@ class Reader:
 
 
 def namespace(value: Any) -> dict[str, Any]:
-    """What an object itself holds by name, as it says without its class."""
+    """The instance dictionary of an object, read without its class."""
     kind = type(value)
     if (
         not isinstance(value, type)
@@ -63,7 +63,7 @@ def _bases(cls: type) -> tuple[type, ...]:
 
 
 def _member(cls: type, name: str) -> Any:
-    """What a class or one of its bases holds under a name."""
+    """The member of a class or one of its bases with a name."""
     for base in _bases(cls):
         held = type.__getattribute__(base, "__dict__")
         if name in held:
@@ -76,7 +76,7 @@ def _is_users(function: Any) -> bool:
 
 
 def reader(value: Any, name: str) -> Reader | None:
-    """What code of the user's ``value.name`` runs; None if it runs none.
+    """The user's function that ``value.name`` runs; None if it runs none.
 
     A property of an ordinary object is no such code: it is read like any function.
     """
@@ -100,7 +100,7 @@ def reader(value: Any, name: str) -> Reader | None:
 
 
 def _for_missing(value: Any) -> Reader | None:
-    """What runs when an attribute is found nowhere."""
+    """The function that runs when an attribute is not found."""
     found = _member(type(value), "__getattr__")
     of_module = found is _NOTHING and isinstance(value, types.ModuleType)
     if of_module:

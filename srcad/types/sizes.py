@@ -124,7 +124,7 @@ def resolved(extent: Extent) -> Extent:
 
 @dataclass(frozen=True)
 class Assumption:
-    """What the compiled code takes for granted: ``left relation right``."""
+    """An assumption of the compiled code: ``left relation right``."""
 
     left: Extent
     relation: Relation

@@ -1,4 +1,4 @@
-"""What is known of a value before the call: numbers, and what holds them."""
+"""Static types of numbers, and of structures that hold them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class ListOf:
-    """A list whose items all have one type; its length is not part of the type."""
+    """A list with items of one type; its length is not part of the type."""
 
     item: Type
 

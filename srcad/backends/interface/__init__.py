@@ -1,1 +1,1 @@
-"""What every backend gives, and what the lines of its text come from."""
+"""The interface of backends, and the mapping from lines of text to the user's lines."""

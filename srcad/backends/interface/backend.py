@@ -1,4 +1,4 @@
-"""What a backend is: from a finished function of the IR to something that runs."""
+"""Backends: from a finished function of the IR to something executable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Written(Protocol):
 
     @property
     def text(self) -> str:
-        """What is shown."""
+        """The text that is shown."""
 
     @property
     def line_map(self) -> Mapping[int, Location]:

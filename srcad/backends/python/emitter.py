@@ -43,7 +43,7 @@ SourceLine = Callable[[Location], str | None]
 
 @dataclass(frozen=True)
 class Emitted:
-    """What `emit` wrote.
+    """The result of `emit`.
 
     `namespace` holds the objects that the text names; `line_map` says which line of the user's a
     line of the text comes from.
@@ -58,7 +58,7 @@ class Emitted:
 
 @dataclass(frozen=True)
 class _Draft:
-    """A function whose variables have names."""
+    """A function with names for its variables."""
 
     function: Function
     structured: Structured

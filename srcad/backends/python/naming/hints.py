@@ -19,7 +19,7 @@ _ARITHMETIC = frozenset(
 
 
 def derived_name(op: Call, nesting: Nesting) -> str:
-    """What a person might call the result of a call.
+    """A readable name for the result of a call.
 
     ``params["W"]`` is ``W``, ``p.scale`` is ``scale``, ``np.exp(z)`` is ``exp_z``; an intermediate
     cotangent is ``g``.

@@ -89,7 +89,7 @@ class Liveness:
         return position
 
     def _read_inside(self, loop: Loop) -> dict[Value, None]:
-        """The variables that a trip reads and that were set before it."""
+        """The variables that an iteration reads and that were set before it."""
         read: dict[Value, None] = {}
         written: set[Value] = set(defined(loop))
         self._collect([*loop.prelude, *loop.body], read, written)
@@ -119,7 +119,7 @@ class Liveness:
             self.live.setdefault(value, point)
 
     def define(self, value: Value, point: int) -> None:
-        """A write; one that nobody reads still needs its place."""
+        """A write; an unused variable still needs its place."""
         end = self.live.pop(value, point)
         self._segment(value, point, max(end, point + 1))
 
@@ -162,7 +162,7 @@ class Liveness:
                     self.use(self.nesting.leaves_of(statement), point)
 
     def _read_late(self, statement: Statement) -> Iterator[Value]:
-        """What is read once the result has its name: ``u = v.copy()``, then ``u[i] = x``.
+        """The reads after the result has its name: ``u = v.copy()``, then ``u[i] = x``.
 
         What is written into may be read on the right, too: ``u[i] = u[i] + x``.
         """
@@ -187,7 +187,7 @@ class Liveness:
         self.use(self.nesting.leaves([conditional.test]), head)
 
     def _attempt(self, attempt: Attempt) -> None:
-        """What the handler reads is alive all through the body, which may fail anywhere."""
+        """Keep what the handler reads alive in the whole body, which may fail anywhere."""
         _, middle, end = self.points[attempt]
         after = self._close(end)
         self.live = {} if jumps(attempt.handler) else dict.fromkeys(after, end)

@@ -1,4 +1,4 @@
-"""What is written inside what: the decisions of `nesting`, and how to read them."""
+"""Nested expressions: the decisions of `nesting`, and accessors for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the head of a ``for`` loop binds, and where a trip saves what is read later."""
+"""Heads of ``for`` loops, and the places where iterations save values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from srcad.ir.core import Arg, Atom, For, Loop, Value
 
 
 class Unpacker(Protocol):
-    """What a loop head needs of the walk that builds the statements."""
+    """The part of the statement builder that a loop head needs."""
 
     uses: Uses
     merged: dict[Value, tuple[Value, int]]
@@ -62,7 +62,7 @@ def loop_head(op: For, unpacker: Unpacker) -> Head:
 
 
 def _drop_unread(head: Head, uses: Uses) -> None:
-    """Leave out a sequence whose items nobody reads, if another one has the same length."""
+    """Leave out a sequence with unused items, if another one has the same length."""
     for k in reversed(range(len(head.seqs))):
         length = length_key(head.seqs[k], uses)
         others = [s for j, s in enumerate(head.seqs) if j != k and not head.limited[j]]
@@ -100,7 +100,7 @@ def _are_aligned(op: For, uses: Uses) -> bool:
 
 # ---------------------------------------------------------------------------------- saving
 def hoist_append(body: list[Statement], target: Value, op: Loop, alias: dict[Value, Atom]) -> None:
-    """Save a value as soon as it is there, not at the end of the trip.
+    """Save a value as soon as it is computed, not at the end of the iteration.
 
     So the variable is free again, and ``x = f(x)`` need not keep the old `x` in another one.  Every
     path through a trip appends once; if all of them append the same, the place can be moved.

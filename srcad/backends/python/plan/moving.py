@@ -1,4 +1,4 @@
-"""What may move past what, and what keeps a name: questions about single statements."""
+"""Queries on single statements: which may be reordered, and which keep a name."""
 
 from __future__ import annotations
 

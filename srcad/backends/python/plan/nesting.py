@@ -155,7 +155,7 @@ class Nester:
                 self.repeated.add(result)
 
     def _forget_unread_lengths(self, statements: list[Statement]) -> None:
-        """``len(x)`` that only counted the trips of a loop which is written without it."""
+        """``len(x)`` that only counted the iterations of a loop that is written without it."""
         for statement in statements:
             result = statement.result if isinstance(statement, Do) else None
             if result is None or self.uses[result]:
@@ -284,7 +284,7 @@ class Nester:
         consumed: set[Value],
         value: Value | None,
     ) -> None:
-        """What the primal raises for a value comes before what raises later, in either half."""
+        """Keep the errors of the primal in order with later operations that may raise."""
         fails = isinstance(statement, Do) and fails_for_values(statement.op)
         primal = half_of(statement) == "primal"
         if fails and (value is None if primal else divides(statement)):

@@ -17,7 +17,7 @@ from srcad.startup.records import dataclass, field
 
 @dataclass(eq=False)
 class Do:
-    """A call.  `result` is None when nobody reads it; `parts` unpack a tuple where it is made."""
+    """A call.  `result` is None if it is unused; `parts` unpack a tuple where it is made."""
 
     op: Call
     result: Value | None
@@ -43,7 +43,7 @@ class Append:
 
 @dataclass(eq=False)
 class Increment:
-    """Count a trip."""
+    """Count an iteration."""
 
     target: Value
 
@@ -82,7 +82,7 @@ Pattern = Value | tuple["Pattern | None", ...]
 
 @dataclass(eq=False)
 class Head:
-    """What a ``for`` loops over: one pattern per sequence.
+    """The targets and sequences of a ``for``: one pattern per sequence.
 
     `aligned` says that all sequences are known to have the same length once those that are
     `limited` have been cut to `count` items.
@@ -97,7 +97,7 @@ class Head:
 
 @dataclass(eq=False)
 class Loop:
-    """A loop.  A `while` evaluates `prelude` and then `test` before each trip.
+    """A loop.  A `while` evaluates `prelude` and then `test` before each iteration.
 
     `carried` are the variables that live on from trip to trip (the counters and lists too).
     """

@@ -292,13 +292,13 @@ class Structurer:
     def _counters(
         self, op: For | While, lists: list[tuple[Value, list[int]]]
     ) -> tuple[Value | None, Value | None]:
-        """The tag and the number of trips, where they need variables of their own."""
+        """The tag and the number of iterations, where they need variables of their own."""
         tag, trips = op.outputs[:2]
         counted = self.uses.is_read(trips) and self._measure(op, lists) is None
         return (tag if self.uses.is_read(tag) else None, trips if counted else None)
 
     def _measure(self, op: For | While, lists: list[tuple[Value, list[int]]]) -> Arg | None:
-        """Something that is as long as the loop had trips."""
+        """A sequence that is as long as the loop had iterations."""
         if lists:
             return lists[0][0]
         if isinstance(op, While) or may_break(op, self.uses) or len(op.seqs) != 1:

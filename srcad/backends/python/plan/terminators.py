@@ -1,4 +1,4 @@
-"""What becomes of the values that a block yields: the ends of functions, branches and trips."""
+"""Ends of functions, branches and iterations: where the results of a block go."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from srcad.types.numeric import BOOL
 
 
 class Walk(Protocol):
-    """What an end needs of the walk over the blocks."""
+    """The part of the walk over blocks that an end needs."""
 
     def needs(self, output: Value) -> bool:
         """Return whether an output is a variable that somebody reads."""
 
 
 class End(Protocol):
-    """What happens to the atoms that a block yields."""
+    """The end of a block: where the atoms that it yields go."""
 
     def finish(self, atoms: Sequence[Atom]) -> list[Statement]:
         """The statements that consume them."""
@@ -90,7 +90,7 @@ class JoinAssignments:
 
 @dataclass(eq=False)
 class Mapped:
-    """The end of a branch whose conditional yields `outputs` into a block that yields `results`."""
+    """The end of a branch of a conditional with `outputs`, in a block with `results`."""
 
     inner: End
     outputs: Sequence[Value]
@@ -110,11 +110,11 @@ class Mapped:
         return self.inner.finish(self._mapped(atoms))
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
-        """What the outer end says of the mapped results."""
+        """Ask the outer end about the mapped results."""
         return self.inner.takes(self._mapped(results), op)
 
     def skips(self, results: Sequence[Atom]) -> bool:
-        """What the outer end says of the mapped results."""
+        """Ask the outer end about the mapped results."""
         return self.inner.skips(self._mapped(results))
 
 
@@ -144,13 +144,13 @@ class Away:
         return False
 
     def skips(self, results: Sequence[Atom]) -> bool:
-        """What the outer end says of what it gets."""
+        """Ask the outer end about the atoms that it gets."""
         return self.inner.skips(self._ending(results))
 
 
 @dataclass(eq=False)
 class GuardEnd:
-    """Paths whose tag is 0 go on behind the conditional; the others leave at once."""
+    """Continue behind the conditional if the tag is 0; otherwise leave at once."""
 
     outputs: Sequence[Value]
     index: int
@@ -230,5 +230,5 @@ class LoopEnd:
         return results[0] in op.outputs
 
     def skips(self, results: Sequence[Atom]) -> bool:
-        """It goes on with the next trip, or leaves."""
+        """Continue with the next iteration, or leave the loop."""
         return True

@@ -1,4 +1,4 @@
-"""What the writer wants to know of a function before it starts: readers, origins, lengths."""
+"""Facts about a function for the writer: readers, origins, lengths."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def leaf_tags(atom: Atom, uses: Uses) -> set[int] | None:
 
 
 def tells_tag(op: If, index: int) -> bool:
-    """Return whether every path through a conditional ends in a branch whose tag is a constant."""
+    """Return whether every path through a conditional ends with a constant tag."""
     for branch in op.blocks:
         tag = branch.results[index]
         if isinstance(tag, Const):
@@ -145,13 +145,13 @@ def tells_tag(op: If, index: int) -> bool:
 
 
 def may_break(loop: Loop, uses: Uses) -> bool:
-    """Return whether a trip can be the last before the sequences end."""
+    """Return whether an iteration can be the last before the sequences end."""
     tags = leaf_tags(loop.body.results[0], uses)
     return tags is None or any(tag >= BREAK for tag in tags)
 
 
 def tag_is_exact(loop: Loop, uses: Uses) -> bool:
-    """Return whether somebody can tell the tag of a trip that went on from another such tag."""
+    """Return whether the tags of iterations that went on are distinguished."""
     return not all(_asks_for_exit(reader) for reader in uses.readers.get(loop.outputs[0], ()))
 
 
@@ -175,7 +175,7 @@ def tuple_width(value: Value, uses: Uses) -> int | None:
 
 
 def item_readers(value: Value, uses: Uses) -> dict[int, list[Call]] | None:
-    """The calls that read single parts of a tuple, if nobody reads it in another way."""
+    """The calls that read single parts of a tuple, if it has no other readers."""
     width = tuple_width(value, uses)
     if width is None or not uses.readers.get(value):
         return None
@@ -195,7 +195,7 @@ def item_readers(value: Value, uses: Uses) -> dict[int, list[Call]] | None:
 
 
 def collected_atom(value: Value, uses: Uses) -> Atom | None:
-    """What a loop put into the list that a value is, or that a value is an item of."""
+    """The value that a loop appended to the list, or to the list of the item."""
     if value in uses.taken_from:
         _, source, place = uses.taken_from[value]
         return source.body.results[place]
@@ -228,7 +228,7 @@ def length_key(arg: Arg, uses: Uses) -> Hashable:
 
 
 def _row_length(item: Value, uses: Uses) -> Hashable:
-    """The length of a list that an earlier loop saved: what it was in that trip."""
+    """The length of a list in the iteration in which an earlier loop saved it."""
     reader, source, place = uses.taken_from[item]
     saved = source.body.results[place]
     if isinstance(saved, Const):
@@ -246,7 +246,7 @@ def _row_length(item: Value, uses: Uses) -> Hashable:
 
 
 def _grown_by(value: Value, uses: Uses) -> Loop | None:
-    """The loop that fills an empty list with one item per trip, if that made the value."""
+    """The loop that fills an empty list with one item per iteration, if that made the value."""
     loop = uses.origin.get(value)
     if not isinstance(loop, For | While) or value not in carried_outputs(loop):
         return None
@@ -291,7 +291,7 @@ def integer_key(arg: Arg, uses: Uses) -> Hashable:
 
 
 def measured_sequence(arg: Arg, uses: Uses) -> Value | None:
-    """The sequence whose length a value is: of ``len(x)`` or ``x.shape[0]``."""
+    """The sequence with this value as its length: of ``len(x)`` or ``x.shape[0]``."""
     op = uses.origin.get(arg) if isinstance(arg, Value) else None
     if not isinstance(op, Call) or not op.args or not isinstance(op.args[0], Value):
         return None
@@ -305,7 +305,7 @@ def measured_sequence(arg: Arg, uses: Uses) -> Value | None:
 
 
 def trips_key(loop: Loop, uses: Uses) -> Hashable:
-    """The length key of the number of trips of a loop, asked once: loops follow loops."""
+    """The length key of the number of iterations of a loop, computed once per loop."""
     if loop not in uses.trips:
         uses.trips[loop] = _trips_key(loop, uses)
     return uses.trips[loop]

@@ -13,7 +13,7 @@ from srcad.ir.core import UNDEF, Arg, Atom, Call, Const, Value
 
 
 class Scope(Protocol):
-    """What assignments need of the writer."""
+    """The part of the writer that assignments need."""
 
     webs: Webs
     nesting: Nesting
@@ -70,7 +70,7 @@ def _in_some_order(writer: Scope, pairs: list[tuple[Value, Atom]]) -> list[ast.s
 def _is_free(
     writer: Scope, k: int, left: list[int], pairs: list[tuple[Value, Atom]], reads: list[set[str]]
 ) -> bool:
-    """Return whether nobody else still reads what assignment `k` overwrites."""
+    """Return whether the variable that assignment `k` overwrites has no other readers."""
     name = writer.webs.names[pairs[k][0]]
     return all(name not in reads[j] for j in left if j != k)
 

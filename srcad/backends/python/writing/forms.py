@@ -54,7 +54,7 @@ def _filled(node: Any, operands: Sequence[ast.expr], space: Globals) -> Any:
 
 
 def _named(name: str, operands: Sequence[ast.expr], space: Globals) -> ast.expr:
-    """What a name of a form stands for: an operand, NumPy, or one of Python's functions."""
+    """The meaning of a name in a form: an operand, NumPy, or one of Python's functions."""
     if name in _OPERANDS:
         return operands[_OPERANDS.index(name)]
     return space.numpy() if name == "np" else space.expression(getattr(builtins, name))

@@ -14,7 +14,7 @@ from srcad.types.structures import ListOf, TupleOf
 
 
 class HeadWriter(Protocol):
-    """What the head of a loop needs of the writer."""
+    """The part of the writer that the head of a loop needs."""
 
     space: Globals
     uses: Uses
@@ -46,7 +46,7 @@ def for_statement(writer: HeadWriter, loop: Loop, body: list[ast.stmt]) -> ast.s
 
 
 def _counting(writer: HeadWriter, count: Arg) -> ast.expr:
-    """A range of so many trips; the length of a range counts as that range does."""
+    """A range of so many iterations; ``range(len(range(n)))`` is ``range(n)``."""
     trips = writer.expr(count)
     if isinstance(trips, ast.Call) and isinstance(trips.func, ast.Name) and trips.func.id == "len":
         inner = trips.args[0]
@@ -78,7 +78,7 @@ def _enumerates(writer: HeadWriter, head: Head) -> bool:
 
 
 def _cut(writer: HeadWriter, head: Head, k: int) -> ast.expr:
-    """A sequence, cut to the number of trips where it may be longer."""
+    """A sequence, cut to the number of iterations where it may be longer."""
     seq = head.seqs[k]
     if not head.limited[k] or head.count is None:
         return writer.expr(seq)

@@ -21,7 +21,7 @@ from srcad.types.structures import PlacesOf
 
 
 class StoreWriter(Protocol):
-    """What a store needs of the writer."""
+    """The part of the writer that a store needs."""
 
     webs: Webs
     nesting: Nesting
@@ -112,7 +112,7 @@ _FORMS: dict[str, Callable[[StoreWriter, Call, Value], ast.stmt]] = {
 
 
 def stored_outside(writer: StoreWriter, op: Call) -> ast.stmt:
-    """What puts a value where somebody outside keeps it: ``net.h = h``, ``history.append(y)``."""
+    """Writes to objects outside the function: ``net.h = h``, ``history.append(y)``."""
     owner, *where = (writer.expr(arg) for arg in op.args)
     name = op.args[1].value if isinstance(op.args[1], Const) else None
     if op.target is list.append:

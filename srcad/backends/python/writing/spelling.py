@@ -23,7 +23,7 @@ from srcad.types.structures import PlacesOf
 
 
 class Scope(Protocol):
-    """What a spelling needs of the writer."""
+    """The part of the writer that a spelling needs."""
 
     space: Globals
 
@@ -151,7 +151,7 @@ def subscript(scope: Scope, container: Arg, index: Arg) -> ast.expr:
 
 
 def index_expression(scope: Scope, index: Arg) -> ast.expr:
-    """What stands between the brackets."""
+    """The expression between the brackets."""
     if isinstance(index, Const) and type(index.value) is tuple and index.value:
         return _index_tuple(scope, [Const(part) for part in index.value])
     if isinstance(index, Display) and index.kind == "tuple" and index.items:

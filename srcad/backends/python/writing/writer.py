@@ -245,7 +245,7 @@ class Writer:
         return ast.Expr(ast.Call(function, args, []))
 
     def store(self, pattern: Pattern | None) -> ast.expr:
-        """What stands left of ``=`` or behind ``for``."""
+        """The target of an assignment or a ``for``."""
         if pattern is None:
             return ast.Name("_", ast.Store())
         if isinstance(pattern, tuple):
