@@ -149,7 +149,7 @@ def _result(
     parameters: Sequence[Parameter],
     boxes: Mapping[str, AbstractValue],
 ) -> Atom | None:
-    """What the callable returns; None where every path raises."""
+    """The result of the callable; None if every path raises."""
     try:
         return machine.atom(as_plain(machine, _called(machine, function, parameters, boxes)))
     except Unreachable:

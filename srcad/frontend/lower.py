@@ -178,7 +178,7 @@ def _arguments(
 def lowered(
     s: Machine, name: str, params: tuple[Value, ...], result: Atom | None, where: Location | None
 ) -> Lowered:
-    """What was read, with what it takes for granted; without a result every path raises."""
+    """The function that was read, with its assumptions; without a result every path raises."""
     refuse_hits(s)
     take_for_granted(s)
     atom = Const(None) if result is None else result
@@ -229,7 +229,7 @@ def _argument(s: Machine, value: Value, given: Any) -> AbstractValue:
 
 
 def _result(s: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> Atom | None:
-    """What the function returns; None where every path raises."""
+    """The result of the function; None if every path raises."""
     start = len(s.builder.ops)
     try:
         box = _read(s, callee, boxes)

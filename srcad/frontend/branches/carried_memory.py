@@ -48,7 +48,7 @@ EXACT, OWN, ANY = "exact", "own", "any"
 
 @dataclass(eq=False)
 class CarriedMemory:
-    """What is taken for granted of the memory of a loop's carried names."""
+    """Assumptions about the memory of a loop's carried names."""
 
     s: Machine
     before: list[Env]
@@ -131,7 +131,7 @@ class CarriedMemory:
 
     # ------------------------------------------------------------------------------- trips
     def opened(self, header: AbstractValue, roots: dict[Value, Value]) -> AbstractValue:
-        """What a name is at the start of a trip; `roots` has the arrays that are carried."""
+        """The value of a name at the start of an iteration; `roots` are the carried arrays."""
         if isinstance(header, Taken):
             root = roots.get(header.root, header.root)
             header.now = origin(self.s, root).objects
@@ -155,7 +155,7 @@ class CarriedMemory:
 
     # --------------------------------------------------------------------------- settling
     def wrong(self, headers: dict[Key, AbstractValue], finals: list[Env]) -> set[Leaf]:
-        """The leaves whose memory is something else at the end of a trip than was guessed."""
+        """The leaves with other memory at the end of an iteration than was assumed."""
         ends = list(self._ends(headers, finals))
         found = {leaf for leaf, box in ends if not self._holds(leaf, box)}
         found |= self._split(ends)
@@ -292,7 +292,7 @@ class CarriedMemory:
                 self._assume(leaf, ANY if before else OWN, Origin(objects, None))
 
     def after(self, outputs: dict[Value, Value]) -> None:
-        """Note whose memory the loop's results are."""
+        """Record the memory of the loop's results."""
         s = self.s
         places = {p: frozenset({o}) for p, o in outputs.items() if self.modes.get(p) == OWN}
         for param, output in outputs.items():
@@ -324,7 +324,7 @@ class CarriedMemory:
         )
 
     def before_or_after(self, variable: LoopVariable, no_trip: Value) -> Either:
-        """What such a name is after the loop: what it was before, or an array of its own."""
+        """The value of such a name after the loop: the one before, or an array of its own."""
         s, output = self.s, variable.output
         assert output is not None
         made = Value(output.type, output.hint)

@@ -1,4 +1,4 @@
-"""What is done with something that is one thing where a test holds and another where it does not.
+"""Operations on guarded choices: one value where a test holds, another where it does not.
 
 A function that a test has chosen has no value; it is called where the same test holds, and the
 other one where it does not.
@@ -94,7 +94,7 @@ def asked(s: Machine, box: AbstractValue, ask: Use) -> AbstractValue:
 
 
 def by_argument(s: Machine, args: Args, kwargs: Kwargs, use: Call) -> AbstractValue | None:
-    """What a call makes of the first argument that is one of two things, if there is one."""
+    """Call once for each side of the first argument that is a choice, if there is one."""
     for k, box in enumerate(args):
         if isinstance(box, Choice):
             return by_case(s, box, _at(use, args, kwargs, k))

@@ -1,4 +1,4 @@
-"""The values in which two paths meet: what every name is afterwards, and whose memory it shows."""
+"""Joins of control flow: the value and the memory of every name after two paths meet."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Join:
         self.after = Builder(where=self.s.builder.where, half=self.s.builder.half)
 
     def box(self, a: AbstractValue, b: AbstractValue, hint: str | None) -> AbstractValue:
-        """What a name is after the join."""
+        """The value of a name after the join."""
         key = (id(a), id(b))
         if key not in self.known:
             self.known[key] = self._box(a, b, hint)
@@ -127,7 +127,7 @@ class Join:
         return with_parts(a, met)
 
     def _choice(self, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-        """What is one thing or the other, and no one value."""
+        """A guarded choice of two values without a common run-time representation."""
         left, right = self._carried_out(a, left=True), self._carried_out(b, left=False)
         if left is None or right is None or not isinstance(self.test, Value):
             return Conflict(a, b)
@@ -137,7 +137,7 @@ class Join:
         return Choice(test, left, right)
 
     def _carried_out(self, box: AbstractValue, *, left: bool) -> AbstractValue | None:
-        """What a branch leaves, as it can be seen where the paths meet; None if it cannot.
+        """The value that a branch leaves, as visible after the join; None if it is not.
 
         What has no value of its own, but holds values that were made in the branch, holds the
         results of the conditional instead.
@@ -248,7 +248,7 @@ class Join:
         return output
 
     def _note_either(self, a: Atom, b: Atom, output: Value) -> None:
-        """Note whose memory a value is that may be that of several arrays."""
+        """Record the memory of a value that may alias several arrays."""
         s = self.s
         values = [x for x in (a, b) if isinstance(x, Value) and origin(s, x).objects]
         if not values:
@@ -316,7 +316,7 @@ class Join:
         )
 
     def shown_by(self, path: int, object_: Value) -> set[tuple[int, int]]:
-        """What shows an array on a path: the pairs of boxes, or the structures that hold it."""
+        """The aliases of an array on a path: pairs of boxes, or structures that hold it."""
         if path not in self.shows:
             found = self.shows[path] = dict[Value, set[tuple[int, int]]]()
             for pair in self.pairs:
@@ -327,7 +327,7 @@ class Join:
         return self.shows[path].get(object_, set())
 
     def keep_aliases(self) -> None:
-        """What is one object on a path and two afterwards may be either: note the doubt."""
+        """Record the uncertainty if one object on a path becomes two afterwards."""
         rows: list[tuple[tuple[AbstractValue, ...], AbstractValue]] = [*self.objects]
         for a, b in self.kept:
             if a is b:

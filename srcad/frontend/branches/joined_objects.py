@@ -64,7 +64,7 @@ def settle_aliases(s: Machine, rows: list[tuple[tuple[AbstractValue, ...], Abstr
 def _inherit(
     s: Machine, new: AbstractValue, olds: tuple[AbstractValue, ...], became: Became
 ) -> bool:
-    """What is known of a box where paths meet; True if it was not known before."""
+    """Record the facts about a box at a join; return True if they are new."""
     elements = [element_of(s, old) for old in olds]
     found = [e for e in elements if e is not None]
     if not found or any(new is old for old in olds):

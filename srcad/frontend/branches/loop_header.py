@@ -1,4 +1,4 @@
-"""What a name is at the start of every trip of a loop, and how that is found."""
+"""Loop headers: the value of a name at the start of every iteration."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _header(
 
 
 def _header_of_part(s: Machine, part: AbstractValue, memory: CarriedMemory | None) -> AbstractValue:
-    """What a function holds; a number stays what it is until a trip holds another one."""
+    """The captured values of a function; a number stays until an iteration captures another."""
     return part if isinstance(part, Constant) else header(s, part, None, memory)
 
 

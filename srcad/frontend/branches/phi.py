@@ -17,7 +17,7 @@ from srcad.startup.records import dataclass
 
 @dataclass(eq=False)
 class Raised:
-    """What sends a path to the other branch of a try region: the classes, the exception itself."""
+    """The failures that lead to the other branch of a try region: classes and the exception."""
 
     catches: tuple[type[BaseException], ...]
     error: Value
@@ -75,7 +75,7 @@ def _block(branch: Branch, results: list[Atom]) -> Block:
 def _pairs(
     joined: Join, a: Env, b: Env, *, ends: bool
 ) -> dict[str, tuple[AbstractValue, AbstractValue]]:
-    """What every name is on either path."""
+    """The value of every name on either path."""
     found: dict[str, tuple[AbstractValue, AbstractValue]] = {}
     for name in dict.fromkeys([*a, *b]):
         left, right = a.get(name, UNBOUND), b.get(name, UNBOUND)
@@ -112,7 +112,7 @@ def _is_written_on_one_path(joined: Join, name: str) -> bool:
 
 
 def _if_alive(box: AbstractValue, exit_: int | Value, name: str, *, ends: bool) -> AbstractValue:
-    """What a name is worth on a path that surely raises or returns: nothing, but for the result."""
+    """The value of a name on a path that raises or returns: none, except for the result."""
     if exit_ == DEAD or (ends and exit_ == RETURN and name != RETURN_NAME):
         return UNBOUND
     return box

@@ -1,4 +1,4 @@
-"""What may fail: code is read into a try region, and a failure is one more way to leave.
+"""Try regions: code that may fail is read into a region with a failure exit.
 
 Names that a ``try`` body binds before it fails keep their values.  Where nobody could tell, the
 whole body is one region; otherwise every statement is one of its own, and a failure that a clause
@@ -196,7 +196,7 @@ def on_exit(s: Machine, tag: int, build: Callable[[], None]) -> None:
 def fails_as_one(
     s: Machine, body: Statements, before: list[Env], branch: Branch, readers: Statements | None
 ) -> bool:
-    """Return whether nobody can tell how far the body came when it failed.
+    """Return whether it is unknown how far the body came when it failed.
 
     `readers` are the statements that run after a failure, if these are known and all.
     """

@@ -64,7 +64,7 @@ def call(s: Machine, node: ast.Call) -> AbstractValue:
 
 @applies(BoundValue)
 def call_bound(s: Machine, callee: BoundValue, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """Call a function whose first arguments are given."""
+    """Call a function with its first arguments bound."""
     return apply(s, callee.function, (*callee.args, *args), {**callee.kwargs, **kwargs})
 
 
@@ -98,7 +98,7 @@ def call_conflict(s: Machine, callee: Conflict, args: Args, kwargs: Kwargs) -> A
 
 @applies(object)
 def call_other(s: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """What is no function raises, as in the plain call."""
+    """Raise the error of Python for a callee that is not callable."""
     cls = class_of(callee)
     if cls is not None and not has_call(cls):
         raises(s, TypeError, f"{class_label(cls)!r} object is not callable")

@@ -38,7 +38,7 @@ from srcad.types.structures import Opaque
 # ---------------------------------------------------------------------- methods
 @applies(MethodValue)
 def call_method(s: Machine, method: MethodValue, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """Call ``receiver.name(...)``, whose receiver may be one thing or the other."""
+    """Call ``receiver.name(...)``; the receiver may be a choice of two."""
     receiver, name = method.receiver, method.name
     if isinstance(receiver, Choice):
         return by_case(s, receiver, lambda part: apply(s, MethodValue(part, name), args, kwargs))

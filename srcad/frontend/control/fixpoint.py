@@ -59,7 +59,7 @@ Rows = list[tuple[tuple[AbstractValue, ...], AbstractValue]]
 
 @dataclass(eq=False)
 class Iteration:
-    """What one reading of a loop body has found."""
+    """The result of one interpretation of a loop body."""
 
     builder: Builder
     finals: list[dict[str, AbstractValue]]

@@ -1,4 +1,4 @@
-"""What an object of the user's is gone through as: what its ``__iter__`` returns."""
+"""Iteration over objects of the user's, by their ``__iter__``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ iterates(Holder)(entries)
 
 @iterates(RecordValue, Constant)
 def through_object(s: Machine, box: RecordValue | Constant) -> AbstractValue:
-    """What a loop over an object goes through: what its class says."""
+    """The iterable of a loop over an object, as its class defines it."""
     if runtime_keys.is_mapping(box):
         return at_once(s, box)
     made = special(s, box, "__iter__")
@@ -57,7 +57,7 @@ def through_object(s: Machine, box: RecordValue | Constant) -> AbstractValue:
 
 
 def at_once(s: Machine, box: AbstractValue) -> AbstractValue:
-    """What goes through a container to its end before anything else happens: a list of its items.
+    """A list of the items of an iterable that is consumed before anything else happens.
 
     The keys of a dict stay the same as long as somebody goes through them.
     """
@@ -81,7 +81,7 @@ def gone_through(
 
 
 def _items_of(s: Machine, box: AbstractValue) -> AbstractValue:
-    """What a function goes through that returns only then; it reads what is outside itself."""
+    """The iterable of a function that consumes it before it returns."""
     if isinstance(box, Holder):
         return box
     return at_once(s, box) if is_of_library(box) else iterate(s, box)

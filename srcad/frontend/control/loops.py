@@ -213,7 +213,7 @@ def _refuse_written(
 
 
 def dynamic_for(s: Machine, node: ast.For, iterable: AbstractValue) -> bool:
-    """A loop whose trips are counted at the call; whether it leaves functions nobody could tell."""
+    """A loop with a run-time number of iterations; True if it leaves unknown functions."""
     seqs = sequences(s, iterable, node.iter)
 
     def read() -> None:

@@ -212,7 +212,7 @@ def protected(
 
 @contextlib.contextmanager
 def _kept_names(frame: Frame, readers: Statements) -> Iterator[None]:
-    """What is bound stays bound after a ``return``: it is read before the function ends."""
+    """Keep bindings after a ``return``: they are read before the function ends."""
     frame.awaited += bool(readers)
     try:
         yield
@@ -221,7 +221,7 @@ def _kept_names(frame: Frame, readers: Statements) -> Iterator[None]:
 
 
 def _end(s: Machine, tag: int, error: AbstractValue, finish: Finish, *, told: bool) -> None:
-    """What runs on every path, those that failed among them."""
+    """Read code that runs on every path, also on those that failed."""
     if told and tag in s.frame.tags:
         _told(s, tag, error, finish)
     else:

@@ -64,7 +64,7 @@ def _entered(s: Machine, node: ast.With, k: int) -> None:
 
 
 def rest_of(node: ast.With, k: int) -> Statements:
-    """What is done while the item at a position is entered, as statements."""
+    """The statements that run while the item at a position is entered."""
     others = node.items[k + 1 :]
     if not others:
         return node.body
@@ -108,7 +108,7 @@ def _under_errstate(s: Machine, node: ast.With, k: int) -> bool:
 
 @manages(contextlib.suppress)
 def _suppressed(s: Machine, node: ast.With, k: int) -> bool:
-    """``with contextlib.suppress(...)``: a ``try`` whose clause does nothing."""
+    """``with contextlib.suppress(...)``: a ``try`` with an empty clause."""
     call = node.items[k].context_expr
     assert isinstance(call, ast.Call)
     clause = ast.ExceptHandler(ast.Tuple(call.args, ast.Load()), None, [ast.Pass()])

@@ -1,1 +1,1 @@
-"""What the front end knows of a value: abstract values, and questions about them."""
+"""Abstract values of the front end, and predicates on them."""

@@ -44,7 +44,7 @@ class Kept:
 
     @property
     def box(self) -> AbstractValue:
-        """What it is now, or was at the end."""
+        """The current value, or the one at the end."""
         return self.frame.env.get(self.name, self.last)
 
 
@@ -53,7 +53,7 @@ DEAD = -1  # the tag of a path that raises
 
 @dataclass(frozen=True, eq=False)
 class Latest:
-    """What was stored in a dict last: under which key, and at which place of its list.
+    """The last store into a dict: its key, and its place in the list of values.
 
     `object_` is the array that it is, if it was made for this store; `places` belong to the list.
     """

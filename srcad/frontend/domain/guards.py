@@ -1,4 +1,4 @@
-"""What compiled code takes for granted about the user's objects besides its arguments."""
+"""Guards: assumptions of compiled code about the user's objects besides its arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of whose memory a value is, and of which lists hold an object."""
+"""Alias information: the memory of values, and the lists that hold an object."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NOWHERE = Origin(frozenset())
 
 @dataclass(frozen=True, eq=False)
 class Either:
-    """What a value was on the path where the test held (`left`), and on the other one.
+    """The values on the path where the test held (`left`), and on the other one.
 
     The two stand for their memory and types only: they may be out of sight.
     """
@@ -63,7 +63,7 @@ class Element:
 
 @dataclass(eq=False)
 class Objects:
-    """What is known of the objects of one function.
+    """Alias information on the objects of one function.
 
     `families` joins lists that may hold the same objects, `newer` leads from a list to its next
     version, `repeated` are lists that may hold one object twice (or share it with another list),
@@ -84,7 +84,7 @@ class Objects:
     stopped: list[AbstractValue] = field(default_factory=list)
 
     def copy(self) -> Objects:
-        """What is known now, to go back to."""
+        """A snapshot of the current information."""
         return Objects(
             dict(self.elements), dict(self.families), dict(self.newer), list(self.repeated),
             list(self.resized), list(self.wanted), dict(self.arguments), dict(self.classes),

@@ -46,7 +46,7 @@ class OutsidePlace:
 
     @property
     def key(self) -> Key:
-        """What tells it from other places."""
+        """The key that identifies the place."""
         return id(self.owner), self.kind, self.name
 
 

@@ -89,7 +89,7 @@ def is_static_number(box: AbstractValue) -> bool:
 
 
 def described_value(box: AbstractValue) -> str:
-    """What a box is, in the user's words."""
+    """Describe a box in the user's words."""
     match box:
         case Value():
             return _describe_value(box)

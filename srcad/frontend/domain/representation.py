@@ -1,4 +1,4 @@
-"""What a box is as one value: whether one value can hold it, and of which type that is."""
+"""Representation of a box as one run-time value, and the type of that."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class TupleValue:
 
 @dataclass(frozen=True, eq=False)
 class ListValue:
-    """A list whose items are known one by one."""
+    """A list with items that are known one by one."""
 
     items: tuple[AbstractValue, ...]
     source: Value | None = None
@@ -177,7 +177,7 @@ class Conflict:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What is one thing where a test holds, and another where not: a function (see `choices`)."""
+    """A guarded choice: one function where a test holds, another where not (see `choices`)."""
 
     test: Value
     left: AbstractValue
@@ -219,7 +219,7 @@ class Unbound:
 
 @dataclass(frozen=True, eq=False)
 class Holder:
-    """A dict or list outside whose items are places: it is never taken apart.
+    """A dict or list outside with places as items: it is never taken apart.
 
     `path` leads to it at the call.
     """

@@ -38,7 +38,7 @@ MOVING: frozenset[Any] = frozenset({iter, next, open, input, object, setattr, de
 
 
 def call_method_of(function: Any) -> FunctionType | None:
-    """What the class of an object, if it is one of the user's, does when the object is called."""
+    """The ``__call__`` of an object of a user's class."""
     found = None if isinstance(function, type | np.vectorize) else type(function).__call__
     return found if isinstance(found, FunctionType) else None
 
@@ -65,7 +65,7 @@ def changes_outside(
 
 
 def _effects(s: Machine, function: Any, given: Iterable[AbstractValue]) -> Effects:
-    """What a call may change outside, as far as what is in sight of it tells."""
+    """The state that a call may change, as far as the objects that it reaches tell."""
     objects = [one for box in given for one in _objects_now(s, box)]
     return effects_of(function, objects, _NEVER_READ)
 

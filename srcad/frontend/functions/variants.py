@@ -36,7 +36,7 @@ class Variant:
 
     @property
     def function(self) -> Function:
-        """What was read, once it was."""
+        """The function that was read, once it was."""
         assert self.routine.function is not None
         return self.routine.function
 

@@ -1,1 +1,1 @@
-"""What functions of Python and NumPy mean to the front end itself."""
+"""Functions of Python and NumPy that the front end interprets itself."""

@@ -1,4 +1,4 @@
-"""What Python's builtins that make or consume sequences mean to the front end."""
+"""Builtins that make or consume sequences."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def once(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def remembering(function: Any) -> Any:
-    """What ``functools.lru_cache(maxsize=None)`` makes: it stands for that in the reader alone."""
+    """Stand-in for the result of ``functools.lru_cache(maxsize=None)``."""
 
 
 @means(functools.cache, functools.lru_cache, remembering)

@@ -1,4 +1,4 @@
-"""What rules ask that serve real and complex numbers."""
+"""Queries of rules that serve real and complex numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What builtins on numbers mean, and the functions that make one kind of value another."""
+"""Builtins on numbers, and conversions between kinds of values."""
 
 from __future__ import annotations
 

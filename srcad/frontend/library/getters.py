@@ -65,7 +65,7 @@ def _decorated(function: FunctionType) -> FunctionType:
 def _got(
     s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """What a getter that is known gets; it is taken apart as `pickle` does."""
+    """The attributes or items of a constant getter, taken apart as `pickle` does."""
     maker, given = callee.value.__reduce__()[:2]
     named = getattr(maker, "keywords", {})
     if named:

@@ -1,4 +1,4 @@
-"""Functions of libraries whose meaning is written in Python: it is read in their place.
+"""Functions of libraries written in Python; they are interpreted in place of the originals.
 
 A function is written under its own signature, so that a call binds to it as it does to the
 original.  A call through which no derivative flows runs as it stands.

@@ -111,7 +111,7 @@ def type_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(locals, globals, vars, eval, exec, compile, dir, sys._getframe, inspect.currentframe,
          inspect.stack, inspect.trace, sys._current_frames)  # fmt: skip
 def looks_inside(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """What reads or runs a program by its text or its names has no one meaning here."""
+    """Refuse functions that read or run a program by its text or its names."""
     s.refuse(
         errors.UnsupportedSyntaxError,
         "cannot differentiate through a builtin that looks at the program itself",

@@ -181,7 +181,7 @@ def _counted_to(box: AbstractValue) -> AbstractValue | None:
 
 
 def _chosen(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | None]:
-    """What chooses among items by their positions: those are chosen now."""
+    """Choose items by constant positions."""
 
     def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         if not must_be_read(s, args[0]):

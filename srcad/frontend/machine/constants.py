@@ -1,4 +1,4 @@
-"""What is known now of a box: its truth, its items, its value."""
+"""Static facts about a box: its truth, its items, its value."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def number_class(type_: Type) -> type | None:
 
 
 def require_items(s: Machine, box: AbstractValue, *, unpacked: bool = False) -> None:
-    """What certainly is no sequence raises, as in the plain call."""
+    """Raise the error of Python for a value that is certainly not iterable."""
     cls: type | None = None
     if isinstance(box, Value):
         cls = number_class(box.type)
@@ -231,7 +231,7 @@ def asks_its_class(box: AbstractValue) -> bool:
 def spread(
     s: Machine, box: AbstractValue, node: ast.AST | None = None
 ) -> tuple[AbstractValue, ...]:
-    """The items of a sequence whose length is known."""
+    """The items of a sequence of known length."""
     if asks_its_class(box):
         box = as_list(s, box)
     items = _items(s, s.box(box) if isinstance(box, Value) else box)

@@ -33,11 +33,11 @@ class DeferredSteps(ast.stmt):
 
 @executes(DeferredSteps)
 def deferred_steps(s: Machine, node: DeferredSteps) -> None:
-    """What the reader has left for later."""
+    """The deferred code."""
     node.read(s)
 
 
 @evaluates(Deferred)
 def deferred(s: Machine, node: Deferred) -> AbstractValue:
-    """What the reader has left for later."""
+    """The deferred code."""
     return node.read(s)

@@ -173,7 +173,7 @@ def attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
 
 
 def iterate(s: Machine, box: AbstractValue) -> AbstractValue:
-    """What a loop over this goes through."""
+    """The iterable of a loop over this value."""
     handler = ITERATED.get(type(box))
     return box if handler is None else handler(s, box)
 
@@ -184,7 +184,7 @@ def reify(s: Machine, box: AbstractValue) -> Value:
 
 
 def meaning_of(function: Any) -> Meaning | None:
-    """What a call of a function means; None: what calls usually mean."""
+    """The handler of calls of a function; None for the default."""
     for module in [name for name in _OF_MODULES if name in sys.modules]:
         found = _OF_MODULES.pop(module)
         MEANINGS.update({attrgetter(n)(sys.modules[module]): found[n] for n in found})
@@ -192,12 +192,12 @@ def meaning_of(function: Any) -> Meaning | None:
 
 
 def manager_of(function: Any) -> ManagerHandler | None:
-    """Who reads a ``with`` whose manager is a call of a function; None: what they usually mean."""
+    """The handler of a ``with`` over a call of a function; None for the default."""
     return MANAGERS.get(function) if is_hashable(function) else None
 
 
 def meaning_of_object(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """What a call of an object means to who knows its class; None: what calls usually mean."""
+    """The result of a call of an object by the handler of its class; None for the default."""
     for meaning in OBJECTS:
         found = meaning(s, callee, args, kwargs)
         if found is not None:

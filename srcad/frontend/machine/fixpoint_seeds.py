@@ -1,4 +1,4 @@
-"""What earlier readings of a statement have found out, with the same calls around it.
+"""Results of earlier interpretations of a statement, with the same calls around it.
 
 A loop is read until its types settle, and with it everything inside: loops, ``try`` statements,
 calls.  What was found out about these is where the next reading begins; else the readings would
@@ -15,7 +15,7 @@ from srcad.frontend.machine.machine import Machine
 
 
 def fixpoint_seeds(s: Machine, anchor: ast.AST, about: str) -> dict[Any, Any]:
-    """What is known of something about a statement; `anchor` is a part of it in the user's tree."""
+    """The known results for a statement; `anchor` is a part of it in the user's tree."""
     calls = (frame.site for frame in s.frames)
     # The anchor is held, so that no other one takes its identity.
     return s.fixpoint_seeds.setdefault((about, id(anchor), *calls), (anchor, {}))[1]

@@ -26,12 +26,12 @@ def folded(
 def result_of(
     function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> Any:
-    """What a function returns for these constants."""
+    """The result of a function for these constants."""
     return function(*map(_plain, args), **{k: _plain(b) for k, b in kwargs.items()})
 
 
 def all_known(args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]) -> bool:
-    """True if every input is a constant whose folding is exact and short (no floats, no arrays)."""
+    """True if every input is a constant with an exact and short fold (no floats, no arrays)."""
     return all(_is_plain_constant(b) for b in (*args, *kwargs.values())) and bool(args)
 
 
@@ -61,7 +61,7 @@ def _plain(box: AbstractValue) -> Any:
 def text_method(
     receiver: Any, name: str, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """What a method of a text that is known returns: a key, a test, parts; None if not known."""
+    """The result of a method of a constant string: a key, a test, parts; None if unknown."""
     if name == "join":  # a dict: its keys
         args = tuple(TupleValue(tuple(map(Constant, b.keys))) if isinstance(b, DictValue) else b
                      for b in args)  # fmt: skip

@@ -16,7 +16,7 @@ from srcad.ir.memory import has_storage
 def evaluate_next(
     s: Machine, held: AbstractValue, node: ast.expr
 ) -> tuple[AbstractValue, AbstractValue]:
-    """Read an expression after another one, whose result it may write into."""
+    """Read an expression after another one that it may write into."""
     if not calls_something(node) or not _may_change(held):
         return held, evaluate(s, node)
     with s.kept(held) as kept:

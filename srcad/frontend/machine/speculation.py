@@ -12,7 +12,7 @@ from srcad.frontend.machine.machine import Machine
 def unless_refused(
     s: Machine, build: Callable[[], AbstractValue]
 ) -> AbstractValue | errors.SrcadError:
-    """What was read, or the refusal; then nothing has happened."""
+    """Try to interpret; on a refusal roll back names and operations, and return the error."""
     builder, before, count = s.builder, s.snapshot(), len(s.builder.ops)
     objects, used = s.objects.copy(), set(s.inactive.used)
     where = builder.where

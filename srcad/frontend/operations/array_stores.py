@@ -228,7 +228,7 @@ def turned_back(s: Machine, step: Step, new: Value, parent: Value) -> Value:
 
 
 def _as_real_part(s: Machine, new: Value, parent: Value) -> Value:
-    """The array whose real part `new` is: `new` itself, of real numbers."""
+    """The array with `new` as its real part: `new` itself for real numbers."""
     kind = parent.type.kind if isinstance(parent.type, Numeric) else "?"
     if kind not in "biuf":
         s.refuse(

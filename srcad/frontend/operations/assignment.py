@@ -139,7 +139,7 @@ def _assign_each(s: Machine, targets: list[ast.expr], items: tuple[AbstractValue
 
 
 def _unpack_list(s: Machine, parts: list[ast.expr], star: int, box: Value) -> None:
-    """``a, *rest, b = items`` of a list whose length is not known."""
+    """``a, *rest, b = items`` of a list of unknown length."""
     after = len(parts) - star - 1
     enough = s.emit(operator.ge, s.emit(len, box), Const(star + after))
     _require(s, enough, f"not enough values to unpack (expected at least {star + after})")
@@ -308,7 +308,7 @@ def augment(
 
 
 def _in_place(operation: Any) -> Meaning:
-    """What ``operator.iadd(a, b)`` means: ``a += b``, and it returns `a`."""
+    """``operator.iadd(a, b)``: ``a += b``, and it returns `a`."""
 
     def special(
         s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]

@@ -295,7 +295,7 @@ def of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
 
 
 def _of_module(s: Machine, box: Constant, name: str) -> AbstractValue:
-    """What a module holds; those of the usual libraries hold constants."""
+    """An attribute of a module; those of the usual libraries are constants."""
     value = box.value
     written = written_attribute(s, box, name)
     if written is not None:

@@ -61,7 +61,7 @@ def is_readable(cls: type) -> bool:
 
 
 def _members(cls: type) -> Iterator[Any]:
-    """What the classes behind a class hold, but for those of Python itself."""
+    """The namespaces of the bases of a class, except for Python's own."""
     for base in cls.__mro__:
         if package_of(base) not in sys.stdlib_module_names:
             yield from vars(base).values()
@@ -115,7 +115,7 @@ def _bound(
 
 
 def _fill(s: Machine, cls: Any, path: Path | None, kept: Kept, args: Args, kwargs: Kwargs) -> None:
-    """What the generated ``__init__`` of a data class does."""
+    """Interpret the generated ``__init__`` of a data class."""
     every = [f for f in cls.__dataclass_fields__.values() if _kind(f) != "_FIELD_CLASSVAR"]
     given = [f for f in every if f.init]
     names = [f.name for f in given if not f.kw_only] + [f.name for f in given if f.kw_only]

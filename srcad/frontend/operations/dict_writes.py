@@ -1,4 +1,4 @@
-"""Writing into dicts whose keys are known now."""
+"""Writes into dicts with keys that are known at compile time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def update(
 def dict_entries(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> dict[Any, AbstractValue]:
-    """What ``dict(*args, **kwargs)`` holds."""
+    """The entries of ``dict(*args, **kwargs)``."""
     entries: dict[Any, AbstractValue] = {}
     for box in args:
         if isinstance(box, DictValue):

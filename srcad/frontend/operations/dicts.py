@@ -1,4 +1,4 @@
-"""Methods of dicts whose keys are known now; where a key is not, see `mappings`."""
+"""Methods of dicts with static keys; see `mappings` for run-time keys."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def dict_display(s: Machine, node: ast.Dict) -> AbstractValue:
 def _entries(
     s: Machine, node: ast.Dict, rows: list[tuple[AbstractValue | None, AbstractValue]]
 ) -> dict[Any, AbstractValue]:
-    """The entries of a dict whose keys are known now."""
+    """The entries of a dict with keys that are known at compile time."""
     entries: dict[Any, AbstractValue] = {}
     for key, value, (box_of_key, box) in zip(node.keys, node.values, rows, strict=True):
         if box_of_key is not None:

@@ -94,7 +94,7 @@ def attribute_place(box: Constant, name: str) -> OutsidePlace | None:
 
 
 def written_attribute(s: Machine, box: Constant, name: str) -> AbstractValue | None:
-    """What this call has written to an attribute of an object outside, or of its class."""
+    """The value that this call has written to an attribute of an object, or of its class."""
     place = attribute_place(box, name)
     found = None if place is None else places.content_of(s, place)
     if found is None and s.outside.written and not isinstance(box.value, types.ModuleType):
@@ -226,7 +226,7 @@ def set_field(s: Machine, box: AbstractValue, name: str, value: AbstractValue) -
 
 
 def _accessor(s: Machine, box: RecordValue, name: str, kind: str, function: Any) -> AbstractValue:
-    """What a property calls, which may be another function at the next call."""
+    """The getter of a property, which may be another function at the next call."""
     path = class_path(s, box)
     return value_of_object(
         s, function, None if path is None else (*path, ("attr", name), ("attr", kind))

@@ -51,7 +51,7 @@ def _resolved(s: Machine, name: str) -> str:
 
 
 def _member(s: Machine, name: str, member: str) -> AbstractValue:
-    """What a module holds under a name: an attribute, or a module inside it."""
+    """An attribute of a module, or a module inside it."""
     owner = module(s, name)
     if hasattr(owner.value, member):
         return attribute(s, owner, member)

@@ -141,7 +141,7 @@ def _is_told(part: AbstractValue) -> bool:
 
 
 def _as_part(s: Machine, part: AbstractValue, *, columns: bool) -> AbstractValue:
-    """What one part of ``np.r_[...]`` adds, as an array of one axis or more; of two for columns."""
+    """The array that one part of ``np.r_[...]`` adds; with two axes for columns."""
     if isinstance(part, SliceValue):
         array = _range(s, part)
     elif isinstance(part, TupleValue | ListValue):

@@ -1,4 +1,4 @@
-"""What builtins and the standard library do with objects, dicts and lists."""
+"""Builtins and functions of the standard library on objects, dicts and lists."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def deep(
 def _own_copy(
     s: Machine, box: AbstractValue, name: str, *args: AbstractValue
 ) -> AbstractValue | None:
-    """What the class of an object made here says that a copy of it is."""
+    """The result of ``__copy__`` or ``__deepcopy__`` of an object made here."""
     if not isinstance(box, RecordValue):
         return None
     own = special(s, box, name, *args)

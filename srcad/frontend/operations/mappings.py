@@ -1,4 +1,4 @@
-"""What of `collections`, and of dicts whose keys only the call knows, is read."""
+"""`collections`, and dicts with run-time keys."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def drop(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 @means(containers.to_keep)
 def to_keep(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """What goes into a dict: one that is empty may get any key there."""
+    """Store an entry into a dict; an empty one may get any key."""
     (box,) = args
     return opened(s, box) if isinstance(box, DictValue) and not box.keys else box
 

@@ -184,7 +184,7 @@ def _plain(box: AbstractValue) -> AbstractValue:
 
 
 def _middle(s: Machine, box: AbstractValue, before: int, after: int) -> AbstractValue:
-    """What a star captures: a list."""
+    """The list that a star captures."""
     stop = Constant(-after if after else None)
     if isinstance(box, Value):
         items = getitem(s, box, SliceValue(Constant(before), stop, Constant(None)))

@@ -1,4 +1,4 @@
-"""What the class of an object holds: methods, properties, and what is behind ``super()``."""
+"""Members of classes: methods, properties, and ``super()``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _class_of(s: Machine, owner: AbstractValue) -> tuple[type, Path | None]:
 
 
 def member(s: Machine, box: AbstractValue, found: Any, path: Path | None) -> AbstractValue:
-    """What a class holds under a name, read through an object; `path` leads to it at the call."""
+    """A member of a class, read through an object; `path` leads to it at the call."""
     is_class = isinstance(box, Constant) and isinstance(box.value, type)
     if isinstance(found, property):
         getter = value_of_object(s, found.fget, None if path is None else (*path, ("attr", "fget")))
@@ -131,7 +131,7 @@ def of_class(s: Machine, box: Constant, name: str) -> AbstractValue | None:
 
 
 def held_under(s: Machine, box: Constant, name: str) -> Any:
-    """What an object has under a name; where it has nothing, the adjoint raises as Python does."""
+    """An attribute of an object; a missing one raises at run time as in Python."""
     try:
         return getattr(box.value, name)
     except AttributeError as error:

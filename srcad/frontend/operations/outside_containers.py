@@ -187,7 +187,7 @@ def augment(s: Machine, box: Holder, operation: Any, value: AbstractValue) -> No
 
 
 def entries(s: Machine, box: Holder) -> DictValue:
-    """What a dict outside holds now, entry by entry."""
+    """The current entries of a dict outside."""
     written = _written(s, box)
     if isinstance(box.value, list) or any(isinstance(key, Value) for key in written):
         refuse(s, box, "go through")

@@ -62,7 +62,7 @@ def _made(s: Machine, box: FunctionValue, surroundings: dict[str, AbstractValue]
 
 
 def _surroundings(s: Machine, box: FunctionValue) -> dict[str, AbstractValue]:
-    """What a local function reads of the functions around it."""
+    """The free variables of a local function."""
     outer = around(s, box)
     names = _free_names(box, outer)
     return {name: read for name in names if (read := _read(s, outer, name))}

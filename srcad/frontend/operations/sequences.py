@@ -1,4 +1,4 @@
-"""What a dynamic loop runs over: sequences in step, and the box of one item."""
+"""Sequences of loops with a run-time length, and the box of one item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be stored into an array: where Python raises, and what is refused."""
+"""Checks of stores into arrays: errors of Python, and refusals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_writable(s: Machine, steps: Sequence[Step]) -> None:
 
 
 def check_fits(s: Machine, array: Value, new: AbstractValue) -> AbstractValue:
-    """What ``op=`` and ``out=`` write; where that has more axes than there are, NumPy raises."""
+    """The value that ``op=`` and ``out=`` write; too many axes raise as in NumPy."""
     if not isinstance(new, Value) or not isinstance(new.type, Numeric):
         return new
     there = array.type.shape if isinstance(array.type, Numeric) else None

@@ -1,4 +1,4 @@
-"""What only the call knows, changed in place: whose memory it may be.
+"""In-place changes of values of unknown type: the memory that they may have.
 
 A call through which no derivative flows is left as it stands, and may return anything: a number, a
 new array, one that it was given, one that a module or an object holds.  ``y op= value`` of that is

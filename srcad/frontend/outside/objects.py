@@ -29,7 +29,7 @@ NOTHING = Const(None).type
 
 
 def real(s: Machine, name: str, box: AbstractValue) -> Atom:
-    """What is put outside: of a list, dict or object that the function has made one that is real.
+    """Make a run-time object of a list, dict or object that is stored outside.
 
     What the function reads of it afterwards it reads of versions of its own; every write is done to
     the real one, too, which the frame at the bottom holds.

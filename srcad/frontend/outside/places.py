@@ -45,7 +45,7 @@ def surroundings(s: Machine) -> Frame:
 
 # ------------------------------------------------------------------------------ reading
 def content_of(s: Machine, place: OutsidePlace) -> AbstractValue | None:
-    """What a place holds if it was written in this call; None: what it held before."""
+    """The value of a place if it was written in this call, else None."""
     outside = s.outside
     outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
     name = outside.written.get(place.key)
@@ -173,7 +173,7 @@ def note_array_written(s: Machine, before: Env, is_shown: Callable[[AbstractValu
 
 # ------------------------------------------------------------------------------ holders
 def _now(s: Machine, path: Path) -> Any:
-    """What is at a path now; None where there is no example of the arguments."""
+    """The example value at a path; None without example arguments."""
     try:
         return read(path, s.root, s.arguments)
     except Unreadable:

@@ -22,7 +22,7 @@ def value_of(mapping, key):
 
 
 def remember(mapping, key, place, value):
-    """What was stored last is not looked up."""
+    """Skip the lookup of the value that was stored last."""
 
 
 def drop(items, index):
@@ -38,7 +38,7 @@ def copied(container):
 
 
 class Container:
-    """What the front end reads in the place of a class of Python's."""
+    """Stand-in that the front end interprets in place of a class of Python's."""
 
 
 class Mapping(Container):

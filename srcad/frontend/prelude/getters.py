@@ -1,4 +1,4 @@
-"""What `operator` and `contextlib` make of names and functions, written in Python.
+"""Getters of `operator`, and helpers of `contextlib`, written in Python.
 
 The front end reads these as it reads `srcad.frontend.prelude`.
 

@@ -9,7 +9,7 @@
 
 
 class End:
-    """What an iterator gives when it has nothing more."""
+    """The marker of an exhausted iterator."""
 
 
 def drawn(iterable):

@@ -236,7 +236,7 @@ def _moved(code: CodeType, lines: list[str], flags: int, rewritten: bool) -> Sou
 
 
 def _units(candidates: list[Candidate]) -> list[Unit]:
-    """What may have been compiled, whole statements first."""
+    """The candidates for the compiled source, whole statements first."""
     found = dict.fromkeys(unit for c in candidates for unit in c.units)
     return sorted(found, key=lambda unit: unit.part is not None)
 

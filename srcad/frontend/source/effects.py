@@ -1,4 +1,4 @@
-"""What a call that is left as it stands may change outside: names of attributes and globals.
+"""Side effects of opaque calls: names of attributes and globals that they may change.
 
 A function is searched together with all that it may call: the functions, classes and objects that
 it names or is given, and the methods and properties of these under the names that it mentions.
@@ -30,7 +30,7 @@ _PLAIN = (int, float, complex, str, bytes, type(None))
 
 @dataclass(eq=False)
 class Effects:
-    """What a call may change: names written, and the objects in sight, by identity.
+    """The effects of a call: names written, and reachable objects, by identity.
 
     `others` are the names that are no attributes of a method's own object; `skipped` are the
     packages that change nothing of the user's; `cut` says that more was in sight than was looked
@@ -115,7 +115,7 @@ class Effects:
 
 
 def _parts(found: Any) -> Iterator[Any]:
-    """What an object holds."""
+    """The contents of an object."""
     if isinstance(found, types.MethodType):
         yield from (found.__func__, found.__self__)
     elif isinstance(found, functools.partial):
@@ -139,7 +139,7 @@ def _written(function: types.FunctionType) -> WrittenNames | None:
 
 
 def effects_of(function: Any, given: Iterable[Any], skipped: Collection[str]) -> Effects:
-    """What a call may change outside, given some objects."""
+    """The state outside that a call may change, given some objects."""
     found = Effects(skipped)
     for one in (function, *given):
         found.see(one)

@@ -1,4 +1,4 @@
-"""What the text alone tells of a function or a loop: the names it binds and reads."""
+"""Syntactic facts about a function or a loop: the names it binds and reads."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _REWRITER = "_pytest.assertion.rewrite"
 
 @dataclass(frozen=True)
 class Unit:
-    """What may have been compiled at once: a statement of the module, or a part of one.
+    """A unit that may have been compiled at once: a statement of the module, or a part.
 
     `part` is a class or function in the statement that was compiled by itself, as tools do that
     reload a program piece by piece.
@@ -47,7 +47,7 @@ class Candidate:
 
     @property
     def units(self) -> Iterator[Unit]:
-        """What may have been compiled at once, the most likely first."""
+        """The units that may have been compiled at once, the most likely first."""
         yield Unit(self.statement)
         yield from (Unit(self.statement, part) for part in self.around)
 

@@ -1,4 +1,4 @@
-"""What the text tells of writes: whether a function may write into an array that it is given."""
+"""Syntactic facts about writes: if a function may write into an array argument."""
 
 from __future__ import annotations
 

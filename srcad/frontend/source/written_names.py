@@ -1,4 +1,4 @@
-"""What the text of a function may write that it has not made, and which names it mentions."""
+"""Syntactic facts about writes to state outside a function, and the names it mentions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class WrittenNames:
 
 @per_node
 def written_outside(node: ast.AST) -> WrittenNames:
-    """What a function may write into that it has not made: attributes, globals, items."""
+    """The writes of a function to state outside: attributes, globals, items."""
     own, declared = _own_names(node), declared_names(node)
     itself = _first_parameter(node)
     makes = getattr(node, "name", "") in _MAKERS

@@ -1,4 +1,4 @@
-"""What a write into an array leaves behind: every name that shows its memory follows.
+"""Versions of arrays: after a write, every alias of the memory gets a new version.
 
 An alias is bound to the new version, a view is taken anew, and a name of which it is not known
 what it shows becomes `Stale`: reading it afterwards is refused.

@@ -1,4 +1,4 @@
-"""What a local function reads of the functions around it.
+"""The free variables of a local function.
 
 While such a function is being read, its names are looked up when the local one is called.  When it
 returns, the local function takes with it what they hold (`returned`): from then on that is a part
@@ -90,7 +90,7 @@ def returned(s: Machine, frame: Frame) -> None:
 
 
 def returning(s: Machine, result: AbstractValue) -> AbstractValue:
-    """What a function returns: the functions in it take what they read with them as it is here."""
+    """On return, copy free variables into the closures created in this frame."""
     frame, done = s.frame, Done()
     if not frame.functions:
         return result
@@ -119,7 +119,7 @@ def _parted(box: FunctionValue, names: Env) -> tuple[tuple[str, ...], Env]:
 
 
 def _taken(s: Machine, box: FunctionValue, leaving: Frame | None = None) -> Env:
-    """What a function reads of those around it that have returned, or are `leaving`."""
+    """The free variables of a function from frames that have returned, or are `leaving`."""
     found: Env = dict(zip(box.names or (), box.held, strict=True))
     found.update(dict.fromkeys(box.itself, box))
     hidden: set[str] = set()
@@ -212,7 +212,7 @@ def _stand_alike(s: Machine, a: Frame | None, b: Frame | None) -> bool:
 
 # ------------------------------------------------------------------------- what was read
 def read_around(node: ast.AST, frame: Frame | None) -> Read:
-    """What a function may read of its surroundings, and the local functions that it calls, too."""
+    """The free variables of a function and of the local functions that it calls."""
     found: Read = []
     seen: set[tuple[int, int]] = set()
     todo: list[tuple[ast.AST, Frame | None]] = [(node, frame)]

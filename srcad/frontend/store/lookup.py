@@ -94,7 +94,7 @@ def cell_place(frame: Frame, name: str) -> OutsidePlace | None:
 
 
 def first_content(s: Machine, place: OutsidePlace) -> AbstractValue | None:
-    """What a place holds when the call starts; None where there is nothing."""
+    """The value of a place when the call starts; None if there is none."""
     held = vars(place.by) if place.kind == "global" and place.by is not place.owner else place.by
     if isinstance(held, dict) and place.kind == "global":
         if place.name in held:

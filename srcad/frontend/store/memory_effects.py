@@ -1,4 +1,4 @@
-"""What is noted of every call: whose memory its result is, and how that memory is laid out."""
+"""Memory effects recorded for every call: aliases and layout of its result."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def note(
     kwargs: tuple[tuple[str, Arg], ...],
     result: Value,
 ) -> None:
-    """Note whose memory the result of a call is."""
+    """Record the memory of the result of a call."""
     _note_use(s, target, args, s.builder.ops[-1])
     if not has_storage(result):
         return

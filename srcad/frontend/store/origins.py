@@ -39,7 +39,7 @@ def may_be_array(value: Any) -> bool:
 
 # ------------------------------------------------------------------------------ noting
 def note_join(s: Machine, a: Atom, b: Atom, output: Value) -> None:
-    """Note whose memory a value may be that is `a` on one path and `b` on the other."""
+    """Record the memory of a value that is `a` on one path and `b` on the other."""
     origins = {origin(s, atom) for atom in (a, b) if isinstance(atom, Value)}
     bound = isinstance(a, Value) and isinstance(b, Value)
     if bound and len({(o.objects, o.steps) for o in origins}) == 1:
@@ -163,7 +163,7 @@ def is_outside(s: Machine, value: Value) -> bool:
 
 # ------------------------------------------------------------------------------ structures
 def note_part(s: Machine, value: Value, key: Any, part: Value) -> None:
-    """Note whose memory a part of a structure is: the parts of an argument are arrays apart."""
+    """Record the memory of a part of a structure: parts of an argument are separate arrays."""
     if not has_storage(part):
         return
     whole = origin(s, value)

@@ -1,4 +1,4 @@
-"""Dicts whose keys only the call knows: records of `library.Mapping`.
+"""Dicts with run-time keys: records of `library.Mapping`.
 
 A dict stays what it is, known key by key, as long as that does.  Where it does not, the place of
 the write (or read) is noted with the refusal, and the function is read again with that place
@@ -46,7 +46,7 @@ def class_behind(box: RecordValue) -> type:
 
 
 def part_names(box: Structure, name: str | None) -> tuple[str | None, ...]:
-    """What the parts of a structure with a name are called: those of a container, after it."""
+    """Names of the parts of a named structure."""
     if not is_of_library(box) or name is None or not name.isidentifier():
         return (None,) * len(box.items)
     known = {"entries": name, "places": f"{name}_places"}
@@ -77,7 +77,7 @@ def tested(s: Machine, box: AbstractValue) -> AbstractValue:
 
 # ------------------------------------------------------------------------------ opening
 def unless_open(s: Machine, read: Callable[[], Any]) -> Any:
-    """What is read of known keys; None where that fails and keys may be unknown."""
+    """Try to interpret with static keys; None if that fails and keys may be unknown."""
     where = s.builder.where
     if where in s.dicts.opened:
         found = unless_refused(s, lambda: _read(read))

@@ -1,4 +1,4 @@
-"""Names of which nobody knows any more what they hold, and what no one value can hold."""
+"""Stale names, which may hold an outdated value, and values without a representation."""
 
 from __future__ import annotations
 

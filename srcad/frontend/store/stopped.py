@@ -20,7 +20,7 @@ from srcad.ir.core import Value
 
 
 def stopped(s: Machine, box: AbstractValue) -> AbstractValue:
-    """What `stop_gradient` returns: the same parts, through which nothing flows.
+    """The result of `stop_gradient`: the same parts without derivatives.
 
     A list, dict or object of which a part is differentiated is another one from here on, though
     Python has one; so neither may be written into.

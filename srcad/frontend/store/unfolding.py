@@ -1,4 +1,4 @@
-"""The parts of a structure whose type is known: a box for each."""
+"""The parts of a structure of known type: a box for each."""
 
 from __future__ import annotations
 

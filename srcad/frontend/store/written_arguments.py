@@ -24,7 +24,7 @@ from srcad.types.structures import TupleOf
 
 
 def written_parameters(s: Machine) -> Iterator[str]:
-    """The parameters into whose arrays the function writes."""
+    """The parameters with arrays that the function writes into."""
     for value in s.written_objects:
         path = s.paths.get(value)
         if path is not None and path[0][0] == "param":
