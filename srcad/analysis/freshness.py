@@ -173,8 +173,8 @@ class _Fresh:
 class _Items:
     """True if the arrays in a list or tuple are all different, each made for its place.
 
-    An array that a loop makes and saves once per trip is; one from outside the loop would be saved
-    again and again.  Where that is not plain to see the answer is no.
+    An array that a loop makes and saves once per iteration is; one from outside the loop would be
+    saved again and again.  Where that is not plain to see the answer is no.
     """
 
     def __init__(self, function: Function) -> None:

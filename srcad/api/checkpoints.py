@@ -37,10 +37,10 @@ class Checkpointed(Decorated[P, R]):
 def checkpoint(function: Callable[P, R]) -> Checkpointed[P, R]:
     """Let a derivative keep the arguments of a function, and compute the rest again.
 
-    A plain call is a call of the function itself.  In a function that is differentiated, a call
-    keeps its arguments (and what the function reads from outside) until the reverse sweep comes
-    back to it, and nothing of what it computes in between: the sweep runs the function once more.
-    The derivative has the same value, to the last bit.
+    Outside a derivative, a call is a call of the function itself.  In a function that is
+    differentiated, a call keeps its arguments (and what the function reads from outside) until
+    the reverse sweep comes back to it, and nothing of what it computes in between: the sweep
+    runs the function once more.  The derivative has the same value, to the last bit.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def checkpointed_range(*bounds: int, every: int | None = None, levels: int = 1) 
     """Return ``range(*bounds)``; a derivative keeps the state of a loop over it now and then only.
 
     In a function that is differentiated, the loop is cut into segments.  Kept is what each segment
-    starts from; the reverse sweep runs a segment once more, and undoes it, from the last segment
-    to the first.  So of n trips about ``2 * sqrt(n)`` states are kept instead of n, and the loop
+    starts from; the reverse sweep runs a segment once more, and undoes it, from the last segment to
+    the first.  So of n iterations about ``2 * sqrt(n)`` states are kept instead of n, and the loop
     runs twice; on two levels, where segments are cut in turn, ``3 * n**(1 / 3)``, and it runs three
     times.  The derivative has the same value, to the last bit.
 

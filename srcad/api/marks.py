@@ -114,7 +114,8 @@ def cotangent(x: T) -> Cotangent[T]:
     The body runs in the reverse sweep of a derivative, when the cotangent of `x` at this place is
     complete: all that is made of `x` from here on has been gone through.  It may look at it, write
     into it (``x_bar[:] = ...``), or put another in its place (``x_bar = ...``); what `x_bar` is at
-    the end goes on.  The body never runs in a plain call, in `jvp`, or where no derivative passes.
+    the end goes on.  The body never runs in the original call, in `jvp`, or where no derivative
+    passes.
 
     Parameters
     ----------

@@ -13,17 +13,17 @@ from srcad.startup.short_tracebacks import on_purpose
 
 
 def at_least_one(count: int, what: str) -> int:
-    """The count itself; 0 trips, or fewer, are no part of a loop, and 0 levels no way to cut it."""
+    """Check a count: at least 1 iteration per segment, and at least 1 level."""
     if operator.index(count) < 1:
         raise on_purpose(ValueError(f"{what!r} of a checkpointed range is at least 1, not {count}"))
     return count
 
 
 def segment(trips: int, levels: int = 1, every: int | None = None) -> int:
-    """The trips of one segment of a loop that is cut into segments, and these into shorter ones.
+    """The iterations of one segment of a loop, which may be cut into shorter ones.
 
     The number of parts is the same on all levels, so that the sum of what all levels keep is least;
-    the shortest segments have `every` trips where that is given.
+    the shortest segments have `every` iterations where that is given.
     """
     shortest = every or 1
     count = max(-(-trips // shortest), 1)

@@ -209,9 +209,9 @@ class For(Op):
     """A loop over sequences in step, as ``zip`` does.
 
     Body parameters: one item per sequence, then the carried values.  Body results: the exit tag,
-    the carried values, then the values to collect.  Op results: the last trip's tag, the number of
-    trips, the carried values, then one list per collected value (in *index* order, also when the
-    loop runs backward).  A trip that ends with tag `BREAK` or more is the last.
+    the carried values, then the values to collect.  Op results: the last iteration's tag, the
+    number of iterations, the carried values, then one list per collected value (in *index* order,
+    also when the loop runs backward).  An iteration that ends with tag `BREAK` or more is the last.
     `backward` runs from the end; `count` limits the loop to the first `count` items.  `segments`
     says into how long parts, on how many levels, a reverse sweep cuts it (``every, levels``).
     """

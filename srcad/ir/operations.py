@@ -65,7 +65,8 @@ class NewVersion(Memory):
 class PartOf(Memory):
     """The result is, or shows, something that lies in the first operand.
 
-    It stands at an index, or at a key or name that is known now; a position in a tuple is a key.
+    It stands at an index, or at a key or name that is known at compile time; a position in a tuple
+    is a key.
     """
 
     at: Literal["index", "key", "name"] = "index"

@@ -5,7 +5,7 @@ that only feeds itself around a loop is not needed, and neither is the one outpu
 that nobody uses.  Then every block is rebuilt from what is needed.
 
 An op of the reverse half goes when its results are unused.  In the primal half an op also stays if
-running it can be noticed: by an effect, or by an exception that the plain call would raise.
+running it can be noticed: by an effect, or by an exception that the original call would raise.
 """
 
 from __future__ import annotations

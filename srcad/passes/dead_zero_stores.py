@@ -1,8 +1,8 @@
 """Remove zeros that the adjoint of a store writes and that are never read.
 
 ``y[i] = v`` in a loop overwrites what was there, so its adjoint reads ``y_bar[i]`` and then sets it
-to zero.  Where every trip has a place of its own and the array is not read again, the zeros are
-idle: the cotangent need not change at all, and what is read of it need not be copied.
+to zero.  Where every iteration has a place of its own and the array is not read again, the zeros
+are idle: the cotangent need not change at all, and what is read of it need not be copied.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from srcad.types.numeric import Numeric
 def without_dead_zero_stores(function: Function) -> Function:
     """Leave an array of a reverse loop unchanged if it is only read where it is set to zero.
 
-    This is safe because each trip reads and zeroes a place that no other trip looks at.
+    This is safe because each iteration reads and zeroes a place that no other iteration looks at.
     """
     reads = Counter(_read(function.block))
     return replace(function, block=_cleared(function.block, reads))

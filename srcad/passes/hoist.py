@@ -13,11 +13,11 @@
     total = np.sin(1) + np.cos(1)
 
 Only what no derivative flows through moves, and only what nobody can see move: a loop may have no
-trip, so that it must neither raise nor warn, whatever the numbers are.  That is known of some
-functions, of anything whose operands are literals (it is tried), and of all that a trip computes
-before anything else may fail, if there certainly is a trip.  An array moves if it is only read:
-each trip had one of its own.  The primal computes the same bits, and a reverse sweep has one value
-to read instead of one per trip.
+iteration, so that it must neither raise nor warn, whatever the numbers are.  That is known of some
+functions, of anything whose operands are literals (it is tried), and of all that an iteration
+computes before anything else may fail, if there certainly is an iteration.  An array moves if it is
+only read: each iteration had one of its own.  The primal computes the same bits, and a reverse
+sweep has one value to read instead of one per iteration.
 """
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ _TRIED = (operator.add, operator.sub, operator.mul, operator.truediv, operator.n
 class _Hoist:
     """The state of the walk.
 
-    `varied` are values that may depend on what is differentiated by, or change from trip to trip;
-    `known` are the numbers that some calls of literals make; `tries` counts the ``try`` around.
+    `varied` are values that may depend on what is differentiated by, or change from iteration to
+    iteration; `known` are the numbers that some calls of literals make; `tries` counts the ``try``
+    around.
     """
 
     varied: set[Value]

@@ -2,7 +2,7 @@
 
 What the adjoint of an inner loop reads was collected by the inner loop of the primal, and its lists
 by the loop around it.  Each value has a list of its own; where all of them go the same way, through
-the same loops, one list of tuples goes in their place: one ``append`` per trip.
+the same loops, one list of tuples goes in their place: one ``append`` per iteration.
 
 Lists that do not leave the block of their loop are left alone: the writer fills those together.
 """
@@ -134,9 +134,9 @@ def _way(value: Value, steps: Steps) -> list[Step] | None:
 class _Plan:
     """The new value for each value on the way.
 
-    `tuples` are the first lists with what the trip collects in their place, `parts` the items in
-    the place of which there is one tuple; `renamed` are the lists that hold tuples now, `dropped`
-    those that are gone, `concerned` all of these and what is in the tuples.
+    `tuples` are the first lists with what the iteration collects in their place, `parts` the items
+    in the place of which there is one tuple; `renamed` are the lists that hold tuples now,
+    `dropped` those that are gone, `concerned` all of these and what is in the tuples.
     """
 
     tuples: dict[Value, tuple[list[Atom], Value]] = field(default_factory=dict)

@@ -34,7 +34,7 @@ from srcad.types.sizes import resolved
 def shape_reads(function: Function) -> Function:
     """Read every shape from the earliest value that has it and is at hand.
 
-    What a trip of a loop would have to keep for its shape alone is read off an argument.
+    What an iteration of a loop would have to keep for its shape alone is read off an argument.
     """
     readers: list[tuple[Call, Value]] = []
     read: set[Value] = {v for v in function.block.results if isinstance(v, Value)}
@@ -70,7 +70,7 @@ def shape_reads(function: Function) -> Function:
 def steady_shapes(function: Function) -> Function:
     """Read the shape of an array that a loop writes into before the loop: writes keep it.
 
-    It then is the same in every trip, and need not be saved.
+    It then is the same in every iteration, and need not be saved.
     """
     before: dict[Value, Value] = {}
     for op in walk(function.block):

@@ -24,7 +24,7 @@ _MOST = 4
 def simplify(function: Function) -> Function:
     """Rewrite until nothing changes.
 
-    The primal half keeps its ops: its value is bit for bit what the plain call returns.
+    The primal half keeps its ops: its value is bit for bit what the original call returns.
     """
     for count in range(_MOST):
         rewriter = Rewriter()

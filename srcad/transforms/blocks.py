@@ -1,8 +1,8 @@
 """Reverse the operations of a block, from the last to the first: conditionals and loops.
 
 The reverse of a conditional is a conditional on the same, recorded, test.  The reverse of a loop is
-a loop over the same trips from the end: it carries the cotangents of what the loop carries, and one
-accumulator for each value from outside that a trip reads.
+a loop over the same iterations from the end: it carries the cotangents of what the loop carries,
+and one accumulator for each value from outside that an iteration reads.
 
 The code is written as if all values of the primal were in scope, also those from inside its blocks;
 `residuals` closes what this leaves open.

@@ -7,9 +7,9 @@ is what the copy reads: the values from before the checkpoint.
 
 A loop over ``checkpointed_range`` becomes a loop over segments, each of them a checkpoint around
 the same loop over a part of the range.  On several levels the inner loop is treated the same way.
-The schedules with the fewest trips made again for a number of checkpoints are those of `revolve`
-(Griewank and Walther 2000, https://doi.org/10.1145/347837.347846); segments of equal length cost at
-most one run more for each level, and can be read.
+The schedules with the fewest iterations made again for a number of checkpoints are those of
+`revolve` (Griewank and Walther 2000, https://doi.org/10.1145/347837.347846); segments of equal
+length cost at most one run more for each level, and can be read.
 """
 
 from __future__ import annotations

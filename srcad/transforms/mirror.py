@@ -3,7 +3,7 @@
 Where a loop writes into an array and the reverse half reads what the array held, the reverse loop
 carries a *mirror* of the array: it starts as the array is after the loop, and where a store
 ``u1 = updated(u0, i, v)`` is undone, the mirror becomes ``updated(mirror, i, old)``.  What was
-overwritten, ``old = u0[i]``, is read just before the store and is all that a trip saves.
+overwritten, ``old = u0[i]``, is read just before the store and is all that an iteration saves.
 
 Whether that is worth it is decided once the reverse half is known: the reads that would be saved
 are weighed against the stores, by the number of loops around them and by their rank.

@@ -35,7 +35,7 @@ _BUDGET = 3
 class Around:
     """The place of a block: values defined by the iteration around it, and its loop depth.
 
-    `free` are the values of the trip that its reverse has anyway.
+    `free` are the values of the iteration that its reverse has anyway.
     """
 
     local: Mapping[Value, Call | None] = field(default_factory=dict)

@@ -227,7 +227,7 @@ def _close_loop(primal: Loop, reverse: For, around: Around) -> tuple[Loop, list[
 def _with_lengths(body: Block, reverse: Block) -> tuple[Block, Block]:
     """The blocks with the length of a list read before the loop extends it.
 
-    Keeping the list itself as it was would be a copy in every trip.
+    Keeping the list itself as it was would be a copy in every iteration.
     """
     lengths = [op for op in reverse.ops if isinstance(op, Call) and op.target is len]
     if not lengths:

@@ -1,7 +1,7 @@
 """Find out which lookups on an object run code of a user's class.
 
-Such code runs as often as in the plain call, and never only to compile or to show.  So an object is
-looked at without it: `namespace` and `has` ask no class, and `reader` says what would be run by
+Such code runs as often as in the original call, and never only to compile or to show.  So an object
+is looked at without it: `namespace` and `has` ask no class, and `reader` says what would be run by
 ``value.name``.
 """
 

@@ -1,12 +1,13 @@
-"""Whose memory the carried names of a loop are, at the start of every trip.
+"""Whose memory the carried names of a loop are, at the start of every iteration.
 
-A carried array begins a trip as one of three things.  *Exact*: a version of the array that it was
-before the loop.  *Own*: an array that no other name shares; which one may differ from trip to trip
-(``u, un = un, u``).  *Any*: one of several arrays, perhaps also that of another name.  A view of a
-carried array is not carried: it is taken anew at the start of every trip (`Taken`).
+A carried array begins an iteration as one of three things.  *Exact*: a version of the array that it
+was before the loop.  *Own*: an array that no other name shares; which one may differ from iteration
+to iteration (``u, un = un, u``).  *Any*: one of several arrays, perhaps also that of another name.
+A view of a carried array is not carried: it is taken anew at the start of every iteration
+(`Taken`).
 
-The first guess is `own` where no other name shares the array, else `exact`; where a trip leaves
-something else the guess is weakened, and the body read again.
+The first guess is `own` where no other name shares the array, else `exact`; where an iteration
+leaves something else the guess is weakened, and the body read again.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class CarriedMemory:
             self.s.origins[param] = Origin(objects, None, holds)
 
     def _tokens(self) -> set[Value]:
-        """The arrays that are there when a trip starts."""
+        """The arrays that are there when an iteration starts."""
         return self.outer | set(self.modes) | {self.mixed}
 
     # ------------------------------------------------------------------------------- trips
@@ -191,7 +192,7 @@ class CarriedMemory:
         return frozenset().union(*(origin(self.s, v).everything for v in inner_values(box)))
 
     def _split(self, ends: list[tuple[Leaf, AbstractValue]]) -> set[Leaf]:
-        """The parameters of several names that a trip leaves as different arrays."""
+        """The parameters of several names that an iteration leaves as different arrays."""
         first: dict[Leaf, AbstractValue] = {}
         found: set[Leaf] = set()
         for leaf, box in ends:
@@ -308,7 +309,7 @@ class CarriedMemory:
                     s.began[output] = s.began[param]
 
     def is_bound_anew(self, variable: LoopVariable, finals: list[Env]) -> bool:
-        """Return whether every trip leaves a name an array of its own, made in the trip."""
+        """Return whether every iteration makes a new array for a name."""
         if self.modes.get(variable.param) != ANY or not isinstance(variable.final, Value):
             return False
         found = origin(self.s, variable.final)

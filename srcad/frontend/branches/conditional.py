@@ -102,7 +102,7 @@ def guarded(s: Machine, statements: Statements, read: Reader) -> None:
 
 
 def settle_continue(s: Machine) -> Atom:
-    """The tag of a finished trip: ``continue`` is as good as the end of the body."""
+    """The tag of a finished iteration: ``continue`` is as good as the end of the body."""
     exit_ = s.frame.exit
     if isinstance(exit_, int):
         return Const(NONE if exit_ == CONTINUE else max(exit_, NONE))
@@ -110,7 +110,7 @@ def settle_continue(s: Machine) -> Atom:
 
 
 def without_continue(s: Machine, tag: Value) -> Value:
-    """The tag with ``continue`` taken for the end of the trip that it is."""
+    """The tag with ``continue`` taken for the end of the iteration that it is."""
     return choice(s, s.emit(operator.eq, tag, Const(1)), Const(NONE), tag)
 
 

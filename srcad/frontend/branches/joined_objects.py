@@ -1,4 +1,4 @@
-"""Objects where paths meet: at the end of a conditional, at the start of a trip, after a loop."""
+"""Objects at joins: after a conditional, at the start of an iteration, after a loop."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def settle_aliases(s: Machine, rows: list[tuple[tuple[AbstractValue, ...], Abstr
 
     A row has a box on every path and the box that it is afterwards.  An object that goes by two
     names on one path and became two objects is both or one: writing into them is refused.
-    Returns whether anything is known now that was not known before.
+    Returns whether anything is known at compile time that was not known before.
     """
     changed = False
     became: Became = {}

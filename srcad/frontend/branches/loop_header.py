@@ -89,7 +89,7 @@ def _param(s: Machine, type_: Type, hint: str | None, active: bool) -> Value:
 
 
 def subsumes(s: Machine, known: AbstractValue, end: AbstractValue) -> bool:
-    """Return whether a header holds for what a trip leaves."""
+    """Return whether a header holds for what an iteration leaves."""
     known, end = alike(known, end)
     if known is end or isinstance(known, Stale | Taken):
         return True
@@ -201,7 +201,7 @@ def _widened(
 def _of_any_keys(
     s: Machine, a: DictValue, b: DictValue, name: str | None, same: Same
 ) -> AbstractValue:
-    """A dict to which a trip adds keys: one of any keys, where it has to be read."""
+    """A dict to which an iteration adds keys: one of any keys, where it has to be read."""
     is_read = s.dicts.is_needed(s.builder.where)
     return widened(s, as_mapping(a), as_mapping(b), name, same) if is_read else Conflict(a, b)
 
@@ -221,7 +221,7 @@ def _first_binding(s: Machine, end: AbstractValue, hint: str | None = None) -> A
 
 
 def assigned_names(node: ast.For | ast.While, frame: Frame) -> list[str]:
-    """The names that a trip binds, but for those that live within one trip."""
+    """The names that an iteration binds, but for those that live within one iteration."""
     names = [name for name in stored_names(node) if name in frame.local]
     if frame.node is None or frame.hidden or holds_functions(frame.node):
         return names

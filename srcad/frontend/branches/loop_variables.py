@@ -1,4 +1,4 @@
-"""The values that a loop carries: what enters, what a trip leaves, what comes out."""
+"""The values that a loop carries: what enters, what an iteration leaves, what comes out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from srcad.types.structures import ListOf, Undefined
 
 @dataclass(eq=False)
 class LoopVariable:
-    """One carried value: the body's parameter, what enters, what a trip leaves, what comes out."""
+    """One carried value: parameter of the body, initial value, next value, and result."""
 
     param: Value
     init: Atom
@@ -33,7 +33,7 @@ class LoopVariable:
 def loop_variables(
     s: Machine, known: AbstractValue, start: AbstractValue, end: AbstractValue, body: Builder
 ) -> list[LoopVariable]:
-    """The carried values behind a header, with what enters and what a trip leaves."""
+    """The carried values behind a header, with what enters and what an iteration leaves."""
     if isinstance(known, Value):
         return [LoopVariable(known, _entering(s, start), _leaving(s, end, body))]
     if isinstance(known, Structure | Code):
@@ -71,7 +71,7 @@ def _leaving(s: Machine, box: AbstractValue, body: Builder) -> Atom:
 def collectable(
     variable: LoopVariable, body: Builder, every: list[LoopVariable], tag: Atom
 ) -> bool:
-    """Return whether a carried list only grows by one item at the end of every trip, from empty."""
+    """Return whether a carried list grows from empty by one item per iteration."""
     if not isinstance(variable.param.type, ListOf) or not isinstance(variable.final, Value):
         return False
     if not _is_empty_list(variable.init):

@@ -1,4 +1,4 @@
-"""The order of types: what holds for what a trip leaves, and what holds for both."""
+"""The order of types: what holds for what an iteration leaves, and what holds for both."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from srcad.types.structures import ListOf, Opaque, PlacesOf, TupleOf, Type, Unde
 
 
 class Loose(Symbol):
-    """A length that differs from trip to trip."""
+    """A length that differs from iteration to iteration."""
 
     __slots__ = ()
 
@@ -62,7 +62,7 @@ def is_steady(type_: Type) -> bool:
 
 
 def widened_type(a: Type, b: Type) -> Type:
-    """The join of two types; lengths that differ become lengths that differ from trip to trip."""
+    """The join of two types; lengths that differ become unknown lengths."""
     take_lengths_for_equal(a, b)
     result = join(a, b)
     if isinstance(result, PlacesOf):

@@ -1,4 +1,4 @@
-"""Calls of an object that is known now: what srcad gives a meaning, rules, classes, wrappers."""
+"""Calls of constants: functions with handlers, rules, classes, wrappers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from srcad.types.structures import OPAQUE, Opaque, TupleOf
 
 @applies(Constant)
 def call_known(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """Call an object that is known now, with things some of which may be one or the other."""
+    """Call a constant; arguments may be choices."""
     for box in (*args, *kwargs.values()):
         if isinstance(box, Conflict) and not takes_functions(callee.value):
             stale.refuse_to_hold(s, box)
@@ -63,7 +63,7 @@ def call_known(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
 
 
 def invoke_static(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """Call an object that is known now."""
+    """Call an object that is known at compile time."""
     function = callee.value
     result = of_call(s, function, args)
     args = gone_through(s, function, args) if result is None else args
@@ -124,7 +124,7 @@ def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
 
 
 def _made(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """An object of a class; None where only the plain call can make it."""
+    """An object of a class; None where only the original call can make it."""
     if not construction.is_readable(callee.value):
         return None
 

@@ -54,7 +54,7 @@ def _may_disagree(node: ast.DictComp) -> bool:
 
 @evaluates(ast.SetComp)
 def set_comprehension(s: Machine, node: ast.SetComp) -> AbstractValue:
-    """``{element for ...}`` of things that are known now."""
+    """``{element for ...}`` of things that are known at compile time."""
     items = comprehension(s, ast.copy_location(ast.ListComp(node.elt, node.generators), node))
     if isinstance(items, ListValue) and all(isinstance(i, Constant) for i in items.items):
         return Constant(frozenset(known(s, i, "a set item") for i in items.items))

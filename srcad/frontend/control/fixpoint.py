@@ -1,10 +1,11 @@
 """Reading a loop's body until what it carries has settled: iteration to a fixpoint.
 
-The names that a trip changes are carried.  A *header* says what each carried name is at the start
-of a trip: a box whose values become the parameters of the body.  The body is read with a first
-guess (what the names are before the loop); where a trip leaves something else, the header is
-widened and the body read again.  A name that is not bound before the loop starts as nothing, and
-reading it ends the path: so a second iteration sees what an earlier trip has left.
+The names that an iteration changes are carried.  A *header* says what each carried name is at the
+start of an iteration: a box whose values become the parameters of the body.  The body is read with
+a first guess (what the names are before the loop); where an iteration leaves something else, the
+header is widened and the body read again.  A name that is not bound before the loop starts as
+nothing, and reading it ends the path: so a second iteration sees what an earlier iteration has
+left.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class LoopReader:
     memory: CarriedMemory = field(init=False)
 
     def settle(self) -> Iteration:
-        """Read the body until the headers subsume what every trip leaves."""
+        """Read the body until the headers subsume what every iteration leaves."""
         s = self.s
         self.before = s.snapshot()
         self.memory = CarriedMemory(s, self.before)
@@ -134,7 +135,7 @@ class LoopReader:
         self.headers[key] = header(self.s, start, user_name(name), self.memory)
 
     def _open(self) -> None:
-        """Bind the names as they are at the start of a trip."""
+        """Bind the names as they are at the start of an iteration."""
         s = self.s
         s.restore(self.before)
         roots = self.memory.carried_roots(self.headers)
@@ -173,7 +174,7 @@ class LoopReader:
         return builder.finish(condition)
 
     def _stable(self, iteration: Iteration, names: list[str]) -> bool:
-        """Return whether the headers subsume what the trip leaves; if not, widen them."""
+        """Return whether the headers subsume what the iteration leaves; if not, widen them."""
         s, stable, same = self.s, True, Same()
         dead = iteration.tags == {DEAD}
         for level, final in enumerate(iteration.finals):
@@ -200,7 +201,7 @@ class LoopReader:
         return self._keeps_objects(iteration) and stable
 
     def _is_bound_first(self, key: Key, known: AbstractValue, end: AbstractValue) -> bool:
-        """True if a trip certainly binds a name before it reads it: what was there is not seen."""
+        """Return whether every iteration assigns the name before reading it."""
         s, (level, name) = self.s, key
         if not isinstance(known, Unbound) or name.startswith("%") or name in s.frames[level].missed:
             return False
@@ -209,7 +210,7 @@ class LoopReader:
         return sure and not list(mutable_parts(end))
 
     def _keeps_objects(self, iteration: Iteration) -> bool:
-        """True if every object of the headers is one object before the loop and after a trip."""
+        """Return whether every object of the headers is one object before and after the body."""
         rows: Rows = []
         ends: dict[int, AbstractValue] = {}
         for level, final in enumerate(iteration.finals):
@@ -231,7 +232,7 @@ class LoopReader:
         return not settle_aliases(self.s, rows)
 
     def _memory_holds(self, iteration: Iteration) -> bool:
-        """True if a trip leaves the names in the memory that was guessed; if not, guess less."""
+        """Return whether an iteration keeps the assumed memory; otherwise assume less."""
         wrong = self.memory.wrong(self.headers, iteration.finals)
         made: Made = {}
         for key, box in self.headers.items():
@@ -241,7 +242,7 @@ class LoopReader:
         return not wrong
 
     def _forget_first_bindings(self, rows: Rows, finals: list[Env]) -> bool:
-        """A name that only a trip binds, to an object with another name, is not read before."""
+        """Check that a name that the body binds to a shared object is not read before."""
         changed = False
         for (level, name), known in self.headers.items():
             if self.before[level].get(name, UNBOUND) is not UNBOUND or isinstance(known, Stale):
@@ -253,7 +254,7 @@ class LoopReader:
         return changed
 
     def carried(self, iteration: Iteration) -> Iterator[tuple[Key, list[LoopVariable]]]:
-        """The variables of every carried name, with what enters and what a trip leaves."""
+        """The variables of every carried name, with what enters and what an iteration leaves."""
         for (level, name), box in self.headers.items():
             start = self.before[level].get(name, UNBOUND)
             end = iteration.finals[level].get(name, UNBOUND)
@@ -269,7 +270,7 @@ def _shares(rows: Rows, box: AbstractValue) -> bool:
 def objects(
     start: AbstractValue, end: AbstractValue, known: AbstractValue
 ) -> Iterator[tuple[tuple[AbstractValue, ...], AbstractValue]]:
-    """The objects in a header, each with what it is before the loop and after a trip."""
+    """The objects in a header, each with what it is before the loop and after an iteration."""
     if is_mutable(known):
         yield (start, end), known
     if isinstance(known, Structure | Code):

@@ -102,7 +102,7 @@ def _at_run_time(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
 
 
 def _few_items(s: Machine, iterable: AbstractValue) -> tuple[AbstractValue, ...] | None:
-    """The items of a loop of few trips that could be written out."""
+    """The items of a loop of few iterations that could be written out."""
     items = static_items(s, iterable) if isinstance(iterable, IteratorValue) else None
     return items if items is not None and len(items) <= UNROLL_LIMIT else None
 
@@ -114,7 +114,7 @@ def _trip_by_trip(
     start: _Start,
     problem: NotConstant | errors.SrcadError,
 ) -> None:
-    """Write a loop of few trips out, where what it carries has no one type or must be known."""
+    """Unroll a short loop if its carried values have no one type or must be constants."""
     if not isinstance(iterable, IteratorValue) or len(s.frames) != len(start.names):
         raise problem
     items = _few_items(s, iterable)
@@ -160,7 +160,7 @@ class _Start:
 
 
 def _row_by_row(s: Machine, node: ast.For, iterable: AbstractValue, start: _Start) -> None:
-    """Read a loop over an array that its body writes into: rows are read as trips start."""
+    """Read a loop over an array that its body writes into: rows are read as iterations start."""
     start.again()
     names: list[str] = []
 
@@ -248,7 +248,7 @@ def while_(s: Machine, node: ast.While) -> None:
 
 
 def lower_quietly(s: Machine, node: ast.expr) -> AbstractValue:
-    """Read an expression into nowhere, to see whether its value is known now."""
+    """Read an expression into nowhere, to see whether its value is known at compile time."""
     if not isinstance(node, ast.Constant):
         return UNBOUND if not isinstance(node, ast.Name) else evaluate(s, node)
     return evaluate(s, node)

@@ -59,7 +59,7 @@ def _unrolled_iterator(s: Machine, box: IteratorValue) -> tuple[AbstractValue, .
 
 
 def _is_empty_range(box: IteratorValue) -> bool:
-    """Return whether there certainly is no trip: nothing of the body is read then."""
+    """Return whether there certainly is no iteration: nothing of the body is read then."""
     bounds = [p.value for p in box.parts if isinstance(p, Constant)]
     ints = all(isinstance(b, int) for b in bounds)
     return box.kind == "range" and len(bounds) == 3 and ints and not range(*bounds)
@@ -88,7 +88,7 @@ def refuse_growing(s: Machine, node: ast.For) -> NoReturn:
 def _item_now(
     s: Machine, node: ast.For, held: AbstractValue, iterable: AbstractValue, index: int
 ) -> AbstractValue:
-    """The item of a trip: what the loop runs over may have other items by now."""
+    """The item of an iteration: what the loop runs over may have other items by now."""
     assert isinstance(held, TupleValue)
     over, *items = held.items
     if isinstance(iterable, ViewValue):

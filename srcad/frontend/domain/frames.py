@@ -27,7 +27,7 @@ class Unreachable(Exception):  # noqa: N818 - control flow of the reader, not an
 
 
 class NotConstant(Exception):  # noqa: N818 - control flow of the reader, not an error
-    """A value had to be known now; a loop over few items may be unrolled instead."""
+    """A value had to be known at compile time; a loop over few items may be unrolled instead."""
 
     def __init__(self, error: errors.SrcadError) -> None:
         super().__init__(str(error))
@@ -67,7 +67,7 @@ class Latest:
 
 @dataclass(eq=False)
 class Dicts:
-    """The places where a dict gets, or is asked for, a key that only the call knows.
+    """The places where a dict gets, or is asked for, a key that is known only at run time.
 
     `opened` are those where that is allowed; `asked` those where it was not, with the refusals.
     `made` are the places where containers of `collections` were left to the call.  `latest` is what

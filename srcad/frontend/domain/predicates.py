@@ -84,7 +84,7 @@ def is_nondifferentiable(target: Any, operands: Iterable[Value] = ()) -> bool:
 
 
 def is_static_number(box: AbstractValue) -> bool:
-    """Return whether a box is a number (not a flag) that is known now."""
+    """Return whether a box is a number (not a flag) that is known at compile time."""
     return isinstance(box, Constant) and isinstance(box.value, int | float | complex)
 
 

@@ -39,7 +39,7 @@ def is_representable(box: AbstractValue) -> bool:
 
 
 def _is_function(box: AbstractValue) -> bool:
-    """Return whether a box is a function that is known now: all objects of a list may have it."""
+    """Return whether a box is a constant function, as all objects of a list may have it."""
     return isinstance(box, Constant) and isinstance(box.value, FunctionType | np.ufunc)
 
 

@@ -1,10 +1,11 @@
 """Abstract values: what the front end knows of a value while it reads a program.
 
 A name is bound to an `AbstractValue`.  A `Value` of the IR is one: something that is computed at
-the call.  The others are known now, wholly (`Constant`) or in their structure (`TupleValue`,
-`ListValue`, `DictValue`, `RecordValue`), or stand for code (`FunctionValue`, `MethodValue`,
-`IteratorValue`).  They are immutable; writing into a list binds a new one wherever the old one was
-reachable, so identity is aliasing.  In code a variable that holds one is called a `box`.
+the call.  The others are known at compile time, wholly (`Constant`) or in their structure
+(`TupleValue`, `ListValue`, `DictValue`, `RecordValue`), or stand for code (`FunctionValue`,
+`MethodValue`, `IteratorValue`).  They are immutable; writing into a list binds a new one wherever
+the old one was reachable, so identity is aliasing.  In code a variable that holds one is called a
+`box`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from srcad.types.sources import Path
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """An object that is known now.
+    """An object that is known at compile time.
 
     `path` says how the object is reached at the call, when it belongs to the user (a global, a
     cell, an attribute of such); `atom` is the value that holds it, when it is an argument.
@@ -51,7 +52,7 @@ class ListValue:
 
 @dataclass(frozen=True, eq=False)
 class DictValue:
-    """A dict with keys that are known now."""
+    """A dict with keys that are known at compile time."""
 
     keys: tuple[Any, ...]
     items: tuple[AbstractValue, ...]
@@ -60,7 +61,7 @@ class DictValue:
 
 @dataclass(frozen=True, eq=False)
 class PlacesValue:
-    """Where the values of a dict stand in a list: in the order of its keys, which are known now."""
+    """The places of the values of a dict with static keys in a list."""
 
     keys: tuple[Any, ...]
 
@@ -186,7 +187,7 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Stale:
-    """A name for memory, or an object, that was written through another name: it is not known now.
+    """A name for memory, or an object, that was written through an alias.
 
     `where` is the place of the write; `bound` the name, where its statement may not have come that
     far before it failed; `by` the recursive function that wrote.
@@ -200,10 +201,10 @@ class Stale:
 
 @dataclass(eq=False)
 class Taken:
-    """A view that is taken anew at the start of every trip of a loop (in headers only).
+    """A view that is taken anew at the start of every iteration of a loop (in headers only).
 
-    `root` is the array before the loop, `start` the view; `now` is whose memory it is in the trip
-    that is being read.
+    `root` is the array before the loop, `start` the view; `now` is whose memory it is in the
+    iteration that is being read.
     """
 
     root: Value

@@ -107,7 +107,8 @@ def looks_into_callers(function: FunctionType) -> bool:
 def note_hit(s: Machine, error: errors.SrcadError) -> None:
     """Refuse a call that writes into an outside array with which something was computed before.
 
-    What is computed after it is that of the plain call.  In a loop, what follows runs before, too.
+    What is computed after it is that of the original call.  In a loop, what follows runs before,
+    too.
     """
     hit = s.inactive.hit
     if hit is None:

@@ -191,7 +191,8 @@ def sum_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 def _rounded_once(items: Sequence[AbstractValue], start: AbstractValue) -> int:
     """How many numbers Python adds with the care of twice the digits: the first floats, since 3.12.
 
-    The first number that is not Python's own ends that; of some only the call knows whose they are.
+    The first number that is not Python's own ends that; of some is known only at run time whose
+    they are.
     """
     kinds = list(takewhile(_KINDS.__contains__, map(_python_kind, (start, *items))))
     return len(kinds) - 1 if len(kinds) > 2 and "f" in kinds else 0

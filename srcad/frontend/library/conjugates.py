@@ -14,7 +14,7 @@ from srcad.types.numeric import Numeric
 
 @means(may_be_complex)
 def may_be_complex_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``may_be_complex(x)``: known now, and assumed where no dtype tells."""
+    """``may_be_complex(x)``: known at compile time, and assumed where no dtype tells."""
     return Constant(_may_be_complex(s, args[0]))
 
 

@@ -31,7 +31,7 @@ Kwargs = dict[str, AbstractValue]
 
 @means(is_known)
 def is_known_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``is_known(option)``, asked by a rule that has a shorter form for what is known now."""
+    """``is_known(option)`` in a rule that has a shorter form for constants."""
     return Constant(all_known(args, kwargs))
 
 

@@ -40,7 +40,7 @@ from srcad.types.structures import Type
 
 
 def truth(s: Machine, box: AbstractValue) -> bool | None:
-    """The truth of a box where it is known now; that its class has no say in it is guarded."""
+    """The truth of a box if it is constant; a guard checks that its class has no say in it."""
     if isinstance(box, Constant):
         if box.atom is not None and not isinstance(box.value, bool | str | type(None)):
             return None
@@ -168,7 +168,7 @@ def attribute_name(s: Machine, box: AbstractValue) -> str:
 
 
 def raises(s: Machine, error: type[Exception], message: str) -> NoReturn:
-    """The plain call raises here."""
+    """The original call raises here."""
     s.raise_(s.emit(error, Const(message)))
     raise Unreachable
 

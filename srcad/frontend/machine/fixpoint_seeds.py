@@ -2,8 +2,8 @@
 
 A loop is read until its types settle, and with it everything inside: loops, ``try`` statements,
 calls.  What was found out about these is where the next reading begins; else the readings would
-multiply from level to level.  It is a guess like any other: headers are widened where a trip leaves
-something else, and rows and attempts one by one are read the more general way.
+multiply from level to level.  It is a guess like any other: headers are widened where an iteration
+leaves something else, and rows and attempts one by one are read the more general way.
 """
 
 from __future__ import annotations

@@ -268,7 +268,7 @@ _OF_NUMBERS = frozenset({"value", "_value_", "real", "imag", "numerator", "conju
 
 @attributes_of(Constant)
 def of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
-    """An attribute of an object that is known now."""
+    """An attribute of an object that is known at compile time."""
     value = box.value
     s.use_as_number(*([box] if name in _OF_NUMBERS else []))
     if isinstance(value, types.ModuleType):

@@ -192,7 +192,7 @@ def _may_be_nothing(s: Machine, box: AbstractValue) -> bool:
 
 
 def _may_be_one_object(left: AbstractValue, right: AbstractValue) -> bool:
-    """Return whether one is an object that is known now, and the other a value that may be it."""
+    """Return whether one is a constant object, and the other a value that may be it."""
     value, constant = (left, right) if isinstance(left, Value) else (right, left)
     if not isinstance(value, Value) or not isinstance(constant, Constant):
         return False

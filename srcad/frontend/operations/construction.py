@@ -2,7 +2,7 @@
 
 An object is a record of its attributes.  To make one its ``__init__`` is read like any function,
 on a record that has no attributes yet; what a class does beyond plain attributes (``__new__``,
-``__setattr__``, a base class in C) is left to the plain call.
+``__setattr__``, a base class in C) is left to the original call.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Names that a loop may leave unbound: reading one raises where the plain call does.
+"""Names that a loop may leave unbound: reading one raises where the original call does.
 
-What is bound only in a loop is not bound after a loop without a trip, nor at the start of its first
-trip.  Where the sequences of the loop certainly have items that is settled before the call, by an
-assumption; else the value is looked at, once, where it is read.
+What is bound only in a loop is not bound after a loop without an iteration, nor at the start of its
+first iteration.  Where the sequences of the loop certainly have items that is settled before the
+call, by an assumption; else the value is looked at, once, where it is read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def may_be_unbound(s: Machine, start: AbstractValue) -> bool:
 
 
 def note_header(s: Machine, start: AbstractValue, header: AbstractValue) -> None:
-    """At the start of a trip a name may be as unbound as before the loop."""
+    """At the start of an iteration a name may be as unbound as before the loop."""
     if may_be_unbound(s, start):
         s.perhaps_unbound.update(dict.fromkeys(values_of(header)))
 
@@ -36,7 +36,7 @@ def note_header(s: Machine, start: AbstractValue, header: AbstractValue) -> None
 def note_outputs(
     s: Machine, variables: Iterable[LoopVariable], sequences: tuple[Arg, ...] | None
 ) -> None:
-    """After a loop a name is bound if it was so before, or if a trip has bound it."""
+    """After a loop a name is bound if it was so before, or if an iteration has bound it."""
     for variable in variables:
         if variable.output is None:
             continue

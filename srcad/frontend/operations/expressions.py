@@ -44,7 +44,7 @@ def constant(s: Machine, node: ast.Constant) -> AbstractValue:
 
 @evaluates(ast.Name)
 def name(s: Machine, node: ast.Name) -> AbstractValue:
-    """A name; where one path has not bound it, it raises there as the plain call does."""
+    """A name; where one path has not bound it, it raises there as the original call does."""
     box = value_of_name(s, node.id)
     require_bound(s, node.id, box)
     if isinstance(box, IteratorValue) and not s.frame.trusted:
@@ -135,7 +135,7 @@ def list_display(s: Machine, node: ast.List) -> AbstractValue:
 
 @evaluates(ast.Set)
 def set_display(s: Machine, node: ast.Set) -> AbstractValue:
-    """``{a, b}`` of things that are known now."""
+    """``{a, b}`` of things that are known at compile time."""
     items = starred(s, node.elts)
     if all(isinstance(item, Constant) and is_settled(s, item) for item in items):
         return Constant(frozenset(item.value for item in items if isinstance(item, Constant)))

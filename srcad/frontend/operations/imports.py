@@ -18,7 +18,7 @@ Kwargs = dict[str, AbstractValue]
 
 @executes(ast.Import, ast.ImportFrom)
 def import_(s: Machine, node: ast.Import | ast.ImportFrom) -> None:
-    """``import a.b``, ``from a import b as c``: imported now, as the plain call would."""
+    """``import a.b``, ``from a import b as c``: imported now, as the original call would."""
     env = s.frame.env
     for alias in node.names:
         if isinstance(node, ast.ImportFrom):
@@ -33,7 +33,7 @@ def import_(s: Machine, node: ast.Import | ast.ImportFrom) -> None:
 
 
 def module(s: Machine, name: str) -> Constant:
-    """The box of a module; where it cannot be imported, the adjoint raises as the plain call."""
+    """The value of a module; where it cannot be imported, the adjoint raises as the function does."""
     try:
         found = importlib.import_module(name)
     except ImportError as error:

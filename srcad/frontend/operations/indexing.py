@@ -91,7 +91,7 @@ def as_index(s: Machine, index: AbstractValue) -> AbstractValue:
 
 
 def _item_of_object(s: Machine, box: Constant, index: AbstractValue) -> AbstractValue | None:
-    """An item, or a part of a text, of what is known now."""
+    """An item, or a part of a text, of what is known at compile time."""
     if type(box.value) is str and isinstance(index, SliceValue):
         bounds = (index.start, index.stop, index.step)
         ends = [b.value for b in bounds if isinstance(b, Constant) and b.atom is None]
@@ -183,14 +183,14 @@ def attribute_item(s: Machine, box: Constant, key: Any) -> AbstractValue:
 
 
 def _is_looked_up(box: DictValue, key: AbstractValue) -> bool:
-    """True if numbers, or functions, in a dict are read by a key that only the call knows."""
+    """True if numbers, or functions, in a dict are read by a key that is known only at run time."""
     plain = _is_count(key) or (isinstance(key, Value) and key.type == Opaque(str))
     few = 0 < len(box.keys) <= _FEW_KEYS
     return plain and few and all(_is_chosen(item) for item in box.items)
 
 
 def _is_count(key: AbstractValue) -> bool:
-    """Return whether a key or index is an integer, or a flag, that only the call knows."""
+    """Return whether a key or index is an integer, or a flag, that is known only at run time."""
     if not isinstance(key, Value) or not isinstance(key.type, Numeric) or not key.type.is_scalar:
         return False
     type_ = key.type

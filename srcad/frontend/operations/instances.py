@@ -75,7 +75,7 @@ def delattr_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 def _refuse_unknown(s: Machine, box: AbstractValue) -> None:
-    """Refuse to change an object of which only the call knows which one it is."""
+    """Refuse to change an object of which is known only at run time which one it is."""
     if isinstance(box, Value):
         s.refuse(
             errors.MutationError,

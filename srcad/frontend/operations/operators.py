@@ -128,7 +128,7 @@ def _filled(
 
 
 def _check_joined(s: Machine, one: AbstractValue, other: AbstractValue) -> None:
-    """Refuse an active list beside what only the call knows: it may be a list, or an array."""
+    """Refuse an active list beside a value of unknown type: a list or an array."""
     unknown = isinstance(one, Value) and isinstance(one.type, Opaque)
     if unknown and s.is_active(other) and (is_list(other) or isinstance(other, TupleValue)):
         s.refuse(

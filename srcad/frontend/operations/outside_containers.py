@@ -56,7 +56,7 @@ def _place(s: Machine, box: Holder, key: Any) -> OutsidePlace:
 
 
 def _key(s: Machine, index: AbstractValue) -> Any:
-    """A key that is known now, or the value that has it at the call."""
+    """A key that is known at compile time, or the value that has it at the call."""
     if isinstance(index, Value):
         type_ = index.type
         settled = isinstance(type_, Numeric) and type_.value is not None and not type_.value.terms

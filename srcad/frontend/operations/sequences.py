@@ -48,7 +48,7 @@ class Sequences:
     segments: tuple[Atom, ...] = ()
 
     def target(self, s: Machine, node: ast.expr | None = None) -> AbstractValue:
-        """The box that the loop's target is bound to in a trip."""
+        """The box that the loop's target is bound to in an iteration."""
         return self.make([s.box(item) for item in self.items])
 
 
@@ -109,7 +109,7 @@ def _in_one_piece(s: Machine, part: Sequences) -> Sequences:
 
 
 def _rows(s: Machine, box: IteratorValue) -> Sequences:
-    """The rows of an array as it is when their trip starts; it is bound to a name of ours."""
+    """The rows of an array as it is when their iteration starts; it is bound to a name of ours."""
     array, name = box.parts
     assert isinstance(name, Constant)
     every = Display("range", (Const(0), s.atom(length(s, array)), Const(1)))

@@ -3,8 +3,8 @@
 A call through which no derivative flows is left as it stands, and may return anything: a number, a
 new array, one that it was given, one that a module or an object holds.  ``y op= value`` of that is
 seen by names that are not known here.  So these calls are read where it matters; what is unknown
-even then must be no array, or the write is done as the plain call does it, where nothing that was
-computed before can see it.
+even then must be no array, or the write is done as the original call does it, where nothing that
+was computed before can see it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WRITING = frozenset(
 def augment_unknown(
     s: Machine, operation: Any, old: AbstractValue, value: AbstractValue
 ) -> AbstractValue | None:
-    """``old op= value`` of what only the call knows; None where that makes no difference."""
+    """``old op= value`` of what is known only at run time; None where that makes no difference."""
     in_place = getattr(operator, f"i{operation.__name__.strip('_')}")
     if isinstance(old, Constant):
         _check_object(s, in_place, old)

@@ -19,7 +19,7 @@ from srcad.types.sources import Path, Unreadable, read
 
 
 class Again(Exception):  # noqa: N818 - control flow of the reader, not an error
-    """More is known now of what the function writes: read it once more."""
+    """More is known at compile time of what the function writes: read it once more."""
 
 
 def settle_doubt(s: Machine, one: Doubt) -> NoReturn:
@@ -50,7 +50,7 @@ def note_read(s: Machine, path: Path, value: Any) -> None:
 
 
 def refuse_doubts(s: Machine) -> None:
-    """Refuse what a call in a loop may change that was read, or written, by another trip."""
+    """Refuse what a call in a loop may change that was read, or written, by another iteration."""
     for one in s.outside.doubts:
         paths = [*s.outside.inner, *_paths_written(s)] if one.in_loop else []
         if any(_may_change(s, one, path) for path in paths):

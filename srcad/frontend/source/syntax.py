@@ -206,7 +206,7 @@ def bound_in(statements: list[ast.stmt]) -> dict[str, None]:
 def read_outside(node: ast.AST, statements: list[ast.stmt], names: Iterable[str]) -> set[str]:
     """The names that a function reads elsewhere than in some of its statements.
 
-    In a loop, what these read before they bind it comes from an earlier trip.
+    In a loop, what these read before they bind it comes from an earlier iteration.
     """
     everywhere, here = read_counts(node), Counter[str]()
     for statement in statements:
@@ -227,7 +227,7 @@ def _is_in_loop(node: ast.AST, statement: ast.stmt) -> bool:
 
 @per_node
 def names_within_a_trip(node: ast.AST) -> frozenset[str]:
-    """The names that every trip of a loop binds before it, or what follows it, reads them."""
+    """The names that every iteration of a loop binds before it, or what follows it, reads them."""
     assert isinstance(node, ast.For | ast.While)
     found = set(_targets_of(node)) if isinstance(node, ast.For) else set()
     seen: set[str] = set(found)

@@ -125,7 +125,7 @@ def _is_arithmetic(target: Any) -> bool:
 
 
 def _check_at_the_call(s: Machine, target: Any, arg: Arg) -> None:
-    """Have an operand looked at of which only the call knows what it is."""
+    """Have an operand looked at of which is known only at run time what it is."""
     if not isinstance(arg, Value) or arg in s.active or arg.type != OPAQUE:
         return
     latest = s.builder.ops[-_MOST_SEARCHED:]
@@ -139,7 +139,7 @@ def _check_at_the_call(s: Machine, target: Any, arg: Arg) -> None:
 
 
 def as_number(s: Machine, box: Value, name: str) -> AbstractValue | None:
-    """A differentiated value of which only the call knows what it is, as the array that has `name`.
+    """A differentiated value of unknown type, as the array that has `name`.
 
     That is what a function with a rule of its own returns.  None for what is known, and for names
     that no array has or that write into it.  Inside a rule nothing is marked as differentiated;
@@ -152,7 +152,7 @@ def as_number(s: Machine, box: Value, name: str) -> AbstractValue | None:
 
 
 def ask_the_other(s: Machine, left: AbstractValue, right: AbstractValue, reflected: str) -> None:
-    """Have an operand of which only the call knows what it is be a number or an array.
+    """Have an operand of which is known only at run time what it is be a number or an array.
 
     Where it is an object, its class may be asked before that of the other operand.  If a call that
     was left as it stands may have made it, the function is refused, and read once more with it.

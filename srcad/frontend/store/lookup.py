@@ -126,7 +126,7 @@ def _written(s: Machine, place: OutsidePlace | None) -> AbstractValue | None:
 
 
 def _unfilled(s: Machine, frame: Frame, name: str) -> NoReturn:
-    """The plain call raises here until the function around has bound the name."""
+    """The original call raises here until the function around has bound the name."""
     if frame.path is not None:
         cell = ("attr", "__closure__"), ("item", frame.unfilled[name])
         s.guard((*frame.path, *cell), "empty", None)
@@ -163,7 +163,7 @@ def global_name(s: Machine, frame: Frame, name: str) -> AbstractValue:
 
 
 def unbound(s: Machine, name: str, *, local: bool) -> NoReturn:
-    """The plain call raises here, so the compiled one does."""
+    """The original call raises here, so the compiled one does."""
     kind = UnboundLocalError if local else NameError
     message = (
         f"cannot access local variable {name!r} where it is not associated with a value"

@@ -52,7 +52,7 @@ def is_captured(s: Machine, object_: Value) -> bool:
 
 
 def is_unowned(s: Machine, object_: Value) -> bool:
-    """Return whether only the call knows what an object is, and who else holds it."""
+    """Return whether is known only at run time what an object is, and who else holds it."""
     return object_ in s.inactive.unknown
 
 

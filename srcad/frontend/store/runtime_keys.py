@@ -36,7 +36,7 @@ FIELDS = ("places", "entries")
 
 # ------------------------------------------------------------------------------ kinds
 def is_mapping(box: AbstractValue) -> bool:
-    """Return whether a box is a dict of which only the call knows the keys."""
+    """Return whether a box is a dict of which is known only at run time the keys."""
     return isinstance(box, RecordValue) and issubclass(box.cls, containers.Mapping)
 
 
@@ -97,7 +97,7 @@ def _read(read: Callable[[], Any]) -> Any:
 
 
 def key_of(s: Machine, index: AbstractValue) -> Constant | None:
-    """A key that is known now; None: it is not, and need not be."""
+    """A key that is known at compile time; None: it is not, and need not be."""
     key = unless_open(s, lambda: Constant(known(s, index, "a dict key")))
     assert key is None or isinstance(key, Constant)
     return key
@@ -125,7 +125,7 @@ def _call(atom: Atom, hint: str, ops: Sequence[Op]) -> None:
 
 
 def opened(s: Machine, box: DictValue) -> RecordValue:
-    """A dict, under all its names, as one whose keys only the call knows."""
+    """A dict, under all its names, as one whose keys is known only at run time."""
     names = [n for n, other in s.reachable() if other is box and n.isidentifier()]
     made = RecordValue(containers.Mapping, FIELDS, tuple(map(s.atom, as_mapping(box).items)))  # type: ignore[arg-type]
     call_parts(s, made, names[0] if names else None)
@@ -140,6 +140,6 @@ def invoked(
     args: tuple[AbstractValue, ...],
     kwargs: dict[str, AbstractValue],
 ) -> AbstractValue:
-    """A method of a dict, as one of whose keys only the call knows."""
+    """A method of a dict, as one of whose keys is known only at run time."""
     method = getattr(containers.Mapping, name)
     return apply(s, BoundValue(Constant(method), (opened(s, box),)), args, kwargs)

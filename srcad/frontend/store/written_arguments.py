@@ -32,7 +32,7 @@ def written_parameters(s: Machine) -> Iterator[str]:
 
 
 def before_write(s: Machine, array: Value) -> None:
-    """Raise where the plain call does, since an argument is read-only; refuse repeated entries."""
+    """Raise as the original call for read-only arguments; refuse repeated entries."""
     where = origin(s, array)
     for object_ in ownership.with_beginnings(s, where.everything):
         path = s.paths.get(object_)

@@ -163,7 +163,7 @@ def _routine_type(routine: Routine) -> Type:
 
 
 def outer_type(type_: Type) -> Type:
-    """The type outside a loop of a value from inside: lengths may differ from trip to trip."""
+    """The type outside a loop of a value from inside: lengths may differ per iteration."""
     if isinstance(type_, Numeric) and type_.shape is not None:
         shape = tuple(_outer_extent(e) for e in type_.shape)
         value = type_.value if type_.value is not None and not type_.value.terms else None

@@ -1,7 +1,8 @@
 """Memo of results of NumPy calls on example operands, keyed by the kinds of the operands.
 
-A type is asked for again and again: in every compilation, and in every trip of a loop that is read
-until its types settle.  The answer depends on the function and on what the stand-ins are made from.
+A type is asked for again and again: in every compilation, and in every iteration of a loop that is
+read until its types settle.  The answer depends on the function and on what the stand-ins are made
+from.
 """
 
 from __future__ import annotations

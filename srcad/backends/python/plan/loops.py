@@ -103,7 +103,7 @@ def hoist_append(body: list[Statement], target: Value, op: Loop, alias: dict[Val
     """Save a value as soon as it is computed, not at the end of the iteration.
 
     So the variable is free again, and ``x = f(x)`` need not keep the old `x` in another one.  Every
-    path through a trip appends once; if all of them append the same, the place can be moved.
+    path through an iteration appends once; if all of them append the same, the place can be moved.
     """
     places = list(_appends(body, target))
     items = [[_resolved(i, alias) for i in append.items] for _, append in places]

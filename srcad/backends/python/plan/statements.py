@@ -99,7 +99,8 @@ class Head:
 class Loop:
     """A loop.  A `while` evaluates `prelude` and then `test` before each iteration.
 
-    `carried` are the variables that live on from trip to trip (the counters and lists too).
+    `carried` are the variables that live on from iteration to iteration (the counters and lists
+    too).
     """
 
     op: For | While
