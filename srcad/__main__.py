@@ -149,7 +149,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _rules(options: argparse.Namespace) -> int:
-    """The rows of functions with a word in their names, with their formulas."""
+    """Return the rows of functions with a word in their names, with their formulas."""
     named = {registry.qualified_name(row.target): row for row in rules.rows()}
     found = {name: named[name] for name in sorted(named) if options.word in name}
     for name, row in found.items():
@@ -176,7 +176,7 @@ def _formula(function: Any) -> str:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    """The section of the page of errors for a code, or for the class of an error."""
+    """Return the section of the page of errors for a code, or for the class of an error."""
     sections = _sections()
     word = options.code.strip().strip("[]").lower()
     for title, text in sections.items():
@@ -188,7 +188,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _sections() -> dict[str, str]:
-    """The sections of the page of errors by their titles."""
+    """Return the sections of the page of errors by their titles."""
     home = os.path.dirname(os.path.abspath(srcad.__file__))
     pages = [os.path.join(home, "errors.md"), os.path.join(home, "..", "docs", "errors.md")]
     page = next(path for path in pages if os.path.exists(path))  # a checkout has it in docs
@@ -226,7 +226,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _spelled(options: argparse.Namespace) -> str:
-    """The command that was given."""
+    """Return the command that was given."""
     words = [f"python -m srcad export {options.function}"]
     if options.mode != "grad":
         words.append(f"--mode {options.mode}")
@@ -307,7 +307,7 @@ _COMMANDS = {
 
 
 def _function(spelled: str) -> tuple[Any, Any]:
-    """The object that ``module:function`` names, and the module."""
+    """Return the object that ``module:function`` names, and the module."""
     name, colon, path = spelled.rpartition(":")
     if not colon:
         raise SystemExit(f"srcad: write module:function, not {spelled!r}")
@@ -351,7 +351,7 @@ def _loaded(file: str) -> Any:
 
 
 def _arguments(spelled: str, module: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments that are written out, read with the names of the module."""
+    """Return the arguments that are written out, read with the names of the module."""
     space = {"np": np, "numpy": np, "math": math, **vars(module)}
     space["__call__"] = lambda *args, **kwargs: (args, kwargs)
     try:

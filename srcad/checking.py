@@ -68,7 +68,7 @@ def _at(index: tuple[int, ...]) -> str:
 
 
 def _direction(rng: np.random.Generator, value: Any) -> Any:
-    """A random direction of a number or array."""
+    """Return a random direction of a number or array."""
     shape, dtype = np.shape(value), np.asarray(value).dtype
     dot = rng.uniform(0.5, 1.5, shape)
     if np.iscomplexobj(value):
@@ -142,7 +142,7 @@ class Check:
             )
 
     def _slope(self, function: Any, place: Place, index: tuple[int, ...], unit: complex) -> float:
-        """The derivative along one entry, in forward mode."""
+        """Return the derivative along one entry, in forward mode."""
         dot = np.zeros_like(place.value)
         if isinstance(dot, np.ndarray) and dot.ndim:
             dot[index] = unit
@@ -163,7 +163,7 @@ class Check:
     def slope_along(
         self, function: Callable[..., Any], places: Sequence[Place]
     ) -> Callable[..., Any]:
-        """The derivative of a function along a random direction, as source text."""
+        """Return the derivative of a function along a random direction, as source text."""
         dots = self._tangents([(place, _direction(self.rng, place.value)) for place in places])
         space = {"jvp": jvp, "function": function, "__name__": "srcad_testing"}
         space |= {f"v{k}": dot for k, dot in enumerate(dots)}
@@ -247,7 +247,7 @@ def weighted_outputs(
     found: Sequence[tuple[Steps, Any]],
     rng: np.random.Generator,
 ) -> Callable[..., Any]:
-    """The function ``sum of w * y`` over some outputs, as source text that srcad can read.
+    """Return the function ``sum of w * y`` over some outputs, as source text that srcad can read.
 
     Of complex ones it is ``sum of Re(conj(w) * y)``.
     """
@@ -268,7 +268,7 @@ def weighted_outputs(
 
 
 def _written(name: str, count: int, body: str, space: dict[str, Any]) -> Callable[..., Any]:
-    """A function of some arguments, of which srcad finds the text."""
+    """Return a function of some arguments, of which srcad finds the text."""
     inputs = ", ".join(f"x{k}" for k in range(count))
     text = f"def {name}({inputs}):\n" + body.replace("INPUTS", inputs)
     file = f"<srcad.testing {next(_COUNTER)}>"

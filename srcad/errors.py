@@ -144,12 +144,12 @@ def rendered(where: Place, arrow: str) -> list[str]:
 
 
 def _characters(line: str, offset: int) -> int:
-    """The column in characters of an offset that `ast` counts in UTF-8 bytes."""
+    """Return the column in characters of an offset that `ast` counts in UTF-8 bytes."""
     return len(line.encode()[:offset].decode(errors="ignore"))
 
 
 def short_path(file: str) -> str:
-    """The path as seen from the working directory where the file lies below it."""
+    """Return the path as seen from the working directory where the file lies below it."""
     folder = os.getcwd() + os.sep
     return file[len(folder) :] if file.startswith(folder) else file
 
@@ -237,7 +237,7 @@ def real_number(called: str) -> tuple[str, tuple[str, ...]]:
 
 
 def no_result(name: str) -> tuple[str, str, str]:
-    """The refusal of a function that returns None: what, why, and what to do."""
+    """Return the refusal of a function that returns None: what, why, and what to do."""
     return (
         f"the gradient needs one real number, and {name!r} returns nothing",
         "a path of it ends without 'return', so that its result is None.",

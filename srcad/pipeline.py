@@ -173,7 +173,7 @@ def _of_types(
 def places_of(
     function: Any, parameters: Sequence[Parameter], request: Request, types: Types
 ) -> list[WrtEntry]:
-    """The places that a request differentiates by, for arguments of these types."""
+    """Return the places that a request differentiates by, for arguments of these types."""
     names = [p.name for p in parameters]
     return [p.of_type(types[names[p.parameter]], names[p.parameter])
             for p in request.places(function, parameters, _passed(types))]  # fmt: skip
@@ -186,7 +186,7 @@ def _described(
     *,
     numbers: bool = False,
 ) -> Types:
-    """The types of the arguments."""
+    """Return the types of the arguments."""
     return {
         name: describe(
             value, (("param", name),), environment, opened.get(name, False), numbers=numbers
@@ -201,7 +201,7 @@ def _loose(types: Types) -> Types:
 
 
 def _passed(types: Types) -> dict[str, Collection[Any]]:
-    """The items that a call of these types passes, by position or by key."""
+    """Return the items that a call of these types passes, by position or by key."""
     split = {name: t for name, t in types.items() if isinstance(t, TupleOf)}
     return {name: t.items if t.keys is None else t.keys for name, t in split.items()}
 
@@ -216,7 +216,7 @@ def _lowered(
     ordered: Sequence[str],
     arguments: Mapping[str, Any],
 ) -> Lowered:
-    """The function as IR; arguments that it writes into and that overlap are one copy."""
+    """Return the function as IR; arguments that it writes into and that overlap are one copy."""
     items = {name: some for name, some in active.items() if some is not None}
     lower = partial(lower_callable, function, parameters, types, environment, active=tuple(active),
                     items=items, arguments=arguments,
@@ -237,7 +237,7 @@ def _lowered(
 
 
 def _raising(problem: Problem) -> Results:
-    """A function that raises on every path: it raises as the original call does."""
+    """Return a function that raises on every path: it raises as the original call does."""
     name = f"{problem.request.mode}_{problem.written_name}"
     return Results((Part(name, problem.lowered, own=()),), run=lambda loaded: loaded)
 
@@ -246,7 +246,7 @@ def _raising(problem: Problem) -> Results:
 def _loaded(
     name: str, module: str, backend: str, parts: Sequence[Part]
 ) -> tuple[Sequence[Run], Sequence[Written], str]:
-    """The loaded function of each part, their texts, and the backend that wrote them."""
+    """Return the loaded function of each part, their texts, and the backend that wrote them."""
     chosen = BACKENDS[backend]
     try:
         ready = [chosen.prepare(finished(part.function, part.own)) for part in parts]
@@ -258,6 +258,6 @@ def _loaded(
 
 
 def _silent(load: Callable[..., Any], results: Results) -> Run:
-    """The form of a derivative with a silent reverse half."""
+    """Return the form of a derivative with a silent reverse half."""
     assert results.silenced is not None
     return results.run(*load(results.silenced())[0])

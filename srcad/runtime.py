@@ -43,7 +43,7 @@ def unbroadcast(g: Any, x: Any) -> Any:
 
 
 def zeros_like(x: Any) -> Any:
-    """The zero cotangent of a number or an array (of a list or tuple: of its items)."""
+    """Return the zero cotangent of a number or an array (of a list or tuple: of its items)."""
     if isinstance(x, list):
         return [zeros_like(item) for item in x]
     if isinstance(x, tuple):
@@ -56,7 +56,7 @@ def zeros_like(x: Any) -> Any:
 
 
 def or_zeros(g: Any, x: Any) -> Any:
-    """The cotangent of `x`, with zeros where there is none yet; a tuple may end early.
+    """Return the cotangent of `x`, with zeros where there is none yet; a tuple may end early.
 
     A number in the place of a structure is the zero of one that no branch has saved.
     """
@@ -75,7 +75,7 @@ def or_zeros(g: Any, x: Any) -> Any:
 
 
 def as_float(n: int) -> float:
-    """A Python integer as a float, infinite where no float is as large."""
+    """Return a Python integer as a float, infinite where no float is as large."""
     try:
         return float(n)
     except OverflowError:
@@ -83,14 +83,14 @@ def as_float(n: int) -> float:
 
 
 def sign(x: float) -> float:
-    """The sign of a Python number: 1.0, -1.0, 0.0 at 0, and nan at nan."""
+    """Return the sign of a Python number: 1.0, -1.0, 0.0 at 0, and nan at nan."""
     if x > 0.0:
         return 1.0
     return -1.0 if x < 0.0 else x - x
 
 
 def ascending(keys: Any, reverse: Any = False) -> list[int]:
-    """The positions of keys in the order that ``sorted`` gives them."""
+    """Return the positions of keys in the order that ``sorted`` gives them."""
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
 
 
@@ -131,7 +131,7 @@ def _share(a: Any, b: Any) -> bool:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """The arrays, lists, dicts and objects in a value."""
+    """Yield the arrays, lists, dicts and objects in a value."""
     todo = [value]
     while todo:
         item = todo.pop()
@@ -156,7 +156,7 @@ def undecided(sentence: str) -> Any:
 
 
 def plus(a: Any, b: Any) -> Any:
-    """The sum of two cotangents of which either may not be there yet."""
+    """Return the sum of two cotangents of which either may not be there yet."""
     if a is None or b is None:
         return b if a is None else a
     for kind in (tuple, list, dict):
@@ -172,7 +172,7 @@ def plus(a: Any, b: Any) -> Any:
 
 
 def like(g: Any, x: Any) -> Any:
-    """A gradient in the kind of the argument that it belongs to.
+    """Return a gradient in the kind of the argument that it belongs to.
 
     A Python number gives ``float`` (or ``complex``), a NumPy scalar the same scalar type, an array
     a fresh array of its shape and dtype; integers give float64.
@@ -249,7 +249,10 @@ def _is_broadcast(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 
 def owned(x: Any) -> Any:
-    """A copy of an array, also inside lists, tuples and dicts; numbers are returned as they are."""
+    """Return a copy of an array, also inside lists, tuples and dicts.
+
+    Numbers are returned as they are.
+    """
     if isinstance(x, list):
         return [owned(item) for item in x]
     if isinstance(x, dict):
@@ -260,7 +263,7 @@ def owned(x: Any) -> Any:
 
 
 def laid_out(g: Any, x: Any) -> Any:
-    """A copy of a gradient in C order, or in Fortran order where the argument has that."""
+    """Return a copy of a gradient in C order, or in Fortran order where the argument has that."""
     if isinstance(g, np.ndarray) and isinstance(x, np.ndarray):
         fortran = x.flags.f_contiguous and not x.flags.c_contiguous
         return np.array(g, order="F" if fortran else "C")
@@ -300,7 +303,7 @@ def rounded(y: Any, function: Any, place: Any, a: Any, b: Any = None) -> Any:
 
 
 def shuffled(generator: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-    """A shuffled copy of an array: one draw of the user's generator."""
+    """Return a shuffled copy of an array: one draw of the user's generator."""
     result = x.copy()
     generator.shuffle(result, *args, **kwargs)
     return result
@@ -329,7 +332,7 @@ def real_scalar(y: Any, name: str) -> None:
 
 
 def as_real_as(bar: Any, x: Any) -> Any:
-    """A cotangent or a tangent of `x`: its real part where `x` is real."""
+    """Return a cotangent or a tangent of `x`: its real part where `x` is real."""
     if isinstance(x, list) and isinstance(bar, list | np.ndarray):
         return [as_real_as(one, y) for one, y in zip(bar, x, strict=True)]
     if isinstance(x, tuple | list) and isinstance(bar, tuple):
@@ -340,7 +343,7 @@ def as_real_as(bar: Any, x: Any) -> Any:
 
 
 def of_any_phase(bar: Any, change: Any) -> Any:
-    """A cotangent of complex vectors of which only directions are known, if it is one.
+    """Return a cotangent of complex vectors of which only directions are known, if it is one.
 
     `change` is how fast the result changes when the phases of the vectors do.
     """
@@ -372,7 +375,7 @@ def numeric(value: Any, *, sparse: bool = False) -> None:
 
 
 def numeric_value(value: Any) -> Any:
-    """A result of which its rule does not tell what it is: a number or an array."""
+    """Return a result of which its rule does not tell what it is: a number or an array."""
     numeric(value)
     if isinstance(value, list | tuple | range):
         raise UnsupportedTypeError(

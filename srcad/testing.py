@@ -223,7 +223,7 @@ def _check_primal(
 
 
 def _places(function: Any, args: Sequence[Any], wrt: Any) -> list[Place]:
-    """The floats in the arguments that are checked."""
+    """Return the floats in the arguments that are checked."""
     names = _names(function, len(args))
     return [
         Place(k, names[k], steps, value)
@@ -234,7 +234,7 @@ def _places(function: Any, args: Sequence[Any], wrt: Any) -> list[Place]:
 
 
 def _chosen(function: Any, args: Sequence[Any], wrt: Any) -> list[tuple[int, Steps]]:
-    """The positions of the arguments that are checked, and the way to the part."""
+    """Return the positions of the arguments that are checked, and the way to the part."""
     if wrt is None:
         return [(k, ()) for k in range(len(args))]
     given = tuple(wrt) if isinstance(wrt, tuple | list) else (wrt,)
@@ -250,7 +250,7 @@ def _chosen(function: Any, args: Sequence[Any], wrt: Any) -> list[tuple[int, Ste
 
 
 def _names(function: Any, count: int) -> list[str]:
-    """The names of the positional arguments of a call: those of ``*args`` by number."""
+    """Return the names of the positional arguments of a call: those of ``*args`` by number."""
     parameters = parameters_of(function) or parameters_of_call(count)
     shown = outward_of(function, parameters) or parameters
     names = [p.name for p in shown if p.kind in POSITIONAL]

@@ -118,7 +118,7 @@ class Facts:
         return False
 
     def active(self, value: Value) -> Activity:
-        """The activity of a value: it depends on the input and reaches the result."""
+        """Return the activity of a value: it depends on the input and reaches the result."""
         return both(self.varied.get(value, False), self.useful.get(value, False))
 
 
@@ -198,7 +198,7 @@ def _vary_items(op: Loop, facts: Facts) -> None:
 
 
 def items_activity(type_: Type, tree: Activity) -> Activity:
-    """The activity of the items of a sequence."""
+    """Return the activity of the items of a sequence."""
     if isinstance(type_, TupleOf) and isinstance(tree, tuple):
         result: Activity = False
         for one in tree:
@@ -302,7 +302,7 @@ def _use_loop(op: Loop, facts: Facts) -> None:
 
 
 def _spread(type_: Type, tree: Activity) -> Activity:
-    """The activity of a sequence of which an item has activity `tree`."""
+    """Return the activity of a sequence of which an item has activity `tree`."""
     if isinstance(type_, TupleOf) and tree is not False:
         return tuple(tree for _ in type_.items)
     return tree

@@ -13,7 +13,7 @@ Activity = bool | tuple["Activity", ...]
 
 
 def fully_active(type_: Type, *, with_flags: bool = False) -> Activity:
-    """The activity of a value of which every part that can carry a derivative does.
+    """Return the activity of a value of which every part that can carry a derivative does.
 
     A flag carries none, and counts for what asks where values differ.
     """
@@ -32,7 +32,7 @@ def fully_active(type_: Type, *, with_flags: bool = False) -> Activity:
 
 
 def tidy(parts: tuple[Activity, ...]) -> Activity:
-    """The activity of a structure with these of its parts."""
+    """Return the activity of a structure with these of its parts."""
     return parts if any(parts) else False
 
 
@@ -60,7 +60,7 @@ def both(a: Activity, b: Activity) -> Activity:
 
 
 def part(activity: Activity, index: int) -> Activity:
-    """The activity of one part of a structure."""
+    """Return the activity of one part of a structure."""
     return activity[index] if isinstance(activity, tuple) else activity
 
 

@@ -19,12 +19,12 @@ from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
 
 def arguments(call: Call) -> dict[int | str, Arg]:
-    """The arguments of a call by place: position or keyword."""
+    """Return the arguments of a call by place: position or keyword."""
     return {**dict(enumerate(call.args)), **dict(call.kwargs)}
 
 
 def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
-    """The arguments through which a derivative may flow, by place; also where no rule is.
+    """Return the arguments through which a derivative may flow, by place; also where no rule is.
 
     So it may through a float of which the rule says nothing, and that is refused.  What makes
     integers of floats (``np.sum(x, dtype=int)``) is constant between its steps.
@@ -71,7 +71,7 @@ def _has_complex(args: Iterable[Arg]) -> bool:
 
 
 def rule_of(target: Any) -> Rule | None:
-    """The rule of a callee; None for what cannot be looked up."""
+    """Return the rule of a callee; None for what cannot be looked up."""
     try:
         return lookup(target)
     except TypeError:
@@ -79,7 +79,7 @@ def rule_of(target: Any) -> Rule | None:
 
 
 def _structural_arguments(call: Call) -> dict[int | str, Arg] | None:
-    """The arguments of an operation of which its row says what flows; None for others."""
+    """Return the arguments of an operation of which its row says what flows; None for others."""
     row = operation_of(call.target)
     if row is None or row.flows is None:
         return None

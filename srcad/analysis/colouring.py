@@ -18,7 +18,9 @@ Ints = np.ndarray[Any, np.dtype[np.intp]]
 
 
 def columns_coloured(starts: Ints, columns: Ints, width: int) -> Ints:
-    """A colour for each column, no two of one colour in the same row; the first that is free.
+    """Return a colour for each column, no two of one colour in the same row.
+
+    The first that is free.
 
     >>> columns_coloured(np.array([0, 2, 4, 6]), np.array([0, 1, 1, 2, 2, 3]), 4)
     array([0, 1, 0, 1])
@@ -38,7 +40,7 @@ def columns_coloured(starts: Ints, columns: Ints, width: int) -> Ints:
 
 
 def star_coloured(starts: Ints, columns: Ints) -> Ints:
-    """A colour for each row of a symmetric pattern: of any four in a chain three colours.
+    """Return a colour for each row of a symmetric pattern: of any four in a chain three colours.
 
     >>> star_coloured(np.array([0, 2, 5, 8, 10]), np.array([0, 1, 0, 1, 2, 1, 2, 3, 2, 3]))
     array([0, 1, 2, 0])
@@ -67,7 +69,7 @@ def _first_free(taken: set[int]) -> int:
 
 
 def transposed(starts: Ints, columns: Ints, width: int) -> tuple[Ints, Ints]:
-    """The pattern by columns: for each the rows that have an entry in it."""
+    """Return the pattern by columns: for each the rows that have an entry in it."""
     order = np.argsort(columns, kind="stable")
     rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[order]
     return np.concatenate(([0], np.cumsum(np.bincount(columns, minlength=width)))), rows

@@ -45,7 +45,7 @@ _ACCUMULATE = frozenset({operator.add, operator.sub})
 
 # ------------------------------------------------------------------------------- candidates
 def candidates(function: Function) -> Iterator[Call]:
-    """The stores, and the sums that accumulate in a loop."""
+    """Yield the stores, and the sums that accumulate in a loop."""
     accumulators: set[Value] = set()
     for op in walk(function.block):
         if isinstance(op, For | While):
@@ -148,7 +148,7 @@ class Conflicts:
         return live
 
     def _read_after_failure(self, op: Op) -> set[Value]:
-        """The values that are read if an operation inside a ``try`` fails.
+        """Return the values that are read if an operation inside a ``try`` fails.
 
         A store that fails has written nothing; where it may have, the front end refuses.
         """
@@ -193,7 +193,7 @@ def _reads_shapes(op: Op) -> bool:
 
 
 def _read_outside(block: Block) -> Iterator[Value]:
-    """The values that a block reads from outside, except for their shapes."""
+    """Return the values that a block reads from outside, except for their shapes."""
     read = {v for atom in block.results for v in values_in(atom)}
     for op in walk(block):
         if not _reads_shapes(op):

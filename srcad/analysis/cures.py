@@ -120,7 +120,7 @@ class Cures:
             self.bases.add(op)
 
     def _collected(self, value: Value, first: Value) -> tuple[Loop, int] | None:
-        """The place where an array goes into a list that a loop fills."""
+        """Return the place where an array goes into a list that a loop fills."""
         op, _ = self.facts.definition.get(value, (None, None))
         if not isinstance(op, For | While) or value not in collected_outputs(op):
             return None
@@ -199,7 +199,7 @@ class Cures:
 
     # ---------------------------------------------------------------------------- rewriting
     def applied(self, block: Block) -> Block:
-        """The block with the copies."""
+        """Return the block with the copies."""
         ops: list[Op] = []
         for op in block.ops:
             match op:
@@ -259,7 +259,7 @@ class Cures:
 
 
 def _behind(value: Value, body: Block, ops: list[Op]) -> int:
-    """The first place in a body where a value is there."""
+    """Return the first place in a body where a value is there."""
     if value in body.params:
         return 0
     return next((k + 1 for k, op in enumerate(ops) if value in op.results), len(ops))
@@ -288,7 +288,7 @@ def _may_be_nothing(atom: Atom, block: Block) -> bool:
 
 
 def _kept_copy(saved: Value, kept: Value, loop: Loop) -> Call:
-    """A copy of a value that an iteration saves, or None on a path that has not made it."""
+    """Return a copy of a value that an iteration saves, or None on a path that has not made it."""
     call = copy_of(saved, kept, loop)
     if _may_be_nothing(saved, loop.body):
         return replace(call, target=owned)

@@ -29,7 +29,7 @@ class Dependence:
     running: set[tuple[Routine, Pattern]] = field(default_factory=set)
 
     def of(self, function: Function, pattern: Pattern) -> Facts:
-        """The values of a function that depend on its parameters, part by part."""
+        """Return the values of a function that depend on its parameters, part by part."""
         varied = dict(zip(function.params, pattern, strict=True))
         nothing = [False for _ in function.block.results]
         return activity(function, varied, nothing, told=self._told)
@@ -52,7 +52,10 @@ class Dependence:
         return found
 
     def _told(self, op: Call, facts: Facts) -> Activity | None:
-        """The dependence of the result of a call; None where it goes by the parts of operands."""
+        """Return the dependence of the result of a call.
+
+        None where it goes by the parts of operands.
+        """
         if isinstance(op.target, Routine):
             return self.of_routine(op.target, tuple(map(facts.of, op.args)))
         if keeps_structure(op.target):
@@ -67,5 +70,5 @@ class Dependence:
 
 
 def carrying(type_: Type) -> Activity:
-    """The parts of a value that may differ: everything that is a number, flags too."""
+    """Return the parts of a value that may differ: everything that is a number, flags too."""
     return fully_active(type_, with_flags=True)

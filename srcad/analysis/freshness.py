@@ -81,7 +81,7 @@ def fresh_results(function: Function, own: Iterable[int], *, writable: bool = Tr
 
 
 def _ordering(function: Function) -> dict[Value, Call]:
-    """The calls that bring results into C order, if nothing else reads these."""
+    """Return the calls that bring results into C order, if nothing else reads these."""
     found = {
         op.result: op
         for op in function.block.ops
@@ -115,7 +115,7 @@ class _Fresh:
     replaced: set[Op] = field(default_factory=set)
 
     def atom(self, atom: Atom) -> Atom:
-        """The atom itself if it is the first of its class, else a copy."""
+        """Return the atom itself if it is the first of its class, else a copy."""
         if isinstance(atom, Const):
             return self._constant(atom)
         if not has_storage(atom):
@@ -196,7 +196,7 @@ class _Items:
                 self.kept.update(v for atom in collected for v in values_in(atom))
 
     def are_fresh(self, container: Value) -> bool:
-        """The answer for a container that is returned."""
+        """Return the answer for a container that is returned."""
         _, loop = self.made.get(container, (None, None))
         return self._holds(container, loop, set())
 

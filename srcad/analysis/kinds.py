@@ -47,7 +47,7 @@ def may_be_complex(function: Function, facts: Facts | None = None) -> bool:
 
 
 def _is_complex_inside(called: Function) -> bool:
-    """The same of a function that is called, and of those that it calls in turn."""
+    """Return the same of a function that is called, and of those that it calls in turn."""
     seen = {id(called)}
     pending = [called]
     while pending:

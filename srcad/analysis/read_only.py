@@ -23,7 +23,7 @@ from srcad.ir.traits import is_read_only, is_store
 
 
 def read_only_values(function: Function) -> set[Value]:
-    """The values that may be read-only: what is broadcast, diagonals, and views of these."""
+    """Return the values that may be read-only: what is broadcast, diagonals, and views of these."""
     calls = (op for op in walk(function.block) if isinstance(op, Call))
     todo = [op.result for op in calls if is_read_only(op.target)]
     ways = _ways(function) if todo else {}  # most functions make nothing that is read-only

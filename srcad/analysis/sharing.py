@@ -65,7 +65,7 @@ class Sharing:
     rigid: set[Value] = field(default_factory=set)
 
     def find(self, node: Node) -> Node:
-        """The representative of a class."""
+        """Return the representative of a class."""
         root = node
         while (parent := self.parents.get(root, root)) is not root:
             root = parent
@@ -80,11 +80,11 @@ class Sharing:
             self.parents[second] = first
 
     def own(self, value: Value) -> Node:
-        """The class of a value's own storage."""
+        """Return the class of a value's own storage."""
         return self.find((value, "own"))
 
     def parts(self, value: Value) -> Node:
-        """The class of what a value holds."""
+        """Return the class of what a value holds."""
         return self.find((value, "parts"))
 
     def is_foreign(self, value: Value) -> bool:
@@ -134,7 +134,7 @@ def _node(atom: Atom, kind: str) -> Node:
 
 
 def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
-    """The classes of a function, as if every one of the `candidates` wrote in place."""
+    """Return the classes of a function, as if every one of the `candidates` wrote in place."""
     found = Sharing(candidates=frozenset(candidates), handed_out=_handed_out(function))
     for param in function.params:
         found.foreign_nodes += [(param, "own"), (param, "parts")]
@@ -156,7 +156,7 @@ def sharing(function: Function, candidates: Iterable[Call] = ()) -> Sharing:
 
 
 def _handed_out(function: Function) -> frozenset[Value]:
-    """The containers that are built only to be returned: their parts are not read here.
+    """Return the containers that are built only to be returned: their parts are not read here.
 
     (Without them, all gradients of one tuple would be taken to share storage.)
     """
@@ -251,7 +251,7 @@ def _call(op: Call, found: Sharing) -> None:
 
 
 def _container_before(op: Call) -> Arg | None:
-    """The containers whose items a new list or dict holds."""
+    """Return the containers whose items a new list or dict holds."""
     memory = memory_effect(op.target)
     if isinstance(memory, Gathers):
         is_list = isinstance(op.result.type, ListOf) or memory.operand > 0
@@ -321,6 +321,6 @@ def _copies(op: Call) -> bool:
 
 
 def block_values(block: Block) -> Iterable[Value]:
-    """The values that a block yields."""
+    """Yield the values that a block yields."""
     for atom in block.results:
         yield from values_in(atom)

@@ -62,7 +62,7 @@ class _UnknownError(Exception):
 
 
 def cancelled(function: Function, active: Active) -> frozenset[Value]:
-    """The extremes that are `active`, and on which nothing active depends in the end."""
+    """Return the extremes that are `active`, and on which nothing active depends in the end."""
     blocks = [function.block, *(block for op in walk(function.block) for block in op.blocks)]
     found = set()
     for block in blocks:
@@ -142,7 +142,7 @@ def _rank(arg: Arg) -> int:
 
 # ------------------------------------------------------------------------------- arithmetic
 def _lifted(moved: Moved, rank: int) -> Moved:
-    """The same, in an array of more axes."""
+    """Return the same, in an array of more axes."""
     return replace(moved, axes=(None,) * (rank - len(moved.axes)) + moved.axes)
 
 
@@ -189,7 +189,7 @@ def _divide(op: Call, a: Moved | None, b: Moved | None) -> Moved | None:
 
 
 def _in_unit(moved: Moved, sign: int, factor: Arg) -> Moved:
-    """A shift that is multiplied, or divided, by a number."""
+    """Return a shift that is multiplied, or divided, by a number."""
     if _rank(factor) != 0:
         raise _UnknownError
     if moved.unit and moved.unit[-1] == (-sign, factor):
@@ -225,7 +225,7 @@ def _sum(op: Call, a: Moved | None) -> Moved | None:
 
 
 def _extreme(op: Call, a: Moved | None) -> Moved | None:
-    """A reduction along axes along which all entries move alike."""
+    """Return a reduction along axes along which all entries move alike."""
     given = {**dict(zip(("a", "axis"), op.args, strict=False)), **dict(op.kwargs)}
     if a is None or len(op.args) > 2 or not given.keys() <= {"a", "axis", "keepdims", "dtype"}:
         raise _UnknownError

@@ -55,18 +55,18 @@ class Support:
     __rmul__ = __truediv__ = __mul__
 
     def conjugate(self) -> Support:
-        """A conjugate depends on the same."""
+        """Return a conjugate depends on the same."""
         return self
 
     def inputs(self) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """The inputs, in order."""
+        """Return the inputs, in order."""
         data = self.bits.to_bytes((self.bits.bit_length() + 7) // 8, "little")
         flags = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
         return np.flatnonzero(flags) + self.start
 
 
 def units(shape: tuple[int, ...], start: int) -> Any:
-    """The tangent of an input: each of its numbers depends on itself."""
+    """Return the tangent of an input: each of its numbers depends on itself."""
     if shape == ():
         return Support(start)
     found = np.empty(int(np.prod(shape)), object)
@@ -75,7 +75,7 @@ def units(shape: tuple[int, ...], start: int) -> Any:
 
 
 def supports(function: Function, arguments: Sequence[Any]) -> list[Any]:
-    """The results of a function if some of its arguments hold supports."""
+    """Return the results of a function if some of its arguments hold supports."""
     env: Env = dict(zip(function.params, arguments, strict=True))
     with np.errstate(all="ignore"):
         return _Run(False, 0).block(function.block, env)
@@ -183,7 +183,7 @@ class _Run:
 
 # ------------------------------------------------------------------------------- structures
 def _parts(value: Any) -> Sequence[Any] | None:
-    """The parts of a container; None of anything else."""
+    """Return the parts of a container; None of anything else."""
     if isinstance(value, tuple | list):
         return value
     if isinstance(value, dict):
@@ -210,7 +210,7 @@ def _as_objects(value: Any) -> Any:
 
 
 def _mapped(change: Any, value: Any, *others: Any) -> Any:
-    """A container with changed parts; of containers that differ the first is taken."""
+    """Return a container with changed parts; of containers that differ the first is taken."""
     parts = _parts(value)
     if parts is None:
         return change(value, *others)
@@ -233,7 +233,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def _united(value: Any, other: Any) -> Any:
-    """The result of the call, with the dependences that the other branch would add."""
+    """Return the result of the call, with the dependences that the other branch would add."""
     return _mapped(_both, value, other)
 
 
@@ -245,7 +245,7 @@ def _both(value: Any, other: Any) -> Any:
 
 
 def _dense(target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A result of which every number depends on all that goes in."""
+    """Return a result of which every number depends on all that goes in."""
     total: list[Support] = []
 
     def plain(value: Any) -> Any:

@@ -49,7 +49,7 @@ def read_from_text(
 
 
 def told(op: Call, facts: Facts) -> Activity:
-    """The parts of the result of a call that depend on the input through a string."""
+    """Return the parts of the result of a call that depend on the input through a string."""
     args = arguments(op).values()
     if isinstance(op.target, Routine):
         depends = any(facts.of(arg) is not False for arg in args)
@@ -96,7 +96,7 @@ def _is_told(type_: Type, tree: Activity) -> bool:
 
 
 def _texts_and_numbers(type_: Type) -> Activity:
-    """The activity of a value if all of its numbers and strings depend on the input."""
+    """Return the activity of a value if all of its numbers and strings depend on the input."""
     match type_:
         case TupleOf(items):
             parts = tuple(_texts_and_numbers(t) for t in items)
@@ -117,7 +117,7 @@ def _is_hashable(target: object) -> bool:
 def _read_in_routine(
     op: Call, routine: Routine, facts: Facts, known: frozenset[Routine]
 ) -> Call | None:
-    """The numbers that a routine reads from its string arguments."""
+    """Return the numbers that a routine reads from its string arguments."""
     inner = routine.function
     trees = [facts.of(arg) for arg in op.args]
     is_told = any(_is_told(argument_type(a), tree) for a, tree in zip(op.args, trees, strict=True))

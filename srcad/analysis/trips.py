@@ -47,7 +47,7 @@ def equally_long(loop: For) -> bool:
 
 
 def length_of(seq: Arg) -> Extent | None:
-    """The length of a sequence, where the types tell it."""
+    """Return the length of a sequence, where the types tell it."""
     if isinstance(seq, Display):
         if seq.kind in ("tuple", "list"):
             return constant_extent(len(seq.items))

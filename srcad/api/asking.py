@@ -56,7 +56,7 @@ def derivative(
 
 
 def checked_chunk(chunk_size: Any) -> int | None:
-    """A number of directions, or None.
+    """Return a number of directions, or None.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def checked_chunk(chunk_size: Any) -> int | None:
 
 
 def checked(function: Any, backend: str = "numpy") -> Any:
-    """The function, which has to be callable, and the backend, which there has to be."""
+    """Return the function, which has to be callable, and the backend, which there has to be."""
     BACKENDS.check(backend)
     if not callable(function):
         raise on_purpose(

@@ -334,7 +334,7 @@ def _hessian(s: Any, given: Given) -> Any:
 
 
 def _sparse_or(mode: str, s: Any, given: Given) -> str:
-    """The mode that an option asks for."""
+    """Return the mode that an option asks for."""
     sparse = "sparse_hessian" if mode == "hessian" else "sparse_jacobian"
     return sparse if given.known(s, "sparse", 9, False) else mode
 

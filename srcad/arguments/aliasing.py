@@ -25,7 +25,7 @@ _MOST_ENTRIES = 100_000  # of an array whose entries are compared place by place
 
 
 def overlapping(arguments: Sequence[Any], written: Sequence[int]) -> Pairs:
-    """The pairs of arguments that share memory, of which the first is written into.
+    """Return the pairs of arguments that share memory, of which the first is written into.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def _is_object(argument: Any) -> bool:
 def _arrays(
     argument: Any, *, opens: bool = True, around: tuple[int, ...] = ()
 ) -> Iterator[np.ndarray]:
-    """The arrays in an argument: in data classes, and in other objects if it `opens`."""
+    """Yield the arrays in an argument: in data classes, and in other objects if it `opens`."""
     if isinstance(argument, np.ndarray):
         yield argument
     elif isinstance(argument, dict):
@@ -117,7 +117,7 @@ def refuse_shared(name: str, argument: str, other: str) -> NoReturn:
 def groups(
     pairs: Pairs, arguments: Sequence[Any], written: Iterable[int], name: str
 ) -> tuple[tuple[int, ...], ...]:
-    """The sets of arguments that are read as views of one copy.
+    """Return the sets of arguments that are read as views of one copy.
 
     Raises
     ------
@@ -173,12 +173,12 @@ def _repeats(array: np.ndarray) -> bool:
 
 
 def _places(base: int, array: np.ndarray) -> np.ndarray:
-    """The place of every entry of an array in memory, counted in items from an address."""
+    """Return the place of every entry of an array in memory, counted in items from an address."""
     return _bytes(base, array) // array.itemsize
 
 
 def _bytes(base: int, array: np.ndarray) -> np.ndarray:
-    """The place of every entry of an array in memory, counted in bytes from an address."""
+    """Return the place of every entry of an array in memory, counted in bytes from an address."""
     place = np.full(array.shape, array.__array_interface__["data"][0] - base)
     for axis, (length, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
         shape = [1] * array.ndim
@@ -198,10 +198,10 @@ def places(*arrays: np.ndarray) -> tuple[Any, ...]:
 
 
 def backward_axes(array: np.ndarray) -> tuple[int, ...]:
-    """The axes along which an array runs through memory backwards."""
+    """Return the axes along which an array runs through memory backwards."""
     return tuple(axis for axis, stride in enumerate(array.strides) if stride < 0)
 
 
 def names_of(indices: Iterable[Iterable[int]], names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """The names of grouped positions."""
+    """Return the names of grouped positions."""
     return tuple(tuple(names[k] for k in group) for group in indices)

@@ -28,7 +28,7 @@ ARRAY = array_type(np.float64, None)
 
 
 def guessed(tree: ast.AST) -> dict[str, Type]:
-    """The types of the names of which the code says more than that they are arrays."""
+    """Return the types of the names of which the code says more than that they are arrays."""
     found: dict[str, Type] = {}
     keys: dict[str, list[str]] = {}
     for node in ast.walk(tree):

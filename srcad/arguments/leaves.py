@@ -35,7 +35,7 @@ def leaves(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, Any]]:
 
 
 def leaf_at(value: Any, steps: Steps) -> Any:
-    """The part of a value at the end of some steps."""
+    """Return the part of a value at the end of some steps."""
     for step, key in steps:
         value = getattr(value, key) if step == "attr" else value[key]
     return value
@@ -62,7 +62,10 @@ def leaf_name(steps: Steps) -> str:
 
 
 def expression_of(whole: str, steps: Steps, space: dict[str, Any]) -> str:
-    """The expression of a leaf; `space` holds the keys that are no plain texts or numbers."""
+    """Return the expression of a leaf.
+
+    `space` holds the keys that are no plain texts or numbers.
+    """
     for step, key in steps:
         if step == "attr":
             whole = attribute_text(whole, key)
@@ -75,7 +78,7 @@ def expression_of(whole: str, steps: Steps, space: dict[str, Any]) -> str:
 
 
 def with_leaf(value: Any, steps: Steps, leaf: Any) -> Any:
-    """A copy of a structure with one leaf replaced."""
+    """Return a copy of a structure with one leaf replaced."""
     if not steps:
         return leaf
     (_, key), *rest = steps
@@ -91,7 +94,10 @@ def with_leaf(value: Any, steps: Steps, leaf: Any) -> Any:
 
 
 def own_copies(args: Sequence[Any]) -> list[Any]:
-    """The arguments of one call, which may write into them; one array in two places stays one."""
+    """Return the arguments of one call, which may write into them.
+
+    One array in two places stays one.
+    """
     copies: dict[int, Any] = {}
     return [_copied(value, copies) for value in args]
 

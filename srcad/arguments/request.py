@@ -72,7 +72,7 @@ class Request:
         return self.wrt is None
 
     def of(self, function: Any, parameters: Sequence[Parameter]) -> Request:
-        """The request with the parameters that a wrapper shows, by which its `wrt` goes."""
+        """Return the request with the parameters that a wrapper shows, by which its `wrt` goes."""
         if self.wrt is None:
             return self
         return replace(self, outward=outward_of(function, parameters))
@@ -83,7 +83,7 @@ class Request:
         parameters: Sequence[Parameter],
         given: Mapping[str, Collection[Any]] | None = None,
     ) -> tuple[WrtEntry, ...]:
-        """The places to differentiate by, found in the signature.
+        """Return the places to differentiate by, found in the signature.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Request:
     def opened(
         self, function: Any, parameters: Sequence[Parameter], arguments: Mapping[str, Any]
     ) -> dict[str, bool | Collection[Any]]:
-        """The arguments in which objects are taken apart: those that are differentiated by.
+        """Return the arguments in which objects are taken apart: those that are differentiated by.
 
         In some of the items, if these are all that is asked for of a parameter.  Where None may
         come back for an argument, an object without any float stays as it is.
@@ -128,7 +128,7 @@ class Request:
 
 
 def _names_read(function: Any) -> tuple[str, ...]:
-    """The variables outside that a function names."""
+    """Return the variables outside that a function names."""
     code, space = code_of(function), looked_up(function, "__globals__", ())
     if code is None:
         return ()
@@ -138,7 +138,7 @@ def _names_read(function: Any) -> tuple[str, ...]:
 def _argument(
     parameters: Sequence[Parameter], arguments: Mapping[str, Any], place: WrtEntry
 ) -> Any:
-    """The argument of a call that stands at a place."""
+    """Return the argument of a call that stands at a place."""
     found = arguments[parameters[place.parameter].name]
     return found if place.item is None else found[place.item]
 
@@ -163,7 +163,7 @@ def requested(
     check_finite: bool = False,
     chunk_size: int | None = None,
 ) -> Request:
-    """The request of one of `wrt`, `argnums` and `argnum`, or of the first argument."""
+    """Return the request of one of `wrt`, `argnums` and `argnum`, or of the first argument."""
     given = [wrt for wrt in spelled if wrt is not UNSET] or [0]
     if len(given) > 1:
         what = "wrt, argnums and argnum are spellings of one argument: give only one of them"
@@ -175,7 +175,7 @@ def requested(
 
 
 def wrt_entries(wrt: Any) -> tuple[int | str, ...]:
-    """The entries of `wrt`: a position, a name, or several of these."""
+    """Return the entries of `wrt`: a position, a name, or several of these."""
     entries = tuple(wrt) if isinstance(wrt, tuple | list) else (wrt,)
     for entry in entries:
         if isinstance(entry, bool) or not isinstance(entry, int | np.integer | str):
@@ -190,7 +190,7 @@ def wrt_entries(wrt: Any) -> tuple[int | str, ...]:
 def directions_of(
     function: Any, primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[int, ...]:
-    """The positions of the arguments that have a tangent.
+    """Return the positions of the arguments that have a tangent.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def directions_of(
 
 # -------------------------------------------------------------------------------- callables
 def name_of(function: Any) -> str:
-    """The name of a callable in messages and in generated code."""
+    """Return the name of a callable in messages and in generated code."""
     name = looked_up(function, "__name__")
     if isinstance(name, str):
         return plain(name)
@@ -224,13 +224,13 @@ def name_of(function: Any) -> str:
 
 
 def module_of_callable(function: Any) -> str:
-    """The module that a callable belongs to, or ''."""
+    """Return the module that a callable belongs to, or ''."""
     found = looked_up(function, "__module__")
     return plain(found) if isinstance(found, str) else ""
 
 
 def parameters_of(function: Any) -> tuple[Parameter, ...] | None:
-    """The parameters of a callable; None where it has no signature that can be relied on.
+    """Return the parameters of a callable; None where it has no signature that can be relied on.
 
     Whether a parameter has a default is part of it; what the default is, is not.
     """
@@ -268,7 +268,7 @@ def _check_names(code: CodeType) -> None:
 
 
 def _bare(function: FunctionType) -> FunctionType:
-    """The function without what others have written on it: a signature, what it wraps."""
+    """Return the function without what others have written on it: a signature, what it wraps."""
     made = FunctionType(function.__code__, {}, function.__name__, function.__defaults__,
                         function.__closure__)  # fmt: skip
     made.__kwdefaults__ = function.__kwdefaults__
@@ -276,7 +276,10 @@ def _bare(function: FunctionType) -> FunctionType:
 
 
 def outward_of(function: Any, parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """The parameters that a wrapper shows, which are those of what it wraps; () if its own."""
+    """Return the parameters that a wrapper shows, which are those of what it wraps.
+
+    () if its own.
+    """
     if not any(p.kind in VARIADIC for p in parameters):
         return ()
     try:
@@ -306,7 +309,7 @@ def _is_opaque(function: Any) -> bool:
 
 
 def parameters_of_call(count: int, keywords: Iterable[str] = ()) -> tuple[Parameter, ...]:
-    """The parameters of a callable without a signature: one per argument of the call."""
+    """Return the parameters of a callable without a signature: one per argument of the call."""
     named = [Parameter(k, Parameter.KEYWORD_ONLY) for k in keywords if is_name(k)]
     taken = {p.name for p in named}
     names = ["x"] if count == 1 else [f"x{k}" for k in range(1, count + 1)]
@@ -315,7 +318,7 @@ def parameters_of_call(count: int, keywords: Iterable[str] = ()) -> tuple[Parame
 
 
 def anchor_of(function: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The object that identifies compilations, and how the callable wraps it.
+    """Return the object that identifies compilations, and how the callable wraps it.
 
     For everything written in Python that is the code object, so that closures share what was
     compiled for the first of them.
@@ -346,6 +349,6 @@ def anchor_of(function: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """The code object behind a callable, if it is written in Python."""
+    """Return the code object behind a callable, if it is written in Python."""
     anchor, _ = anchor_of(function)
     return anchor if isinstance(anchor, CodeType) else None

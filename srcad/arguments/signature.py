@@ -89,7 +89,7 @@ def _items(
     opens: Collection[Any],
     numbers: bool,
 ) -> TupleOf:
-    """The type of ``*args`` or ``**kw``, in some items of which objects are taken apart."""
+    """Return the type of ``*args`` or ``**kw``, in some items of which objects are taken apart."""
     parts = described_parts(value)
     assert parts is not None
     keys, items, cls, step = parts
@@ -111,7 +111,7 @@ class _Describer:
     around: dict[int, Path] = field(default_factory=dict)
 
     def one(self, value: Any, source: Path, depth: int) -> Type:
-        """The type of one value."""
+        """Return the type of one value."""
         number = self._number(value, source)
         if number is not None:
             return number
@@ -214,7 +214,7 @@ class _Describer:
         return TupleOf(tuple(items), None, list)
 
     def group(self, values: list[Any], source: Path, depth: int) -> Type | None:
-        """The one type of all items, or None if a part must be known item by item."""
+        """Return the one type of all items, or None if a part must be known item by item."""
         cls = type(values[0])
         base = number_base(values[0]) if self.numbers else None
         if base is not None and all(type(value) is cls for value in values):
@@ -285,7 +285,7 @@ class _Describer:
 
 
 def _loose(value: Any) -> Type:
-    """A number of which only kind and dtype are known."""
+    """Return a number of which only kind and dtype are known."""
     if isinstance(value, ARRAY_CLASSES):
         return array_type(value.dtype, None)
     if isinstance(value, np.generic):
@@ -325,7 +325,7 @@ Parts = tuple[tuple[Any, ...] | None, tuple[Any, ...], type, str]
 
 
 def described_parts(value: Any, *, opens: bool = False) -> Parts | None:
-    """The keys, parts, class and kind of step of a tuple, dict, named tuple or dataclass.
+    """Return the keys, parts, class and kind of step of a tuple, dict, named tuple or dataclass.
 
     Also those of any other object that is its attributes, if it `opens`.
     """
@@ -346,7 +346,7 @@ def described_parts(value: Any, *, opens: bool = False) -> Parts | None:
 
 
 def fields_of(cls: type) -> tuple[str, ...] | None:
-    """The names of the fields of a named tuple, else None."""
+    """Return the names of the fields of a named tuple, else None."""
     fields = getattr(cls, "_fields", None)
     if not isinstance(fields, tuple) or not all(isinstance(name, str) for name in fields):
         return None
@@ -355,7 +355,7 @@ def fields_of(cls: type) -> tuple[str, ...] | None:
 
 
 def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
-    """The arrays inside a value that is differentiated by."""
+    """Yield the arrays inside a value that is differentiated by."""
     if isinstance(value, np.ndarray):
         yield value
     elif type(value) not in (float, int):
@@ -369,7 +369,7 @@ def is_in_c_order(value: Any) -> bool:
 
 # --------------------------------------------------------------------------------- generic form
 def generic(type_: Type) -> Type:
-    """The same pattern with nothing known of lengths: the form that serves all the rest."""
+    """Return the same pattern with nothing known of lengths: the form that serves all the rest."""
     if isinstance(type_, Numeric):
         if type_.form == "array":
             return Numeric(type_.dtype, None, "array")

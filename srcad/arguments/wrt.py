@@ -41,7 +41,7 @@ class WrtEntry:
         return same and len(self.keys) > count
 
     def of_type(self, type_: Type, name: str) -> WrtEntry:
-        """The same with the `keys` of the parts on the way through an argument of a type.
+        """Return the same with the `keys` of the parts on the way through an argument of a type.
 
         Raises
         ------
@@ -56,7 +56,7 @@ class WrtEntry:
 
 
 def place_of_argument(parameters: Sequence[Parameter], position: int) -> WrtEntry:
-    """A positional argument of a call."""
+    """Return a positional argument of a call."""
     positional = sum(p.kind in POSITIONAL for p in parameters)
     if position < positional:
         return WrtEntry(position)
@@ -66,7 +66,10 @@ def place_of_argument(parameters: Sequence[Parameter], position: int) -> WrtEntr
 def differentiated(
     places: Sequence[WrtEntry], parameters: Sequence[Parameter]
 ) -> dict[str, Collection[Any] | None]:
-    """The parameters to differentiate by, each with the keys of its parts; None: with all."""
+    """Return the parameters to differentiate by, each with the keys of its parts.
+
+    None: with all.
+    """
     found: dict[str, Collection[Any] | None] = {}
     for parameter in dict.fromkeys(p.parameter for p in places):
         keys = {p.keys for p in places if p.parameter == parameter}
@@ -90,7 +93,7 @@ class Seeker:
     read: Collection[str] = ()
 
     def place(self, entry: int | str) -> WrtEntry | None:
-        """The place of an entry; None if only a call can tell."""
+        """Return the place of an entry; None if only a call can tell."""
         own = [p.name for p in self.parameters if p.kind not in VARIADIC]
         if isinstance(entry, str) and entry in own:
             return self._own(entry)
@@ -112,7 +115,7 @@ class Seeker:
         return self._passed(entry, at, parameter.name)
 
     def _part(self, entry: int | str) -> WrtEntry | None:
-        """A part of an argument."""
+        """Return a part of an argument."""
         path = path_of(entry) if isinstance(entry, str) else None
         if path is None or not path[1]:
             raise self._unknown(entry)
@@ -123,7 +126,7 @@ class Seeker:
         return WrtEntry([p.name for p in self.parameters].index(name))
 
     def _passed(self, entry: int | str, position: int | None, name: str | None) -> WrtEntry | None:
-        """An argument of the call, by its position or as a keyword."""
+        """Return an argument of the call, by its position or as a keyword."""
         fixed = sum(p.kind in POSITIONAL for p in self.parameters)
         if position is not None and position < fixed:
             return WrtEntry(position)

@@ -18,7 +18,7 @@ Steps = tuple[tuple[str, Any], ...]
 
 
 def path_of(text: str) -> tuple[str, Steps] | None:
-    """The name and the steps of a path; None for what is none."""
+    """Return the name and the steps of a path; None for what is none."""
     try:
         node = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError):
@@ -40,7 +40,7 @@ def path_of(text: str) -> tuple[str, Steps] | None:
 
 
 def _literal(node: ast.expr) -> Any:
-    """The text or number of a subscript, or a tuple of such; None for anything else."""
+    """Return the text or number of a subscript, or a tuple of such; None for anything else."""
     try:
         key = ast.literal_eval(node)
         hash(key)
@@ -57,7 +57,7 @@ def spelled_steps(whole: str, steps: Steps) -> str:
 
 
 def keys_of(type_: Type, steps: Steps, whole: str) -> tuple[Any, ...]:
-    """The keys of the parts on the way, as the structures have them.
+    """Return the keys of the parts on the way, as the structures have them.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def keys_of(type_: Type, steps: Steps, whole: str) -> tuple[Any, ...]:
 
 
 def type_at(type_: Type, keys: Sequence[Any]) -> Type:
-    """The type of the part behind some keys; the type itself where parts are not known."""
+    """Return the type of the part behind some keys; the type itself where parts are not known."""
     for key in keys:
         if isinstance(type_, ListOf):
             type_ = type_.item
@@ -85,7 +85,10 @@ def type_at(type_: Type, keys: Sequence[Any]) -> Type:
 
 
 def _key(type_: Type, step: str, key: Any) -> tuple[Any, Type] | None:
-    """The key of a part in a structure, and its type; an attribute may be the key of a dict."""
+    """Return the key of a part in a structure, and its type.
+
+    An attribute may be the key of a dict.
+    """
     if isinstance(type_, ListOf):
         return (key, type_.item) if step == "item" and type(key) is int else None
     if not isinstance(type_, TupleOf):

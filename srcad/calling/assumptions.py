@@ -61,7 +61,7 @@ def _symbol(c: Conditions, symbol: Symbol) -> str:
 
 
 def _relation(assumption: Assumption, values: dict[Symbol, str]) -> str:
-    """An assumption as a comparison."""
+    """Return an assumption as a comparison."""
     left = _sum(assumption.left, values)
     return f"{left} {assumption.relation} {_sum(assumption.right, values)}"
 
@@ -78,7 +78,10 @@ def _sum(extent: Extent, values: dict[Symbol, str]) -> str:
 
 
 def columns_of(*columns: list[int]) -> list[tuple[int, ...]]:
-    """The lengths of the items of several lists, item by item; a failing row if they differ."""
+    """Return the lengths of the items of several lists, item by item.
+
+    A failing row if they differ.
+    """
     if len({len(column) for column in columns}) > 1:
         raise ValueError("lists of different lengths")
     return list(zip(*columns, strict=True))

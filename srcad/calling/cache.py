@@ -61,7 +61,7 @@ class Entry:
         return quiet is not None and not quiet.repeats
 
     def bind(self, function: Any, run: Run, next_: Run, *, head: bool) -> Run:
-        """The dispatcher of a function object for this pattern, with another to go on to."""
+        """Return the dispatcher of a function object for this pattern, with another to go on to."""
         bind = self._binds.get(head)
         if bind is None:
             bind = self._binds[head] = binder(self.pattern, self.parameters, function, self.rules,
@@ -69,7 +69,7 @@ class Entry:
         return bind(function, run, next_)
 
     def bare(self, function: Any) -> Run:
-        """The compiled function alone; captures and defaults are still read at each call.
+        """Return the compiled function alone; captures and defaults are still read at each call.
 
         Where NumPy is told to raise now, it is the form whose reverse half is silent.
         """
@@ -88,7 +88,7 @@ class Entry:
         return found
 
     def prepared(self, function: Any, arguments: Sequence[Any]) -> Run:
-        """The call, ready to be made; captures are read now and nothing is checked."""
+        """Return the call, ready to be made; captures are read now and nothing is checked."""
         named = dict(zip((p.name for p in self.parameters), arguments, strict=True))
         captures = [read(path, function, named) for path, _ in self.pattern.captures]
         run = form_now(self.run) if self.asks else self.run
@@ -125,7 +125,7 @@ class Family:
     def dispatcher(
         self, function: Any, now: Callable[[], Family], rebind: Callable[[], None]
     ) -> Run:
-        """A function that is called as `function` is, and finds or compiles the pattern.
+        """Return a function that is called as `function` is, and finds or compiles the pattern.
 
         `now` tells the family of the code that the function has now: it may have been replaced.
         """
@@ -148,7 +148,7 @@ class Family:
         return entries[0].bind(function, entries[0].run, next_, head=True)
 
     def _as_given(self, arguments: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of a call, one per parameter, as they would be given again."""
+        """Return the arguments of a call, one per parameter, as they would be given again."""
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for parameter, value in zip(self.parameters, arguments, strict=True):
@@ -182,7 +182,7 @@ class Family:
         return first
 
     def bound(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
-        """The arguments of a call, one per parameter, with defaults as they are now."""
+        """Return the arguments of a call, one per parameter, with defaults as they are now."""
         if not kwargs and self.is_plain and len(args) == len(self.parameters):
             return args
         try:
@@ -194,7 +194,7 @@ class Family:
         ]
 
     def found(self, function: Any, arguments: Sequence[Any], seen: int = -1) -> Run | Failure:
-        """The call for these arguments, ready to be made, or why it cannot be."""
+        """Return the call for these arguments, ready to be made, or why it cannot be."""
         try:
             entry, ready = self._fitting(function, arguments, seen)
         except SrcadError as error:
@@ -202,7 +202,7 @@ class Family:
         return ready or entry.prepared(function, arguments)
 
     def entry_for(self, function: Any, arguments: Sequence[Any]) -> Entry:
-        """The entry that fits these arguments, compiled if need be."""
+        """Return the entry that fits these arguments, compiled if need be."""
         return self._fitting(function, arguments, -1)[0]
 
     def _fitting(
@@ -235,7 +235,7 @@ class Family:
             self.version += 1
 
     def info(self) -> CacheInfo:
-        """The compiled patterns, and why each was compiled."""
+        """Return the compiled patterns, and why each was compiled."""
         entries = self.entries[::-1]
         names = [p.name for p in self.parameters]
         return CacheInfo(
@@ -268,7 +268,7 @@ class Record:
         self, function: Any, request: Request, how: Any, parameters: tuple[Parameter, ...],
         compile_: Compile,
     ) -> Family:  # fmt: skip
-        """The patterns of a request.
+        """Return the patterns of a request.
 
         Raises
         ------
@@ -310,7 +310,7 @@ def record_of(function: Any) -> tuple[Record, Any]:
 
 
 def _reference(anchor: Any, key: int) -> Callable[[], Any]:
-    """A weak reference to code that forgets the record; other callables are simply held."""
+    """Return a weak reference to code that forgets the record; other callables are simply held."""
     if not isinstance(anchor, CodeType):
         return lambda: anchor
 

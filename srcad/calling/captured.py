@@ -65,7 +65,7 @@ class WithCaptured:
 
 
 def with_captured(function: Any, wrt: Iterable[int | str] | None) -> Any:
-    """The function with captured variables that `wrt` names as parameters, or itself.
+    """Return the function with captured variables that `wrt` names as parameters, or itself.
 
     Others than functions, methods and partials of these have no such variables.
     """
@@ -86,7 +86,7 @@ def with_captured(function: Any, wrt: Iterable[int | str] | None) -> Any:
 
 
 def plain_function(function: Any) -> FunctionType | None:
-    """The function of Python behind a method or a partial."""
+    """Return the function of Python behind a method or a partial."""
     while isinstance(function, MethodType | functools.partial):
         function = function.__func__ if isinstance(function, MethodType) else function.func
     return function if isinstance(function, FunctionType) else None
@@ -106,7 +106,7 @@ def _is_variable(function: Any, plain: FunctionType, name: str) -> bool:
 
 
 def _held(function: Any, name: str) -> Any:
-    """The current value of a variable."""
+    """Return the current value of a variable."""
     plain = plain_function(function)
     assert plain is not None
     kind = "cell" if name in plain.__code__.co_freevars else "global"

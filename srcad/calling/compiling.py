@@ -42,7 +42,7 @@ def compile_entry(family: Family, function: Any, arguments: Sequence[Any]) -> En
 
 
 def _pattern(made: Compiled, function: Any, arguments: Sequence[Any]) -> Pattern:
-    """The assumptions that were made."""
+    """Return the assumptions that were made."""
     lowered = made.lowered
     written = tuple(k for k, name in enumerate(made.types) if name in lowered.written)
     return Pattern(
@@ -57,7 +57,7 @@ def _pattern(made: Compiled, function: Any, arguments: Sequence[Any]) -> Pattern
 
 
 def _light(guard: Guard, own: Any) -> Guard:
-    """The guard without the function that it was made from, which would be kept alive.
+    """Return the guard without the function that it was made from, which would be kept alive.
 
     The function's own code is not held either; None stands for it.
     """

@@ -61,12 +61,12 @@ class Conditions:
 
     # ------------------------------------------------------------------------- names
     def fresh(self, stem: str) -> str:
-        """A new name."""
+        """Return a new name."""
         self._counter += 1
         return f"{self.prefix}{stem}{self._counter}"
 
     def constant(self, value: Any) -> str:
-        """The name to which an object is bound."""
+        """Return the name to which an object is bound."""
         name = self._known.get(id(value))
         if name is None:
             name = self._known[id(value)] = self.fresh("k")
@@ -78,7 +78,7 @@ class Conditions:
         return attribute_text(holder, name, self.own("getattr"))
 
     def own(self, name: str) -> str:
-        """A name that is not the user's."""
+        """Return a name that is not the user's."""
         return self.prefix + name
 
     def expression(self, path: Path) -> str:
@@ -114,7 +114,7 @@ class Conditions:
                 self.add(f"({self.named(part)}, True)[1]")
 
     def _code_at(self, path: Path) -> CodeType:
-        """The code of the function at a path: guarded, or that of the function itself."""
+        """Return the code of the function at a path: guarded, or that of the function itself."""
         if path not in self.known_codes:
             return guarded_code(read(path, self.function))
         code = self.known_codes[path] or code_of(self.function)
@@ -122,13 +122,13 @@ class Conditions:
         return code
 
     def _of_each(self, path: Path) -> str:
-        """The value at a path in each item of a list, or the items themselves."""
+        """Return the value at a path in each item of a list, or the items themselves."""
         at = path.index(EACH)
         inner = self.named(path[:at])
         return f"{self.own('follow')}({inner}, {self.constant(path[at:])})"
 
     def named(self, path: Path) -> str:
-        """A name for what is at a path, read on the way if need be."""
+        """Return a name for what is at a path, read on the way if need be."""
         if path in self.names:
             return self.names[path]
         name = self.fresh("v")
@@ -137,7 +137,7 @@ class Conditions:
         return f"({name} := {expression})"
 
     def _step(self, holder: str, code: CodeType | None, kind: str, key: Any) -> str:
-        """A step from a function: the first one, or one of which the code is known."""
+        """Return a step from a function: the first one, or one of which the code is known."""
         at_root = code is None
         match kind:
             case "global":
@@ -164,7 +164,7 @@ class Conditions:
         raise KeyError(kind)
 
     def prepared(self, stem: str, expression: str) -> str:
-        """A name that is bound once per function object."""
+        """Return a name that is bound once per function object."""
         name = self.own(stem)
         line = f"{name} = {expression}"
         if line not in self.setup:
@@ -192,7 +192,7 @@ class Conditions:
         self.add(f"{self.own('type')}({first}) is {cls}")
 
     def class_name(self, cls: type) -> str:
-        """The name by which the text calls a class."""
+        """Return the name by which the text calls a class."""
         own = self.own(plain(cls.__name__))
         return own if self.constants.get(own) is cls else self.constant(cls)
 
@@ -219,6 +219,6 @@ class Conditions:
 
 
 def guarded_code(expected: Any) -> CodeType:
-    """The code object that a guard is about."""
+    """Return the code object that a guard is about."""
     code: CodeType = expected if isinstance(expected, CodeType) else expected.__code__
     return code

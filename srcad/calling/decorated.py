@@ -88,7 +88,7 @@ class Decorated(Generic[P, R]):
         return signature_of(self.function)
 
     def _made_of(self, function: Any) -> tuple[Any, ...]:
-        """The constructor arguments of an object like this one for another function."""
+        """Return the constructor arguments of an object like this one for another function."""
         return (function,)
 
     def _bound(self, instance: Any, owner: type | None) -> Any:
@@ -125,7 +125,7 @@ class Differentiable(Decorated[P, R]):
         return f"<differentiable {name_of(self.function)!r}>"
 
     def __srcad_primal__(self) -> Any:
-        """The function that calls of this object are calls of."""
+        """Return the function that calls of this object are calls of."""
         return self.function
 
     def _made_of(self, function: Any) -> tuple[Any, ...]:
@@ -206,7 +206,7 @@ class Differentiable(Decorated[P, R]):
         *,
         has_aux: bool = False,
     ) -> Callable[..., Any] | Failure:
-        """The call of a derivative with the options of this one."""
+        """Return the call of a derivative with the options of this one."""
         request = self.request
         return of_arguments(mode, self.function, args, kwargs, wrt, request.backend,
                             has_aux=has_aux, check_finite=request.check_finite)  # fmt: skip

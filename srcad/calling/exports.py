@@ -28,7 +28,7 @@ def module_of(
     arguments: Sequence[Any] | None,
     recipe: Sequence[str] | None,
 ) -> str:
-    """The text of a module that computes what an entry of the cache does.
+    """Return the text of a module that computes what an entry of the cache does.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def _derivative(
 
 
 def _recipe(derivative: Derivative) -> list[str]:
-    """The command that writes the file again."""
+    """Return the command that writes the file again."""
     function, request = derivative.function, derivative.request
     module = looked_up(function, "__module__") or "module"
     path = dotted(f"{module}.{getattr(function, '__qualname__', name_of(function))}")
@@ -91,7 +91,7 @@ def _recipe(derivative: Derivative) -> list[str]:
 
 
 def _spelled(derivative: Derivative) -> str:
-    """The arguments, if they are short."""
+    """Return the arguments, if they are short."""
     if derivative.arguments is None:
         return "..."
     texts = []

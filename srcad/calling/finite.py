@@ -38,7 +38,7 @@ _CALLED = {
 
 
 def checked(run: Run, made: Compiled, request: Request, name: str) -> Run:
-    """A compiled derivative that raises if its value or a derivative is not finite.
+    """Return a compiled derivative that raises if its value or a derivative is not finite.
 
     `run` returns the value before the derivatives where both are numbers; it is dropped where
     nobody asked for it.  What waits for a direction or a seed is looked at when it has that.
@@ -56,7 +56,7 @@ class _Look:
     name: str
 
     def evaluated(self, arguments: Sequence[Any]) -> tuple[_Origins, Any]:
-        """The answer, op by op, and where everything in it comes from."""
+        """Return the answer, op by op, and where everything in it comes from."""
         count = len(self.made.types)
         named = dict(zip(self.made.types, arguments, strict=False))
         origins = _Origins(self.name, named, arguments[count:])
@@ -74,7 +74,7 @@ class _Look:
 
 
 def _looked_at(look: _Look, *arguments: Any) -> Any:
-    """The answer of a derivative, which is finite."""
+    """Return the answer of a derivative, which is finite."""
     with short_traceback():
         once: _Origins | None = None
         if look.made.results.repeats:
@@ -107,7 +107,7 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
                 return gradients
 
         def whole(found: Any) -> Any:
-            """The whole result of the function."""
+            """Return the whole result of the function."""
             return (found[0], found[2]) if look.request.has_aux else found[0]
 
         if callable(answer):  # it waits for directions
@@ -121,7 +121,7 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
 
 
 def _value_and_gradients(answer: Any, request: Request) -> tuple[Any, Any]:
-    """The differentiated value, and its derivatives."""
+    """Return the differentiated value, and its derivatives."""
     if request.mode.startswith("sparse"):
         return (), answer
     if request.mode == "jvp":
@@ -131,7 +131,7 @@ def _value_and_gradients(answer: Any, request: Request) -> tuple[Any, Any]:
 
 
 def _asked(answer: Any, request: Request) -> Any:
-    """The part of an answer that was requested."""
+    """Return the part of an answer that was requested."""
     if request.mode in ("value_and_grad", "jvp") or request.mode.startswith("sparse"):
         return answer
     value, gradients = answer
@@ -173,7 +173,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """The floats, and the arrays of floats, in a value; an object counts once."""
+    """Yield the floats, and the arrays of floats, in a value; an object counts once."""
     seen: set[int] = set()
     todo = [value]
     while todo:
@@ -252,7 +252,7 @@ class _Origins:
         self.found[id(result)] = (result, origin)
 
     def of(self, leaf: Any) -> _Origin | str | None:
-        """The op, or the argument, that something comes from."""
+        """Return the op, or the argument, that something comes from."""
         held = self.found.get(id(leaf))
         if held is not None and held[0] is leaf:
             return held[1]
@@ -275,7 +275,7 @@ class _Origins:
             raise self.error(what, gradients)
 
     def error(self, sentence: str, value: Any) -> NonFiniteError:
-        """The error that names the place where it began."""
+        """Return the error that names the place where it began."""
         bad = [leaf for leaf in _leaves(value) if not _is_finite(leaf)]
         origin = _earliest([one for one in map(self.of, bad) if one is not None]) or self.first
         if origin is None:
@@ -296,7 +296,7 @@ class _Origins:
 
 
 def _earliest(origins: Sequence[_Origin | str]) -> _Origin | str | None:
-    """An argument if there is one, else the op that ran first."""
+    """Return an argument if there is one, else the op that ran first."""
     names = [one for one in origins if isinstance(one, str)]
     if names:
         return names[0]
@@ -311,7 +311,7 @@ def _kind(value: Any) -> str:
 
 
 def _spelled(op: Call, env: Env, function: Function) -> str:
-    """The call with its operands: ``log(x = 0.0)``, arrays by shape and range."""
+    """Return the call with its operands: ``log(x = 0.0)``, arrays by shape and range."""
     printer = Printer()
     printer.function(function)
     given = [*(("", arg) for arg in op.args), *((f"{name}=", arg) for name, arg in op.kwargs)]
@@ -328,7 +328,7 @@ def _operand(printer: Printer, arg: Arg, env: Env) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A number; an array by its dtype, shape and range; anything else by its class."""
+    """Return a number; an array by its dtype, shape and range; anything else by its class."""
     if isinstance(value, np.ndarray):
         kind = f"{value.dtype}{list(value.shape)}"
         if value.size == 0 or value.dtype.kind not in "biuf":

@@ -39,7 +39,7 @@ R = TypeVar("R", covariant=True)
 
 
 def family_of(function: Any, request: Request, parameters: tuple[Parameter, ...]) -> Family:
-    """The compiled patterns of a request for a callable."""
+    """Return the compiled patterns of a request for a callable."""
     record, how = record_of(function)
     asked = request.of(function, parameters)
     return record.family(function, asked, how, parameters, compiling.compile_entry)
@@ -96,7 +96,7 @@ class Gradient(Generic[P, R]):
         return dispatch
 
     def _by_count(self) -> Callable[..., Any]:
-        """The dispatcher of a callable that has a rule and no signature."""
+        """Return the dispatcher of a callable that has a rule and no signature."""
         function, request = self.function, self.request
 
         def dispatch(*args: Any, **kwargs: Any) -> Any:
@@ -187,7 +187,10 @@ class Gradient(Generic[P, R]):
         ]
 
     def _newest(self) -> Any:
-        """The pattern that was compiled last; a name tells wrappers of the same code apart."""
+        """Return the pattern that was compiled last.
+
+        A name tells wrappers of the same code apart.
+        """
         name = name_of(self.function)
         named = (e for f in self._families()[::-1] for e in f.entries if e.artifact.name == name)
         return next(named, None)
@@ -264,7 +267,7 @@ class Gradient(Generic[P, R]):
         return family, family.bound(self.function, args, kwargs)
 
     def cache_info(self) -> CacheInfo:
-        """The compiled patterns, and why each was compiled."""
+        """Return the compiled patterns, and why each was compiled."""
         infos = [family.info() for family in self._families()]
         return CacheInfo(
             sum(i.compilations for i in infos),
@@ -285,7 +288,7 @@ Gradient.__doc__ = Documentation(Gradient.__doc__)  # type: ignore[assignment]
 def exported(
     gradient: Gradient[..., Any], args: Any, kwargs: Any, recipe: Sequence[str] | None = None
 ) -> str:
-    """The text of a module that computes a derivative: see `Gradient.export`."""
+    """Return the text of a module that computes a derivative: see `Gradient.export`."""
     function, request = gradient.function, gradient.request
     arguments: Sequence[Any] | None = None
     entry = gradient._newest()
@@ -299,13 +302,13 @@ def exported(
 
 # ------------------------------------------------------------- shared with decorated functions
 def function_behind(function: Any) -> Any:
-    """The function behind a `Differentiable`."""
+    """Return the function behind a `Differentiable`."""
     is_one = hasattr(type(function), "__srcad_primal__")
     return function.__srcad_primal__() if is_one else function
 
 
 def _with_captured(function: Any, wrt: Sequence[int | str] | None) -> Any:
-    """The function with the captured variables that `wrt` names as parameters."""
+    """Return the function with the captured variables that `wrt` names as parameters."""
     named = any(isinstance(entry, str) for entry in wrt or ())
     return captured.with_captured(function, wrt) if named else function
 
@@ -321,7 +324,7 @@ def of_arguments(
     has_aux: bool = False,
     check_finite: bool = False,
 ) -> Callable[..., Any] | Failure:
-    """The call of a derivative, ready to be made: by `wrt`, or all positional arguments."""
+    """Return the call of a derivative, ready to be made: by `wrt`, or all positional arguments."""
     entries = None if wrt is None else wrt_entries(wrt)
     function = _with_captured(function, entries)
     arity = len(args) if wrt is None else 0

@@ -77,7 +77,7 @@ class Graph(str):
 
 
 def graph_of(function: Function, active: Collection[Value]) -> Graph:
-    """The graph of a function of the IR, with what a derivative flows through in colour."""
+    """Return the graph of a function of the IR, with what a derivative flows through in colour."""
     writer = _Writer(function, active)
     lines = [
         f"digraph {_quoted(function.name)} {{",
@@ -123,7 +123,7 @@ class _Writer:
         yield from self._edges([*op.args, *(arg for _, arg in op.kwargs)], node, indent)
 
     def _frame(self, op: Op, indent: str) -> Iterator[str]:
-        """A conditional or a loop: a frame around its blocks, and a node for each result."""
+        """Yield a conditional or a loop: a frame around its blocks, and a node for each result."""
         kind = _KINDS[type(op)]
         title = f"{kind} {_place(op.where)}".rstrip()
         yield from self._open(title, indent)
@@ -145,7 +145,7 @@ class _Writer:
         yield f'{indent}  label={_quoted(title)} fontname="monospace" fontsize=10 color=gray;'
 
     def _entering(self, op: Op, block: Block, indent: str) -> Iterator[str]:
-        """The parameters of a block, and what they are at first."""
+        """Yield the parameters of a block, and what they are at first."""
         sources: Sequence[Arg] = ()
         if isinstance(op, For):
             sources = (*op.seqs, *op.inits)
@@ -180,7 +180,7 @@ class _Writer:
         return self.nodes.setdefault(value, f"v{len(self.nodes)}")
 
     def _declared(self, value: Value, indent: str) -> str:
-        """The node of a value that is no result of a call."""
+        """Return the node of a value that is no result of a call."""
         label = f"label={_quoted(self.printer.name(value))} shape=ellipse"
         return f"{indent}{self._node(value)} [{self._marked(value, label)}];"
 
@@ -204,6 +204,6 @@ def _place(where: Location | None) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as DOT writes it."""
+    """Return a text as DOT writes it."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{" ".join(escaped.split())}"'

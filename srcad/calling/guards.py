@@ -44,7 +44,7 @@ def guard(c: Conditions, path: Path, kind: str, expected: Any) -> None:
 
 
 def _text(c: Conditions, key: Any) -> str:
-    """A key of a dict."""
+    """Return a key of a dict."""
     return quoted(key) if isinstance(key, str) else c.constant(key)
 
 
@@ -77,12 +77,12 @@ def _presence(c: Conditions, first: str, kind: str, expected: Any) -> str:
 
 
 def _code(c: Conditions, code: CodeType | None) -> str:
-    """A code object; None is that of the function itself, which must not be held."""
+    """Return a code object; None is that of the function itself, which must not be held."""
     return own_code(c) if code is None else c.constant(code)
 
 
 def own_code(c: Conditions) -> str:
-    """The code that the function had when it was bound."""
+    """Return the code that the function had when it was bound."""
     return c.prepared("code", f"{c.own('code_of')}({c.own('function')})")
 
 

@@ -151,12 +151,12 @@ class Inspection:
 
     @once
     def ssa(self) -> str:
-        """The function, one op per line."""
+        """Return the function, one op per line."""
         return Code(_text(self._artifact.lowered, self._artifact))
 
     @once
     def adjoint_ssa(self) -> str:
-        """The adjoint, one op per line."""
+        """Return the adjoint, one op per line."""
         return Code(_text(self._artifact.adjoint, self._artifact))
 
     @property
@@ -166,7 +166,7 @@ class Inspection:
 
     @once
     def saved(self) -> Saved:
-        """The values that the primal half passes to the adjoint."""
+        """Return the values that the primal half passes to the adjoint."""
         kept = self._artifact
         found: Saved = saved.saved_values(kept.primal, kept.primal_text, self._function,
                                           self._arguments, len(kept.saved))  # fmt: skip
@@ -174,7 +174,7 @@ class Inspection:
 
     @once
     def graph(self) -> Graph:
-        """The function as a graph: DOT text, which a notebook draws."""
+        """Return the function as a graph: DOT text, which a notebook draws."""
         function = self._artifact.lowered
         if function is None:
             return graph.Graph(f"// {self._artifact.note}")

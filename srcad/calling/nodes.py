@@ -99,7 +99,10 @@ def registration(cls: type) -> Any:
 
 
 def taken_apart(value: Any) -> tuple[Any, Form | None]:
-    """A value with the children of each node in its place, and its form; None if it holds none."""
+    """Return a value with the children of each node in its place, and its form.
+
+    None if it holds none.
+    """
     cls = type(value)
     found = None if isinstance(value, _LEAVES) else registration(cls)
     if found is not None:
@@ -125,7 +128,7 @@ def taken_apart(value: Any) -> tuple[Any, Form | None]:
 
 
 def put_together(flat: Any, form: Form | None) -> Any:
-    """A value of such a form, of its parts; None stays, where nothing flows."""
+    """Return a value of such a form, of its parts; None stays, where nothing flows."""
     if form is None or flat is None:
         return flat
     parts = tuple(put_together(part, f) for part, f in zip(flat, form.parts, strict=True))
@@ -135,7 +138,7 @@ def put_together(flat: Any, form: Form | None) -> Any:
 
 
 def like(value: Any, form: Form | None, what: str) -> Any:
-    """The parts of a direction, which has the form of what it belongs to.
+    """Return the parts of a direction, which has the form of what it belongs to.
 
     Raises
     ------
@@ -183,7 +186,7 @@ class WithNodes:
         return registered_nodes.called(s, self.form_of, function, args, kwargs)
 
     def form_of(self, key: int | str) -> Form | None:
-        """The form of an argument of a call, by position or by name."""
+        """Return the form of an argument of a call, by position or by name."""
         fixed, rest = _places(parameters_of(self.function) or ())
         if isinstance(key, int) and key >= len(fixed):
             return _part(self.forms.get(rest), key - len(fixed))
@@ -198,7 +201,7 @@ class WithNodes:
 
 
 def _places(parameters: Sequence[Parameter]) -> tuple[list[str], str]:
-    """The names of the positional parameters, and that of ``*args``."""
+    """Return the names of the positional parameters, and that of ``*args``."""
     rest = [p.name for p in parameters if p.kind is Parameter.VAR_POSITIONAL]
     return [p.name for p in parameters if p.kind in POSITIONAL], rest[0] if rest else ""
 
@@ -225,7 +228,7 @@ class _Delegate:
     known: list[tuple[dict[str, Form], int]] = field(default_factory=list)
 
     def inner(self, function: Any, arguments: Sequence[Any]) -> tuple[WithNodes, Family, list[Any]]:
-        """The function of the parts, its family, and the parts."""
+        """Return the function of the parts, its family, and the parts."""
         forms: dict[str, Form] = {}
         flats = list(arguments)
         for k in {place.parameter for place in self.places}:
@@ -242,7 +245,7 @@ class _Delegate:
         return made, record.family(made, request, how, parameters, self.family.compile), flats
 
     def run(self, *given: Any) -> Any:
-        """The answer for arguments with nodes; the function comes last."""
+        """Return the answer for arguments with nodes; the function comes last."""
         *arguments, function = given
         made, family, flats = self.inner(function, arguments)
         found = family.found(made, flats)
@@ -252,12 +255,12 @@ class _Delegate:
         return self.answered(found(), forms)
 
     def form_at(self, made: WithNodes, place: WrtEntry) -> Form | None:
-        """The form of one thing that is differentiated by."""
+        """Return the form of one thing that is differentiated by."""
         form = made.forms.get(self.family.parameters[place.parameter].name)
         return form if place.item is None else _part(form, place.item)
 
     def answered(self, answer: Any, forms: list[Form | None]) -> Any:
-        """An answer in which nodes stand for their children again."""
+        """Return an answer in which nodes stand for their children again."""
         request = self.family.request
         together = partial(_together, forms=forms, single=request.single)
         match request.mode:
@@ -275,7 +278,7 @@ class _Delegate:
     def _product(
         self, answer: Any, v: Any, forms: list[Form | None], together: Callable[[Any], Any]
     ) -> Any:
-        """The product with a direction."""
+        """Return the product with a direction."""
         single, has_aux = self.family.request.single, self.family.request.has_aux
         given = (v,) if single else v
         if not isinstance(given, tuple | list) or len(given) != len(forms):
@@ -296,7 +299,7 @@ def _flat(values: Sequence[Any], forms: Sequence[Form | None], what: str) -> tup
 
 
 def entry_for_nodes(family: Family, function: Any, arguments: Sequence[Any]) -> Entry | None:
-    """The entry for arguments that hold registered nodes; None where none of them does.
+    """Return the entry for arguments that hold registered nodes; None where none of them does.
 
     It is asked only if `optree` is loaded, or a dict of Python's library is among them.
     """

@@ -232,7 +232,7 @@ def _text(
 def _head_body(
     p: str, before: list[str], test: str, call: tuple[str, str], inputs: str, names: str
 ) -> list[str]:
-    """The statements of the function that the user calls."""
+    """Return the statements of the function that the user calls."""
     run, bound = call
     noted = [f"except {p}any as {p}error:", f"    {p}note({p}error)", "    raise"]
     return [
@@ -260,7 +260,10 @@ def _head_body(
 
 
 def _note_shapes(c: Conditions, before: list[str]) -> str:
-    """The condition that notes the shapes of a call that fits; `before` gets how they are read."""
+    """Return the condition that notes the shapes of a call that fits.
+
+    `before` gets how they are read.
+    """
     p = c.prefix
     before += [f"nonlocal {p}seen", f"{', '.join(c.shapes.values())}, = {p}seen"]
     c.setup.append(f"{p}seen = {(None,) * len(c.shapes)}")

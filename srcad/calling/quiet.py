@@ -33,7 +33,7 @@ class Quiet:
     made: Run | None = None
 
     def form(self) -> Run:
-        """The silent form."""
+        """Return the silent form."""
         if self.made is None:
             with COMPILING:
                 self.made = self.make()
@@ -41,25 +41,28 @@ class Quiet:
 
 
 def with_quiet(run: Run, quiet: Quiet) -> Run:
-    """A compiled function that knows its silent form."""
+    """Return a compiled function that knows its silent form."""
     run.__dict__["srcad_quiet"] = quiet
     return run
 
 
 def quiet_of(run: Run) -> Quiet | None:
-    """The silent form of a compiled function, if there is one."""
+    """Return the silent form of a compiled function, if there is one."""
     found: Quiet | None = getattr(run, "srcad_quiet", None)
     return found
 
 
 def form_now(run: Run) -> Run:
-    """A compiled function, or its silent form if that is what the surroundings ask for."""
+    """Return a compiled function, or its silent form if that is what the surroundings ask for."""
     quiet = quiet_of(run)
     return run if quiet is None or is_calm() else quiet.form()
 
 
 def again(call: Run) -> Run | None:
-    """The call with which one is repeated that has raised; None where nothing is to be repeated."""
+    """Return the call with which one is repeated that has raised.
+
+    None where nothing is to be repeated.
+    """
     run, args = (call.func, call.args) if isinstance(call, partial) else (call, ())
     quiet = quiet_of(run)
     return partial(quiet.form(), *args) if quiet is not None and quiet.repeats else None

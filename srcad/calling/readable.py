@@ -23,7 +23,7 @@ from srcad.types.structures import TupleOf, Type
 
 
 def readable(function: Any, request: Request) -> Artifact:
-    """The compilation for arguments of the likeliest types; a note if that fails."""
+    """Return the compilation for arguments of the likeliest types; a note if that fails."""
     parameters = parameters_of(function) or ()
     request = request.of(function, parameters)
     try:
@@ -37,7 +37,7 @@ def readable(function: Any, request: Request) -> Artifact:
 
 
 def _likely(function: Any, parameter: Parameter, count: int) -> Type:
-    """The assumed type of an argument: a float64 array, or that of its default.
+    """Return the assumed type of an argument: a float64 array, or that of its default.
 
     A wrapper passes `count` arguments on.
     """
@@ -53,7 +53,7 @@ def _likely(function: Any, parameter: Parameter, count: int) -> Type:
 
 
 def _undecided(function: Any, error: SrcadError) -> Artifact:
-    """The user's text with a note where the compiler needs to know the arguments."""
+    """Return the user's text with a note where the compiler needs to know the arguments."""
     known = code_of(function) is not None and not isinstance(error, SourceUnavailableError)
     text = text_of(function) if known else ""
     note = f"# decided at the call: {' '.join(error.sentence.split())}\n"

@@ -57,7 +57,7 @@ class SavedValue(str):
         return 0 if self.where is None else self.where.line
 
     def cells(self) -> tuple[str, ...]:
-        """The name, and what is known, as text."""
+        """Return the name, and what is known, as text."""
         size = "?" if self.bytes is None else f"{self.bytes:,}"
         if self.per_trip is not None:
             size = f"{self.per_trip:,} per trip"
@@ -126,7 +126,7 @@ class Saved(tuple[SavedValue, ...]):
 def saved_values(
     primal: Function | None, text: str, function: Any, arguments: Mapping[str, Any], count: int
 ) -> Saved:
-    """The values that the primal half passes on.
+    """Return the values that the primal half passes on.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def saved_values(
 
 
 def _returned(text: str, values: Sequence[Any]) -> list[str]:
-    """The last items of what the written primal returns: the names are those of the text.
+    """Return the last items of what the written primal returns: the names are those of the text.
 
     Where it returns in several places, one of them may have no more than a constant for a value
     that another one saves.
@@ -227,7 +227,7 @@ class _Makers:
 
 # ------------------------------------------------------------------------------- sizes
 def _lengths(function: Any, arguments: Mapping[str, Any]) -> Lengths:
-    """The number that an extent is for these arguments."""
+    """Return the number that an extent is for these arguments."""
 
     def length(extent: Extent) -> int | None:
         extent = resolved(extent)
@@ -268,7 +268,7 @@ def _size(type_: Type, lengths: Lengths) -> int | None:
 
 
 def _spelled(type_: Type, lengths: Lengths) -> str:
-    """A type with the lengths that are known as numbers."""
+    """Return a type with the lengths that are known as numbers."""
     if isinstance(type_, TupleOf) and type_.keys is None:
         return f"({', '.join(_spelled(item, lengths) for item in type_.items)})"
     if isinstance(type_, ListOf):

@@ -43,7 +43,7 @@ class Code(str):
 
 
 def highlighted(text: str) -> str:
-    """The text in HTML: Python with its words in colour, anything else as it stands."""
+    """Return the text in HTML: Python with its words in colour, anything else as it stands."""
     try:
         body = "".join(_spans(text))
     except (tokenize.TokenError, SyntaxError):
@@ -67,7 +67,7 @@ def _spans(text: str) -> Iterator[str]:
 
 
 def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:
-    """The text between two places."""
+    """Return the text between two places."""
     (row, column), (last, until) = start, end
     if row == last:
         return lines[row - 1][column:until]
@@ -76,7 +76,7 @@ def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> 
 
 # ----------------------------------------------------------------------- of the user's functions
 def text_of(function: Any) -> str:
-    """The user's text of a function, or a note where there is none."""
+    """Return the user's text of a function, or a note where there is none."""
     inner = function
     while isinstance(inner, MethodType | functools.partial):
         inner = inner.__func__ if isinstance(inner, MethodType) else inner.func
@@ -87,7 +87,7 @@ def text_of(function: Any) -> str:
 
 
 def signature_of(function: Any) -> inspect.Signature:
-    """The signature of a function; where it tells none, that of any call.
+    """Return the signature of a function; where it tells none, that of any call.
 
     A derivative tells its own: to look for what it wraps would compile the form that is shown.
     """
@@ -103,7 +103,7 @@ def signature_of(function: Any) -> inspect.Signature:
 
 
 def documented(function: Any) -> str:
-    """The docstring of a function, or ''."""
+    """Return the docstring of a function, or ''."""
     while isinstance(function, functools.partial):
         function = function.func
     return inspect.getdoc(function) or ""

@@ -51,7 +51,7 @@ class Checks:
         return self.definitions.name_of(value, value.__name__)
 
     def refusal(self, what: str, help: str) -> ExportError:
-        """The refusal of what cannot be checked in a file of its own."""
+        """Return the refusal of what cannot be checked in a file of its own."""
         return ExportError(
             f"cannot write the derivative of {self.definitions.name!r} to a file: {what}",
             why="the file could not tell whether it serves the arguments of a call.",
@@ -116,7 +116,7 @@ class Checks:
         self.indent = outer
 
     def _held(self, path: Path) -> int | None:
-        """A length or integer of what the file holds itself."""
+        """Return a length or integer of what the file holds itself."""
         for k in range(1, len(path) + 1):
             if path[:k] in self.held:
                 found = follow(self.held[path[:k]], path[k:])
@@ -143,7 +143,7 @@ class Checks:
 
 
 def quoted_text(text: str) -> str:
-    """The literal of a text as ruff sets it."""
+    """Return the literal of a text as ruff sets it."""
     return literal(text) or quoted(text)
 
 

@@ -53,14 +53,14 @@ class Definitions:
 
     # ------------------------------------------------------------------------- names
     def fresh(self, wanted: str) -> str:
-        """A name that nothing else has."""
+        """Return a name that nothing else has."""
         name = fresh(identifier(wanted), self.taken)
         self.taken.add(name)
         self.outside.add(name)
         return name
 
     def fresh_as_it_is(self, wanted: str) -> str:
-        """The same for a name that begins with an underscore."""
+        """Return the same for a name that begins with an underscore."""
         name = fresh(wanted, self.taken)
         self.taken.add(name)
         self.outside.add(name)
@@ -74,13 +74,13 @@ class Definitions:
         return name
 
     def reserve(self, value: Any, wanted: str) -> str:
-        """The name that an object gets."""
+        """Return the name that an object gets."""
         name = self._names[id(value)] = self.fresh(wanted)
         self._kept.append(value)
         return name
 
     def name_of(self, value: Any, wanted: str) -> str:
-        """The name under which the module has an object; it gets one if it has none.
+        """Return the name under which the module has an object; it gets one if it has none.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class Definitions:
         return name
 
     def _with_numpy(self, text: str) -> str:
-        """The text of a value with NumPy's own name in this module."""
+        """Return the text of a value with NumPy's own name in this module."""
         return renamed(text, {"np": self.name_of(np, "np")})
 
     # ------------------------------------------------------------------------- imports
@@ -126,7 +126,7 @@ class Definitions:
         return name
 
     def imported(self, module: str, part: str, value: Any) -> str:
-        """The name of a part of a module that is imported."""
+        """Return the name of a part of a module that is imported."""
         name = self.reserve(value, part)
         self.imports.add(f"from {module} import {part}{_alias(part, name)}")
         return name
@@ -151,7 +151,7 @@ class Definitions:
         return final
 
     def _with_parts_of_modules(self, module: ModuleType, text: str) -> str:
-        """The text in which ``module.part`` is the part, for modules of srcad."""
+        """Return the text in which ``module.part`` is the part, for modules of srcad."""
         edits, at = [], Offsets(text)
         for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
@@ -175,7 +175,7 @@ class Definitions:
         return self.imported(module, part, value)
 
     def _resolved(self, module: ModuleType, text: str, own: str) -> dict[str, str]:
-        """The final names of what a text of srcad reads."""
+        """Return the final names of what a text of srcad reads."""
         found = {}
         for name in free_names(ast.parse(text)):
             if name == own:
@@ -203,7 +203,7 @@ class Definitions:
         raise self._refusal(value, wanted)
 
     def importable(self, value: Any, wanted: str) -> str:
-        """The name of an object that is imported from where everybody finds it.
+        """Return the name of an object that is imported from where everybody finds it.
 
         Raises
         ------
@@ -220,7 +220,7 @@ class Definitions:
         return self.imported(*public, value)
 
     def _function(self, function: FunctionType, wanted: str) -> str:
-        """A function of the user's that generated code calls, as the user wrote it."""
+        """Return a function of the user's that generated code calls, as the user wrote it."""
         final = self.reserve(function, wanted)
         plain = plain_function(function)
         names = {plain.name: final}
@@ -248,7 +248,7 @@ def _alias(own: str, name: str) -> str:
 
 
 def _bound_method(value: Any) -> str | None:
-    """A method of a text or another plain value: ``", ".join``."""
+    """Return a method of a text or another plain value: ``", ".join``."""
     holder = getattr(value, "__self__", None)
     if not isinstance(value, BuiltinMethodType) or isinstance(holder, ModuleType | None):
         return None
@@ -257,7 +257,7 @@ def _bound_method(value: Any) -> str | None:
 
 
 def public_place(value: Any) -> tuple[str, str] | None:
-    """A module and a name from which an object can be imported."""
+    """Return a module and a name from which an object can be imported."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     name = name or getattr(value, "__name__", None)
     if not is_name(name):
@@ -278,7 +278,7 @@ def _is_path(module: str) -> bool:
 
 
 def _public_modules() -> Iterable[tuple[str, ModuleType]]:
-    """The modules of NumPy and SciPy that are loaded."""
+    """Yield the modules of NumPy and SciPy that are loaded."""
     for name, module in list(sys.modules.items()):
         is_one = name.partition(".")[0] in ("numpy", "scipy") and _is_path(name)
         if is_one and isinstance(module, ModuleType):

@@ -124,7 +124,7 @@ class Draft:
 
 
 def drafted(derivative: Derivative) -> Draft:
-    """The pieces of a module, with the names of their functions.
+    """Return the pieces of a module, with the names of their functions.
 
     Raises
     ------
@@ -181,5 +181,5 @@ def _piece(text: str, space: Mapping[str, Any]) -> Piece:
 
 
 def _code_of(text: str) -> str:
-    """The text without comments (and texts with a hash in them)."""
+    """Return the text without comments (and texts with a hash in them)."""
     return "\n".join(line.partition("#")[0] for line in text.splitlines())

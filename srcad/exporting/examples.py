@@ -16,7 +16,7 @@ _PYTHON = {"f": "0.7", "c": "(0.7 + 0.2j)", "b": "True"}
 
 
 def example_text(definitions: Definitions, value: Any, type_: Type) -> str | None:
-    """An argument as it was given, or one of its type where there is none or it is large.
+    """Return an argument as it was given, or one of its type where there is none or it is large.
 
     ``rng`` is a generator of random numbers and ``np`` NumPy in the text.
     """
@@ -68,7 +68,7 @@ def _number(type_: Numeric) -> str | None:
 
 
 def _example(extent: Extent) -> int | None:
-    """The value of an extent in the call that caused the compilation."""
+    """Return the value of an extent in the call that caused the compilation."""
     total = extent.constant
     for symbol, k in extent.terms:
         known = symbol.example[0] if isinstance(symbol.example, tuple) else symbol.example

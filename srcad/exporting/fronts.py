@@ -22,7 +22,7 @@ _STARS: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: 
 
 
 def public_function(draft: Draft) -> str:
-    """The text of the function that is called."""
+    """Return the text of the function that is called."""
     derivative = draft.derivative
     if derivative.request.check_finite:
         raise ExportError(
@@ -52,7 +52,7 @@ def public_function(draft: Draft) -> str:
 
 
 def sentence(derivative: Derivative) -> str:
-    """The docstring of the exported function."""
+    """Return the docstring of the exported function."""
     of = derivative.name
     names = [derivative.parameters[p.parameter].name for p in derivative.places]
     by = f" by {', '.join(dict.fromkeys(names))}" if names else ""
@@ -118,7 +118,10 @@ def _parameters(draft: Draft) -> list[str]:
 
 
 def _defaults(draft: Draft) -> list[str]:
-    """The defaults that can be written; in front of one that cannot, the caller gives all."""
+    """Return the defaults that can be written.
+
+    In front of one that cannot, the caller gives all.
+    """
     derivative, found = draft.derivative, []
     gives_all = False
     for parameter in reversed(derivative.parameters):
@@ -145,13 +148,13 @@ def _header(name: str, pieces: Sequence[str]) -> str:
 
 # ------------------------------------------------------------------------------- what runs
 def _made(derivative: Derivative) -> tuple[Callable[..., Any], Mapping[str, Any]]:
-    """The function that joins the parts to what a call runs, and its options."""
+    """Return the function that joins the parts to what a call runs, and its options."""
     join = derivative.join
     return (join.func, join.keywords) if isinstance(join, partial) else (join, {})
 
 
 def _run(draft: Draft) -> str:
-    """The name of what runs: the one part itself, or what is made of the parts."""
+    """Return the name of what runs: the one part itself, or what is made of the parts."""
     d, derivative = draft.definitions, draft.derivative
     made, options = _made(derivative)
     if made is asked._as_it_is or made.__module__ == "srcad.pipeline":
@@ -168,7 +171,7 @@ def _run(draft: Draft) -> str:
 
 
 def refused(derivative: Derivative) -> ExportError:
-    """The refusal of a mode that does not run plain functions."""
+    """Return the refusal of a mode that does not run plain functions."""
     return ExportError(
         f"a derivative of the mode {derivative.request.mode!r} cannot be written to a file",
         why="how a call of it runs is not plain Python.",
@@ -222,7 +225,7 @@ def _has_parts(derivative: Derivative) -> bool:
 
 
 def _dots(draft: Draft, lines: list[str], given: Sequence[str]) -> list[str]:
-    """The names of the tangents, in the structures and shapes of their arguments."""
+    """Return the names of the tangents, in the structures and shapes of their arguments."""
     derivative, d = draft.derivative, draft.definitions
     check, dots = d.name_of(plain.tangent_of, "tangent_of"), []
     for place, text in zip(derivative.places, given, strict=True):
@@ -233,7 +236,7 @@ def _dots(draft: Draft, lines: list[str], given: Sequence[str]) -> list[str]:
 
 
 def quoted_name(name: str) -> str:
-    """The literal of a name as ruff sets it."""
+    """Return the literal of a name as ruff sets it."""
     return literal(name) or quoted(name)
 
 

@@ -14,7 +14,7 @@ _PLAIN = (int, bool, str, bytes, type(None), type(...))
 
 
 def literal(value: Any) -> str | None:
-    """The text of a value that evaluates to the same, bit for bit; None where there is none.
+    """Return the text of a value that evaluates to the same, bit for bit; None where there is none.
 
     The name ``np`` stands for NumPy in it.
 
@@ -48,7 +48,7 @@ def size(value: Any) -> int:
 
 
 def dtype_text(dtype: np.dtype[Any]) -> str | None:
-    """The text that names a dtype; None for one that has no short name."""
+    """Return the text that names a dtype; None for one that has no short name."""
     if dtype.hasobject or dtype.names is not None or dtype.subdtype is not None:
         return None
     name = dtype.name if dtype.isnative and np.dtype(dtype.name) == dtype else dtype.str
@@ -89,7 +89,7 @@ def _is_exact(array: np.ndarray[Any, Any]) -> bool:
 
 
 def _array(array: np.ndarray[Any, Any]) -> str | None:
-    """An array that lies in C or Fortran order."""
+    """Return an array that lies in C or Fortran order."""
     dtype = dtype_text(array.dtype)
     if array.dtype.kind not in "fiubc" or dtype is None or array.size > MOST_ENTRIES:
         return None
@@ -128,7 +128,7 @@ def _dict(value: dict[Any, Any]) -> str | None:
 
 
 def _call(value: Any) -> str | None:
-    """A slice or a range."""
+    """Return a slice or a range."""
     parts = [literal(part) for part in (value.start, value.stop, value.step)]
     return None if None in parts else f"{type(value).__name__}({', '.join(map(str, parts))})"
 
@@ -158,7 +158,7 @@ def assignment(name: str, text: str) -> str:
 
 
 def _pieces(text: str) -> list[str]:
-    """A text cut behind its commas, but not inside quotes."""
+    """Return a text cut behind its commas, but not inside quotes."""
     pieces, start, quote = [], 0, ""
     for k, character in enumerate(text):
         if quote:

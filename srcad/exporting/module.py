@@ -39,7 +39,7 @@ _IN_DIRECTIONS = ("jvp", "hvp")
 
 
 def module_text(derivative: Derivative, recipe: Sequence[str]) -> str:
-    """The text of the module.
+    """Return the text of the module.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def _order(line: str) -> tuple[bool, str]:
 
 
 def _generated(draft: Draft) -> str:
-    """The texts of all pieces, under names that do not clash."""
+    """Return the texts of all pieces, under names that do not clash."""
     d, texts = draft.definitions, []
     for piece, inner in zip(draft.pieces, draft.inner, strict=True):
         names = {piece.own[0]: inner} | {own: d.fresh(own) for own in piece.own[1:]}
@@ -131,7 +131,7 @@ def _one_line(text: str) -> str:
 
 
 def source_of(derivative: Derivative) -> str:
-    """The user's text of the function, and of those that were read with it."""
+    """Return the user's text of the function, and of those that were read with it."""
     texts = [_text(derivative.function)]
     named = {p.name: None for p in derivative.parameters}
     for guard in derivative.guards:
@@ -154,7 +154,7 @@ def _text(function: Any) -> str:
 
 # ------------------------------------------------------------------------------- the self-check
 def _list_of(items: list[str]) -> list[str]:
-    """The statement that returns these items in a list."""
+    """Return the statement that returns these items in a list."""
     line = f"return [{', '.join(items)}]"
     if len(line) + 4 <= WIDTH:
         return [line]
@@ -164,7 +164,7 @@ def _list_of(items: list[str]) -> list[str]:
 
 
 def _main(draft: Draft) -> str:
-    """The code that runs if the module is run as a program."""
+    """Return the code that runs if the module is run as a program."""
     d, derivative = draft.definitions, draft.derivative
     np_ = d.name_of(np, "np")
     given = derivative.arguments or [None] * len(derivative.types)
@@ -226,7 +226,7 @@ def _is_comparable(derivative: Derivative) -> bool:
 
 
 def _call(derivative: Derivative) -> str:
-    """The arguments of a call, each parameter being a variable."""
+    """Return the arguments of a call, each parameter being a variable."""
     texts = []
     for parameter in derivative.parameters:
         match parameter.kind:
@@ -242,7 +242,7 @@ def _call(derivative: Derivative) -> str:
 
 
 def _directions(derivative: Derivative) -> str:
-    """The arguments and directions of a call, in variables ``args`` and ``dots``."""
+    """Return the arguments and directions of a call, in variables ``args`` and ``dots``."""
     if derivative.request.mode == "hvp":
         v = "dots[0]" if derivative.request.single else "tuple(dots)"
         return f"*args, {v}" if len(derivative.parameters) == 1 else f"*args, v={v}"
@@ -259,7 +259,7 @@ def _derivative_parameters(derivative: Derivative) -> str:
 
 
 def _value(derivative: Derivative, call: str, name_of: Any) -> str:
-    """The number, or whatever it is, that is differentiated."""
+    """Return the number, or whatever it is, that is differentiated."""
     if derivative.request.has_aux:
         call = f"{call}[0]"
     if derivative.request.mode == "elementwise_grad":
@@ -268,7 +268,7 @@ def _value(derivative: Derivative, call: str, name_of: Any) -> str:
 
 
 def _gradients(derivative: Derivative, call: str) -> str:
-    """The gradients in a tuple, of what the derivative returns."""
+    """Return the gradients in a tuple, of what the derivative returns."""
     request = derivative.request
     if request.mode in ("pullback", "jvp"):
         return call

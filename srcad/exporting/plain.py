@@ -130,7 +130,7 @@ def check_tangents(tangents: Any, count: int, absent: Sequence[int]) -> None:
 
 
 def tangent_of(dot: Any, argument: Any, what: str) -> Any:
-    """A tangent in the structure, shapes and dtypes of its argument."""
+    """Return a tangent in the structure, shapes and dtypes of its argument."""
     return filled(dot, mold_of(argument), what, spreads=False)
 
 

@@ -127,7 +127,7 @@ def tolerance(args: Any) -> float:
 
 
 def part_at(args: Any, place: tuple[int, Any]) -> Any:
-    """The argument at a place, or the part of it behind some keys."""
+    """Return the argument at a place, or the part of it behind some keys."""
     found = args[place[0]]
     for key in place[1]:
         found = part_of(found, key)
@@ -148,14 +148,14 @@ def with_parts(args: Any, places: Places, directions: Sequence[Any], h: float) -
 
 
 def moved(x: Any, step: Any) -> Any:
-    """A number or array a step further, in its own type."""
+    """Return a number or array a step further, in its own type."""
     if isinstance(x, np.ndarray):
         return np.asarray(x + step, dtype=x.dtype, order="K")
     return type(x)(x + step)
 
 
 def direction_of(value: Any, rng: Any) -> Any:
-    """A random direction in the structure of a value; None for what is no real number."""
+    """Return a random direction in the structure of a value; None for what is no real number."""
 
     def of_leaf(x: Any) -> Any:
         if isinstance(x, np.ndarray):
@@ -166,7 +166,7 @@ def direction_of(value: Any, rng: Any) -> Any:
 
 
 def inner(a: Any, b: Any) -> float:
-    """The sum of the products of all numbers in two values of one structure."""
+    """Return the sum of the products of all numbers in two values of one structure."""
     terms = [0.0]
 
     def of_leaves(x: Any, y: Any) -> None:
@@ -178,7 +178,7 @@ def inner(a: Any, b: Any) -> float:
 
 
 def total(value: Any) -> float:
-    """The sum of all numbers in a value."""
+    """Return the sum of all numbers in a value."""
     terms = [0.0]
     mapped(lambda x: terms.append(float(np.sum(x))), value)
     return sum(terms)

@@ -55,7 +55,7 @@ class Mold:
 
 
 def mold_of(y: Any) -> Any:
-    """The molds of all parts of a value, in its structure; None for what is no number."""
+    """Return the molds of all parts of a value, in its structure; None for what is no number."""
     kinds = (int, float, complex, np.number, np.ndarray)
     return mapped(lambda x: Mold(x) if _is_one_of(x, kinds) else None, y)
 
@@ -81,7 +81,7 @@ def filled(given: Any, mold: Any, what: str, *, spreads: bool) -> Any:
 
 
 def keys_of(tree: Any) -> list[Any]:
-    """The keys, positions or names of the parts of a structure."""
+    """Return the keys, positions or names of the parts of a structure."""
     if isinstance(tree, dict):
         return list(tree)
     if isinstance(tree, list | tuple):
@@ -96,7 +96,7 @@ def part_of(tree: Any, key: Any) -> Any:
 
 
 def rebuilt(tree: Any, parts: Iterator[Any]) -> Any:
-    """A structure of the same form around other parts."""
+    """Return a structure of the same form around other parts."""
     if isinstance(tree, dict):
         return dict(zip(tree, parts, strict=True))
     if isinstance(tree, list | tuple):
@@ -108,7 +108,7 @@ def rebuilt(tree: Any, parts: Iterator[Any]) -> Any:
 
 
 def with_part(tree: Any, keys: tuple[Any, ...], new: Any) -> Any:
-    """A structure in which the part behind some keys is another one."""
+    """Return a structure in which the part behind some keys is another one."""
     if not keys:
         return new
     names = keys_of(tree)
@@ -123,7 +123,7 @@ def with_part(tree: Any, keys: tuple[Any, ...], new: Any) -> Any:
 
 
 def arrays_in(value: Any) -> list[Any]:
-    """The arrays inside a value."""
+    """Return the arrays inside a value."""
     found: list[Any] = []
 
     def of_leaf(x: Any) -> None:

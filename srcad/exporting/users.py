@@ -32,7 +32,7 @@ class PlainFunction:
 
 
 def plain_function(function: FunctionType) -> PlainFunction:
-    """The text of a function.
+    """Return the text of a function.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def plain_function(function: FunctionType) -> PlainFunction:
 
 
 def _of_lambda(tree: ast.Lambda, text: str) -> str:
-    """A lambda as a ``def``."""
+    """Return a lambda as a ``def``."""
     arguments = ast.unparse(tree.args)
     return f"def f({arguments}):\n    return {ast.unparse(tree.body)}\n"
 
@@ -77,7 +77,7 @@ def _of_lambda(tree: ast.Lambda, text: str) -> str:
 def _stripped(
     text: str, tree: ast.FunctionDef, function: FunctionType, defaults: dict[str, Any]
 ) -> str:
-    """The text without types; a default that is no literal becomes a name."""
+    """Return the text without types; a default that is no literal becomes a name."""
     at, edits = Offsets(text), []
     for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.annotation is not None:
@@ -116,7 +116,7 @@ def _is_outside(function: FunctionType, name: str) -> bool:
 
 
 def _outside(function: FunctionType, name: str) -> Any:
-    """The current value of a name that a function reads."""
+    """Return the current value of a name that a function reads."""
     if name in function.__code__.co_freevars:
         assert function.__closure__ is not None
         cell = function.__closure__[function.__code__.co_freevars.index(name)]

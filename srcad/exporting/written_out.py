@@ -33,7 +33,7 @@ class Edit:
 
 
 def edited(text: str, edits: list[Edit]) -> str:
-    """The text with parts of it replaced; of parts that overlap the outer one counts."""
+    """Return the text with parts of it replaced; of parts that overlap the outer one counts."""
     data = text.encode()
     last = len(data)
     for edit in sorted(edits, key=lambda e: (-e.end, e.start)):
@@ -74,7 +74,7 @@ def call_lines(head: str, arguments: Sequence[str], indent: int = 0) -> list[str
 
 # ------------------------------------------------------------------------------- names in a text
 def free_names(tree: ast.AST) -> list[str]:
-    """The names that are read in a tree and bound nowhere in it, in order."""
+    """Return the names that are read in a tree and bound nowhere in it, in order."""
     bound, read = set[str](), dict[str, None]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -87,7 +87,7 @@ def free_names(tree: ast.AST) -> list[str]:
 
 
 def _bound_besides(node: ast.AST) -> Iterator[str]:
-    """The names that a node binds which is no name itself."""
+    """Yield the names that a node binds which is no name itself."""
     if isinstance(node, ast.arg):
         yield node.arg
     elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler):
@@ -115,7 +115,7 @@ def identifiers(text: str) -> set[str]:
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """The text with other names for what it reads and defines."""
+    """Return the text with other names for what it reads and defines."""
     changed = {old: new for old, new in names.items() if old != new}
     if not changed:
         return text
@@ -134,7 +134,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 # ------------------------------------------------------------------------------- a module's texts
 @cache
 def _statements(module: ModuleType) -> tuple[str, dict[str, Any]]:
-    """The text of a module, and its statements by the names that they bind."""
+    """Return the text of a module, and its statements by the names that they bind."""
     text = inspect.getsource(module)
     found: dict[str, Any] = {}
     for node in ast.parse(text).body:
@@ -153,7 +153,7 @@ def _defined(node: ast.stmt) -> list[str]:
 
 
 def home_of(value: Any, name: str) -> tuple[ModuleType, str] | None:
-    """The module of srcad that defines a function or class, and the name there."""
+    """Return the module of srcad that defines a function or class, and the name there."""
     module = sys.modules.get(getattr(value, "__module__", None) or "")
     own = getattr(value, "__name__", name)
     if module is None or not module.__name__.startswith("srcad."):
@@ -162,7 +162,7 @@ def home_of(value: Any, name: str) -> tuple[ModuleType, str] | None:
 
 
 def imported_from(module: ModuleType, name: str) -> tuple[str, str | None] | None:
-    """The import behind a name of a module: a module, and the name in it if it is a part."""
+    """Return the import behind a name of a module: a module, and the name in it if it is a part."""
     node = _statements(module)[1].get(name)
     if isinstance(node, ast.ImportFrom) and node.module is not None:
         return node.module, next(a.name for a in node.names if (a.asname or a.name) == name)
@@ -173,7 +173,10 @@ def imported_from(module: ModuleType, name: str) -> tuple[str, str | None] | Non
 
 
 def text_of(module: ModuleType, name: str) -> str | None:
-    """The statement of a module that defines a name, as it is written out; None for an import."""
+    """Return the statement of a module that defines a name, as it is written out.
+
+    None for an import.
+    """
     text, found = _statements(module)
     node = found.get(name)
     if not isinstance(node, Node):
@@ -185,7 +188,7 @@ def text_of(module: ModuleType, name: str) -> str | None:
 
 
 def _without_types(text: str) -> str:
-    """The text without types; a header that fits stands on one line."""
+    """Return the text without types; a header that fits stands on one line."""
     tree, at = ast.parse(text), Offsets(text)
     edits = []
     for node in ast.walk(tree):
@@ -237,7 +240,7 @@ def _default(node: ast.expr | None, text: str) -> str:
 
 # ------------------------------------------------------------------------------- errors
 def builtin_error(cls: type[SrcadError]) -> str:
-    """The builtin error that an error of srcad also is.
+    """Return the builtin error that an error of srcad also is.
 
     >>> from srcad.errors import MutationError, SeedError
     >>> builtin_error(SeedError), builtin_error(MutationError)
@@ -248,7 +251,7 @@ def builtin_error(cls: type[SrcadError]) -> str:
 
 
 def _plain_errors(text: str, space: Mapping[str, Any]) -> str:
-    """The text with builtin errors, which say their sentence only."""
+    """Return the text with builtin errors, which say their sentence only."""
     errors = {
         name: builtin_error(value)
         for name in identifiers(text)
@@ -269,7 +272,7 @@ def _plain_errors(text: str, space: Mapping[str, Any]) -> str:
 
 
 def _short_call(node: ast.Call, name: str, text: str) -> str:
-    """The call of an error with its first argument only."""
+    """Return the call of an error with its first argument only."""
     sentence = ast.get_source_segment(text, node.args[0]) or ""
     line = f"{name}({sentence})"
     if "\n" not in sentence and node.col_offset + len(line) <= WIDTH:

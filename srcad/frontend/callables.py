@@ -149,7 +149,7 @@ def _result(
     parameters: Sequence[Parameter],
     boxes: Mapping[str, AbstractValue],
 ) -> Atom | None:
-    """The result of the callable; None if every path raises."""
+    """Return the result of the callable; None if every path raises."""
     try:
         return machine.atom(as_plain(machine, _called(machine, function, parameters, boxes)))
     except Unreachable:

@@ -69,7 +69,7 @@ class Interpreter(Machine):
         return result
 
     def atom(self, box: AbstractValue | Atom) -> Atom:
-        """The box as one value or constant (a structure is built)."""
+        """Return the box as one value or constant (a structure is built)."""
         if isinstance(box, FunctionValue | Holder):
             return reify(self, box)
         if isinstance(box, Stale):
@@ -91,7 +91,7 @@ class Interpreter(Machine):
                 return built(self, box)
 
     def box(self, value: Value | Const) -> AbstractValue:
-        """The box of a value: what its type already tells is unfolded."""
+        """Return the box of a value: what its type already tells is unfolded."""
         if isinstance(value, Const):
             return Constant(value.value, spelling=value.spelling)
         type_ = value.type

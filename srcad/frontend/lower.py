@@ -77,7 +77,7 @@ class Lowered:
 
 
 def machine_for(environment: ShapeEnvironment, **given: Any) -> Machine:
-    """A machine that knows all the forms of the language."""
+    """Return a machine that knows all the forms of the language."""
     made = Interpreter(environment, **given)
     made.frames.append(surroundings(made))
     made.inactive.outermost = made.builder
@@ -162,7 +162,7 @@ def _arguments(
     ordered: Collection[str],
     overlaps: Sequence[Sequence[str]],
 ) -> dict[str, AbstractValue]:
-    """The boxes of the parameters; those that overlap are views of one copy."""
+    """Return the boxes of the parameters; those that overlap are views of one copy."""
     s.differentiated = frozenset(active)
     for name, value in params.items():
         s.paths[value] = (("param", name),)
@@ -178,7 +178,10 @@ def _arguments(
 def lowered(
     s: Machine, name: str, params: tuple[Value, ...], result: Atom | None, where: Location | None
 ) -> Lowered:
-    """The function that was read, with its assumptions; without a result every path raises."""
+    """Return the function that was read, with its assumptions.
+
+    Without a result every path raises.
+    """
     refuse_hits(s)
     take_for_granted(s)
     atom = Const(None) if result is None else result
@@ -198,7 +201,7 @@ def begin_places(s: Machine) -> None:
 
 
 def _callee(s: Machine, function: FunctionType, path: Path) -> Callee:
-    """The function, unless a call of it has no one result."""
+    """Return the function, unless a call of it has no one result."""
     callee = callee_of(s, function, path)
     if is_generator(callee.node):
         where = Location(callee.frame.file, callee.node.lineno, callee.node.col_offset)
@@ -229,7 +232,7 @@ def _argument(s: Machine, value: Value, given: Any) -> AbstractValue:
 
 
 def _result(s: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> Atom | None:
-    """The result of the function; None if every path raises."""
+    """Return the result of the function; None if every path raises."""
     start = len(s.builder.ops)
     try:
         box = _read(s, callee, boxes)
@@ -300,7 +303,7 @@ def lower_inline(
 
 
 def box_of_arg(s: Machine, arg: Any) -> AbstractValue:
-    """The box of an argument."""
+    """Return the box of an argument."""
     match arg:
         case None:
             return Constant(None)
@@ -329,7 +332,7 @@ _FEW = 64  # axes of an array, as NumPy allows them
 
 
 def _box_of_range(ends: Sequence[Arg], parts: tuple[AbstractValue, ...]) -> AbstractValue:
-    """The box of a range: a tuple of its numbers if they are known and few, as axes are."""
+    """Return the box of a range: a tuple of its numbers if they are known and few, as axes are."""
     known = [end.value for end in ends if isinstance(end, Const)]
     numbers = range(*known) if len(known) == len(ends) else None
     if numbers is not None and len(numbers) <= _FEW:
@@ -338,7 +341,7 @@ def _box_of_range(ends: Sequence[Arg], parts: tuple[AbstractValue, ...]) -> Abst
 
 
 def unboxed(s: Machine, box: AbstractValue) -> Any:
-    """A box as nested Python structures of atoms."""
+    """Return a box as nested Python structures of atoms."""
     if isinstance(box, Structure) and box.source is not None:
         return box.source
     match box:

@@ -20,7 +20,7 @@ def at_least_one(count: int, what: str) -> int:
 
 
 def segment(trips: int, levels: int = 1, every: int | None = None) -> int:
-    """The iterations of one segment of a loop, which may be cut into shorter ones.
+    """Return the iterations of one segment of a loop, which may be cut into shorter ones.
 
     The number of parts is the same on all levels, so that the sum of what all levels keep is least;
     the shortest segments have `every` iterations where that is given.
@@ -32,7 +32,7 @@ def segment(trips: int, levels: int = 1, every: int | None = None) -> int:
 
 
 def random_state(generator: Any) -> Any:
-    """The state of a generator of random numbers: of NumPy's, old or new, or of `random`."""
+    """Return the state of a generator of random numbers: of NumPy's, old or new, or of `random`."""
     if isinstance(generator, np.random.Generator):
         return generator.bit_generator.state
     if isinstance(generator, np.random.RandomState):

@@ -10,7 +10,7 @@ from srcad.types.structures import OPAQUE, ListOf, TupleOf, Type, Undefined
 
 
 def argument_type(arg: Arg) -> Type:
-    """The type of an argument, displays included."""
+    """Return the type of an argument, displays included."""
     if isinstance(arg, Display):
         if arg.kind == "tuple":
             return TupleOf(tuple(argument_type(a) for a in arg.items))
@@ -24,7 +24,7 @@ def argument_type(arg: Arg) -> Type:
 
 
 def types_in(arg: Arg) -> Iterator[Type]:
-    """The types of what an argument is displayed with: every item of a list by itself."""
+    """Yield the types of what an argument is displayed with: every item of a list by itself."""
     if isinstance(arg, Display) and arg.kind in ("tuple", "list"):
         for item in arg.items:
             yield from types_in(item)

@@ -9,7 +9,10 @@ import numpy as np
 
 
 def same_constant(a: Any, b: Any) -> bool:
-    """True if two values are the same constant; objects of other classes only by identity."""
+    """Return True if two values are the same constant.
+
+    Objects of other classes only by identity.
+    """
     kind = type(a)
     if a is b or kind is not type(b):
         return a is b
@@ -25,6 +28,9 @@ def same_constant(a: Any, b: Any) -> bool:
 
 
 def conjugate(value: Any) -> Any:
-    """The conjugate of a complex number; the real part of an imaginary one has the sign of -1j."""
+    """Return the conjugate of a complex number.
+
+    The real part of an imaginary one has the sign of -1j.
+    """
     imaginary = -value.imag
     return type(value)(complex(value.real or math.copysign(0.0, imaginary), imaginary))

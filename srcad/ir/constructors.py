@@ -58,7 +58,7 @@ class Constructors(Generic[Given, Made]):
         return read(container, type_.keys[k], **how)
 
     def build_like(self, type_: TupleOf, parts: Iterable[Given], **how: Any) -> Made:
-        """A structure of the sort of a type, of other parts."""
+        """Return a structure of the sort of a type, of other parts."""
         if type_.cls is list:
             return self.build_record(list, (), *parts, **how)
         if type_.keys is None:
@@ -82,20 +82,20 @@ class Constructors(Generic[Given, Made]):
         return self._construct(primitives.extended, items, more, **how)
 
     def inserted(self, items: Given, index: Given, value: Given, **how: Any) -> Made:
-        """The list after ``items.insert(index, value)``."""
+        """Return the list after ``items.insert(index, value)``."""
         return self._construct(primitives.inserted, items, index, value, **how)
 
     def without(self, items: Given, index: Given, **how: Any) -> Made:
-        """The list, or dict, after ``del items[index]``."""
+        """Return the list, or dict, after ``del items[index]``."""
         return self._construct(primitives.without, items, index, **how)
 
     def replaced(self, items: Given, index: Given, value: Given, **how: Any) -> Made:
-        """The list, or dict, after ``items[index] = value``."""
+        """Return the list, or dict, after ``items[index] = value``."""
         return self._construct(primitives.replaced, items, index, value, **how)
 
     # --------------------------------------------------- dicts whose keys only the call knows
     def build_places(self, *keys: Given, **how: Any) -> Made:
-        """A dict from keys to the places of their values in a list."""
+        """Return a dict from keys to the places of their values in a list."""
         return self._construct(primitives.build_places, *keys, **how)
 
     def keys_of(self, places: Given, **how: Any) -> Made:
@@ -107,7 +107,7 @@ class Constructors(Generic[Given, Made]):
         return self._construct(primitives.in_order, places, **how)
 
     def as_dict(self, places: Given, items: Given, **how: Any) -> Made:
-        """A dict with values at these places of a list."""
+        """Return a dict with values at these places of a list."""
         return self._construct(primitives.as_dict, places, items, **how)
 
     # -------------------------------------------------------------------------------- arrays
@@ -116,27 +116,30 @@ class Constructors(Generic[Given, Made]):
         return self._construct(primitives.shape, array, **how)
 
     def updated(self, array: Given, index: Given, value: Given, **how: Any) -> Made:
-        """The array after ``array[index] = value``."""
+        """Return the array after ``array[index] = value``."""
         return self._construct(primitives.updated, array, index, value, **how)
 
     def add_at(
         self, array: Given, index: Given, value: Given, *, repeated: bool = False, **how: Any
     ) -> Made:
-        """The array after ``array[index] += value``; `repeated` where a place is named twice."""
+        """Return the array after ``array[index] += value``.
+
+        `repeated` where a place is named twice.
+        """
         target = primitives.add_at_repeated if repeated else primitives.add_at
         return self._construct(target, array, index, value, **how)
 
     # ---------------------------------------------------------------------- values, questions
     def stop(self, x: Given, **how: Any) -> Made:
-        """The value itself; no derivative flows through it."""
+        """Return the value itself; no derivative flows through it."""
         return self._construct(primitives.stop, x, **how)
 
     def hooked(self, x: Given, function: Given, **how: Any) -> Made:
-        """The value itself; its cotangent passes through a function of the user's."""
+        """Return the value itself; its cotangent passes through a function of the user's."""
         return self._construct(primitives.hooked, x, function, **how)
 
     def identity(self, x: Given, **how: Any) -> Made:
-        """The value itself, by another name."""
+        """Return the value itself, by another name."""
         return self._construct(primitives.identity, x, **how)
 
     def is_(self, a: Given, b: Given, **how: Any) -> Made:

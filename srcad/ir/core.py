@@ -53,7 +53,7 @@ class Const:
 
     @once
     def type(self) -> Type:
-        """The type of the constant."""
+        """Return the type of the constant."""
         return type_of_constant(self.value)
 
     def __hash__(self) -> int:
@@ -143,7 +143,7 @@ class Call(Op):
 
     @once
     def operands(self) -> tuple[Value, ...]:
-        """The values among the arguments."""
+        """Return the values among the arguments."""
         args = (*self.args, *[a for _, a in self.kwargs]) if self.kwargs else self.args
         return tuple(_values_among(args))
 
@@ -173,7 +173,7 @@ class If(Op):
 
     @once
     def operands(self) -> tuple[Value, ...]:
-        """The test, unless it is a constant."""
+        """Return the test, unless it is a constant."""
         return tuple(_values_among((self.test,)))
 
     @property
@@ -231,7 +231,7 @@ class For(Op):
 
     @once
     def operands(self) -> tuple[Value, ...]:
-        """The values among the sequences, what enters, and the counts."""
+        """Return the values among the sequences, what enters, and the counts."""
         counts = self.segments if self.count is None else (self.count, *self.segments)
         return tuple(_values_among((*self.seqs, *self.inits, *counts)))
 
@@ -271,7 +271,7 @@ class While(Op):
 
     @once
     def operands(self) -> tuple[Value, ...]:
-        """The values among what enters."""
+        """Return the values among what enters."""
         return tuple(_values_among(self.inits))
 
     @property
@@ -313,7 +313,7 @@ class Block:
 
     @once
     def free(self) -> tuple[Value, ...]:
-        """The values that are named but not defined in here, in order."""
+        """Return the values that are named but not defined in here, in order."""
         found: dict[Value, None] = {}
         bound = set(self.params)
         for op in self.ops:
@@ -354,7 +354,7 @@ class Routine:
 
 
 def values_in(arg: Arg) -> list[Value]:
-    """The values inside an argument."""
+    """Return the values inside an argument."""
     return [arg] if isinstance(arg, Value) else _values_among((arg,))
 
 
@@ -369,17 +369,17 @@ def _values_among(args: Iterable[Arg]) -> list[Value]:
 
 
 def carried_outputs(loop: Loop) -> tuple[Value, ...]:
-    """The op results that are the final carried values."""
+    """Return the op results that are the final carried values."""
     return loop.outputs[2 : 2 + len(loop.inits)]
 
 
 def collected_outputs(loop: Loop) -> tuple[Value, ...]:
-    """The op results that are collected lists."""
+    """Return the op results that are collected lists."""
     return loop.outputs[2 + len(loop.inits) :]
 
 
 def free_values(block: Block) -> tuple[Value, ...]:
-    """The values that a block (and what is inside) names but does not define, in order."""
+    """Return the values that a block (and what is inside) names but does not define, in order."""
     return block.free
 
 

@@ -42,7 +42,7 @@ class Integers:
 
     # -------------------------------------------------------------- comparing
     def gap(self, high: Arg, low: Arg, depth: int = _DEEPEST) -> int | None:
-        """A number that ``high - low`` is certainly not below; None if there is none."""
+        """Return a number that ``high - low`` is certainly not below; None if there is none."""
         a, more = self._sum(high)
         b, less = self._sum(low)
         if a == b:
@@ -55,7 +55,7 @@ class Integers:
         return None if between is None else between + more - less
 
     def _sum(self, arg: Arg) -> tuple[Arg, int]:
-        """An integer as another one and a number."""
+        """Return an integer as another one and a number."""
         total = 0
         while isinstance(arg, Value) and arg in self.sums:
             arg, number = self.sums[arg]
@@ -64,7 +64,7 @@ class Integers:
         return (_ZERO, total + number_) if number_ is not None else (arg, total)
 
     def _bounds(self, arg: Arg, end: int) -> list[Arg]:
-        """The lower bound of the items of a range (`end` is 0), or the upper one (1)."""
+        """Return the lower bound of the items of a range (`end` is 0), or the upper one (1)."""
         seq = self.ranges.get(arg) if isinstance(arg, Value) else None
         if seq is None:
             return []
@@ -121,7 +121,7 @@ def nothing_known() -> Integers:
 
 
 def index_parts(index: Arg) -> tuple[Arg, ...]:
-    """The parts of an index, as the commas between the brackets separate them."""
+    """Return the parts of an index, as the commas between the brackets separate them."""
     if isinstance(index, Display) and index.kind == "tuple":
         return index.items
     if isinstance(index, Const) and isinstance(index.value, tuple):
@@ -163,7 +163,7 @@ def _step(seq: Display) -> int:
 
 
 def _difference(a: Arg, b: Arg) -> int | None:
-    """The difference of two lengths, where that is known."""
+    """Return the difference of two lengths, where that is known."""
     first, second = (_extent(arg) for arg in (a, b))
     if first is None or second is None:
         return None

@@ -35,7 +35,7 @@ def evaluate(function: Function, *args: Any) -> Any:
 
 
 def evaluate_by(call: RunCall, function: Function, *args: Any) -> Any:
-    """The same, with another way to run a call; it is given `run_call` to do that."""
+    """Return the same, with another way to run a call; it is given `run_call` to do that."""
     env: Env = dict(zip(function.params, args, strict=True))
     results = run_block(function.block, env, call)
     return results[0] if len(results) == 1 else tuple(results)
@@ -63,7 +63,7 @@ def run_block(block: Block, env: Env, call: RunCall | None = None) -> list[Any]:
 
 
 def argument_value(arg: Arg, env: Env) -> Any:
-    """The run-time value of an argument."""
+    """Return the run-time value of an argument."""
     if isinstance(arg, Const):
         return arg.value
     if isinstance(arg, Value):

@@ -16,7 +16,7 @@ from srcad.startup.identifiers import label
     result=types_of.unknown, flows=(1,), hands_on="callee", owed=True, pure=False, called="passed"
 )
 def through_hook(function: Any, bar: Any) -> Any:
-    """The cotangent that a function of the user's makes of this one, or this one for None.
+    """Return the cotangent that a function of the user's makes of this one, or this one for None.
 
     The function gets a copy, and what it returns is copied: it may keep, or write into, either.
     """
@@ -29,7 +29,7 @@ def _copied(bar: Any) -> Any:
 
 
 def in_place_of(bar: Any, found: Any) -> Any:
-    """A copy of what stands in the place of a cotangent, in its structure, shape and dtype.
+    """Return a copy of what stands in the place of a cotangent, in its structure, shape and dtype.
 
     None stands for what stays, and takes the place of nothing.
 
@@ -59,7 +59,7 @@ def in_place_of(bar: Any, found: Any) -> Any:
 
 
 def _each_in_place_of(bar: Any, found: Any) -> Any:
-    """The same, part by part."""
+    """Return the same, part by part."""
     fields = list(getattr(bar, "__dataclass_fields__", ()))
     if type(found) is not type(bar) or (not fields and len(found) != len(bar)):
         raise SeedError(

@@ -69,7 +69,7 @@ def is_elementwise(target: object) -> bool:
 
 # -------------------------------------------------------------------------------- arithmetic
 def _of_numbers(classes: Classes) -> Any:
-    """The exceptions of an operator that raises these for numbers of Python and NumPy."""
+    """Return the exceptions of an operator that raises these for numbers of Python and NumPy."""
 
     def raised(op: Call) -> Classes:
         return classes if all(map(_is_number, op.args)) else ANYTHING

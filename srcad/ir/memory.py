@@ -181,12 +181,12 @@ def _is_basic(part: Arg) -> bool:
 
 
 def index_parts(index: Arg) -> tuple[Arg, ...]:
-    """The parts of an index, one by one."""
+    """Return the parts of an index, one by one."""
     return index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
 
 
 def module_of(target: Any) -> str:
-    """The module that a function belongs to."""
+    """Return the module that a function belongs to."""
     name = getattr(target, "__name__", None)
     if type(name) is str and getattr(math, name, None) is target:
         return "math"

@@ -124,7 +124,7 @@ class Operation:
     called: str | None = None
 
     def raised_by(self, op: Call) -> Classes:
-        """The exceptions that a call may raise inside a ``try``."""
+        """Return the exceptions that a call may raise inside a ``try``."""
         return self.raises if isinstance(self.raises, tuple) else self.raises(op)
 
     def __call__(self, meaning: Meaning) -> Meaning:
@@ -139,7 +139,7 @@ _effects: dict[Any, Memory] = {}  # of the rows: asked most of all
 
 
 def operation_of(target: Any) -> Operation | None:
-    """The row of what is called, or None."""
+    """Return the row of what is called, or None."""
     try:
         return _rows.get(target)
     except TypeError:

@@ -33,7 +33,7 @@ from srcad.types.structures import TupleOf
 
 # ------------------------------------------------------------------------- structures, parts
 def _unless_it_is_there(op: Call) -> Classes:
-    """The exceptions of reading a known part: none if the type lists the parts."""
+    """Return the exceptions of reading a known part: none if the type lists the parts."""
     return NOTHING if isinstance(getattr(op.args[0], "type", None), TupleOf) else ANYTHING
 
 
@@ -45,7 +45,7 @@ def _unless_it_is_there(op: Call) -> Classes:
     written="a[b]",
 )
 def item(container: Any, key: Any) -> Any:
-    """The part of a tuple or dict at a position or key that is known at compile time."""
+    """Return the part of a tuple or dict at a position or key that is known at compile time."""
     return container[key]
 
 
@@ -57,7 +57,7 @@ def item(container: Any, key: Any) -> Any:
     written="a.b",
 )
 def field(container: Any, name: str) -> Any:
-    """The field of a named tuple, dataclass or other object: ``container.name``."""
+    """Return the field of a named tuple, dataclass or other object: ``container.name``."""
     return getattr(container, name)
 
 
@@ -70,7 +70,7 @@ def field(container: Any, name: str) -> Any:
     called="parts",
 )
 def build_tuple(*items: Any) -> tuple[Any, ...]:
-    """A tuple as a value of its own (kept in a list, or returned)."""
+    """Return a tuple as a value of its own (kept in a list, or returned)."""
     return items
 
 
@@ -83,7 +83,7 @@ def build_tuple(*items: Any) -> tuple[Any, ...]:
     called="parts",
 )
 def build_dict(keys: tuple[Any, ...], *items: Any) -> dict[Any, Any]:
-    """A dict as a value of its own."""
+    """Return a dict as a value of its own."""
     return dict(zip(keys, items, strict=True))
 
 
@@ -95,7 +95,7 @@ def build_dict(keys: tuple[Any, ...], *items: Any) -> dict[Any, Any]:
     written="[*c]",
 )
 def build_record(cls: type, keys: tuple[str, ...], *items: Any) -> Any:
-    """A named tuple or dataclass, built without running any code of its class.
+    """Return a named tuple or dataclass, built without running any code of its class.
 
     A list whose items have types of their own has no keys.
     """
@@ -110,7 +110,7 @@ def build_record(cls: type, keys: tuple[str, ...], *items: Any) -> Any:
 
 
 def rebuilt(cls: Any, keys: tuple[Any, ...] | None, items: tuple[Any, ...]) -> Any:
-    """A tuple, dict or record of these parts."""
+    """Return a tuple, dict or record of these parts."""
     if keys is None:
         return items
     return build_dict(keys, *items) if cls is dict else build_record(cls, keys, *items)
@@ -126,7 +126,7 @@ def rebuilt(cls: Any, keys: tuple[Any, ...] | None, items: tuple[Any, ...]) -> A
     called="items",
 )
 def build_list(*items: Any) -> list[Any]:
-    """A list as a value of its own."""
+    """Return a list as a value of its own."""
     return list(items)
 
 
@@ -140,7 +140,7 @@ def build_list(*items: Any) -> list[Any]:
     called="items",
 )
 def append(items: list[Any], value: Any) -> list[Any]:
-    """The list with one more item at its end."""
+    """Return the list with one more item at its end."""
     return [*items, value]
 
 
@@ -152,7 +152,7 @@ def append(items: list[Any], value: Any) -> list[Any]:
     stored="a.extend(b)",
 )
 def extended(items: list[Any], more: list[Any]) -> list[Any]:
-    """The list with the items of another one at its end."""
+    """Return the list with the items of another one at its end."""
     return [*items, *more]
 
 
@@ -163,7 +163,7 @@ def extended(items: list[Any], more: list[Any]) -> list[Any]:
     stored="a.insert(b, c)",
 )
 def inserted(items: list[Any], index: Any, value: Any) -> list[Any]:
-    """The list after ``items.insert(index, value)``."""
+    """Return the list after ``items.insert(index, value)``."""
     result = list(items)
     result.insert(index, value)
     return result
@@ -177,7 +177,7 @@ def inserted(items: list[Any], index: Any, value: Any) -> list[Any]:
     stored="del a[b]",
 )
 def without(items: Any, index: Any) -> Any:
-    """The list, or dict, after ``del items[index]``."""
+    """Return the list, or dict, after ``del items[index]``."""
     result = items.copy()
     del result[index]
     return result
@@ -190,7 +190,7 @@ def without(items: Any, index: Any) -> Any:
     stored="a[b] = c",
 )
 def replaced(items: Any, index: Any, value: Any) -> Any:
-    """The list, or dict, after ``items[index] = value``."""
+    """Return the list, or dict, after ``items[index] = value``."""
     result = items.copy()
     result[index] = value
     return result
@@ -205,13 +205,13 @@ def replaced(items: Any, index: Any, value: Any) -> Any:
     called="places",
 )
 def build_places(*keys: Any) -> dict[Any, int]:
-    """A dict from keys to the places of their values in a list."""
+    """Return a dict from keys to the places of their values in a list."""
     return {key: k for k, key in enumerate(keys)}
 
 
 @Operation(memory=Gathers(0), result=types_of.keys, flows=(), written="list(a)", called="keys")
 def keys_of(places: dict[Any, int]) -> list[Any]:
-    """The keys of a dict, in their order."""
+    """Return the keys of a dict, in their order."""
     return list(places)
 
 
@@ -223,13 +223,13 @@ def keys_of(places: dict[Any, int]) -> list[Any]:
     called="places",
 )
 def in_order(places: dict[Any, int]) -> list[int]:
-    """The values of a dict from keys to places, in the order of the keys."""
+    """Return the values of a dict from keys to places, in the order of the keys."""
     return list(places.values())
 
 
 @Operation(memory=Gathers(1))
 def as_dict(places: dict[Any, int], items: list[Any]) -> dict[Any, Any]:
-    """A dict with values at these places of a list."""
+    """Return a dict with values at these places of a list."""
     return {key: items[place] for key, place in places.items()}
 
 
@@ -267,19 +267,19 @@ add_at_repeated = Operation(
 # -------------------------------------------------------------------------- values, questions
 @Operation(memory=SameAs(), result=types_of.like_first, raises=NOTHING, flows=())
 def stop(x: Any) -> Any:
-    """The value itself; no derivative flows through it."""
+    """Return the value itself; no derivative flows through it."""
     return x
 
 
 @Operation(memory=SameAs(), result=types_of.like_first, raises=NOTHING, flows=(0,))
 def hooked(x: Any, function: Any) -> Any:
-    """The value itself; its cotangent passes through a function of the user's."""
+    """Return the value itself; its cotangent passes through a function of the user's."""
     return x
 
 
 @Operation(memory=SameAs(), result=types_of.like_first, raises=NOTHING, flows=(0,), written="a")
 def identity(x: Any) -> Any:
-    """The value itself (a copy of a name, never of the data)."""
+    """Return the value itself (a copy of a name, never of the data)."""
     return x
 
 
@@ -304,7 +304,7 @@ def contains(container: Any, value: Any) -> bool:
 # ------------------------------------------------------------------------------------- effects
 @Operation(result=types_of.unknown, hands_on="callee", owed=True, pure=False, written="a(*b)")
 def apply(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """A call of a callee that is itself a run-time value: ``function(*args, **kwargs)``."""
+    """Return a call of a callee that is itself a run-time value: ``function(*args, **kwargs)``."""
     return function(*args, **kwargs)
 
 

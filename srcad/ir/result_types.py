@@ -107,7 +107,7 @@ def places(keys: Args, known: Type = UNDEFINED) -> Type:
 
 
 def _of_any_value(type_: Type) -> Type:
-    """The type of a key, whatever integers it is made of."""
+    """Return the type of a key, whatever integers it is made of."""
     if isinstance(type_, TupleOf):
         return type_.of(tuple(map(_of_any_value, type_.items)))
     has_value = isinstance(type_, Numeric) and type_.value is not None

@@ -24,7 +24,7 @@ Mapping_ = Mapping[Value, Atom]
 
 
 def substituted(arg: Arg, mapping: Mapping_) -> Arg:
-    """An argument with values replaced."""
+    """Return an argument with values replaced."""
     if isinstance(arg, Value):
         return mapping.get(arg, arg)
     if isinstance(arg, Display):
@@ -34,12 +34,12 @@ def substituted(arg: Arg, mapping: Mapping_) -> Arg:
 
 
 def substituted_atom(atom: Atom, mapping: Mapping_) -> Atom:
-    """An atom with values replaced."""
+    """Return an atom with values replaced."""
     return mapping.get(atom, atom) if isinstance(atom, Value) else atom
 
 
 def substituted_call(op: Call, mapping: Mapping_) -> Call:
-    """A call with values replaced in its arguments; the same object if none is."""
+    """Return a call with values replaced in its arguments; the same object if none is."""
     if not mapping or not _is_touched(op, mapping):
         return op
     return replace(
@@ -62,7 +62,7 @@ def _is_touched(op: Call, mapping: Mapping_) -> bool:
 
 
 def substituted_block(block: Block, mapping: Mapping_) -> Block:
-    """A block with values replaced, in all that is inside it."""
+    """Return a block with values replaced, in all that is inside it."""
     ops = substituted_ops(block.ops, mapping)
     results = tuple(substituted_atom(a, mapping) for a in block.results)
     if results == block.results and all(a is b for a, b in zip(ops, block.ops, strict=True)):
@@ -76,7 +76,7 @@ def substituted_ops(ops: Iterable[Op], mapping: Mapping_) -> tuple[Op, ...]:
 
 
 def substituted_op(op: Op, mapping: Mapping_) -> Op:
-    """An op with values replaced."""
+    """Return an op with values replaced."""
     if not mapping:
         return op
     match op:
@@ -109,7 +109,7 @@ def substituted_op(op: Op, mapping: Mapping_) -> Op:
 
 
 def with_blocks(op: Op, blocks: tuple[Block, ...]) -> Op:
-    """An op with other blocks inside."""
+    """Return an op with other blocks inside."""
     match op:
         case If():
             return replace(op, then=blocks[0], orelse=blocks[1])

@@ -37,7 +37,7 @@ class Printer:
         self.counter = 0
 
     def name(self, value: Value) -> str:
-        """The value's name: its hint, numbered when taken, or ``t1``, ``t2``, ..."""
+        """Return the value's name: its hint, numbered when taken, or ``t1``, ``t2``, ..."""
         if value not in self.names:
             self.names[value] = self._fresh(value.hint and printable(value.hint))
         return self.names[value]
@@ -54,20 +54,20 @@ class Printer:
                 return name
 
     def function(self, function: Function) -> str:
-        """A whole function."""
+        """Return a whole function."""
         params = ", ".join(self.name(p) for p in function.params)
         lines = [f"{printable(function.name)}({params}):", *self.block(function.block, "return")]
         return "\n".join(lines)
 
     def block(self, block: Block, ending: str) -> list[str]:
-        """The lines of a block, indented."""
+        """Return the lines of a block, indented."""
         lines = [line for op in block.ops for line in self.op(op)]
         if block.results or ending == "return":
             lines.append(f"{ending} {', '.join(self.arg(r) for r in block.results)}".rstrip())
         return ["    " + line for line in lines]
 
     def op(self, op: Op) -> list[str]:
-        """The lines of an op."""
+        """Return the lines of an op."""
         note = f"  # line {op.where.line}" if op.where else ""
         outputs = ", ".join(self.name(r) for r in op.results)
         match op:
@@ -110,7 +110,7 @@ class Printer:
         return [head, *self.block(op.body, "yield")]
 
     def arg(self, arg: Arg) -> str:
-        """An argument."""
+        """Return an argument."""
         if isinstance(arg, Display):
             items = [self.arg(a) for a in arg.items]
             match arg.kind:
@@ -128,21 +128,21 @@ class Printer:
         return self.atom(arg)
 
     def atom(self, atom: Atom) -> str:
-        """A value's name, or a constant."""
+        """Return a value's name, or a constant."""
         if isinstance(atom, Const):
             return atom.spelling or constant_name(atom.value)
         return self.name(atom)
 
 
 def target_name(target: Any) -> str:
-    """The short name of a callee."""
+    """Return the short name of a callee."""
     if isinstance(target, Routine):
         return target.name
     return label(target)
 
 
 def constant_name(value: Any) -> str:
-    """A constant, in one short line."""
+    """Return a constant, in one short line."""
     if callable(value):
         return target_name(value)
     line = " ".join(_literal(value).split())
@@ -150,7 +150,7 @@ def constant_name(value: Any) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A constant as its class shows it, unless that is the user's own class."""
+    """Return a constant as its class shows it, unless that is the user's own class."""
     kind = type(value)
     plain = kind.__module__ in ("builtins", "numpy") and kind not in (tuple, int)
     return repr(value) if plain else shown(value)

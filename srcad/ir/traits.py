@@ -107,7 +107,7 @@ def is_read_only(target: Any) -> bool:
 
 
 def built_parts(op: Call) -> tuple[Arg, ...]:
-    """The operands that a container is built of."""
+    """Return the operands that a container is built of."""
     memory = memory_effect(op.target)
     return op.args[memory.first :] if isinstance(memory, Builds) else ()
 

@@ -19,7 +19,7 @@ from srcad.transforms.silent import is_repeatable, silenced
 
 
 def asked_gradients(made: Function, problem: Problem, *, laid_out: bool = True) -> Function:
-    """The derived function with one gradient for each thing that is differentiated by.
+    """Return the derived function with one gradient for each thing that is differentiated by.
 
     Gradients that are `laid_out` are in the memory order of their argument.
 
@@ -68,7 +68,7 @@ def _as_it_is(loaded: Run) -> Run:
 
 
 def _answer(function: Function, problem: Problem, *, gives_value: bool) -> Function:
-    """The derived function with what was asked for as its results.
+    """Return the derived function with what was asked for as its results.
 
     These are the gradients, or the value and them; with aux the pair ``(gradients, aux)`` or
     ``((value, aux), gradients)``.  The gradients are one value, or a tuple.

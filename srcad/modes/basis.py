@@ -88,7 +88,7 @@ class Basis:
 def basis_of(
     builder: Builder, values: Sequence[tuple[Atom, Activity]], what: str, *, twice: bool = False
 ) -> Basis:
-    """The directions of the parts of some values that carry a derivative."""
+    """Return the directions of the parts of some values that carry a derivative."""
     basis = Basis(builder, [], [], Const(0), twice)
     for value, tree in values:
         basis.trees.append(_taken_apart(basis, value, atom_type(value), tree, what))
@@ -126,7 +126,7 @@ def _sum(builder: Builder, a: Atom, b: Atom) -> Atom:
 
 
 def differentiated(builder: Builder, y: Atom, *, has_aux: bool) -> Atom:
-    """The result, or with aux its first part."""
+    """Return the result, or with aux its first part."""
     type_ = atom_type(y)
     return builder.part(y, type_, 0) if has_aux and isinstance(type_, TupleOf) else y
 
@@ -141,7 +141,7 @@ def packed(builder: Builder, tree: Tree, atoms: Iterator[Atom]) -> Atom:
 
 
 def leaves_of(tree: Tree) -> Iterator[Leaf]:
-    """The leaves of a tree, in order."""
+    """Yield the leaves of a tree, in order."""
     if isinstance(tree, Leaf):
         yield tree
     elif tree is not None:
@@ -150,7 +150,7 @@ def leaves_of(tree: Tree) -> Iterator[Leaf]:
 
 
 def unpacked(builder: Builder, tree: Tree, value: Atom) -> Iterator[tuple[Leaf, Atom]]:
-    """The leaves of a tree, each with its part of a value of the same structure."""
+    """Yield the leaves of a tree, each with its part of a value of the same structure."""
     if isinstance(tree, Leaf):
         yield tree, value
     elif tree is not None:
@@ -162,7 +162,7 @@ def unpacked(builder: Builder, tree: Tree, value: Atom) -> Iterator[tuple[Leaf, 
 
 
 def blocks(builder: Builder, y: Tree, x: Tree, block: Callable[[Leaf, Leaf], Atom]) -> Atom:
-    """The blocks of a Jacobian: in the structure of the result those of the argument."""
+    """Return the blocks of a Jacobian: in the structure of the result those of the argument."""
     if y is None or x is None:
         return Const(None)
     if isinstance(y, Branch):

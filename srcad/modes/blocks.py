@@ -47,7 +47,7 @@ def _unit_vectors(builder: Builder, basis: Basis, some: Span | None) -> list[Ato
 
 
 def _columns(builder: Builder, leaf: Leaf, all_: Value) -> Atom:
-    """The part of a leaf of all unit vectors."""
+    """Return the part of a leaf of all unit vectors."""
     if leaf.middle is None:
         columns = _span(builder, leaf, all_, leaf.start, leaf.stop)
     else:
@@ -102,7 +102,7 @@ def _rows_of(builder: Builder, rows: Value) -> Display:
 
 # ------------------------------------------------------------------------------- blocks
 def empty_block(builder: Builder, y: Leaf, x: Leaf) -> Atom:
-    """The block of a result and an argument one of which has no entries."""
+    """Return the block of a result and an argument one of which has no entries."""
     complex_one = next((leaf.type for leaf in (x, y) if leaf.type.kind == "c"), None)
     type_ = complex_one or (x.type if x.type.kind == "f" else Numeric(_FLOAT))
     kwargs = [("dtype", Const(type_.dtype.type))] if type_.dtype is not None else []
@@ -112,7 +112,7 @@ def empty_block(builder: Builder, y: Leaf, x: Leaf) -> Atom:
 def block_of_columns(
     builder: Builder, y: Leaf, x: Leaf, y_dot: Atom, *, alone: bool, cast: bool
 ) -> Atom:
-    """The block of a result and an argument, of the tangents in all directions.
+    """Return the block of a result and an argument, of the tangents in all directions.
 
     It is `cast` to the dtype that a gradient has where that of the result is known.
     """
@@ -130,7 +130,7 @@ def block_of_columns(
 
 
 def block_of_rows(builder: Builder, y: Leaf, x: Leaf, x_bar: Atom, *, alone: bool) -> Atom:
-    """The block of a result and an argument, of the cotangents for all seeds."""
+    """Return the block of a result and an argument, of the cotangents for all seeds."""
     rows = _directions(builder, x_bar, y, alone=alone)
     if y.rank == 0:
         return _in_kind(builder, rows, y, x)
@@ -141,7 +141,7 @@ def block_of_rows(builder: Builder, y: Leaf, x: Leaf, x_bar: Atom, *, alone: boo
 
 
 def _in_kind(builder: Builder, block: Atom, y: Leaf, x: Leaf) -> Atom:
-    """A block in the dtype of the argument; a Python number where both are numbers."""
+    """Return a block in the dtype of the argument; a Python number where both are numbers."""
     if y.rank == 0 and x.type.is_python:
         is_complex = "c" in (y.type.kind, x.type.kind)
         return builder.call(complex if is_complex else float, block)
@@ -149,7 +149,7 @@ def _in_kind(builder: Builder, block: Atom, y: Leaf, x: Leaf) -> Atom:
 
 
 def _directions(builder: Builder, rows: Atom, leaf: Leaf, *, alone: bool) -> Atom:
-    """The rows of one leaf among those of all directions; one for each number."""
+    """Return the rows of one leaf among those of all directions; one for each number."""
     if leaf.middle is not None:
         real = _rows(builder, rows, leaf, leaf.start, leaf.middle)
         return _complex(builder, real, _rows(builder, rows, leaf, leaf.middle, leaf.stop))

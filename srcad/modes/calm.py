@@ -36,7 +36,7 @@ def is_calm() -> bool:
 
 
 def _looked() -> bool:
-    """The same, after looking at all settings; remembered while they stay."""
+    """Return the same, after looking at all settings; remembered while they stay."""
     states = np.geterr()
     if states["under"] != "ignore" or any(state in _LOUD for state in states.values()):
         return False

@@ -52,7 +52,7 @@ def called(
 
 
 def _plain(function: Any, path: Path) -> tuple[FunctionType, Path]:
-    """The function of Python behind a method or a partial, and the way there."""
+    """Return the function of Python behind a method or a partial, and the way there."""
     while isinstance(function, MethodType | functools.partial):
         step = "__func__" if isinstance(function, MethodType) else "func"
         function, path = getattr(function, step), (*path, ("attr", step))
@@ -96,7 +96,10 @@ def _refuse_unread(s: Machine, name: str, place: OutsidePlace, ops: Sequence[Op]
 
 
 def _objects_in(s: Machine, ops: Sequence[Op], names: set[str]) -> Iterator[Any]:
-    """The functions and objects of the user's that operations call or read; texts are `names`."""
+    """Yield the functions and objects of the user's that operations call or read.
+
+    Texts are `names`.
+    """
     pending, seen = [Block((), tuple(ops), ())], set[Routine]()
     while pending:
         for op in walk(pending.pop()):

@@ -36,7 +36,7 @@ def called(
 
 
 def _around(ops: list[Op]) -> If:
-    """A checkpoint around operations; their results keep their names outside."""
+    """Return a checkpoint around operations; their results keep their names outside."""
     outputs = tuple(v for op in ops for v in op.results)
     names = {value: Value(value.type, value.hint) for value in outputs}
     then = checkpoints.renamed(Block((), tuple(ops), outputs), names)
@@ -71,7 +71,7 @@ def ranged(s: Machine, given: Given) -> AbstractValue:
 
 
 def _checked(s: Machine, box: AbstractValue, what: str) -> AbstractValue:
-    """A number of iterations or levels, at least 1."""
+    """Return a number of iterations or levels, at least 1."""
     if not isinstance(box, Constant) or not isinstance(box.value, int | None):
         return s.emit(at_least_one, box, Constant(what), type=INT)
     if box.value is not None and box.value < 1:

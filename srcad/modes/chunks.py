@@ -51,7 +51,7 @@ class Sweep:
         return [builder.call(np.concatenate, rows) for rows in lists]
 
     def _mapping(self, builder: Builder, some: tuple[Atom, Atom] | None) -> dict[Value, Atom]:
-        """The replacements of the parameters."""
+        """Return the replacements of the parameters."""
         if self.basis.is_one_number:
             is_complex = self.basis.leaves[0].type.kind == "c"
             seeds: list[Atom] = [Const(1.0 + 0j if is_complex else 1.0)]
@@ -66,7 +66,7 @@ class Sweep:
 
 
 def parted(ops: Sequence[Op], late: Sequence[Value]) -> tuple[list[Op], list[Op]]:
-    """The ops that read nothing of what some parameters lead to, and the others."""
+    """Return the ops that read nothing of what some parameters lead to, and the others."""
     seen: set[Value] = set(late)
     early: list[Op] = []
     behind: list[Op] = []

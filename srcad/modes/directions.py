@@ -51,7 +51,7 @@ def _is_such(dot: Any, argument: Any) -> bool:
 
 
 def _fitting(dot: Any, argument: Any, place: int, name: str) -> Any:
-    """A tangent in the structure, shapes and dtypes of its argument.
+    """Return a tangent in the structure, shapes and dtypes of its argument.
 
     Raises
     ------

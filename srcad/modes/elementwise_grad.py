@@ -14,7 +14,7 @@ from srcad.modes.reverse import derived
 
 
 def of_the_sum(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the sum of the result and of its gradients."""
+    """Return the function of the sum of the result and of its gradients."""
     return derived(summed_output(function, complex_too=request.holomorphic), request, wrt)
 
 

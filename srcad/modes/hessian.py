@@ -19,7 +19,7 @@ from srcad.transforms.vjp import as_primal
 
 
 def with_second(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the result and of the rows of its Hessian, one for each of `wrt`."""
+    """Return the function of the result and of the rows of its Hessian, one for each of `wrt`."""
     made = as_primal(derived(function, request, wrt))
     second, rows = columns(made, wrt, range(1, len(made.block.results)), request)
     builder = Builder(ops=list(second.block.ops), where=made.where, half="reverse")

@@ -82,7 +82,7 @@ def is_member(members: Iterable[Any], arg: Arg) -> bool:
 
 
 def _operands(function: Function) -> Iterator[Arg]:
-    """The arguments from which a derivative may flow, and what paths and loops hand on."""
+    """Yield the arguments from which a derivative may flow, and what paths and loops hand on."""
     yield from function.block.results
     for op in walk(function.block):
         if isinstance(op, Call) and not is_structure(op.target):
@@ -108,7 +108,7 @@ def _dependence(op: Call, facts: Facts) -> Activity | None:
 
 
 def _flows(op: Call) -> Iterable[Arg]:
-    """The arguments from which a derivative may flow; all of them of what is not known."""
+    """Return the arguments from which a derivative may flow; all of them of what is not known."""
     row = operation_of(op.target)
     is_unknown = rule_of(op.target) is None and (row is None or row.flows is None)
     return (arguments(op) if is_unknown else differentiable_arguments(op)).values()
@@ -139,7 +139,7 @@ def _refuse(lowered: Lowered, value: Value, path: Path, given: Mapping[str, Any]
 
 
 def _holder(path: Path, given: Mapping[str, Any]) -> tuple[Any, Path]:
-    """The outermost object on the way that is not taken apart, and its path."""
+    """Return the outermost object on the way that is not taken apart, and its path."""
     for count in range(1, len(path) + 1):
         found = follow(given[path[0][1]], path[1:count])
         if not _is_taken_apart(found):

@@ -103,7 +103,7 @@ def checked_blocks(
 
 
 def conjugated(made: Function) -> Function:
-    """The derived function with the conjugates of its gradients."""
+    """Return the derived function with the conjugates of its gradients."""
     y, *gradients = made.block.results
     builder = Builder(ops=list(made.block.ops), where=made.where, half="reverse")
     found = [_conjugate(builder, g, atom_type(g)) for g in gradients]

@@ -21,7 +21,7 @@ from srcad.transforms.vjp import as_primal
 
 
 def with_products(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the result, and of the tangents of its gradients by each of `wrt`.
+    """Return the function of the result, and of the tangents of its gradients by each of `wrt`.
 
     Its last parameters are tangents, one for each of `wrt`.
     """
@@ -44,7 +44,7 @@ def in_one_sweep(made: Function, problem: Problem) -> Results:
 
 
 def _waiting(loaded: Run, name: str, places: Sequence[WrtEntry], single: bool) -> Run:
-    """A function that is called with the arguments first, and then with a direction.
+    """Return a function that is called with the arguments first, and then with a direction.
 
     It knows the loaded function, which takes arguments and directions and checks nothing.
     """
@@ -63,7 +63,7 @@ def _waiting(loaded: Run, name: str, places: Sequence[WrtEntry], single: bool) -
 
 
 def directions_for(v: Any, count: int, name: str) -> Sequence[Any]:
-    """The directions for several arguments.
+    """Return the directions for several arguments.
 
     Raises
     ------

@@ -38,7 +38,7 @@ def refuse_inert(
 
 
 def _described(name: str, place: WrtEntry) -> str:
-    """An argument, or a part of one, as the user sees it."""
+    """Return an argument, or a part of one, as the user sees it."""
     if isinstance(place.item, int):
         name = str(place.parameter + place.item)
         return spelled_steps(name, place.steps)

@@ -121,7 +121,7 @@ class InnerFunction:
         return self._function(builder.ops, (pair,))
 
     def with_all(self) -> Function:
-        """The function with the value and all that is kept as its results."""
+        """Return the function with the value and all that is kept as its results."""
         return self._function(self.builder.ops, (self.value, *self.kept))
 
     def _function(self, ops: Sequence[Op], results: tuple[Atom, ...]) -> Function:
@@ -154,7 +154,7 @@ class InnerFunction:
 
 
 def _parts(block: Block, built: Atom) -> list[Atom]:
-    """The atoms that a tuple was built of."""
+    """Return the atoms that a tuple was built of."""
     made = next(op for op in block.ops if built in op.results)
     assert isinstance(made, Call)
     return list(made.args)  # type: ignore[arg-type]

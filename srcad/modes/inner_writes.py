@@ -60,7 +60,10 @@ class InnerWrites:
         return self.inner
 
     def is_to_be_read_again(self) -> bool:
-        """True if anything that was passed was written into; if so, take back what was read."""
+        """Return True if anything that was passed was written into.
+
+        If so, take back what was read.
+        """
         s, arrays, self.hidden = self.s, self._written(), [*self._objects()]
         shared = [a for a, b in self._pairs() if a is b]
         self.copied = [a for a in shared if _is_hit(s, a, arrays) or _is_one_of(a, self.hidden)]
@@ -153,7 +156,7 @@ class InnerWrites:
 
     # ------------------------------------------------------------------ what was written into
     def _pairs(self) -> Iterator[Pair]:
-        """The parts of an argument, each beside the part that the function sees."""
+        """Yield the parts of an argument, each beside the part that the function sees."""
         for key, box in self.boxes.items():
             yield from _pairs(box, self.inner[key])
 
@@ -223,7 +226,7 @@ def _nothing(_: AbstractValue) -> None:
 def _copied(
     s: Machine, box: AbstractValue, parts: Sequence[AbstractValue], done: Done
 ) -> AbstractValue:
-    """The same, with copies of some parts."""
+    """Return the same, with copies of some parts."""
     if id(box) not in done:
         done[id(box)] = box, _copy(s, box, parts, done)
     return done[id(box)][1]

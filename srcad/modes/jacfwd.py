@@ -39,7 +39,7 @@ from srcad.types.structures import TupleOf, Type
 
 
 def with_columns(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the result and of its Jacobian by each of `wrt`, column by column."""
+    """Return the function of the result and of its Jacobian by each of `wrt`, column by column."""
     function = with_known_lists(function)
     output = 0
     if request.has_aux:
@@ -106,7 +106,7 @@ def columns(
 def _block(
     builder: Builder, basis: Basis, y_dots: dict[Leaf, Atom], cast: bool, y: Leaf, x: Leaf
 ) -> Atom:
-    """The block of a part of the result and a part of an argument."""
+    """Return the block of a part of the result and a part of an argument."""
     if basis.is_one_number:
         return y_dots[y]
     if basis.is_empty:
@@ -127,7 +127,7 @@ def _carried(function: Function, wrt: Sequence[int], outputs: Sequence[int]) -> 
 
 
 def _floats(type_: Type) -> Activity:
-    """The parts of a value that are, or hold, floats."""
+    """Return the parts of a value that are, or hold, floats."""
     if isinstance(type_, TupleOf):
         return tidy(tuple(map(_floats, type_.items)))
     return has_float(type_)

@@ -20,7 +20,7 @@ from srcad.types.structures import TupleOf, Type, numbers_in
 
 
 def with_fewer_sweeps(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the result and of its Jacobian by each of `wrt`.
+    """Return the function of the result and of its Jacobian by each of `wrt`.
 
     The example that caused the compilation decides: forwards if there are no more numbers in the
     arguments than in the result.

@@ -40,7 +40,7 @@ from srcad.types.structures import ListOf, Opaque, TupleOf, Type
 
 
 def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the result and of its Jacobian by each of `wrt`, row by row."""
+    """Return the function of the result and of its Jacobian by each of `wrt`, row by row."""
     function = with_known_lists(function)
     made = vjp(function, wrt, lower_inline, has_aux=request.has_aux)
     params = made.params[:-1]
@@ -84,7 +84,7 @@ def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Funct
 def _block(
     builder: Builder, basis: Basis, x_bars: dict[Leaf, Atom], holomorphic: bool, y: Leaf, x: Leaf
 ) -> Atom:
-    """The block of a part of the result and a part of an argument."""
+    """Return the block of a part of the result and a part of an argument."""
     if basis.is_one_number:
         block = x_bars[x]
     elif basis.is_empty:
@@ -105,7 +105,7 @@ def _is_number(function: Function, request: Request) -> bool:
 
 
 def _carried(type_: Type) -> Activity:
-    """The parts of a gradient that are there."""
+    """Return the parts of a gradient that are there."""
     if isinstance(type_, TupleOf):
         return tidy(tuple(map(_carried, type_.items)))
     return isinstance(type_, Numeric | ListOf) or (isinstance(type_, Opaque) and not type_.cls)

@@ -19,7 +19,7 @@ from srcad.transforms.silent import is_repeatable, silenced
 
 
 def with_tangents(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the result and its tangent; its last parameters are tangents."""
+    """Return the function of the result and its tangent; its last parameters are tangents."""
     if not request.has_aux:
         return jvp(function, wrt, lower_inline)
     made = jvp(with_parts_apart(function), wrt, lower_inline, values=(0, 1))
@@ -39,7 +39,7 @@ def in_one_sweep(made: Function, problem: Problem) -> Results:
 
 
 def _waiting(loaded: Run, name: str, places: Sequence[WrtEntry]) -> Callable[..., Any]:
-    """A function that is called with the arguments first, and then with their tangents."""
+    """Return a function that is called with the arguments first, and then with their tangents."""
 
     def with_arguments(*arguments: Any) -> Callable[[Sequence[Any]], Any]:
         def run(tangents: Sequence[Any]) -> Any:

@@ -38,7 +38,7 @@ def hooked(s: Machine, given: Given) -> AbstractValue:
 
 
 def _through(s: Machine, x: AbstractValue, function: AbstractValue) -> AbstractValue:
-    """The same as new values; their cotangents go through a function."""
+    """Return the same as new values; their cotangents go through a function."""
     called = _called(s, function)
     value = s.atom(x)
     assert isinstance(value, Value)
@@ -57,7 +57,7 @@ def _take_the_place(s: Machine, old: AbstractValue, new: AbstractValue) -> None:
 
 
 def _two(s: Machine, given: Given) -> Sequence[AbstractValue]:
-    """The two arguments, by position or by name."""
+    """Return the two arguments, by position or by name."""
     found = dict(zip(("x", "fn"), given.args, strict=False), **given.kwargs)
     if len(given.args) + len(given.kwargs) != 2 or set(found) != {"x", "fn"}:
         s.refuse(
@@ -70,7 +70,7 @@ def _two(s: Machine, given: Given) -> Sequence[AbstractValue]:
 
 
 def _called(s: Machine, box: AbstractValue) -> Atom:
-    """The function as a value of the call: it runs as it stands."""
+    """Return the function as a value of the call: it runs as it stands."""
     match box:
         case FunctionValue():
             return stopped_function(s, box)
@@ -109,7 +109,7 @@ def cotangent_alone(s: Machine, given: Given) -> NoReturn:
 
 
 def _names(s: Machine, item: ast.withitem) -> tuple[ast.Name, ast.Name]:
-    """The variable, and what its cotangent is called."""
+    """Return the variable, and what its cotangent is called."""
     call, target = item.context_expr, item.optional_vars
     assert isinstance(call, ast.Call)
     given = [*call.args, *(k.value for k in call.keywords if k.arg == "x")]

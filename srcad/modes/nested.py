@@ -48,7 +48,7 @@ class Given:
     kwargs: dict[str, AbstractValue]
 
     def function(self, s: Machine) -> AbstractValue:
-        """The function that is differentiated."""
+        """Return the function that is differentiated."""
         if self.args:
             return self.args[0]
         if "function" in self.kwargs:
@@ -57,7 +57,7 @@ class Given:
                  help=("pass the function first",))  # fmt: skip
 
     def named(self, s: Machine, *names: str) -> list[AbstractValue]:
-        """The arguments of these names, by position or by keyword."""
+        """Return the arguments of these names, by position or by keyword."""
         spare = names[len(self.args) :]
         if len(self.args) > len(names) or set(self.kwargs) != set(spare):
             s.refuse(errors.UnsupportedSyntaxError, "cannot tell the arguments of a derivative",
@@ -65,7 +65,7 @@ class Given:
         return [*self.args, *(self.kwargs[name] for name in spare)]
 
     def known(self, s: Machine, name: str, position: int, default: Any) -> Any:
-        """An option, which has to be known before the call."""
+        """Return an option, which has to be known before the call."""
         box = self.kwargs.get(name)
         if box is None:
             box = self.args[position] if position < len(self.args) else Constant(default)
@@ -99,7 +99,7 @@ def transforms(
 
 
 def _attribute(s: Machine, callee: Constant, function: Any) -> AbstractValue:
-    """The function inside one of srcad's objects, guarded like the user's other objects."""
+    """Return the function inside one of srcad's objects, guarded like the user's other objects."""
     if callee.path is None:
         return Constant(function)
     if hasattr(type(callee.value), "__srcad_of__"):

@@ -174,7 +174,7 @@ def pullback_now(s: Machine, given: Given) -> AbstractValue:
 
 
 def _referred(s: Machine, block: Block) -> Iterator[AbstractValue]:
-    """The values that the reverse half reads, with the memory that they share."""
+    """Yield the values that the reverse half reads, with the memory that they share."""
     before = [v for v in free_values(block) if has_storage(v)]
     memory = sharing(Function("", tuple(before), block))
     for atom in block.results[1:]:
@@ -210,7 +210,7 @@ def _without_options(s: Machine, given: Given) -> tuple[Given, bool]:
 
 
 def _listed(s: Machine, box: AbstractValue, what: str) -> Boxes:
-    """The items of a tuple or list of known length."""
+    """Return the items of a tuple or list of known length."""
     if isinstance(box, TupleValue | ListValue):
         return box.items
     return s.refuse(errors.UnsupportedSyntaxError, f"cannot tell how many {what} there are",

@@ -30,7 +30,7 @@ SEED = "the seed of the pullback"
 
 
 def fitting(s: Machine, box: AbstractValue, x: Atom, what: str, *, broadcast: bool = False) -> Atom:
-    """A seed in the structure, shapes and dtypes of what it belongs to.
+    """Return a seed in the structure, shapes and dtypes of what it belongs to.
 
     With `broadcast` one number stands for all entries.
     """
@@ -44,7 +44,7 @@ class _Seed:
     broadcast: bool
 
     def part(self, box: AbstractValue, type_: Type, x: Atom) -> Atom:
-        """The seed for a part of a value."""
+        """Return the seed for a part of a value."""
         match type_:
             case TupleOf():
                 return self._structure(box, type_, x)
@@ -78,7 +78,7 @@ class _Seed:
         return self._converted(self._shaped(seed, given, type_, x), type_)
 
     def _shaped(self, seed: Atom, given: Numeric, type_: Numeric, x: Atom) -> Atom:
-        """The seed in the shape of the value."""
+        """Return the seed in the shape of the value."""
         if given.shape is None or type_.shape is None:
             return self._checked(seed, x)
         if len(given.shape) == len(type_.shape):
@@ -90,7 +90,7 @@ class _Seed:
         return self._refuse(f"is a {given}, and the value is a {type_}")
 
     def _converted(self, seed: Atom, type_: Numeric) -> Atom:
-        """The seed in the kind and dtype of a cotangent of the value."""
+        """Return the seed in the kind and dtype of a cotangent of the value."""
         target, given, s = cotangent_type(type_), atom_type(seed), self.s
         assert isinstance(target, Numeric)
         if not isinstance(given, Numeric) or target.dtype is None:
@@ -107,7 +107,7 @@ class _Seed:
         return s.emit(np.astype, seed, Const(target.dtype))
 
     def _checked(self, seed: Atom, x: Atom) -> Atom:
-        """The seed; its shape is compared with that of the value at run time."""
+        """Return the seed; its shape is compared with that of the value at run time."""
         self.s.emit(seeds.fits, seed, x, Const(self.what), effect=True, type=Opaque(type(None)))
         return seed
 
@@ -129,7 +129,7 @@ def _keys(type_: TupleOf) -> tuple[object, ...] | None:
 
 
 def _sort(box: Structure) -> tuple[type, tuple[object, ...] | None, int]:
-    """The class, keys and length of a structure."""
+    """Return the class, keys and length of a structure."""
     kind = type(box).__name__
     match box:
         case RecordValue():

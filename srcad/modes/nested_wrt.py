@@ -23,7 +23,7 @@ _ANY = (
 def sought(
     s: Machine, request: Request, function: AbstractValue, count: int, keywords: Collection[str]
 ) -> list[Key]:
-    """The arguments of a call that are differentiated by: positions or keywords."""
+    """Return the arguments of a call that are differentiated by: positions or keywords."""
     if request.wrt is None:
         return list(range(count))
     own, outward = _parameters(s, function) or (_ANY, ())
@@ -69,7 +69,10 @@ Pair = tuple[Sequence[Parameter], Sequence[Parameter]]
 
 
 def _parameters(s: Machine, function: AbstractValue) -> Pair | None:
-    """The parameters of a function and those that it shows; None where they are not known."""
+    """Return the parameters of a function and those that it shows.
+
+    None where they are not known.
+    """
     match function:
         case FunctionValue(node=node):
             return _of_definition(node.args), ()
@@ -108,13 +111,13 @@ def _of_definition(a: ast.arguments) -> list[Parameter]:
 def _without(
     parameters: Sequence[Parameter], count: int, named: Collection[str]
 ) -> list[Parameter]:
-    """The parameters that are left when some arguments are bound."""
+    """Return the parameters that are left when some arguments are bound."""
     fixed = sum(p.kind in POSITIONAL for p in parameters)
     return [p for p in parameters[min(count, fixed) :] if p.name not in named]
 
 
 def name_of_box(function: AbstractValue) -> str:
-    """The name of a function that is read."""
+    """Return the name of a function that is read."""
     match function:
         case FunctionValue():
             return function.name

@@ -21,7 +21,7 @@ from srcad.modes.tangents import in_many, in_one_call
 
 
 def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the result and of the products; its last parameter are the vectors."""
+    """Return the function of the result and of the products; its last parameter are the vectors."""
     return in_many(with_products(function, request, wrt), len(function.params))
 
 

@@ -18,14 +18,14 @@ from srcad.transforms.vjp import vjp
 
 
 def with_seed(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the result and its gradients; its last parameter is the seed."""
+    """Return the function of the result and its gradients; its last parameter is the seed."""
     if request.has_aux:
         first_part(function)  # there are two
     return vjp(function, wrt, lower_inline, has_aux=request.has_aux)
 
 
 def in_halves(made: Function, problem: Problem) -> Results:
-    """A function that returns the value and what the adjoint needs, and the adjoint."""
+    """Return a function that returns the value and what the adjoint needs, and the adjoint."""
     made = asked_gradients(made, problem)
     halves, count = split(made), len(made.block.results) - 1
     name = problem.written_name

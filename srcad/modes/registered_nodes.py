@@ -37,7 +37,7 @@ def called(
 
 
 def _made(s: Machine, form: Any, box: AbstractValue) -> AbstractValue:
-    """A value of a form, of the box of its parts."""
+    """Return a value of a form, of the box of its parts."""
     if form is None:
         return box
     assert isinstance(box, TupleValue)

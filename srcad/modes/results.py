@@ -56,7 +56,7 @@ def _may_be_scalar(type_: Type) -> bool:
 
 
 def describe_result(type_: Type, y: Atom) -> str:
-    """A result in the user's words."""
+    """Return a result in the user's words."""
     if isinstance(y, Const) and y.value is None:
         return "None"
     if isinstance(type_, Numeric):
@@ -74,7 +74,7 @@ def describe_result(type_: Type, y: Atom) -> str:
 
 
 def not_scalar(function: Function, type_: Type, y: Atom) -> NonScalarOutputError:
-    """The refusal of a result that is not one real number."""
+    """Return the refusal of a result that is not one real number."""
     name, result = function.name, describe_result(type_, y)
     if result == "None":
         sentence, reason, remedy = no_result(name)
@@ -108,31 +108,31 @@ def not_scalar(function: Function, type_: Type, y: Atom) -> NonScalarOutputError
 
 
 def with_results(function: Function, results: tuple[Atom, ...]) -> Function:
-    """The function with other results."""
+    """Return the function with other results."""
     return replace(function, block=replace(function.block, results=results))
 
 
 def aux_of(function: Function) -> tuple[Function, Atom]:
-    """The second part of the pair that is a function's first result."""
+    """Return the second part of the pair that is a function's first result."""
     builder = _at_end(function)
     _, aux = _pair(function, builder)
     return replace(function, block=replace(function.block, ops=tuple(builder.ops))), aux
 
 
 def first_part(function: Function) -> Atom:
-    """The first part of a result ``(y, aux)``, as it was made."""
+    """Return the first part of a result ``(y, aux)``, as it was made."""
     return _pair(function, _at_end(function))[0]
 
 
 def with_parts_apart(function: Function) -> Function:
-    """The function with the two parts of its result ``(y, aux)`` as its results."""
+    """Return the function with the two parts of its result ``(y, aux)`` as its results."""
     builder = _at_end(function)
     parts = _pair(function, builder)
     return replace(function, block=Block((), tuple(builder.ops), parts))
 
 
 def with_known_lists(function: Function) -> Function:
-    """The function with a place in its result for each item of a list of known items.
+    """Return the function with a place in its result for each item of a list of known items.
 
     These are lists written out, and those that a number of ``append`` has filled outside of loops.
     """
@@ -161,7 +161,7 @@ def _with_known_lists(builder: Builder, known: Mapping[Atom, Call], value: Atom)
 
 
 def _items_of(known: Mapping[Atom, Call], items: Atom) -> list[Atom] | None:
-    """The items of a list, if they are known."""
+    """Return the items of a list, if they are known."""
     op = known.get(items)
     if op is None:
         return None
@@ -176,7 +176,7 @@ def _items_of(known: Mapping[Atom, Call], items: Atom) -> list[Atom] | None:
 
 
 def _pair(function: Function, builder: Builder) -> tuple[Atom, Atom]:
-    """The parts of a result ``(y, aux)``."""
+    """Return the parts of a result ``(y, aux)``."""
     result = function.block.results[0]
     type_ = atom_type(result)
     if not isinstance(type_, TupleOf) or len(type_.items) != 2 or type_.keys is not None:
@@ -197,7 +197,7 @@ def _pair(function: Function, builder: Builder) -> tuple[Atom, Atom]:
 
 
 def summed_output(function: Function, *, complex_too: bool = False) -> Function:
-    """The function with the sum of all numbers in the result as its result."""
+    """Return the function with the sum of all numbers in the result as its result."""
     (y,) = function.block.results
     builder = _at_end(function)
     total = _total(function, builder, y, "b" if complex_too else "bc")

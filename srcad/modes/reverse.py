@@ -28,7 +28,7 @@ ONE = Const(1.0)
 
 
 def derived(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the result, one real number, and of its gradient by each of `wrt`."""
+    """Return the function of the result, one real number, and of its gradient by each of `wrt`."""
     if request.holomorphic:
         holomorphic.refuse_real(function, wrt, has_aux=request.has_aux)
     else:
@@ -89,7 +89,7 @@ def in_c_order(made: Function, problem: Problem, odd: Collection[WrtEntry]) -> F
 
 
 def _in_order(builder: Builder, orders: MemoryOrder, atom: Any) -> Any:
-    """A gradient, or the structure of gradients, in C order."""
+    """Return a gradient, or the structure of gradients, in C order."""
     if not isinstance(atom, Value):
         return atom
     if isinstance(atom.type, TupleOf):
@@ -133,7 +133,7 @@ def with_zeros_for_stopped(made: Function, lowered: Function, wrt: Sequence[int]
 def with_gradients_of_parts(
     function: Function, places: Sequence[WrtEntry], wrt: Sequence[int]
 ) -> Function:
-    """The derived function with one gradient for each of these places."""
+    """Return the derived function with one gradient for each of these places."""
     y, *found = function.block.results
     by_parameter = dict(zip(wrt, found, strict=True))
     builder = Builder(ops=list(function.block.ops), where=function.where, half="reverse")
@@ -163,7 +163,7 @@ def _read(builder: Builder, whole: Atom, key: Any) -> Value:
 
 
 def part_of(ops: Sequence[Op], gradient: Atom, key: Any) -> Atom | None:
-    """The part of a gradient behind a key; the whole where parts are not known."""
+    """Return the part of a gradient behind a key; the whole where parts are not known."""
     if gradient == Const(None):
         return None
     made = next((op for op in ops if gradient in op.results), None)
@@ -178,7 +178,10 @@ def part_of(ops: Sequence[Op], gradient: Atom, key: Any) -> Atom | None:
 
 
 def gradient_at(made: Function, gradient: Atom, keys: Sequence[Any]) -> Atom | None:
-    """The gradient of a part as far as the derived function builds it; None: nothing flows."""
+    """Return the gradient of a part as far as the derived function builds it.
+
+    None: nothing flows.
+    """
     for key in keys:
         part = part_of(made.block.ops, gradient, key)
         if part is None or part is gradient:

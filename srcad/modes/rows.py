@@ -144,7 +144,7 @@ class TraceTable(Sequence[Row]):
 
 
 def _shortened(lines: list[str]) -> list[str]:
-    """The first and the last lines of many."""
+    """Return the first and the last lines of many."""
     left_out = len(lines) - 1 - _HEAD - _TAIL
     if left_out <= 1:
         return lines
@@ -169,7 +169,7 @@ def _place(where: Location | None) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value in one short line: numbers in full, large arrays by shape and dtype."""
+    """Return a value in one short line: numbers in full, large arrays by shape and dtype."""
     if isinstance(value, np.ndarray):
         if value.size <= 6:
             text = np.array2string(value, precision=6, separator=", ").replace("\n", "")
@@ -214,7 +214,7 @@ class Recorder:
         return _Told(row)
 
     def leaves(self) -> Iterator[Row]:
-        """The rows of the arguments, in order."""
+        """Return the rows of the arguments, in order."""
         return (row for row in self.rows if row.op is None)
 
 
@@ -222,7 +222,7 @@ _LATER = object()
 
 
 def later(name: str) -> Operand:
-    """An operand with a value that is known at run time."""
+    """Return an operand with a value that is known at run time."""
     return Operand(name, _LATER)
 
 

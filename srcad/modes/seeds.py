@@ -90,7 +90,7 @@ class Mold:
         self.dtype = np.dtype(float) if dtype.kind in "iub" else dtype
 
     def fill(self, y_bar: Any, name: str, *, what: str, broadcast: bool) -> Any:
-        """The seed for this part."""
+        """Return the seed for this part."""
         shape = np.shape(y_bar)
         if shape != self.shape and not (broadcast and shape == ()):
             raise SeedError(
@@ -127,7 +127,7 @@ def _is_numpy(value: Any) -> bool:
 
 
 def mold_of(y: Any) -> Any:
-    """The molds of all parts of a value, in its structure; None for what is no number."""
+    """Return the molds of all parts of a value, in its structure; None for what is no number."""
     if isinstance(y, bool | np.bool_) or y is None:
         return None
     if isinstance(y, int | float | complex | np.number | np.ndarray):
@@ -144,7 +144,7 @@ def mold_of(y: Any) -> Any:
 def seed_like(
     y_bar: Any, mold: Any, name: str, *, what: str = _SEED, broadcast: bool = True
 ) -> Any:
-    """The seed in the structure, shapes and dtypes of the value.
+    """Return the seed in the structure, shapes and dtypes of the value.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def seed_like(
 
 
 def _part_like(part: Any, mold: Any, **how: Any) -> Any:
-    """The seed of one part of a structure; None, as gradients have it, is zero."""
+    """Return the seed of one part of a structure; None, as gradients have it, is zero."""
     return zeros_of(mold) if part is None else seed_like(part, mold, **how)
 
 

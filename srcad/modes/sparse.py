@@ -42,23 +42,23 @@ class Pattern:
 
     @once
     def flags(self) -> Any:
-        """The sparse matrix of the entries."""
+        """Return the sparse matrix of the entries."""
         flags = np.ones(len(self.columns), bool)
         shape = (self.height, self.width)
         return _scipy_sparse().csr_array((flags, self.columns, self.starts), shape=shape)
 
     def matrix(self, data: Any) -> Any:
-        """The sparse matrix with these entries; all of it is its own."""
+        """Return the sparse matrix with these entries; all of it is its own."""
         made = copy.copy(self.flags)  # what it is made of is known to fit
         made.data, made.indices, made.indptr = data, made.indices.copy(), made.indptr.copy()
         return made
 
     def united(self, other: Pattern) -> Pattern:
-        """The pattern that has the entries of both."""
+        """Return the pattern that has the entries of both."""
         return pattern_of(self.flags + other.flags)
 
     def symmetric(self) -> Pattern:
-        """The pattern with its transpose, and with a diagonal."""
+        """Return the pattern with its transpose, and with a diagonal."""
         diagonal = _scipy_sparse().eye_array(self.width, dtype=bool)
         return pattern_of(self.flags + self.flags.T + diagonal)
 
@@ -70,7 +70,7 @@ def _scipy_sparse() -> Any:
 
 
 def pattern_of(matrix: Any) -> Pattern:
-    """The pattern of a sparse matrix."""
+    """Return the pattern of a sparse matrix."""
     rows = _scipy_sparse().csr_array(matrix)
     rows.sort_indices()
     return Pattern(rows.indptr.astype(np.intp), rows.indices.astype(np.intp), rows.shape[1])
@@ -89,7 +89,7 @@ class Asked:
     name: str
 
     def pattern(self, arguments: Sequence[Any]) -> Pattern:
-        """The pattern of the Jacobian at these arguments."""
+        """Return the pattern of the Jacobian at these arguments."""
         start, dots = 0, []
         for k in self.wrt:
             dots.append(units(np.shape(arguments[k]), start))
@@ -150,7 +150,7 @@ class Sparse:
     plans: dict[Any, Plan] = field(default_factory=dict)
 
     def __call__(self, *arguments: Any) -> Any:
-        """The matrix at these arguments.
+        """Return the matrix at these arguments.
 
         Raises
         ------
@@ -183,7 +183,7 @@ class Sparse:
         return plan
 
     def _matrix(self, plan: Plan, arguments: Sequence[Any]) -> Any:
-        """The matrix; None if it is not what the pattern says."""
+        """Return the matrix; None if it is not what the pattern says."""
         dtype = np.result_type(*(_dtype(arguments[k]) for k in self.asked.wrt))
         starts = range(0, len(plan.directions), plan.together)
         some = [self._product(plan.directions[k : k + plan.together], arguments) for k in starts]
@@ -192,7 +192,7 @@ class Sparse:
         return matrix if _agree(matrix, plan.directions[-1], products[-1]) else None
 
     def _product(self, directions: Any, arguments: Sequence[Any]) -> Any:
-        """The products of the matrix with some directions, as rows."""
+        """Return the products of the matrix with some directions, as rows."""
         stop, dots = 0, []
         for k in self.asked.wrt:
             start, stop = stop, stop + np.size(arguments[k])
@@ -211,14 +211,14 @@ def _dtype(argument: Any) -> Any:
 
 
 def _kind(argument: Any) -> Any:
-    """The key of a cached pattern: shapes and options."""
+    """Return the key of a cached pattern: shapes and options."""
     if isinstance(argument, bool | int | str | None):
         return argument
     return np.shape(argument) if isinstance(argument, np.ndarray) else type(argument)
 
 
 def _largest(numbers: Any) -> Any:
-    """The largest magnitude; nan if there is one."""
+    """Return the largest magnitude; nan if there is one."""
     return np.maximum(numbers.max(), -numbers.min())
 
 

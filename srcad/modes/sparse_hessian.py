@@ -15,7 +15,7 @@ from srcad.transforms.vjp import as_primal
 
 
 def with_tangents(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the tangents of its gradients; its last parameters are tangents."""
+    """Return the function of the tangents of its gradients; its last parameters are tangents."""
     checked(function, wrt, ())
     made = as_primal(derived(function, request, wrt))
     gradients = range(1, len(made.block.results))
@@ -23,7 +23,7 @@ def with_tangents(function: Function, request: Request, wrt: Sequence[int]) -> F
 
 
 def in_one_function(made: Function, problem: Problem) -> Results:
-    """The rows belong to the same arguments as the columns."""
+    """Return the rows belong to the same arguments as the columns."""
     return in_one_matrix(made, problem, outputs=len(problem.wrt), symmetric=True)
 
 

@@ -14,7 +14,7 @@ from srcad.transforms.jvp import jvp
 
 
 def with_tangents(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the tangent of its result; its last parameters are tangents."""
+    """Return the function of the tangent of its result; its last parameters are tangents."""
     checked(function, wrt, function.block.results)
     return jvp(function, wrt, lower_inline, values=(), tangents=(0,))
 

@@ -73,7 +73,7 @@ class Blocks:
         self.single = problem.request.single
 
     def of(self, matrix: Any, arguments: Sequence[Any], *, symmetric: bool = False) -> Any:
-        """The answer: the matrix, or its blocks."""
+        """Return the answer: the matrix, or its blocks."""
         if self.single:
             return matrix
         stops = np.cumsum([0, *(np.size(arguments[k]) for k in self.wrt)])

@@ -100,7 +100,7 @@ def _is_zero(gradient: Atom, block: Block) -> bool:
 
 
 def _only_steps(function: Function, param: Value, *, has_aux: bool) -> list[Call]:
-    """The steps on the way from a parameter to the result; none if there is another way."""
+    """Return the steps on the way from a parameter to the result; none if there is another way."""
     (y,) = function.block.results
     steps: list[Call] = []
     if not _any_of((y,), _reached(function, param, steps)):
@@ -111,7 +111,7 @@ def _only_steps(function: Function, param: Value, *, has_aux: bool) -> list[Call
 
 
 def _spelled(steps: Sequence[Call]) -> str:
-    """The kinds of steps, each once: ``comparisons and 'int'``."""
+    """Return the kinds of steps, each once: ``comparisons and 'int'``."""
     names = [
         "comparisons" if op.target in _COMPARISONS else repr(target_name(op.target)) for op in steps
     ]
@@ -120,7 +120,7 @@ def _spelled(steps: Sequence[Call]) -> str:
 
 
 def _reached(function: Function, param: Value, steps: list[Call]) -> set[Value]:
-    """The values that depend on a parameter; steps on the way are added to `steps`."""
+    """Return the values that depend on a parameter; steps on the way are added to `steps`."""
     reached = {param}
     before = 0
     while len(reached) > before:
@@ -167,7 +167,7 @@ def _pass_through_loop(op: For | While, reached: set[Value]) -> None:
 
 
 def _counts(op: For) -> list[Arg]:
-    """The value that tells the number of iterations, other than the length of a sequence."""
+    """Return the value that tells the number of iterations, other than the length of a sequence."""
     ranges = [seq for seq in op.seqs if isinstance(seq, Display)]
     return [*ranges, *(() if op.count is None else (op.count,))]
 

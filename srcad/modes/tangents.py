@@ -37,12 +37,12 @@ from srcad.transforms.jvp import jvp
 
 
 def with_tangents(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function of the result and its tangents; its last parameter are the directions."""
+    """Return the function of the result and its tangents; its last parameter are the directions."""
     return in_many(jvp(function, wrt, lower_inline), len(function.params))
 
 
 def in_many(made: Function, position: int) -> Function:
-    """A function of many directions, of one that takes one at a position, its last."""
+    """Return a function of many directions, of one that takes one at a position, its last."""
     wide = batched(made, (position,), lower_inline, results=range(1, len(made.block.results)))
     dot = wide.params[position]
     builder = Builder(where=made.where, half="reverse")
@@ -66,7 +66,7 @@ def in_one_call(made: Function, problem: Problem) -> Results:
 
 
 def _waiting(loaded: Run, name: str, place: int) -> Run:
-    """A function that is called with the arguments first, and then with the directions."""
+    """Return a function that is called with the arguments first, and then with the directions."""
 
     def with_arguments(*arguments: Any) -> Callable[[Any], Any]:
         def run(v: Any) -> Any:
@@ -78,7 +78,7 @@ def _waiting(loaded: Run, name: str, place: int) -> Run:
 
 
 def _directions(v: Any, argument: Any, name: str) -> Any:
-    """The directions as an array, one for each row.
+    """Return the directions as an array, one for each row.
 
     Raises
     ------

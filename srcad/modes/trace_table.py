@@ -18,7 +18,10 @@ from srcad.types.structures import OPAQUE
 
 
 def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """The function that notes what it computes; the last parameter is who takes the notes."""
+    """Return the function that notes what it computes.
+
+    The last parameter is who takes the notes.
+    """
     return derived(with_notes(function, Value(OPAQUE, "note")), request, wrt)
 
 
@@ -34,7 +37,7 @@ def in_a_table(made: Function, problem: Problem) -> Results:
 
 
 def _templates(function: Function) -> list[Row]:
-    """The static part of the rows: the parameters, then `noted_ops`."""
+    """Return the static part of the rows: the parameters, then `noted_ops`."""
     printer = _UsersNames()
     ssa = Printer()
     for each in (printer, ssa):
@@ -66,7 +69,7 @@ def _operands(printer: Printer, op: Call) -> tuple[Operand, ...]:
 def _recorded(
     templates: Sequence[Row], count: int, places: Sequence[int], name: str, loaded: Run
 ) -> Callable[..., TraceTable]:
-    """A function of the arguments and captured values; the latter have no row."""
+    """Return a function of the arguments and captured values; the latter have no row."""
 
     def run(*arguments: Any) -> TraceTable:
         recorder = Recorder(templates)

@@ -31,7 +31,7 @@ def _is_plain(op: Call) -> bool:
 
 
 def _imaginary(arg: Arg) -> float | None:
-    """The number ``k`` that ``1j * k`` is."""
+    """Return the number ``k`` that ``1j * k`` is."""
     value = arg.value if isinstance(arg, Const) else None
     return value.imag if type(value) is complex and value.real == 0.0 else None
 

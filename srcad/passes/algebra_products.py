@@ -108,7 +108,7 @@ def sum_that_ends_in_an_equal_term(r: Rewriter, op: Call) -> Arg | None:
 
 
 def _factors(r: Rewriter, arg: Arg) -> tuple[float, list[Value]]:
-    """A product as its literal and its other factors."""
+    """Return a product as its literal and its other factors."""
     if number(arg) is not None or not isinstance(arg, Value):
         return 1, []
     sign: float = 1

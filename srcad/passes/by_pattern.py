@@ -91,7 +91,7 @@ class _Line:
         add_rewrite(self, targets, tuple(map(self.wanted, parts)))
 
     def __call__(self, r: Rewriter, op: Call) -> Arg | None:
-        """The result of rewriting a call."""
+        """Return the result of rewriting a call."""
         fits, guard, makes = self.ready or self.prepared()
         found: Found = {}
         if not fits(r, op, found) or (guard and not self.computed(guard, found, r)):
@@ -108,13 +108,13 @@ class _Line:
         return self.ready
 
     def computed(self, code: CodeType, found: Found, r: Rewriter | None = None) -> Any:
-        """A guard, or a literal that is made of others."""
+        """Return a guard, or a literal that is made of others."""
         given = {name: number(arg) if name in _NUMBERS else arg for name, arg in found.items()}
         return eval(code, self.space, {**given, "r": r, "once": r.used_once} if r else given)
 
     # ------------------------------------------------------------------------- forms
     def call(self, node: ast.expr) -> tuple[tuple[Any, ...], list[ast.expr], bool]:
-        """The callee of a pattern, its arguments, and whether there may be more of them."""
+        """Return the callee of a pattern, its arguments, and whether there may be more of them."""
         match node:
             case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]) if (
                 type(op) in _WRITTEN
@@ -130,7 +130,7 @@ class _Line:
         raise ValueError(f"no operation: {ast.unparse(node)!r} in {self.text!r}")
 
     def targets(self, function: ast.expr) -> tuple[Any, ...]:
-        """The operations that a name in a pattern stands for."""
+        """Return the operations that a name in a pattern stands for."""
         match function:
             case ast.Name(name) if name in self.names:
                 return self.names[name]
@@ -139,7 +139,7 @@ class _Line:
         raise ValueError(f"no operation: {ast.unparse(function)!r} in {self.text!r}")
 
     def wanted(self, node: ast.expr) -> Wanted:
-        """The key of an argument by which rewrites are sorted."""
+        """Return the key of an argument by which rewrites are sorted."""
         node = _without_name(node)
         if isinstance(node, ast.Constant):
             return None if isinstance(node.value, bool) else NUMBER
@@ -189,7 +189,7 @@ def _number(arg: Arg | Call) -> float | int | None:
 
 
 def _fits_literal(literal: object) -> Fits:
-    """A number stands for an equal one, of either type; a flag for itself."""
+    """Return a number stands for an equal one, of either type; a flag for itself."""
     if isinstance(literal, bool):
         return lambda r, arg, found: isinstance(arg, Const) and arg.value is literal
     return lambda r, arg, found: _number(arg) == literal

@@ -24,7 +24,7 @@ Names = dict[Value, Value]
 
 
 def copied_block(block: Block, mapping: Mapping[Value, Atom]) -> Block:
-    """A block with values replaced, in which all values that it defines are new ones.
+    """Return a block with values replaced, in which all values that it defines are new ones.
 
     So the copy may stand beside the block, and each value is still defined once.
     """
@@ -43,7 +43,7 @@ def _note(block: Block, names: Names) -> None:
 
 
 def _defining(block: Block, names: Names) -> Block:
-    """A copy of the block with new names for its parameters and results."""
+    """Return a copy of the block with new names for its parameters and results."""
     ops = tuple(_defining_op(op, names) for op in block.ops)
     return Block(tuple(names[p] for p in block.params), ops, block.results)
 

@@ -199,7 +199,7 @@ class _Needs:
 
     # -------------------------------------------------------------- rebuilding
     def kept(self, block: Block, results: Iterable[int]) -> Block:
-        """A block with the needed ops and some of its results."""
+        """Return a block with the needed ops and some of its results."""
         ops: list[Op] = []
         for op in block.ops:
             if isinstance(op, Call):
@@ -245,7 +245,10 @@ class _Needs:
                        body=replace(body, params=params), outputs=outputs)  # fmt: skip
 
     def _kept_items(self, op: For) -> list[int]:
-        """The items that are read; in loops made by a transform all sequences are equally long."""
+        """Return the items that are read.
+
+        In loops made by a transform all sequences are equally long.
+        """
         if op.half in _AS_IT_STANDS:
             return list(range(len(op.seqs)))
         found = self._items(op)
@@ -255,5 +258,5 @@ class _Needs:
 
 
 def cheapest_sequence(loop: For) -> Arg:
-    """The sequence that tells the number of iterations at the least cost."""
+    """Return the sequence that tells the number of iterations at the least cost."""
     return next((seq for seq in loop.seqs if isinstance(seq, Display)), loop.seqs[0])

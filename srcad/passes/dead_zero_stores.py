@@ -104,7 +104,7 @@ def _is_plain(part: Arg) -> bool:
 
 
 def _unchanged(op: For, k: int, store: Call) -> For:
-    """The loop without a carried value: it is what it was before."""
+    """Return the loop without a carried value: it is what it was before."""
     items = len(op.items)
     param, init = op.carried[k], op.inits[k]
     ops = tuple(one for one in op.body.ops if one is not store)

@@ -65,7 +65,7 @@ _DONE = "finished"
 
 
 def routines_of(function: Function) -> Iterator[Routine]:
-    """The routines that a function reaches, each once."""
+    """Yield the routines that a function reaches, each once."""
     found: set[Routine] = set()
     pending = [function]
     while pending:

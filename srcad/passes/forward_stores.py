@@ -55,7 +55,7 @@ class _Forwarding:
     changed: bool = False
 
     def block(self, block: Block) -> Block:
-        """A block, what is inside it first."""
+        """Return a block, what is inside it first."""
         ops: list[Op] = []
         for op in block.ops:
             self.known.note(op)
@@ -144,7 +144,7 @@ class _Entries:
                 self.read_again.add(entry[0])
 
     def forwarded(self) -> list[Op]:
-        """The ops without what need not be read, or written."""
+        """Return the ops without what need not be read, or written."""
         for op in self.ops:
             op = substituted_op(op, self.merged)
             entry = entry_of(op) if isinstance(op, Call) else None
@@ -233,7 +233,7 @@ def _reads(op: Op, array: Value) -> TypeGuard[Call]:
 
 
 def _reading(array: Arg, op: Op) -> Call:
-    """The read of an array instead of another one."""
+    """Return the read of an array instead of another one."""
     assert isinstance(op, Call)
     return replace(op, args=(array, *op.args[1:]))
 
@@ -241,7 +241,7 @@ def _reading(array: Arg, op: Op) -> Call:
 def _until_known(
     ops: Sequence[Op], reads: list[int], store: Call, made: dict[Value, Call]
 ) -> list[int]:
-    """The reads up to the last one of what the store before has written."""
+    """Return the reads up to the last one of what the store before has written."""
     array = store.args[0]
     before = made.get(array) if isinstance(array, Value) else None
     while reads and (before is None or not _is_same_entry(before, _reading(array, ops[reads[-1]]))):
@@ -250,7 +250,7 @@ def _until_known(
 
 
 def _end_of_views(ops: Sequence[Op], reads: Sequence[int], results: Sequence[Atom]) -> int:
-    """The last op that reads what some ops have read, which may be a view."""
+    """Return the last op that reads what some ops have read, which may be a view."""
     last = max(reads, default=0)
     shown = {v for k in reads for v in ops[k].results if has_storage(v)}
     if shown:

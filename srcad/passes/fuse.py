@@ -41,7 +41,7 @@ def _fused(block: Block) -> Block:
 
 
 def _partner(ops: list[Op], k: int) -> int | None:
-    """The next conditional on the same test, if what lies between allows to join them."""
+    """Return the next conditional on the same test, if what lies between allows to join them."""
     first = ops[k]
     assert isinstance(first, If)
     if not isinstance(first.test, Value):

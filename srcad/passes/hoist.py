@@ -72,7 +72,7 @@ class _Hoist:
     tries: int = 0
 
     def block(self, block: Block) -> Block:
-        """A block with invariant calls moved in front of its loops."""
+        """Return a block with invariant calls moved in front of its loops."""
         ops: list[Op] = []
         for op in block.ops:
             if isinstance(op, For | While):
@@ -94,7 +94,7 @@ class _Hoist:
             self.varied.update(op.results)
 
     def loop(self, loop: Loop) -> tuple[list[Op], Loop]:
-        """The calls that move in front of a loop, and the loop without them."""
+        """Return the calls that move in front of a loop, and the loop without them."""
         for inner in loop.blocks:
             self.varied.update(inner.params)
         inside = tuple(map(self.block, loop.blocks))

@@ -76,7 +76,7 @@ def length_known_now(r: Rewriter, op: Call) -> Arg | None:
 
 
 def _length_of_argument(r: Rewriter, length: Extent) -> Arg | None:
-    """A length as that of an argument, which is at hand everywhere."""
+    """Return a length as that of an argument, which is at hand everywhere."""
     for param in r.params:
         shape = known_shape(param) or ()
         if length in shape:

@@ -60,13 +60,13 @@ def match(pattern: Syntax, node: Syntax) -> Found | None:
 
 @lru_cache(256)
 def parsed(text: str) -> ast.AST:
-    """The syntax tree of an expression or of one statement."""
+    """Return the syntax tree of an expression or of one statement."""
     (statement,) = ast.parse(text).body
     return statement.value if isinstance(statement, ast.Expr) else statement
 
 
 def filled(template: Syntax, found: Mapping[str, Any]) -> ast.AST:
-    """A template with what was bound in the place of its holes.
+    """Return a template with what was bound in the place of its holes.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def rewritten(rule: str, node: Syntax) -> str | None:
 
 
 def sides(rule: str) -> tuple[str, str]:
-    """The pattern and the replacement of a rule.
+    """Return the pattern and the replacement of a rule.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def sides(rule: str) -> tuple[str, str]:
 
 # ------------------------------------------------------------------------------- holes
 def hole_of(pattern: Any) -> tuple[str, bool] | None:
-    """The name of a hole, and whether it takes a sequence; None for what is none.
+    """Return the name of a hole, and whether it takes a sequence; None for what is none.
 
     >>> hole_of("a_"), hole_of("xs__"), hole_of("__"), hole_of("a"), hole_of("__init__")
     (('a', False), ('xs', True), ('', True), None, None)
@@ -135,7 +135,10 @@ def same(left: Any, right: Any) -> bool:
 
 # ------------------------------------------------------------------------------- matching
 def _fits(pattern: Any, node: Any, found: Found | None) -> bool:
-    """True if a node fits a pattern, and what its holes bind; without `found` nothing is a hole."""
+    """Return True if a node fits a pattern, and what its holes bind.
+
+    Without `found` nothing is a hole.
+    """
     hole = None if found is None else hole_of(pattern)
     if hole is not None and found is not None and not hole[1]:
         is_one = isinstance(node, ast.AST if isinstance(pattern, ast.AST) else str)
@@ -151,12 +154,12 @@ def _fits(pattern: Any, node: Any, found: Found | None) -> bool:
 
 
 def _inner(node: Any) -> Any:
-    """The expression of a statement that is one."""
+    """Return the expression of a statement that is one."""
     return node.value if isinstance(node, ast.Expr) else node
 
 
 def _fit_all(patterns: list[Any], nodes: list[Any], found: Found | None) -> bool:
-    """A sequence, in which one hole may take any number of items."""
+    """Return a sequence, in which one hole may take any number of items."""
     holes = [None if found is None else hole_of(pattern) for pattern in patterns]
     slurps = [k for k, hole in enumerate(holes) if hole is not None and hole[1]]
     if len(slurps) > 1:

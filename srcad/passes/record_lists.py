@@ -54,7 +54,7 @@ def with_record_lists(function: Function) -> Function:
 
 
 def _steps(block: Block) -> Steps:
-    """The readers of each value; None stands for one that needs it as it is."""
+    """Return the readers of each value; None stands for one that needs it as it is."""
     found: Steps = {}
     for op in walk(block):
         for atom, step in _taken(op):
@@ -69,7 +69,7 @@ def _steps(block: Block) -> Steps:
 
 
 def _taken(op: Op) -> Iterator[tuple[Arg, Step]]:
-    """The values that an operation passes on under another name."""
+    """Yield the values that an operation passes on under another name."""
     if isinstance(op, If):
         for output, *pair in zip(op.outputs, op.then.results, op.orelse.results, strict=True):
             for k, other in ((0, pair[1]), (1, pair[0])):
@@ -116,7 +116,10 @@ def _ways(op: Loop, steps: Steps) -> Iterator[list[list[Value]]]:
 
 
 def _way(value: Value, steps: Steps) -> list[Step] | None:
-    """The steps of a list to the loop that reads its items; None if it does not leave its block."""
+    """Return the steps of a list to the loop that reads its items.
+
+    None if it does not leave its block.
+    """
     way: list[Step] = []
     depth = 1
     while depth:
@@ -179,7 +182,7 @@ class _Plan:
 
     # -------------------------------------------------------------- rebuilding
     def block(self, block: Block) -> Block:
-        """A block with the new lists."""
+        """Return a block with the new lists."""
         ops = tuple(self._op(op) for op in block.ops)
         return Block(block.params, ops, block.results)
 
@@ -232,7 +235,7 @@ class _Plan:
 
 
 def _holding(type_: Type, one: Type) -> Type:
-    """A list type with another type for what it holds at last."""
+    """Return a list type with another type for what it holds at last."""
     inner = type_.item if isinstance(type_, ListOf) else None
     return ListOf(_holding(inner, one) if isinstance(inner, ListOf) else one)
 

@@ -46,7 +46,7 @@ def add_rewrite(rewrite: Rewrite, targets: tuple[Any, ...], wanted: tuple[Wanted
 
 
 def rewrites_of(call: Call, definitions: Mapping[Value, Call]) -> tuple[Rewrite, ...]:
-    """The rewrites that are worth trying for a call."""
+    """Return the rewrites that are worth trying for a call."""
     target = call.target
     try:
         if target not in _REWRITES:
@@ -79,7 +79,7 @@ def _are(kinds: tuple[Any, ...], wanted: tuple[Wanted, ...]) -> bool:
 
 
 def number(arg: Arg) -> float | int | None:
-    """The literal number that an argument is (bools are none)."""
+    """Return the literal number that an argument is (bools are none)."""
     if isinstance(arg, Const) and type(arg.value) in (int, float):
         value: float | int = arg.value
         return value

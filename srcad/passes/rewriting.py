@@ -71,7 +71,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
 
     # -------------------------------------------------------------- for rewrites
     def call_of(self, arg: Arg, *targets: Any) -> Call | None:
-        """The call that makes an argument, if it is one of some targets."""
+        """Return the call that makes an argument, if it is one of some targets."""
         if not isinstance(arg, Value):
             return None
         made = self.definitions.get(arg)
@@ -82,12 +82,12 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         return None
 
     def made_by(self, arg: Arg, question: Callable[[Any], bool]) -> Call | None:
-        """The call that makes an argument, if it is of an operation of some sort."""
+        """Return the call that makes an argument, if it is of an operation of some sort."""
         made = self.definitions.get(arg) if isinstance(arg, Value) else None
         return made if made is not None and question(made.target) else None
 
     def make(self, target: Any, *args: Arg, **kwargs: Arg) -> Atom:
-        """A new call in the place of the current one, simplified in turn."""
+        """Return a new call in the place of the current one, simplified in turn."""
         assert self.current is not None
         found = result_type(target, args, tuple(kwargs.items()))
         call = replace(self.current, target=target, args=args, kwargs=tuple(kwargs.items()),
@@ -98,7 +98,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         return self.make(target, *args, **how)
 
     def made_before(self, target: Any, *args: Arg) -> Value | None:
-        """The result of an equal call that is in scope here, to be read once more."""
+        """Return the result of an equal call that is in scope here, to be read once more."""
         assert self.current is not None
         earlier = self.known.get((target, *args))
         if earlier is None or not self._reaches(earlier, self.current):
@@ -107,7 +107,10 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         return earlier
 
     def used_once(self, atom: Arg) -> bool:
-        """True if only the current call reads a value; of a new value that is not known yet."""
+        """Return True if only the current call reads a value.
+
+        Of a new value that is not known yet.
+        """
         if not isinstance(atom, Value):
             return False
         if self.uses.get(atom, 2) <= 1:
@@ -188,7 +191,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
                 found.hint = op.result.hint
 
     def _simplest(self, call: Call) -> Atom:
-        """The atom that stands for a call: rewritten, known already, or the call itself."""
+        """Return the atom that stands for a call: rewritten, known already, or the call itself."""
         if self.depth < _DEEPEST:
             self.depth += 1
             for rewrite in rewrites_of(call, self.definitions):
@@ -295,11 +298,14 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
 
 
 def _with(whole: _Whole, **parts: Any) -> _Whole:
-    """An op, a block or a function with other parts; the same object if they are the same."""
+    """Return an op, a block or a function with other parts.
+
+    The same object if they are the same.
+    """
     same = all(getattr(whole, name) == part for name, part in parts.items())
     return whole if same else replace(whole, **parts)
 
 
 def type_of(arg: Arg) -> Type:
-    """The type of an atom; displays have none here."""
+    """Return the type of an atom; displays have none here."""
     return Opaque() if isinstance(arg, Display) else atom_type(arg)

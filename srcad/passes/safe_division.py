@@ -67,7 +67,7 @@ def safe_division(function: Function) -> Function:
 
 
 def _divisor(op: Call) -> Value | None:
-    """The divisors and arguments of logarithms of the primal that raise for zero."""
+    """Return the divisors and arguments of logarithms of the primal that raise for zero."""
     found: Arg | None = None
     if op.target in _LOGARITHMS:
         found = op.args[0]
@@ -115,7 +115,7 @@ def _block(block: Block, known: _Nonzero, wrapped: list[Call]) -> Block:
 
 
 def _kind_of(operand: Arg, known: _Nonzero) -> tuple[Any, Numeric]:
-    """The constructor of the NumPy scalar for a Python number, and its type.
+    """Return the constructor of the NumPy scalar for a Python number, and its type.
 
     What may be an array keeps its shape: the type must not say that it is a scalar.
     """

@@ -96,7 +96,7 @@ def steady_shapes(function: Function) -> Function:
 
 
 def _inside_loops(block: Block) -> Iterator[Op]:
-    """The operations that run in every iteration of some loop."""
+    """Yield the operations that run in every iteration of some loop."""
     for op in block.ops:
         if isinstance(op, For | While):
             yield from walk(op.body)
@@ -106,13 +106,13 @@ def _inside_loops(block: Block) -> Iterator[Op]:
 
 
 def _position(call: Call) -> int | None:
-    """The argument of which a call reads only shape and dtype."""
+    """Return the argument of which a call reads only shape and dtype."""
     row = operation_of(call.target)
     return row.asks_of if row is not None else None
 
 
 def _shape_source(op: Op) -> Value | None:
-    """The array of which a call of the reverse half reads only shape and dtype."""
+    """Return the array of which a call of the reverse half reads only shape and dtype."""
     if not isinstance(op, Call) or op.half == "primal":
         return None
     k = _position(op)
@@ -121,7 +121,7 @@ def _shape_source(op: Op) -> Value | None:
 
 
 def _otherwise_read(op: Op, value: Value | None) -> Iterator[Value]:
-    """The operands of which an operation reads more than the shape."""
+    """Return the operands of which an operation reads more than the shape."""
     if value is None:
         return iter(op.operands)
     assert isinstance(op, Call)

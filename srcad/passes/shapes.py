@@ -19,7 +19,7 @@ _ELEMENTWISE = (operator.mul, operator.truediv, operator.add, operator.sub)
 
 
 def known_shape(arg: Arg) -> tuple[Extent, ...] | None:
-    """The shape of an argument, with decided symbols replaced."""
+    """Return the shape of an argument, with decided symbols replaced."""
     type_ = type_of(arg)
     if not isinstance(type_, Numeric) or type_.shape is None:
         return None

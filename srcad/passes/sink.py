@@ -56,7 +56,7 @@ def _signs_late(block: Block) -> list[Op]:
 
 
 def _sign(op: Op, made: dict[Value, Call], reads: dict[Value, int]) -> Call | None:
-    """The call that makes the ``-g`` added to a place, if neither is read elsewhere."""
+    """Return the call that makes the ``-g`` added to a place, if neither is read elsewhere."""
     added = op.args[2] if isinstance(op, Call) and adds_at_places(op.target) else None
     sign = made.get(added) if isinstance(added, Value) else None
     if sign is None or sign.target is not operator.neg or sign.half == "primal":

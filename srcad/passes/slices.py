@@ -80,7 +80,7 @@ def only_place_of_a_sum(r: Rewriter, op: Call) -> Arg | None:
 
 
 def _pieces(r: Rewriter, op: Call) -> list[Piece] | None:
-    """The slices and addends of a chain of additions to zeros; None for anything else."""
+    """Return the slices and addends of a chain of additions to zeros; None for anything else."""
     pieces: list[Piece] = []
     while len(pieces) < _MOST:
         piece = _piece(op)

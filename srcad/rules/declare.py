@@ -294,7 +294,7 @@ def _row(
     active: tuple[str, ...] | None,
     traits: dict[str, Any],
 ) -> Rule:
-    """The row, as far as the rule's own signature tells it."""
+    """Return the row, as far as the rule's own signature tells it."""
     positional = code.co_varnames[: code.co_argcount]
     stop = code.co_argcount + code.co_kwonlyargcount
     keyword_only = code.co_varnames[code.co_argcount : stop]
@@ -348,7 +348,7 @@ def _place(function: Any) -> Place:
 
 
 def _caller() -> Place:
-    """The place outside this file that is running now."""
+    """Return the place outside this file that is running now."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename == __file__:
         frame = frame.f_back

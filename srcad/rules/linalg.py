@@ -87,7 +87,7 @@ def pinv(y_bar, y, a, *, hermitian=False):
     samples=lambda f, square: [f(square(3), n) for n in (0, 1, 2, 5, -1, -3)],
 )
 def matrix_power(y_bar, y, a, n):
-    """The sum of ``a.T**k y_bar a.T**(n - 1 - k)``; for n < 0 of the inverse."""
+    """Return the sum of ``a.T**k y_bar a.T**(n - 1 - k)``; for n < 0 of the inverse."""
     if n == 0:
         return np.zeros_like(a), None
     if n < 0:
@@ -97,7 +97,7 @@ def matrix_power(y_bar, y, a, n):
 
 
 def powered(y_bar, a_t, n):
-    """The cotangent of a positive power, by Horner's scheme."""
+    """Return the cotangent of a positive power, by Horner's scheme."""
     bar, right = y_bar, y_bar
     for _ in range(n - 1):
         right = right @ a_t
@@ -113,12 +113,15 @@ def powered(y_bar, a_t, n):
         (f([[1, 2], [2, 4]]), [[4, -2], [-2, 1]]), (f(np.zeros((3, 3))), np.zeros((3, 3)))],
 )  # fmt: skip
 def det(y_bar, y, a):
-    """The partials are the cofactors, which exist for singular matrices too."""
+    """Return the partials are the cofactors, which exist for singular matrices too."""
     return per_matrix(y_bar, a) * cofactors(a)
 
 
 def cofactors(a):
-    """The matrix of cofactors, conjugated: ``det(a) * inv(a).T``; nan if one entry is infinite."""
+    """Return the matrix of cofactors, conjugated: ``det(a) * inv(a).T``.
+
+    Nan if one entry is infinite.
+    """
     finite = np.all(np.isfinite(a), axis=(-2, -1), keepdims=True)
     u, s, vh = np.linalg.svd(np.where(finite, a, 0.0))
     sign = conj(np.linalg.det(u) * np.linalg.det(vh))
@@ -143,7 +146,7 @@ def second_cofactors(y_bar, y, a):
 
 @adjoint(np.linalg.slogdet, samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3))])
 def slogdet(y_bar, y, a):
-    """The sign is constant; ``logabsdet`` has the partials ``inv(a).T``.
+    """Return the sign is constant; ``logabsdet`` has the partials ``inv(a).T``.
 
     Of a complex matrix both are parts of the logarithm of its determinant, whose slope that is.
     """
@@ -155,7 +158,7 @@ def slogdet(y_bar, y, a):
 
 
 def of_logarithm(sign_bar, log_bar, sign):
-    """The cotangent of ``log(det(a))`` from those of its real part and of its phase."""
+    """Return the cotangent of ``log(det(a))`` from those of its real part and of its phase."""
     if sign_bar is None:
         return log_bar
     turn = 1j * np.imag(np.conjugate(sign) * sign_bar)
@@ -180,7 +183,7 @@ def cholesky(y_bar, y, a, *, upper=False):
 
 
 def half_triangle(a):
-    """The lower triangle with half of its diagonal."""
+    """Return the lower triangle with half of its diagonal."""
     triangle = np.tril(a)
     places = np.arange(np.shape(a)[-1])
     triangle[..., places, places] /= 2
@@ -216,7 +219,7 @@ def inverse_of_triangle(y_bar, y, a):
 
 
 def triangle_of_product(lower, a):
-    """The lower triangle of ``lower @ a @ lower.T`` for a lower triangle, in blocks.
+    """Return the lower triangle of ``lower @ a @ lower.T`` for a lower triangle, in blocks.
 
     It takes a little more than half of the work of the two products.
     """
@@ -275,7 +278,7 @@ def eigvalsh(y_bar, y, a, UPLO="L"):
 
 
 def triangle(bar, uplo):
-    """The cotangent of a symmetric matrix, folded into the triangle that was read."""
+    """Return the cotangent of a symmetric matrix, folded into the triangle that was read."""
     if may_be_complex(bar):
         return complex_triangle(bar, uplo)
     if uplo == "L":
@@ -284,7 +287,7 @@ def triangle(bar, uplo):
 
 
 def complex_triangle(bar, uplo):
-    """The same of a Hermitian matrix: the imaginary part of its diagonal is not read."""
+    """Return the same of a Hermitian matrix: the imaginary part of its diagonal is not read."""
     eye = np.eye(np.shape(bar)[-1], dtype=bool)
     both = bar + adjoined(bar)
     folded = np.tril(both) if uplo == "L" else np.triu(both)
@@ -351,5 +354,5 @@ def of_phases(u, s, vh, u_bar, vh_bar):
 
 
 def phases(products):
-    """The change by turning each column of a basis, as one row."""
+    """Return the change by turning each column of a basis, as one row."""
     return np.imag(np.sum(products, axis=-2, keepdims=True))

@@ -56,14 +56,17 @@ def diff(y_bar, a, n=1, axis=-1, prepend=None, append=None):
 
 
 def backward(zero, y_bar, axis):
-    """The transpose of one difference."""
+    """Return the transpose of one difference."""
     if np.ndim(y_bar) == 1:
         return -np.diff(np.concatenate((zero, y_bar, zero)))
     return -np.diff(np.concatenate((zero, y_bar, zero), axis), axis=axis)
 
 
 def length(array, axis):
-    """The length along an axis of what is put before or after an array; a number counts once."""
+    """Return the length along an axis of what is put before or after an array.
+
+    A number counts once.
+    """
     return 1 if np.ndim(array) == 0 else np.shape(array)[axis]
 
 
@@ -92,14 +95,14 @@ def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
 
 
 def others(a):
-    """The product of all other entries, along the last axis."""
+    """Return the product of all other entries, along the last axis."""
     if np.ndim(a) == 1:
         return before(a) * before(a[::-1])[::-1]
     return before(a) * np.flip(before(np.flip(a, -1)), -1)
 
 
 def before(a):
-    """The product of all entries before each, along the last axis."""
+    """Return the product of all entries before each, along the last axis."""
     if np.ndim(a) == 1:
         return np.concatenate((np.ones_like(a[:1]), np.cumprod(a[:-1])))
     ones = np.ones_like(a[..., :1])
@@ -140,7 +143,10 @@ def swept(y_bar, a):
         f(t, array(3, 4)), f(m, np.arange(4)), f(t, np.arange(3), 1.0, axis=1)],
 )  # fmt: skip
 def trapezoid(y_bar, integral, y, x=None, dx=1.0, axis=-1):
-    """The sum of ``width / 2 * (left + right)``; points on one axis, in `x` or at distance `dx`."""
+    """Return the sum of ``width / 2 * (left + right)``.
+
+    Points on one axis, in `x` or at distance `dx`.
+    """
     g = 0.5 * np.expand_dims(y_bar, axis)
     pairs = part(y, 1, None, axis) + part(y, None, -1, axis)
     if x is None:

@@ -44,7 +44,7 @@ def tangent_of(*targets: Any) -> Callable[[Formula], Formula]:
 
 
 def added(a, b):
-    """The sum of two tangents, each of which may be zero."""
+    """Return the sum of two tangents, each of which may be zero."""
     if a is None:
         return b
     return a if b is None else a + b
@@ -107,12 +107,12 @@ def product_in_a_triangle(lower_dot, a_dot, y, lower, a):
 
 @tangent_of(lower_inverse)
 def inverse_of_triangle(a_dot, y, a):
-    """The tangent is a triangle, too."""
+    """Return the tangent is a triangle, too."""
     return -(y @ a_dot @ y)
 
 
 def symmetric(a_dot, uplo):
-    """The matrix of which one triangle is read, and of a diagonal the real part."""
+    """Return the matrix of which one triangle is read, and of a diagonal the real part."""
     if uplo == "L":
         both = np.tril(a_dot) + adjoined(np.tril(a_dot, -1))
     else:
@@ -165,7 +165,7 @@ def svd(a_dot, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
 # ------------------------------------------------------------------------ extremes
 @tangent_of(np.max, np.amax, np.min, np.amin)
 def max(a_dot, initial_dot, y, a, axis=None, *, keepdims=False, initial=None, where=None):
-    """The mean of the tangents of the entries that are the result; see the rule."""
+    """Return the mean of the tangents of the entries that are the result; see the rule."""
     if may_be_complex(a):
         return ORDER
     owners = (a == kept(y, a, axis, keepdims)) | (a != a)
@@ -188,7 +188,7 @@ def nanmax(a_dot, initial_dot, y, a, axis=None, *, keepdims=False, initial=None,
 
 
 def or_initial(a_dot, initial_dot, a, owners, axis, keepdims):
-    """The mean of the tangents of the owners; that of `initial` where there are none."""
+    """Return the mean of the tangents of the owners; that of `initial` where there are none."""
     heads = count(owners, a, axis, keepdims)
     dot = None
     if a_dot is not None:
@@ -214,7 +214,7 @@ def count(owners, a, axis, keepdims):
 # ------------------------------------------------------------------------ spreads
 @tangent_of(np.var)
 def var(a_dot, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
-    """The mean of the products of distances from the mean and tangents, twice."""
+    """Return the mean of the products of distances from the mean and tangents, twice."""
     moved = reduced(selected(distances(a, axis, where), where) * a_dot, axis, keepdims)
     return 2 * moved / (entries(a, axis, keepdims, where) - ddof)
 
@@ -284,7 +284,7 @@ def carried(dots, a):
 
 @tangent_of(np.trapezoid)
 def trapezoid(y_dot, x_dot, dx_dot, integral, y, x=None, dx=1.0, axis=-1):
-    """The integral is linear in the values, and in the points or their distance."""
+    """Return the integral is linear in the values, and in the points or their distance."""
     total = None if y_dot is None else np.trapezoid(y_dot, x, dx, axis)
     if x is not None:
         return total if x_dot is None else added(total, np.trapezoid(y, x_dot, 1.0, axis))

@@ -42,22 +42,22 @@ def is_name(text: object) -> TypeGuard[str]:
 
 
 def plain(text: str) -> str:
-    """The characters of a text, of whatever class it is, as exactly a `str`."""
+    """Return the characters of a text, of whatever class it is, as exactly a `str`."""
     return text if type(text) is str else str.__str__(text)
 
 
 def quoted(text: str) -> str:
-    """The literal of a text."""
+    """Return the literal of a text."""
     return repr(plain(text))
 
 
 def attribute_text(holder: str, name: str, reader: str = "getattr") -> str:
-    """The expression of an attribute; `reader` is what ``getattr`` is called in the text."""
+    """Return the expression of an attribute; `reader` is what ``getattr`` is called in the text."""
     return f"{holder}.{name}" if is_name(name) else f"{reader}({holder}, {quoted(name)})"
 
 
 def dotted(path: str) -> str:
-    """A name with its owners, to be pasted; where it cannot be written, what to put there.
+    """Return a name with its owners, to be pasted; where it cannot be written, what to put there.
 
     >>> dotted("model.loss"), dotted("outer.<locals>.loss")
     ('model.loss', '...')
@@ -67,7 +67,7 @@ def dotted(path: str) -> str:
 
 
 def identifier(wanted: object) -> str:
-    """A legal identifier that looks like `wanted`.
+    """Return a legal identifier that looks like `wanted`.
 
     Exactly `str`, in NFKC, no keyword, no dunder.
 
@@ -86,7 +86,7 @@ def identifier(wanted: object) -> str:
 
 
 def printable(text: str) -> str:
-    r"""A text on one line, without characters that no file name and no terminal can take.
+    r"""Return a text on one line, without characters that no file name and no terminal can take.
 
     >>> printable("a\nb\0c")
     'a b c'
@@ -96,7 +96,7 @@ def printable(text: str) -> str:
 
 
 def module_of(value: Any) -> str:
-    """The module that a function or class says it belongs to, or ''.
+    """Return the module that a function or class says it belongs to, or ''.
 
     What is defined in a space without a name belongs to none: Python says it is a builtin.
 
@@ -125,7 +125,7 @@ def _is_nameless(value: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value in a message: a number or text by its literal, a structure by its items.
+    """Return a value in a message: a number or text by its literal, a structure by its items.
 
     Of the user's own classes nothing runs.
 
@@ -148,18 +148,18 @@ def shown(value: Any) -> str:
 
 
 def word(key: Any) -> str:
-    """A key as it is shown: a text by its characters."""
+    """Return a key as it is shown: a text by its characters."""
     return printable(key) if isinstance(key, str) else shown(key)
 
 
 def label(value: Any) -> str:
-    """The name of a function or class in a message."""
+    """Return the name of a function or class in a message."""
     name = getattr(value, "__name__", None)
     return printable(name if isinstance(name, str) and name else type(value).__name__)
 
 
 def class_label(cls: type) -> str:
-    """The name of a class in Python's own messages.
+    """Return the name of a class in Python's own messages.
 
     >>> import datetime
     >>> class_label(float), class_label(datetime.timedelta)
@@ -170,5 +170,5 @@ def class_label(cls: type) -> str:
 
 
 def _normal(text: str) -> str:
-    """The text in the form in which Python compares names."""
+    """Return the text in the form in which Python compares names."""
     return text if text.isascii() else str(unicodedata.normalize("NFKC", text))

@@ -107,7 +107,7 @@ def is_record(cls: Any) -> bool:
 
 
 def record_fields(cls: Any) -> tuple[str, ...]:
-    """The names of the fields of a data class."""
+    """Return the names of the fields of a data class."""
     return tuple(f.name for f in dataclasses.fields(cls))
 
 
@@ -126,12 +126,12 @@ class _Deferred:
 
 
 def _positions(cls: Any) -> tuple[str, ...]:
-    """The fields that a pattern takes by position."""
+    """Return the fields that a pattern takes by position."""
     return tuple(f.name for f in _fields(cls) if f.init and not f.kw_only)
 
 
 def _as_dataclass(cls: Any) -> Any:
-    """The fields as `dataclasses` keeps them."""
+    """Return the fields as `dataclasses` keeps them."""
     for f in _fields(cls):
         if isinstance(cls.__dict__.get(f.name), _Field):
             options = {name: value for name, value in vars(f).items() if value is not _MISSING}
@@ -232,7 +232,10 @@ def _first_init(cls: Any, *, frozen: bool) -> Any:
 
 
 def _given(record: _Record, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any] | None:
-    """The values of the fields; None for a wrong call: a compiled ``__init__`` says what is."""
+    """Return the values of the fields.
+
+    None for a wrong call: a compiled ``__init__`` says what is.
+    """
     if record.found is None:
         record.fields()
     known = len(args) + len(given)

@@ -59,7 +59,7 @@ class Registry(Generic[T]):
         del self._known[name]
 
     def check(self, name: str) -> str:
-        """The name, if there is such a thing; nothing is loaded.
+        """Return the name, if there is such a thing; nothing is loaded.
 
         Raises
         ------

@@ -184,7 +184,7 @@ def _refuse_choice(scope: BatchedScope, op: Op, test: Atom | None) -> None:
 def _outputs(
     scope: BatchedScope, outputs: Sequence[Value], trees: Sequence[Activity]
 ) -> tuple[Value, ...]:
-    """The outputs of an op with the axis."""
+    """Return the outputs of an op with the axis."""
     made = []
     for output, tree in zip(outputs, trees, strict=True):
         if tree is False:
@@ -229,7 +229,7 @@ def _batch_loop(scope: BatchedScope, op: Loop) -> None:
 
 
 def _rows(scope: BatchedScope, seq: Arg, item: Value) -> Arg:
-    """A sequence with the axis in its items where the item of the loop has it."""
+    """Return a sequence with the axis in its items where the item of the loop has it."""
     tree = scope.tree(item)
     if tree is False or (isinstance(seq, Display) and seq.kind == "range"):
         return scope.of(seq)
@@ -241,7 +241,7 @@ def _rows(scope: BatchedScope, seq: Arg, item: Value) -> Arg:
 
 
 def _batched_test(scope: BatchedScope, op: While, carried: Sequence[Activity]) -> Block:
-    """The test, which reads nothing that depends on the direction."""
+    """Return the test, which reads nothing that depends on the direction."""
     params = _outputs(scope, op.test.params, carried)
     test = scope.inner()
     batch_block(test, op.test)
@@ -268,7 +268,7 @@ def _batch_routine_call(scope: BatchedScope, op: Call) -> None:
 def _batched_routine(
     scope: BatchedScope, routine: Routine, pattern: Pattern, tree: Activity
 ) -> Routine:
-    """The routine with the axis in some of its parameters, made once."""
+    """Return the routine with the axis in some of its parameters, made once."""
     shared = scope.shared
 
     def batched(function: Function) -> Function:

@@ -48,7 +48,7 @@ def batch_call(scope: BatchedScope, op: Call) -> None:
 
 
 def _batched(scope: BatchedScope, op: Call) -> Atom | None:
-    """The call with the axis; None where no way is known."""
+    """Return the call with the axis; None where no way is known."""
     try:
         special = BATCHES.get(op.target)
     except TypeError:
@@ -81,7 +81,7 @@ def _measures(op: Call) -> bool:
 
 
 def _first(scope: BatchedScope, arg: Arg) -> Arg:
-    """An array of the first direction; a list has the same length in every one."""
+    """Return an array of the first direction; a list has the same length in every one."""
     if scope.tree(arg) is not True or not isinstance(argument_type(arg), Numeric):
         return scope.of(arg)
     return scope.builder.call(operator.getitem, scope.of(arg), Const(0), type=argument_type(arg))
@@ -107,7 +107,7 @@ def _elementwise(scope: BatchedScope, op: Call) -> Atom | None:
 def _aligned(
     scope: BatchedScope, args: tuple[Arg, ...], ranks: list[int | None]
 ) -> list[Arg] | None:
-    """The operands so that NumPy broadcasts those of one direction with each other."""
+    """Return the operands so that NumPy broadcasts those of one direction with each other."""
     unknown = [k for k, r in enumerate(ranks) if r is None]
     alone = len(args) == 1 or all(r == 0 for k, r in enumerate(ranks) if k not in unknown[:1])
     if unknown:
@@ -148,7 +148,7 @@ def _by_formula(scope: BatchedScope, op: Call) -> Atom | None:
 
 
 def _all_wide(scope: BatchedScope, arg: Arg) -> Arg:
-    """An argument for a formula: of a sequence all items have the axis, or none."""
+    """Return an argument for a formula: of a sequence all items have the axis, or none."""
     tree = scope.tree(arg)
     if tree is False or not isinstance(arg, Display):
         return scope.of(arg)
@@ -164,7 +164,7 @@ def _fits(scope: BatchedScope, op: Call, found: Value) -> bool:
 
 
 def _name_of(op: Call, place: int | str) -> str:
-    """The parameter that takes the argument at a place."""
+    """Return the parameter that takes the argument at a place."""
     rule = rule_of(op.target)
     if isinstance(place, str) or rule is None:
         return str(place)
@@ -182,7 +182,7 @@ def _is_known(arg: Arg) -> bool:
 
 
 def _build(scope: BatchedScope, op: Call) -> Atom | None:
-    """A structure of parts with and without the axis."""
+    """Return a structure of parts with and without the axis."""
     parts = [scope.of(part) for part in built_parts(op)]
     args = (*op.args[: len(op.args) - len(parts)], *parts)
     wide = scope.wide(op.result.type, scope.tree(op.result))

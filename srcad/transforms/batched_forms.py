@@ -28,7 +28,7 @@ _MOST_TERMS = 3
 
 
 def in_fewer_products(scope: BatchedScope, op: Call) -> tuple[Sequence[Term], Atom | None]:
-    """The terms of the result of an elementwise call, and the result if that saves products.
+    """Return the terms of the result of an elementwise call, and the result if that saves products.
 
     There are no terms where nothing is known.
     """
@@ -56,7 +56,7 @@ def in_fewer_products(scope: BatchedScope, op: Call) -> tuple[Sequence[Term], At
 def _answer(
     scope: BatchedScope, made: Term | None, given: Term | None
 ) -> tuple[Sequence[Term], Atom | None]:
-    """A term; it is written if what it was made of was more than a value."""
+    """Return a term; it is written if what it was made of was more than a value."""
     if made is None or given is None:
         return (), None
     return (made,), None if given.is_base else _written(scope, (made,))
@@ -86,7 +86,7 @@ def _sum(
 
 
 def _together(scope: BatchedScope, a: Term, b: Term) -> Term:
-    """The sum of two terms of one base."""
+    """Return the sum of two terms of one base."""
     x, y = _factor(scope, a), _factor(scope, b)
     if a.negative == b.negative:
         factor = _narrow(scope, operator.add, x, y)
@@ -98,7 +98,10 @@ def _together(scope: BatchedScope, a: Term, b: Term) -> Term:
 
 
 def _terms(scope: BatchedScope, arg: Arg, precision: int) -> Sequence[Term]:
-    """The terms of an operand; one that is read again, or is no such sum, is a term itself."""
+    """Return the terms of an operand.
+
+    One that is read again, or is no such sum, is a term itself.
+    """
     found = scope.of(arg)
     if scope.tree(arg) is not True or not isinstance(found, Value):
         return ()
@@ -112,7 +115,7 @@ def _terms(scope: BatchedScope, arg: Arg, precision: int) -> Sequence[Term]:
 
 
 def _single(scope: BatchedScope, arg: Arg, precision: int) -> Term | None:
-    """An operand as one term."""
+    """Return an operand as one term."""
     terms = _terms(scope, arg, precision)
     if len(terms) > 1:
         found, height = scope.of(arg), terms[0].rank
@@ -161,7 +164,7 @@ def _over(scope: BatchedScope, term: Term, narrow: Arg) -> Term:
 
 
 def _factor(scope: BatchedScope, term: Term) -> Arg:
-    """The factor of the base of a term, without the sign."""
+    """Return the factor of the base of a term, without the sign."""
     if term.divisor is not None:
         return _narrow(scope, operator.truediv, Const(1.0), term.divisor)
     return Const(1.0) if term.factor is None else term.factor
@@ -177,7 +180,7 @@ def _narrow(scope: BatchedScope, target: object, a: Arg, b: Arg) -> Arg:
 
 # ------------------------------------------------------------------------------- writing
 def _written(scope: BatchedScope, terms: Sequence[Term]) -> Atom:
-    """The sum of terms; a positive one stands first if there is any."""
+    """Return the sum of terms; a positive one stands first if there is any."""
     first = next((t for t in terms if not t.negative), terms[0])
     total: Value = _product(scope, first, negative=first.negative)
     for term in terms:

@@ -18,7 +18,7 @@ from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf, Type
 
 
 def looped(scope: BatchedScope, op: Call) -> Atom:
-    """A loop over the directions around a call."""
+    """Return a loop over the directions around a call."""
     args = (*op.args, *(a for _, a in op.kwargs))
     carrying = list(dict.fromkeys(a for arg in args for a in _carrying(scope, arg)))
     inside = scope.inner()
@@ -45,7 +45,7 @@ def looped(scope: BatchedScope, op: Call) -> Atom:
 
 
 def _carrying(scope: BatchedScope, arg: Arg) -> Iterator[Value]:
-    """The values in an argument that depend on the direction."""
+    """Yield the values in an argument that depend on the direction."""
     if isinstance(arg, Value) and scope.tree(arg) is not False:
         yield arg
     elif isinstance(arg, Display):
@@ -54,7 +54,7 @@ def _carrying(scope: BatchedScope, arg: Arg) -> Iterator[Value]:
 
 
 def _with(arg: Arg, items: dict[Value, Value]) -> Arg:
-    """An argument for one direction."""
+    """Return an argument for one direction."""
     if isinstance(arg, Value):
         return items.get(arg, arg)
     if isinstance(arg, Display):
@@ -63,14 +63,14 @@ def _with(arg: Arg, items: dict[Value, Value]) -> Arg:
 
 
 def _narrow(type_: Type) -> Type:
-    """The type of a value in one direction, which is read out of an array."""
+    """Return the type of a value in one direction, which is read out of an array."""
     if isinstance(type_, Numeric) and type_.is_scalar:
         return Numeric(type_.dtype, (), "numpy")
     return type_
 
 
 def _at(scope: BatchedScope, found: Atom, type_: Type, tree: Activity, index: Value) -> Value:
-    """A value in one direction."""
+    """Return a value in one direction."""
     assert isinstance(found, Value)
     if isinstance(type_, TupleOf):
         parts: list[Atom] = []
@@ -89,7 +89,7 @@ def _at(scope: BatchedScope, found: Atom, type_: Type, tree: Activity, index: Va
 
 
 def _leaves(scope: BatchedScope, op: Call, y: Value, type_: Type, tree: Activity) -> Iterator[Atom]:
-    """The numbers, arrays and lists in a result."""
+    """Yield the numbers, arrays and lists in a result."""
     if tree is False:
         if not isinstance(type_, Fixed | Opaque):
             raise UnsupportedTypeError(
@@ -107,7 +107,7 @@ def _leaves(scope: BatchedScope, op: Call, y: Value, type_: Type, tree: Activity
 
 
 def _stacked(scope: BatchedScope, type_: Type, tree: Activity, lists: Iterator[Value]) -> Atom:
-    """The results of all directions, the axis in front."""
+    """Return the results of all directions, the axis in front."""
     if tree is False:
         return Const(type_.value if isinstance(type_, Fixed) else None)
     if isinstance(type_, TupleOf):
@@ -120,7 +120,7 @@ def _stacked(scope: BatchedScope, type_: Type, tree: Activity, lists: Iterator[V
 
 
 def _transposed(scope: BatchedScope, rows: Value, type_: ListOf, tree: Activity) -> Atom:
-    """A list of values with the axis, of one list for each direction."""
+    """Return a list of values with the axis, of one list for each direction."""
     first = scope.builder.call(operator.getitem, rows, Const(0), type=type_)
     length = scope.builder.call(len, first)
     index, row = Value(INT, "j"), Value(type_)

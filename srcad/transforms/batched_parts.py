@@ -31,7 +31,7 @@ Batch = Callable[[BatchedScope, Call], "Atom | None"]
 
 # ------------------------------------------------------------------------------- structures
 def _part(scope: BatchedScope, op: Call) -> Atom | None:
-    """A part of a structure."""
+    """Return a part of a structure."""
     if isinstance(argument_type(op.args[0]), Numeric):
         return None
     wide = scope.wide(op.result.type, scope.tree(op.result))
@@ -44,7 +44,7 @@ def _same(scope: BatchedScope, op: Call) -> Atom | None:
 
 
 def _list(scope: BatchedScope, op: Call) -> Atom | None:
-    """A list with the axis in the same parts of all items."""
+    """Return a list with the axis in the same parts of all items."""
     tree = scope.tree(op.result)
     args = [scope.full(a, tree) if _holds(op, k) else a for k, a in enumerate(op.args)]
     return scope.builder.call(op.target, *args, type=scope.wide(op.result.type, tree))
@@ -96,7 +96,10 @@ def _store(scope: BatchedScope, op: Call) -> Atom | None:
 
 
 def _wide_index(index: Arg) -> Arg | None:
-    """An index with all directions in front; None where the axes would come out in other places."""
+    """Return an index with all directions in front.
+
+    None where the axes would come out in other places.
+    """
     items: tuple[Arg, ...] = (index,)
     if isinstance(index, Display) and index.kind == "tuple":
         items = index.items
@@ -115,7 +118,7 @@ def _wide_index(index: Arg) -> Arg | None:
 
 
 def _index_kind(item: Arg) -> str | None:
-    """True if an item of an index is a slice, a number or an array; None if unknown."""
+    """Return True if an item of an index is a slice, a number or an array; None if unknown."""
     if isinstance(item, Display):
         return {"slice": "slice", "list": "array"}.get(item.kind)
     if isinstance(item, Const) and (item.value is None or item.value is Ellipsis):
@@ -156,7 +159,7 @@ def _plus(scope: BatchedScope, op: Call) -> Atom | None:
 
 
 def _unbroadcast(scope: BatchedScope, op: Call) -> Atom | None:
-    """The sum over the axes along which `x` was broadcast, but not over the directions."""
+    """Return the sum over the axes along which `x` was broadcast, but not over the directions."""
     g, x = op.args
     ranks = rank(argument_type(g)), rank(argument_type(x))
     if ranks[0] is None or ranks[1] is None or ranks[0] < ranks[1]:

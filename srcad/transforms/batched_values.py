@@ -75,7 +75,7 @@ class BatchedScope:
     builder: Builder
 
     def inner(self) -> BatchedScope:
-        """The scope of a block inside."""
+        """Return the scope of a block inside."""
         builder = Builder(where=self.builder.where, half=self.builder.half)
         return BatchedScope(self.shared, builder)
 
@@ -87,7 +87,7 @@ class BatchedScope:
         return self.shared.facts.of(arg)
 
     def of(self, arg: Arg) -> Arg:
-        """The replacement of an argument."""
+        """Return the replacement of an argument."""
         if isinstance(arg, Value):
             return self.shared.values.get(arg, arg)
         if isinstance(arg, Display):
@@ -95,7 +95,7 @@ class BatchedScope:
         return arg
 
     def atom(self, value: Atom) -> Atom:
-        """The replacement of an atom."""
+        """Return the replacement of an atom."""
         found = self.of(value)
         assert isinstance(found, Value | Const)
         return found
@@ -107,7 +107,7 @@ class BatchedScope:
         self.shared.values[value] = found
 
     def wide(self, type_: Type, tree: Activity = True) -> Type:
-        """The type of a value that has the axis."""
+        """Return the type of a value that has the axis."""
         if tree is False:
             return type_
         match type_:
@@ -128,7 +128,7 @@ class BatchedScope:
         return self.builder.call(target, *args, kwargs=kwargs.items())
 
     def full(self, arg: Arg, wanted: Activity) -> Arg:
-        """The replacement of an argument, with the axis in every part where it is wanted."""
+        """Return the replacement of an argument, with the axis in every part where it is wanted."""
         if isinstance(arg, Display) and arg.kind in ("tuple", "list"):
             trees = enumerate(arg.items)
             each = [part(wanted, k) if arg.kind == "tuple" else wanted for k, _ in trees]
@@ -139,7 +139,7 @@ class BatchedScope:
         return self.full_atom(arg, wanted)
 
     def full_atom(self, atom: Atom, wanted: Activity) -> Atom:
-        """The same for an atom."""
+        """Return the same for an atom."""
         have = self.tree(atom)
         found = self.atom(atom)
         if have == wanted or atom == UNDEF:
@@ -150,7 +150,7 @@ class BatchedScope:
         return self._spread(found, atom_type(atom), have, wanted)
 
     def _measured(self, atom: Atom) -> Value | None:
-        """The array that zeros have the shape of; None for what are no zeros."""
+        """Return the array that zeros have the shape of; None for what are no zeros."""
         found = None
         while isinstance(atom, Value):
             made = self.shared.made.get(atom)
@@ -190,7 +190,7 @@ class BatchedScope:
         return self.repeated(found, type_)
 
     def repeated(self, found: Atom, type_: Type) -> Atom:
-        """The same number or array in every direction."""
+        """Return the same number or array in every direction."""
         count, wide = self.shared.count, self.wide(type_)
         if isinstance(found, Const) and isinstance(type_, Numeric) and type_.is_scalar:
             if found.value == 0:
@@ -200,7 +200,7 @@ class BatchedScope:
         return self.builder.call(np.broadcast_to, found, shape, type=wide)
 
     def wide_shape(self, found: Atom) -> Arg:
-        """The shape of a value that has no axis, with the axis in front."""
+        """Return the shape of a value that has no axis, with the axis in front."""
         type_ = argument_type(found)
         leading = Display("tuple", (self.shared.count,))
         if isinstance(type_, Numeric) and type_.is_scalar:
@@ -208,7 +208,7 @@ class BatchedScope:
         return self.call(operator.add, leading, self.builder.shape(found))
 
     def reshaped(self, found: Arg, rank: int, wanted: int) -> Arg:
-        """A value of some axes as one of more, in front of them axes of length 1."""
+        """Return a value of some axes as one of more, in front of them axes of length 1."""
         if rank == wanted:
             return found
         new = (Const(None),) * (wanted - rank)
@@ -217,7 +217,7 @@ class BatchedScope:
 
 
 def rank(type_: Type) -> int | None:
-    """The number of axes of a value, if that is known."""
+    """Return the number of axes of a value, if that is known."""
     if not isinstance(type_, Numeric) or type_.shape is None:
         return None
     return len(type_.shape)

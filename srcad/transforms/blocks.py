@@ -123,7 +123,7 @@ def _seed(branch: ReverseScope, result: Atom, path: Path, bar: Atom) -> None:
 
 
 def _after_branch(scope: ReverseScope, branch: ReverseScope, slot: Slot) -> Atom:
-    """The cotangent of an outer slot at the end of a branch."""
+    """Return the cotangent of an outer slot at the end of a branch."""
     bar = branch.total(slot) if slot in branch.outer else scope.total(slot)
     return branch.zeros(*slot) if bar is None else bar
 
@@ -145,7 +145,10 @@ def _joined(scope: ReverseScope, slot: Slot, a: Atom, b: Atom) -> Value:
 
 
 def _bar_type(scope: ReverseScope, slot: Slot, atoms: tuple[Atom, ...]) -> Any:
-    """The joined type of cotangents; where one may be None, the type that the slot asks for."""
+    """Return the joined type of cotangents.
+
+    Where one may be None, the type that the slot asks for.
+    """
     if any(scope.is_lazy(atom) for atom in atoms):
         return cotangent_type(type_at(slot[0].type, slot[1]))
     result = atoms[0].type
@@ -234,7 +237,7 @@ class _LoopReversal:
 
     # -------------------------------------------------------------- what comes out
     def _following(self, k: int, path: Path) -> Atom:
-        """The cotangent of a carried value before the iteration."""
+        """Return the cotangent of a carried value before the iteration."""
         param = self.op.carried[k]
         bar = self.body.total((param, path))
         if bar is not None:
@@ -278,7 +281,7 @@ class _LoopReversal:
         return equally_long(op) and not may_exit(op)
 
     def _index(self) -> Value:
-        """The index of an iteration, as one more item of the reverse loop."""
+        """Return the index of an iteration, as one more item of the reverse loop."""
         op = self.op
         if isinstance(op, For) and not (op.backward and may_exit(op)):
             for seq, item in zip(op.seqs, op.items, strict=True):

@@ -151,7 +151,7 @@ def _undo_elementwise(scope: ReverseScope, op: Call, rule: Rule, y_bar: Atom) ->
 
 
 def as_array(scope: ReverseScope, arg: Arg) -> Arg:
-    """A list or tuple as the array that an elementwise function makes of it."""
+    """Return a list or tuple as the array that an elementwise function makes of it."""
     is_list = isinstance(arg, Display) and arg.kind in ("list", "tuple")
     if isinstance(arg, Value) and isinstance(arg.type, ListOf | TupleOf):
         is_list = scope.sweep.facts.of(arg) is False
@@ -166,7 +166,7 @@ def chosen_entries(
     leading: list[Any],
     keywords: dict[str, Any],
 ) -> list[tuple[int | str, Arg, Any]]:
-    """The entries that a rule returns for a call, each with its place and its argument."""
+    """Return the entries that a rule returns for a call, each with its place and its argument."""
     positional = [arg for place, arg in operands.items() if isinstance(place, int)]
     named = {name: arg for name, arg in operands.items() if isinstance(name, str)}
     known = {n: a for n, a in named.items() if n in rule.parameters or n in rule.keywords}
@@ -189,7 +189,7 @@ def chosen_entries(
 
 
 def _uncast(scope: ReverseScope, y_bar: Atom) -> Atom:
-    """A cotangent of complex numbers as it was before it was made complex."""
+    """Return a cotangent of complex numbers as it was before it was made complex."""
     if not isinstance(y_bar, Value) or getattr(y_bar.type, "kind", "") != "c":
         return y_bar
     made = next((op for op in reversed(scope.builder.ops) if y_bar in op.results), None)
@@ -200,7 +200,7 @@ def _uncast(scope: ReverseScope, y_bar: Atom) -> Atom:
 
 
 def conjugated(scope: ReverseScope, partial: Any) -> Any:
-    """The conjugate of a partial derivative, by which a cotangent goes back.
+    """Return the conjugate of a partial derivative, by which a cotangent goes back.
 
     With the inner product ``Re(conj(u) * v)`` it is the adjoint of multiplying a tangent.
     """
@@ -229,7 +229,7 @@ def times(scope: ReverseScope, y_bar: Atom, partial: Any) -> Atom | None:
 
 
 def lifted_arg(scope: ReverseScope, arg: Arg) -> Arg:
-    """An argument as the reverse half reads it: active integer arrays as floats."""
+    """Return an argument as the reverse half reads it: active integer arrays as floats."""
     if not isinstance(arg, Value) or scope.sweep.facts.active(arg) is False:
         return arg
     type_ = arg.type
@@ -303,7 +303,7 @@ def _undo_by_cotangents(scope: ReverseScope, op: Call, rule: Rule, bars: dict[Pa
 def leading_of(
     scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, result: Arg | None = None
 ) -> list[Any]:
-    """The leading arguments of a rule: the cotangent of the result, and the result."""
+    """Return the leading arguments of a rule: the cotangent of the result, and the result."""
     if not rule.wants_result:
         return [y_bar]
     if rule.saves:

@@ -113,13 +113,13 @@ def _with_draws(
 
 
 def _pruned(copies: Sequence[Op], undone: Block) -> Block:
-    """The copies, as far as they are read, in front of what undoes them."""
+    """Return the copies, as far as they are read, in front of what undoes them."""
     whole = Block((), (*copies, *undone.ops), undone.results)
     return dce(Function("", (), whole)).block
 
 
 def _with_effects(block: Block, kept: Container[Value]) -> Block:
-    """The block with some calls marked as having an effect."""
+    """Return the block with some calls marked as having an effect."""
     ops: list[Op] = []
     for op in block.ops:
         if isinstance(op, Call) and op.result in kept:
@@ -139,7 +139,7 @@ def _defined(block: Block) -> list[Value]:
 
 
 def renamed(block: Block, names: Mapping[Value, Value], *, again: bool = False) -> Block:
-    """A block in which values have other names, also where they are defined.
+    """Return a block in which values have other names, also where they are defined.
 
     `again` marks the ops as computed once more.
     """
@@ -166,7 +166,7 @@ def _redefined_op(op: Op, names: Mapping[Value, Value], *, again: bool) -> Op:
 
 
 def _may_run_twice(op: Call) -> bool:
-    """True if a call with an effect may run again unnoticed: it checks, or raises."""
+    """Return True if a call with an effect may run again unnoticed: it checks, or raises."""
     if is_one_of(op.target, runtime.CHECKS) or never_returns(op.target):
         return True
     return isinstance(op.target, type) and issubclass(op.target, BaseException)
@@ -194,7 +194,7 @@ def _refuse_generator(op: Call) -> NoReturn:
 
 # ------------------------------------------------------------------------------- loops
 def in_segments(function: Function) -> Function:
-    """The function with its loops over ``checkpointed_range`` cut into checkpoints."""
+    """Return the function with its loops over ``checkpointed_range`` cut into checkpoints."""
     read = {v for op in walk(function.block) for v in op.operands}
     read.update(v for op in walk(function.block) for b in op.blocks for v in b.free)
     read.update(v for v in function.block.results if isinstance(v, Value))
@@ -255,7 +255,10 @@ class _Segments:
                              where=op.where, half=op.half))  # fmt: skip
 
     def _bounds(self) -> tuple[Arg, Arg, Arg]:
-        """The bounds of the range; those of its positions where the sign of the step is open."""
+        """Return the bounds of the range.
+
+        Those of its positions where the sign of the step is open.
+        """
         (seq,) = self.op.seqs
         assert isinstance(seq, Display)
         start, stop, step = seq.items

@@ -59,7 +59,7 @@ class ReverseScope(Constructors[Arg, Value]):
     mirror: dict[Value, Atom] = field(default_factory=dict)
 
     def inner(self, block: Block, kind: Literal["branch", "loop"]) -> ReverseScope:
-        """The scope of a block inside an op of this one."""
+        """Return the scope of a block inside an op of this one."""
         builder = Builder(where=self.builder.where, half=self.builder.half)
         return ReverseScope(self.sweep, block, builder, kind, self)
 
@@ -107,7 +107,9 @@ class ReverseScope(Constructors[Arg, Value]):
             self.total(slot)
 
     def _cast(self, bar: Atom, type_: Type) -> Atom:
-        """A cotangent in the dtype of the array that it belongs to; of real numbers its real part.
+        """Return a cotangent in the dtype of the array that it belongs to.
+
+        Of real numbers its real part.
 
         A number may stand for that of an array without axes: it has no dtype to be put in.
         """
@@ -153,13 +155,13 @@ class ReverseScope(Constructors[Arg, Value]):
         return [] if base is None else [base]
 
     def enter(self, slot: Slot) -> Atom | None:
-        """The sum of a slot before an inner block adds to it."""
+        """Return the sum of a slot before an inner block adds to it."""
         self._known(slot)
         return self.total(slot)
 
     # -------------------------------------------------------------- taking
     def total(self, slot: Slot) -> Atom | None:
-        """The cotangent of a slot so far, summed; None where there is none."""
+        """Return the cotangent of a slot so far, summed; None where there is none."""
         bars = self.bars.get(slot)
         if not bars:
             return None
@@ -176,7 +178,7 @@ class ReverseScope(Constructors[Arg, Value]):
         return result
 
     def take(self, value: Value) -> dict[Path, Atom]:
-        """The cotangents of all leaves of a value that is about to be undone."""
+        """Return the cotangents of all leaves of a value that is about to be undone."""
         found = {}
         for path in leaf_paths(value.type, self.sweep.facts.active(value)):
             bar = self.total((value, path))
@@ -185,7 +187,7 @@ class ReverseScope(Constructors[Arg, Value]):
         return found
 
     def ready(self, bar: Atom, value: Value, path: Path = ()) -> Atom:
-        """The cotangent of a value as its slot keeps it: zeros in place of a lazy None.
+        """Return the cotangent of a value as its slot keeps it: zeros in place of a lazy None.
 
         Only where the value may be unbound here, and its zeros need its shape, None stays.
         """
@@ -196,7 +198,7 @@ class ReverseScope(Constructors[Arg, Value]):
         return bar if value in self.sweep.undefined else self.filled(bar, value, path)
 
     def filled(self, bar: Atom, value: Value, path: Path = ()) -> Atom:
-        """The same for a value that is known to be bound because it is being read."""
+        """Return the same for a value that is known to be bound because it is being read."""
         if self.is_lazy(bar):
             return self.call(runtime.or_zeros, bar, self.at(value, path))
         return bar
@@ -214,7 +216,7 @@ class ReverseScope(Constructors[Arg, Value]):
         return self.builder.call(target, *args, **how)
 
     def at(self, value: Value, path: Path) -> Value:
-        """The part of a value at a path."""
+        """Return the part of a value at a path."""
         type_ = value.type
         for k in path:
             value = self.child(type_, value, k)
@@ -228,7 +230,7 @@ class ReverseScope(Constructors[Arg, Value]):
         return self.item(container, k)
 
     def sum(self, slot: Slot, a: Atom, b: Atom) -> Atom:
-        """The sum of two cotangents of a slot."""
+        """Return the sum of two cotangents of a slot."""
         value, path = slot
         lazy = [self.is_lazy(atom) for atom in (a, b)]
         if any(lazy):
@@ -242,7 +244,7 @@ class ReverseScope(Constructors[Arg, Value]):
         return self.plus(type_at(value.type, path), tree, a, b)
 
     def plus(self, type_: Type, activity: Activity, a: Atom, b: Atom) -> Atom:
-        """The sum of two packed cotangents of one type."""
+        """Return the sum of two packed cotangents of one type."""
         if activity is False:
             return Const(None)
         for one, other in ((a, b), (b, a)):
@@ -263,7 +265,7 @@ class ReverseScope(Constructors[Arg, Value]):
         return self.call(operator.add, a, b)
 
     def each(self, lists: tuple[Atom, Atom], item: Type, activity: Activity) -> Value:
-        """The sums of the items of two lists."""
+        """Return the sums of the items of two lists."""
         inside = Builder(where=self.builder.where, half=self.builder.half)
         left, right = (Value(item_type(atom_type(bars), item, activity)) for bars in lists)
         body = ReverseScope(self.sweep, Block(), inside)
@@ -306,7 +308,7 @@ class ReverseScope(Constructors[Arg, Value]):
 
     # -------------------------------------------------------------- zeros
     def zeros(self, value: Value, path: Path = ()) -> Atom:
-        """The zero cotangent of a slot, as an atom."""
+        """Return the zero cotangent of a slot, as an atom."""
         type_ = type_at(value.type, path)
         if is_scalar(type_):
             return zero_of(type_)
@@ -318,7 +320,7 @@ class ReverseScope(Constructors[Arg, Value]):
         return self.zeros_of(type_, tree or fully_active(type_), self.at(value, path))
 
     def zeros_of(self, type_: Type, activity: Activity, value: Atom) -> Atom:
-        """The zero cotangent of a value of a type."""
+        """Return the zero cotangent of a value of a type."""
         match type_:
             case _ if activity is False:
                 return Const(None)

@@ -33,7 +33,10 @@ _QUIET = frozenset({"builtins", "_operator"})
 
 
 def generator_of(op: Call, block: Block) -> Arg | None:
-    """The generator from which a call draws; None where it is no draw, or of another kind."""
+    """Return the generator from which a call draws.
+
+    None where it is no draw, or of another kind.
+    """
     target, given = op.target, op.args[0] if op.args else None
     if is_one_of(target, _STATES):
         return given
@@ -74,7 +77,7 @@ def leaves_generators_alone(op: Call) -> bool:
 
 
 def states(generators: Sequence[Arg], near: Op) -> tuple[list[Op], list[Value]]:
-    """The calls that save the states of generators before an operation, and these states."""
+    """Return the calls that save the states of generators before an operation, and these states."""
     builder = Builder([], near.where, near.half)
     found = [
         builder.call(random_state, one, effect=True, type=OPAQUE, hint="state")
@@ -104,7 +107,7 @@ def drawn_again(
 def all_generators(
     draws: Mapping[Value, Call], block: Block, inside: Mapping[Value, Value]
 ) -> list[Arg] | None:
-    """The generators of some draws that are not made inside the block, each once.
+    """Return the generators of some draws that are not made inside the block, each once.
 
     None where one is made inside in another way than by `makes_generator`.
     """

@@ -54,12 +54,12 @@ def entries_of(scope: ReverseScope, op: Call, rule: Rule, found: Any) -> Sequenc
 
 
 def sequence(scope: ReverseScope, found: Any) -> list[Any]:
-    """The items of what a rule returns for several parameters, or for a sequence."""
+    """Return the items of what a rule returns for several parameters, or for a sequence."""
     return _parts(scope, found) or []
 
 
 def part_of_rest(scope: ReverseScope, op: Call, rule: Rule, entry: Any, offset: int) -> Any:
-    """The part of the entry of ``*args`` that is for one of these arguments."""
+    """Return the part of the entry of ``*args`` that is for one of these arguments."""
     parts = _parts(scope, entry)
     if not rule.shipped:
         count = len(op.args) - len(rule.parameters) + 1
@@ -93,7 +93,7 @@ class Check:
         return parameters[min(self.place, len(parameters) - 1)].lstrip("*")
 
     def entry(self, arg: Arg, entry: Any) -> Any:
-        """A cotangent, if it fits the argument that it is for."""
+        """Return a cotangent, if it fits the argument that it is for."""
         type_ = argument_type(arg)
         if is_nothing(entry) or _is_marker(entry):
             return entry
@@ -105,7 +105,7 @@ class Check:
         return self._shaped(arg, entry)
 
     def partial(self, partial: Any, operands: Iterable[Arg]) -> Any:
-        """A partial derivative: a number per entry of the result, or one number for all."""
+        """Return a partial derivative: a number per entry of the result, or one number for all."""
         if is_nothing(partial):
             return partial
         wanted, atom = self.op.result.type, _atom(partial)
@@ -152,7 +152,7 @@ class Check:
         return call(runtime.fitting, atom, arg, label, kwargs=options.items(), type=type_)
 
     def _items(self, arg: Arg, type_: TupleOf | ListOf, entry: Any) -> Any:
-        """The cotangents of the items of a sequence: as many, each checked."""
+        """Return the cotangents of the items of a sequence: as many, each checked."""
         parts = _parts(self.scope, entry)
         if parts is None:
             if _is_atom(entry) and not isinstance(_atom(entry), Const):
@@ -176,7 +176,7 @@ class Check:
 
 # ------------------------------------------------------------------------------- what was returned
 def _parts(scope: ReverseScope, found: Any) -> list[Any] | None:
-    """The items of a tuple or list; None of anything else."""
+    """Return the items of a tuple or list; None of anything else."""
     match found:
         case tuple() | list():
             return list(found)

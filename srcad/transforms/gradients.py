@@ -29,7 +29,7 @@ Leaves = dict[Slot, Atom]
 
 
 def gradient_leaves(scope: ReverseScope, params: Iterable[Value]) -> Leaves:
-    """The cotangents of all leaves of the parameters, at the end of the sweep."""
+    """Return the cotangents of all leaves of the parameters, at the end of the sweep."""
     found: Leaves = {}
     for param in dict.fromkeys(params):
         for path in leaf_paths(param.type, scope.sweep.facts.active(param)):
@@ -141,7 +141,10 @@ def _unused(scope: ReverseScope, type_: Type, value: Atom) -> Atom:
 
 
 def converted(scope: ReverseScope, type_: Type, bar: Atom, value: Value, hint: str | None) -> Atom:
-    """A cotangent in the kind of the argument; nothing is written where it already has it."""
+    """Return a cotangent in the kind of the argument.
+
+    Nothing is written where it already has it.
+    """
     target = cotangent_type(type_)
     if not isinstance(target, Numeric) or _is_like(atom_type(bar), target):
         return bar

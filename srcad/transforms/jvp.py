@@ -199,20 +199,20 @@ def _push_if(forward: ForwardScope, op: If) -> None:
 
 
 def _routines_in(block: Block) -> set[Routine]:
-    """The routines that a block calls."""
+    """Return the routines that a block calls."""
     calls = (op for op in walk(block) if isinstance(op, Call))
     return {op.target for op in calls if isinstance(op.target, Routine)}
 
 
 def _unnoticed(op: Try, then: Block) -> Block:
-    """The block of a ``try`` with clauses that do not see infinite slopes."""
+    """Return the block of a ``try`` with clauses that do not see infinite slopes."""
     if not any(issubclass(error, op.catches) for error in (FloatingPointError, RuntimeWarning)):
         return then
     return _with_silent_tangents(then, _routines_in(op.then))
 
 
 def _with_silent_tangents(block: Block, own: Collection[Routine]) -> Block:
-    """A block with silent tangents, also in the routines that it calls.
+    """Return a block with silent tangents, also in the routines that it calls.
 
     The routines of the primal, `own`, stay as they are.
     """
@@ -265,7 +265,7 @@ class _LoopWithTangents:
         self._append(body, seqs, inits, params, _named(finals), _named(columns))
 
     def _collected(self, lists: Sequence[Atom]) -> tuple[list[Value], list[Atom]]:
-        """The lists that have tangents beside them, and what an iteration adds to these."""
+        """Return the lists that have tangents beside them, and what an iteration adds to these."""
         kept, rows = [], []
         for output, row in zip(collected_outputs(self.op), lists, strict=True):
             tree = self.forward.tree(output)
@@ -279,7 +279,7 @@ class _LoopWithTangents:
         return either_active(tree(carried_outputs(self.op)[k]), tree(self.op.carried[k]))
 
     def _sequences(self) -> tuple[list[Arg], list[Value]]:
-        """The tangents of the sequences, and of their items."""
+        """Return the tangents of the sequences, and of their items."""
         seqs: list[Arg] = []
         items: list[Value] = []
         if isinstance(self.op, For):
@@ -324,7 +324,7 @@ class _LoopWithTangents:
 
 
 def _named(outputs: Sequence[tuple[Value, Type]]) -> dict[Value, Value]:
-    """A tangent of a type for each output of a loop."""
+    """Return a tangent of a type for each output of a loop."""
     return {output: Value(type_, dot_hint(output)) for output, type_ in outputs}
 
 

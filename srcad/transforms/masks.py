@@ -86,7 +86,7 @@ def guarded_operands(
     operands: dict[int | str, Arg],
     result: Arg,
 ) -> tuple[dict[int | str, Arg], Arg]:
-    """The operands of a rule, at a safe point where the cotangent's mask is False."""
+    """Return the operands of a rule, at a safe point where the cotangent's mask is False."""
     mask = scope.sweep.masks.get(y_bar) if isinstance(y_bar, Value) else None
     if rule.safe is None or not _may_be_infinite(scope.sweep, op):
         return operands, result

@@ -92,18 +92,21 @@ class Versions:
             self.groups[self.group(b)] = self.group(a)
 
     def group(self, value: Value) -> Value:
-        """The representative of all versions of one array."""
+        """Return the representative of all versions of one array."""
         while (parent := self.groups.get(value, value)) is not value:
             value = parent
         return value
 
     def depth(self, value: Value) -> int:
-        """The number of loops around a value."""
+        """Return the number of loops around a value."""
         home = self.homes.get(value)
         return 0 if home is None else self.depths[home]
 
     def origin(self, value: Atom, inside: Block) -> Value | None:
-        """The version from which stores in a block lead to this one; None where none does."""
+        """Return the version from which stores in a block lead to this one.
+
+        None where none does.
+        """
         while isinstance(value, Value):
             home = self.homes.get(value)
             if home is None or value in inside.params or not self._is_within(home, inside):
@@ -132,7 +135,7 @@ class Versions:
 
     # ------------------------------------------------------------------------- choosing
     def broken(self) -> set[Value]:
-        """The arrays that an iteration leaves in another form than a later version."""
+        """Return the arrays that an iteration leaves in another form than a later version."""
         found: set[Value] = set()
         for op in walk(self.function.block):
             if not isinstance(op, For | While):
@@ -149,7 +152,7 @@ class Versions:
         return found
 
     def base(self, value: Value) -> Value | None:
-        """The version that a value is, or is a cheap read of."""
+        """Return the version that a value is, or is a cheap read of."""
         while True:
             if self.group(value) in self.written:
                 return value
@@ -212,7 +215,7 @@ def _rank(type_: object) -> int:
 
 # ------------------------------------------------------------------------------ the choice
 def worth_mirroring(function: Function, derived: Function) -> Mirrors | None:
-    """The arrays of a function that its derivative should mirror; None where there is none.
+    """Return the arrays of a function that its derivative should mirror; None where there is none.
 
     Parameters
     ----------
@@ -252,7 +255,7 @@ def _is_more(a: Counter[int], b: Counter[int]) -> bool:
 
 
 def _read_in_reverse(derived: Function, versions: Versions) -> Iterator[Value]:
-    """The values from inside the loops of the primal that the reverse half reads."""
+    """Yield the values from inside the loops of the primal that the reverse half reads."""
     seen: set[Value] = set()
     for op in walk(Block((), tuple(o for o in derived.block.ops if o.half == "reverse"), ())):
         values = [*op.operands, *(v for b in op.blocks for v in b.results if isinstance(v, Value))]
@@ -264,7 +267,7 @@ def _read_in_reverse(derived: Function, versions: Versions) -> Iterator[Value]:
 
 # ------------------------------------------------------------------------------ preparing
 def with_old_reads(function: Function, mirrors: Mirrors) -> tuple[Function, Mirrors]:
-    """The function with what each store overwrites read before it."""
+    """Return the function with what each store overwrites read before it."""
     versions, old = mirrors.versions, dict[Value, Value]()
 
     def rewritten(block: Block) -> Block:
@@ -283,7 +286,7 @@ def with_old_reads(function: Function, mirrors: Mirrors) -> tuple[Function, Mirr
 
 
 def _read_before(store: Call) -> Call:
-    """The value that a store is about to overwrite."""
+    """Return the value that a store is about to overwrite."""
     read = Value(result_type(operator.getitem, store.args[:2], ()))
     return Call(target=operator.getitem, args=store.args[:2], result=read, where=store.where,
                 half="repeated")  # fmt: skip

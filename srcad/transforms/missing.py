@@ -56,7 +56,7 @@ _CONTRACTIONS = (operator.matmul, np.matmul, np.dot)
 
 
 def zeros_stay(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any, bar: Atom) -> Atom:
-    """The product of a cotangent and a partial derivative, 0 where the cotangent is 0.
+    """Return the product of a cotangent and a partial derivative, 0 where the cotangent is 0.
 
     It is the product as it stands unless the result of `op` is on the way to where entries are
     left out.
@@ -93,7 +93,7 @@ def rows_taking_part(
 def reduced_where_needed(
     scope: ReverseScope, op: Call, rule: Rule, y_bar: Any, operands: dict[int | str, Arg]
 ) -> tuple[dict[int | str, Arg], Arg]:
-    """The operand and the result of what reduces axes, ones where the cotangent is zero."""
+    """Return the operand and the result of what reduces axes, ones where the cotangent is zero."""
     x = operands.get(0)
     if rule.saves or rule.primal is not None or not isinstance(x, Value):
         return operands, op.result
@@ -128,7 +128,7 @@ def _rank(value: Arg | None) -> int | None:
 
 
 def _unsigned(scope: ReverseScope, y_bar: Value) -> Arg:
-    """The negated operand of a cotangent, or the cotangent itself: both are 0 together."""
+    """Return the negated operand of a cotangent, or the cotangent itself: both are 0 together."""
     maker = next((op for op in reversed(scope.builder.ops) if y_bar in op.results), None)
     is_negative = isinstance(maker, Call) and maker.target is operator.neg
     return maker.args[0] if is_negative and isinstance(maker, Call) else y_bar
@@ -166,7 +166,7 @@ def _leaves_out(sweep: Sweep, call: Call, value: Value) -> bool:
 
 
 def _mask_of(call: Call, value: Value) -> Arg | None:
-    """The mask or index of the entries that a call takes or overwrites; None without one."""
+    """Return the mask or index of the entries that a call takes or overwrites; None without one."""
     place = _SELECTING.get(call.target) if is_one_of(call.target, _SELECTIONS) else None
     if place is not None:
         return arguments(call).get(place[0], arguments(call).get(place[1]))
@@ -216,7 +216,10 @@ def _hands_nan_on(call: Call) -> bool:
 
 
 def _may_hide_nan(sweep: Sweep, mask: Arg) -> bool:
-    """True if a mask may tell where something is nan; of an index, whether one of its parts may."""
+    """Return True if a mask may tell where something is nan.
+
+    Of an index, whether one of its parts may.
+    """
     if isinstance(mask, Display) and mask.kind == "tuple":
         return any(_may_hide_nan(sweep, item) for item in mask.items)
     if _asks_for_nan(sweep, mask):

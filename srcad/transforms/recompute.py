@@ -108,7 +108,10 @@ class Plan:
             self.saved[value] = None
 
     def _leaves(self, value: Value) -> frozenset[Value] | None:
-        """The local values from which a value can be recomputed cheaply; None if it cannot."""
+        """Return the local values from which a value can be recomputed cheaply.
+
+        None if it cannot.
+        """
         found: set[Value] = set()
         call = self.local.get(value)
         if call is not None and is_light(call):
@@ -158,14 +161,17 @@ class Plan:
         self.again[value] = call
 
     def wanted(self, needs: Iterable[Value]) -> set[Value]:
-        """The values that the reverse block reads, and those that it recomputes."""
+        """Return the values that the reverse block reads, and those that it recomputes."""
         found = set(needs)
         for call in self.again.values():
             found.update(call.operands)
         return found
 
     def copies(self, mapping: dict[Value, Atom]) -> list[Op]:
-        """The ops that compute again, on what the reverse block has; `mapping` is completed."""
+        """Return the ops that compute again, on what the reverse block has.
+
+        `mapping` is completed.
+        """
         ops: list[Op] = []
         for value, call in self.again.items():
             result = Value(value.type, value.hint)

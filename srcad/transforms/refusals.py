@@ -179,7 +179,7 @@ def settle_branches(scope: ReverseScope, op: Call, start: int) -> None:
 
 
 def _yielded(block: Block) -> Iterator[Atom]:
-    """The atoms that a block and its inner blocks yield."""
+    """Yield the atoms that a block and its inner blocks yield."""
     yield from block.results
     for op in block.ops:
         for inner in op.blocks:
@@ -187,7 +187,7 @@ def _yielded(block: Block) -> Iterator[Atom]:
 
 
 def _perhaps_none(op: If) -> Iterator[Value]:
-    """The outputs that one of the branches leaves without a cotangent."""
+    """Yield the outputs that one of the branches leaves without a cotangent."""
     for output, *branches in zip(op.outputs, op.then.results, op.orelse.results, strict=True):
         if sum(isinstance(atom, Const) and atom.value is None for atom in branches) == 1:
             yield output
@@ -205,7 +205,7 @@ def _settled_op(scope: ReverseScope, call: Call, op: Op) -> Op:
 
 
 def _settled(scope: ReverseScope, call: Call, block: Block) -> Block:
-    """The branch, raising where it yields a partial that no formula is known for."""
+    """Return the branch, raising where it yields a partial that no formula is known for."""
     ops = [_settled_op(scope, call, op) for op in block.ops]
     missing = [atom for atom in block.results if _without_formula(atom)]
     if not missing:
@@ -219,7 +219,7 @@ def _settled(scope: ReverseScope, call: Call, block: Block) -> Block:
 
 
 def missing_rule(scope: ReverseScope, op: Call) -> SrcadError:
-    """The error for an active call to a function that has neither a rule nor a source."""
+    """Return the error for an active call to a function that has neither a rule nor a source."""
     if joins_keys(op.target):
         where = op.where or scope.sweep.primal.where
         return UnsupportedTypeError(

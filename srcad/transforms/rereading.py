@@ -10,7 +10,7 @@ from srcad.transforms.mirror import is_free_view, makes_version
 
 
 def mirrored(scope: ReverseScope, value: Atom) -> Atom | None:
-    """A version of an array as the reverse half has it; None where it has not."""
+    """Return a version of an array as the reverse half has it; None where it has not."""
     mirrors = scope.sweep.mirrors
     if mirrors is None or value not in mirrors:
         return None
@@ -49,7 +49,7 @@ def reread(scope: ReverseScope, start: int) -> None:
 
 
 def _again(scope: ReverseScope, value: Value) -> Atom | None:
-    """A read of an overwritten array, made again of its mirror."""
+    """Return a read of an overwritten array, made again of its mirror."""
     mirrors = scope.sweep.mirrors
     assert mirrors is not None
     if not mirrors.versions.depth(value):
@@ -89,7 +89,7 @@ class LoopMirrors:
                 self.inits.append(now)
 
     def following(self) -> list[Atom]:
-        """The mirrors at the start of an iteration."""
+        """Return the mirrors at the start of an iteration."""
         found = [self.body.mirror.get(self.op.carried[k]) for k in self.positions]
         assert all(atom is not None for atom in found), "a mirror that is not carried on"
         return [atom for atom in found if atom is not None]
@@ -130,7 +130,7 @@ class ArmMirrors:
                 branch.mirror[result] = now
 
     def yields(self, branch: ReverseScope) -> list[Atom]:
-        """The mirrors at the start of a branch."""
+        """Return the mirrors at the start of a branch."""
         return [branch.mirror[value] for value in self.before]
 
     def hand_on(self, outputs: list[Value]) -> None:

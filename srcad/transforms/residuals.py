@@ -101,7 +101,7 @@ def _inside(op: Op) -> list[Value]:
 
 
 def _owner(op: Op, owners: dict[Value, int]) -> int | None:
-    """The primal operation that a reverse operation reads from the inside of."""
+    """Return the primal operation that a reverse operation reads from the inside of."""
     if not owners:
         return None
     for block in op.blocks:
@@ -225,7 +225,7 @@ def _close_loop(primal: Loop, reverse: For, around: Around) -> tuple[Loop, list[
 
 
 def _with_lengths(body: Block, reverse: Block) -> tuple[Block, Block]:
-    """The blocks with the length of a list read before the loop extends it.
+    """Return the blocks with the length of a list read before the loop extends it.
 
     Keeping the list itself as it was would be a copy in every iteration.
     """
@@ -240,14 +240,14 @@ def _with_lengths(body: Block, reverse: Block) -> tuple[Block, Block]:
 
 
 def _already_collected(body: Block, loop: Loop) -> dict[Value, Value]:
-    """The values that the loop collects anyway, with their lists."""
+    """Return the values that the loop collects anyway, with their lists."""
     width = len(loop.inits)
     pairs = zip(body.results[1 + width :], loop.outputs[2 + width :], strict=True)
     return {atom: output for atom, output in pairs if isinstance(atom, Value)}
 
 
 def _known_items(loop: Loop) -> frozenset[Value]:
-    """The items that the reverse loop can read again from the same sequences."""
+    """Return the items that the reverse loop can read again from the same sequences."""
     if isinstance(loop, For) and not (loop.backward and may_exit(loop)):
         return frozenset(loop.items)
     return frozenset()
@@ -269,7 +269,7 @@ def _counters(loop: Loop, local: dict[Value, Call | None]) -> dict[Value, Displa
 
 
 def _turned(counted: Display, extra: list[Op], loop: Loop) -> Display:
-    """A range from its last item to its first."""
+    """Return a range from its last item to its first."""
     start, stop, step = counted.items
     assert isinstance(step, Const)
     builder = Builder(extra, loop.where, "reverse")
@@ -286,7 +286,7 @@ def _turned(counted: Display, extra: list[Op], loop: Loop) -> Display:
 def _reread(
     loop: Loop, plan: Plan, wanted: set[Value]
 ) -> tuple[list[Arg], list[Value], dict[Value, Atom]]:
-    """The sequences of the primal that the reverse body reads items of, again."""
+    """Return the sequences of the primal that the reverse body reads items of, again."""
     seqs: list[Arg] = []
     items: list[Value] = []
     mapping: dict[Value, Atom] = {}

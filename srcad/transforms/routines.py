@@ -60,7 +60,7 @@ def undo_routine_call(scope: ReverseScope, op: Call, bars: dict[Path, Atom]) -> 
 
 
 def pair_of(sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]) -> Pair:
-    """The pair of a routine for a choice of active parameters, derived once."""
+    """Return the pair of a routine for a choice of active parameters, derived once."""
     if pattern in routine.derived:
         found = routine.derived[pattern]
         assert isinstance(found, Pair)
@@ -109,7 +109,7 @@ def of_any_form(type_: Type) -> Type:
 
 
 def hollow_params(routine: Routine) -> tuple[int, ...]:
-    """The parameters of a routine that are structures some parts of which may be None."""
+    """Return the parameters of a routine that are structures some parts of which may be None."""
     found: tuple[int, ...] = routine.derived.get(_HOLLOW_PARAMS, ())
     return found
 

@@ -84,7 +84,7 @@ def with_silent_tangents(block: Block) -> Block:
 
 
 def without_loud_lines(function: Function) -> Function:
-    """An adjoint with lines that do not raise even if the user's ``np.errstate`` does."""
+    """Return an adjoint with lines that do not raise even if the user's ``np.errstate`` does."""
 
     def softer(op: Op, where: Location | None) -> Op:
         if op.where is None or all(state in _SOFT for _, state in op.where.errstate):
@@ -114,7 +114,7 @@ def _may_speak(op: Call) -> bool:
 
 
 def is_repeatable(function: Function) -> bool:
-    """True if a function may run twice unnoticed: it calls nothing with an effect."""
+    """Return True if a function may run twice unnoticed: it calls nothing with an effect."""
     seen: set[Routine] = set()
     pending = [function]
     while pending:

@@ -150,7 +150,7 @@ def _shapes_only(
 
 
 def shape_reader_of(op: Op) -> Value | None:
-    """The array of which an op reads nothing but shape and dtype."""
+    """Return the array of which an op reads nothing but shape and dtype."""
     if not isinstance(op, Call) or not op.args or not isinstance(op.args[0], Value):
         return None
     value = op.args[0]

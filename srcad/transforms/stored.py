@@ -47,7 +47,7 @@ def undo_add_at(scope: ReverseScope, op: Call, bars: Bars) -> None:
 
 
 def _read_where_stored(scope: ReverseScope, op: Call, bar: Atom) -> Atom:
-    """The part of the cotangent of an array that belongs to what was stored."""
+    """Return the part of the cotangent of an array that belongs to what was stored."""
     _, index, value = op.args
     single = is_scalar(op.result.type) and is_scalar(argument_type(value))
     if single and _is_all_of_a_point(index):

@@ -103,7 +103,7 @@ def _place_of_insertion(scope: ReverseScope, index: Arg, bars: Atom) -> Atom:
 
 
 def _taken_out(scope: ReverseScope, bars: Atom, place: Atom) -> Value:
-    """The cotangents without the one at a place."""
+    """Return the cotangents without the one at a place."""
     if not isinstance(bars.type, Numeric):
         return scope.without(bars, place)
     if place == Const(-1):
@@ -134,7 +134,7 @@ def _undo_without(scope: ReverseScope, op: Call, bars: Bars) -> None:
 
 
 def rows_as_list(scope: ReverseScope, rows: Atom, item: Type) -> Atom:
-    """The rows of an array as a list."""
+    """Return the rows of an array as a list."""
     row = Value(item_type(atom_type(rows), item, True))
     block = Block((row,), (), (Const(0), row))
     return scope.builder.for_((rows,), (), block)[2]
@@ -182,7 +182,7 @@ def add_to_item(scope: ReverseScope, items: Value, index: Arg, bar: Atom) -> Non
 
 
 def _buffer(scope: ReverseScope, value: Value) -> Atom:
-    """The cotangent of an array or list so far, zeros if nothing was added yet."""
+    """Return the cotangent of an array or list so far, zeros if nothing was added yet."""
     total = scope.enter((value, ()))
     if total is None:
         type_ = value.type
@@ -258,7 +258,7 @@ def add_at(scope: ReverseScope, array: Value, index: Arg, bar: Atom) -> None:
 
 
 def _without_new_axes(index: Arg) -> Arg | None:
-    """The index that undoes ``x[:, None]``; None where an index does more than add axes."""
+    """Return the index that undoes ``x[:, None]``; None where an index does more than add axes."""
     parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
     whole = Display("slice", (Const(None),) * 3)
     if Const(None) not in parts or any(p not in (whole, Const(None), Const(...)) for p in parts):

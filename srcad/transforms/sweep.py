@@ -95,7 +95,7 @@ class Sweep:
         return isinstance(type_, Opaque) and type_.cls is None and not self.all_real
 
     def is_unsettled(self, type_: Type, given: Type) -> bool:
-        """True if a value may be real or complex at run time, and so may its cotangent."""
+        """Return True if a value may be real or complex at run time, and so may its cotangent."""
         if self.all_real or (isinstance(type_, Numeric) and type_.kind != "?"):
             return False
         if isinstance(type_, ListOf):
@@ -140,7 +140,7 @@ def is_scalar(type_: Type) -> bool:
 
 
 def leaf_paths(type_: Type, activity: Activity) -> Iterator[Path]:
-    """The paths to the active leaves of a value."""
+    """Yield the paths to the active leaves of a value."""
     if activity is False:
         return
     if isinstance(type_, TupleOf):
@@ -152,14 +152,14 @@ def leaf_paths(type_: Type, activity: Activity) -> Iterator[Path]:
 
 
 def type_at(type_: Type, path: Path) -> Type:
-    """The type of the part at a path."""
+    """Return the type of the part at a path."""
     for k in path:
         type_ = type_.items[k] if isinstance(type_, TupleOf) else Opaque()
     return type_
 
 
 def cotangent_type(type_: Type, activity: Activity = True) -> Type:
-    """The type of the cotangent of a value: floats for integers, the structure kept."""
+    """Return the type of the cotangent of a value: floats for integers, the structure kept."""
     match type_:
         case Numeric(dtype, shape, form):
             if activity is False:
@@ -178,12 +178,12 @@ def cotangent_type(type_: Type, activity: Activity = True) -> Type:
 
 
 def zero_of(type_: Type) -> Const:
-    """The zero of a number without axes."""
+    """Return the zero of a number without axes."""
     return Const(0j if isinstance(type_, Numeric) and type_.kind == "c" else 0.0)
 
 
 def item_type(bars: Type, item: Type, activity: Activity) -> Type:
-    """The type of one cotangent in a list of them, or of a row where an array holds them."""
+    """Return the type of one cotangent in a list of them, or of a row where an array holds them."""
     if isinstance(bars, ListOf) and not isinstance(bars.item, Opaque):
         return bars.item
     if isinstance(bars, Numeric) and bars.shape:
@@ -195,12 +195,12 @@ def item_type(bars: Type, item: Type, activity: Activity) -> Type:
 
 
 def bar_hint(value: Value) -> str | None:
-    """The name of the cotangent of a value."""
+    """Return the name of the cotangent of a value."""
     return f"{value.hint}_bar" if value.hint else None
 
 
 def homes_of(function: Function) -> dict[Value, Block]:
-    """The block in which each value is defined."""
+    """Return the block in which each value is defined."""
     homes: dict[Value, Block] = dict.fromkeys(function.params, function.block)
     pending = [function.block]
     while pending:

@@ -123,7 +123,7 @@ def _zeros_where_left_out(forward: ForwardScope, op: Call, rule: Rule) -> Iterat
 
 # ------------------------------------------------------------------------------- by rules
 def _by_derivative(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
-    """The sum of partial derivatives times tangents."""
+    """Return the sum of partial derivatives times tangents."""
     scope = forward.scope
     if _move_together(forward, op, rule):
         formula = tangents.FORMULAS[op.target]
@@ -170,7 +170,7 @@ def _entries(
 
 
 def _product(scope: Any, dot: Atom, partial: Any) -> Atom | None:
-    """A tangent times a partial derivative; what a mask cuts is exactly zero."""
+    """Return a tangent times a partial derivative; what a mask cuts is exactly zero."""
     is_mask = (
         isinstance(partial, Value)
         and isinstance(partial.type, Numeric)
@@ -184,7 +184,7 @@ def _product(scope: Any, dot: Atom, partial: Any) -> Atom | None:
 
 
 def _by_function(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
-    """The function itself, of the tangents."""
+    """Return the function itself, of the tangents."""
     flows = differentiable_arguments(op)
     dots = {
         place: forward.spelled(arg, forward.of(arg))
@@ -200,14 +200,14 @@ def _is_option(arg: Arg) -> bool:
 
 
 def _called(forward: ForwardScope, op: Call, changed: dict[int | str, Arg]) -> Value:
-    """The call with some arguments changed."""
+    """Return the call with some arguments changed."""
     args = [changed.get(k, a) for k, a in enumerate(op.args)]
     kwargs = [(k, changed.get(k, a)) for k, a in op.kwargs]
     return forward.builder.call(op.target, *args, kwargs=kwargs)
 
 
 def _by_each_factor(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
-    """The sum of the products in which one factor is replaced by its tangent."""
+    """Return the sum of the products in which one factor is replaced by its tangent."""
     flows = differentiable_arguments(op)
     dots = {place: forward.of(arg) for place, arg in flows.items()}
     if any(isinstance(dot, tuple) for dot in dots.values()):
@@ -303,7 +303,7 @@ def _push_first(forward: ForwardScope, op: Call) -> Tangent:
 
 # ------------------------------------------------------------------------------- lists, stores
 def _push_list(forward: ForwardScope, op: Call) -> Tangent:
-    """An operation on lists, on the lists of tangents."""
+    """Return an operation on lists, on the lists of tangents."""
     flows = differentiable_arguments(op)
     return _called(forward, op, {k: _in_list(forward, op, a) for k, a in flows.items()})
 

@@ -20,7 +20,7 @@ from srcad.types.structures import TupleOf
 def by_formula(
     forward: ForwardScope, op: Call, rule: Rule, formula: Callable[..., Any], zero: float | None
 ) -> Tangent:
-    """The tangent of the result of a call.
+    """Return the tangent of the result of a call.
 
     The formula gets one tangent for each active parameter, a tuple of them for ``*rest``; `zero`
     stands for those that are nothing.
@@ -49,7 +49,7 @@ def refuse_read_of_saved(forward: ForwardScope, op: Call, rule: Rule) -> None:
 
 
 def _dots(forward: ForwardScope, op: Call, rule: Rule, zero: float | None) -> list[Arg]:
-    """The tangents of the active parameters, in order."""
+    """Return the tangents of the active parameters, in order."""
     found: dict[str, Arg] = {}
     rest: list[Arg] = []
     for place, arg in arguments(op).items():
@@ -70,7 +70,7 @@ def _dots(forward: ForwardScope, op: Call, rule: Rule, zero: float | None) -> li
 
 
 def _checked(forward: ForwardScope, op: Call, rule: Rule, found: Any) -> Tangent:
-    """The tangents that a formula returned: one for each of several results."""
+    """Return the tangents that a formula returned: one for each of several results."""
     if not isinstance(op.result.type, TupleOf):
         return _one(op, found)
     parts = sequence(forward.scope, found)

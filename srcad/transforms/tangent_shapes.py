@@ -16,7 +16,7 @@ from srcad.types.sizes import same
 
 
 def fitted(scope: Any, dot: Atom, op: Call) -> Atom:
-    """A tangent in the shape and dtype of the result of an elementwise call."""
+    """Return a tangent in the shape and dtype of the result of an elementwise call."""
     wide, narrow = op.result.type, atom_type(dot)
     if not isinstance(wide, Numeric) or is_scalar(wide):
         return dot
@@ -39,7 +39,7 @@ def fitted(scope: Any, dot: Atom, op: Call) -> Atom:
 
 
 def _widened(scope: Any, dot: Atom, op: Call) -> Atom:
-    """A tangent in the shape of the result."""
+    """Return a tangent in the shape of the result."""
     wide = op.result.type
     dot = scope.call(np.broadcast_to, dot, scope.shape(op.result))
     known = isinstance(wide, Numeric) and wide.shape is not None

@@ -58,7 +58,7 @@ class ForwardScope:
     spelled_out: frozenset[Value] = frozenset()
 
     def inner(self) -> ForwardScope:
-        """The scope of a block inside an op of this one."""
+        """Return the scope of a block inside an op of this one."""
         inside = self.scope.inner(Block(), "branch")
         return ForwardScope(inside, self.push, self.dots, self.hollow, self.spelled_out)
 
@@ -75,7 +75,7 @@ class ForwardScope:
 
     # -------------------------------------------------------------- asking
     def of(self, arg: Arg) -> Tangent:
-        """The tangent of an argument; None if it is zero."""
+        """Return the tangent of an argument; None if it is zero."""
         if isinstance(arg, Value):
             return self.dots.get(arg)
         if isinstance(arg, Display) and arg.kind in ("tuple", "list"):
@@ -92,7 +92,7 @@ class ForwardScope:
         self.dots[value] = dot
 
     def _opened(self, type_: Type, tree: Activity, dot: Tangent) -> Tangent:
-        """A tangent with the parts of structures taken apart."""
+        """Return a tangent with the parts of structures taken apart."""
         if dot is None or tree is False or _is_nothing(dot):
             return None
         if not isinstance(type_, TupleOf):
@@ -129,7 +129,7 @@ class ForwardScope:
 
     # -------------------------------------------------------------- spelling out
     def full(self, arg: Atom, tree: Activity | None = None) -> Atom:
-        """The tangent of a value as one atom, with its zeros spelled out."""
+        """Return the tangent of a value as one atom, with its zeros spelled out."""
         wanted = fully_active(atom_type(arg)) if tree is None else tree
         return self._full(arg, atom_type(arg), wanted, self.of(arg))
 
@@ -188,7 +188,7 @@ class ForwardScope:
         return self.scope.zeros_of(type_, tree, atom)
 
     def spelled(self, arg: Arg, dot: Tangent) -> Arg:
-        """The tangent of an argument in the form of the argument, with zeros."""
+        """Return the tangent of an argument in the form of the argument, with zeros."""
         if isinstance(arg, Display):
             dots = (None,) * len(arg.items) if dot is None else dot
             parts = zip(arg.items, dots, strict=True)
@@ -198,7 +198,7 @@ class ForwardScope:
 
 
 def _tidy(parts: tuple[Tangent, ...]) -> Tangent:
-    """The tangent of a structure; None if all of it is zero."""
+    """Return the tangent of a structure; None if all of it is zero."""
     return parts if any(one is not None for one in parts) else None
 
 
@@ -209,7 +209,7 @@ def _is_nothing(dot: Tangent) -> bool:
 def unbound_with_tangents(
     block: Block, active: Callable[[Value], Activity], unbound: Collection[Value]
 ) -> frozenset[Value]:
-    """The values that may be unbound and that become part of a value with a tangent.
+    """Return the values that may be unbound and that become part of a value with a tangent.
 
     Where they have been bound their zeros can be made; later nobody can tell their shape.
     """
@@ -225,7 +225,7 @@ def unbound_with_tangents(
 
 
 def _sources(op: Op) -> Iterator[tuple[Value, tuple[Arg, ...]]]:
-    """The values that an op may hand on as they are, each with what it may be."""
+    """Yield the values that an op may hand on as they are, each with what it may be."""
     match op:
         case Call(target=target, args=args, result=result) if is_same(target):
             yield result, args[:1]
@@ -241,5 +241,5 @@ def _sources(op: Op) -> Iterator[tuple[Value, tuple[Arg, ...]]]:
 
 
 def dot_hint(value: Value) -> str | None:
-    """The name of the tangent of a value."""
+    """Return the name of the tangent of a value."""
     return f"{value.hint}_dot" if value.hint else None

@@ -15,7 +15,7 @@ from srcad.types.structures import OPAQUE
 
 
 def noted_ops(function: Function) -> list[tuple[Call, Call]]:
-    """The calls that are recorded, in order: the user's calls that make numbers.
+    """Return the calls that are recorded, in order: the user's calls that make numbers.
 
     With each comes the call that it is shown as: of a recursive function, for a part of its result.
     """
@@ -35,7 +35,7 @@ def noted_ops(function: Function) -> list[tuple[Call, Call]]:
 
 
 def _calls(block: Block) -> Iterator[Call]:
-    """The calls of a block and of those inside it, but for the tests of loops."""
+    """Yield the calls of a block and of those inside it, but for the tests of loops."""
     for op in block.ops:
         if isinstance(op, Call):
             yield op
@@ -82,7 +82,7 @@ def _noting(block: Block, note: Value, rows: dict[Call, tuple[int, Call]]) -> Bl
 
 
 def operands_of(op: Call) -> list[Arg]:
-    """The operands of a call in order, those by keyword last."""
+    """Return the operands of a call in order, those by keyword last."""
     return [*op.args, *(arg for _, arg in op.kwargs)]
 
 

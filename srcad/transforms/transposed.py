@@ -43,7 +43,7 @@ from srcad.types.structures import ListOf, TupleOf, Type
 
 
 def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
-    """The tangent of the result of a call."""
+    """Return the tangent of the result of a call."""
     scope = forward.scope
     paths = list(leaf_paths(op.result.type, forward.tree(op.result)))
     if rule.saves:
@@ -69,7 +69,7 @@ def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 
 
 def _of_tangents(op: Op) -> Op:
-    """An op of the half that is derived, with all inside it."""
+    """Return an op of the half that is derived, with all inside it."""
     blocks = tuple(replace(block, ops=tuple(map(_of_tangents, block.ops))) for block in op.blocks)
     return replace(with_blocks(op, blocks) if blocks else op, half="reverse")
 
@@ -136,7 +136,7 @@ def _with_product(
 
 
 def _product(inside: ReverseScope, op: Call, type_: Type, entry: Any, dot: Atom) -> Atom:
-    """The sum of the products of all numbers in a cotangent and a tangent."""
+    """Return the sum of the products of all numbers in a cotangent and a tangent."""
     if isinstance(type_, ListOf) and isinstance(type_.item, Numeric):
         if isinstance(entry, tuple | list):
             entry = inside.build_list(*entry)
@@ -151,7 +151,10 @@ def _product(inside: ReverseScope, op: Call, type_: Type, entry: Any, dot: Atom)
 
 
 def _times(builder: Builder, sweep: Sweep, entry: Atom, dot: Atom) -> Value:
-    """The product of two real numbers; of complex ones the inner product, ``Re(conj(u) * v)``."""
+    """Return the product of two real numbers.
+
+    Of complex ones the inner product, ``Re(conj(u) * v)``.
+    """
     if not sweep.is_complex(atom_type(entry)) and not sweep.is_complex(atom_type(dot)):
         return builder.call(operator.mul, entry, dot)
     if sweep.is_complex(atom_type(dot)):
@@ -160,7 +163,7 @@ def _times(builder: Builder, sweep: Sweep, entry: Atom, dot: Atom) -> Value:
 
 
 def _over_lists(inside: ReverseScope, item: Type, entry: Atom, dot: Atom) -> Atom:
-    """The sum of the products of the items of two lists."""
+    """Return the sum of the products of the items of two lists."""
     builder = inside.builder
     body = Builder(where=builder.where, half=builder.half)
     bar, one = (Value(item_type(atom_type(a), item, True)) for a in (entry, dot))
@@ -179,7 +182,7 @@ def _part(inside: ReverseScope, entry: Atom, k: int) -> Atom:
 
 
 def _item(arg: Arg, k: int) -> Arg:
-    """The part of an argument, as far as its type goes."""
+    """Return the part of an argument, as far as its type goes."""
     if isinstance(arg, Display):
         return arg.items[k]
     type_ = argument_type(arg)

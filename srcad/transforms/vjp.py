@@ -124,7 +124,7 @@ def reversible(function: Function) -> Function:
 
 
 def prepared(function: Function) -> Function:
-    """A function as the sweep wants it: without idle ops, all of it primal."""
+    """Return a function as the sweep wants it: without idle ops, all of it primal."""
     return dce(steady_shapes(as_primal(function)))
 
 
@@ -139,7 +139,7 @@ def _with_fewer_stores(function: Function) -> Function:
 
 
 def simplified(derived: Function, sweep: Sweep) -> Function:
-    """The derived function, simplified and without dead code."""
+    """Return the derived function, simplified and without dead code."""
     return safe_division(simplify(dce(with_primal_calls(derived, sweep))))
 
 
@@ -152,7 +152,7 @@ def wanted_part(type_: Type, *, has_aux: bool) -> Activity:
 
 
 def _seed_type(type_: Type, wanted: Activity, *, has_aux: bool) -> Type:
-    """The type of the cotangent of a result; of its first part, with aux."""
+    """Return the type of the cotangent of a result; of its first part, with aux."""
     if not isinstance(type_, TupleOf) or not isinstance(wanted, tuple):
         return cotangent_type(type_)
     return cotangent_type(type_.items[0], wanted[0]) if has_aux else cotangent_type(type_, wanted)
@@ -160,7 +160,7 @@ def _seed_type(type_: Type, wanted: Activity, *, has_aux: bool) -> Type:
 
 # ------------------------------------------------------------------------------- half marks
 def as_primal(function: Function) -> Function:
-    """The function with the reverse half of an earlier transform marked as derived."""
+    """Return the function with the reverse half of an earlier transform marked as derived."""
     if not any(op.half == "reverse" for op in function.block.ops):
         return function
     return replace(function, block=_marked(function.block))

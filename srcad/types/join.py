@@ -30,7 +30,7 @@ from srcad.types.structures import (
 
 
 def type_of_constant(value: object) -> Type:
-    """The type of a constant that is known at compile time."""
+    """Return the type of a constant that is known at compile time."""
     if isinstance(value, bool):
         return BOOL
     if isinstance(value, int):
@@ -54,7 +54,7 @@ def type_of_constant(value: object) -> Type:
 
 
 def join(a: Type, b: Type) -> Type:
-    """The least that is known of a value that is an `a` on one path and a `b` on another."""
+    """Return the least that is known of a value that is an `a` on one path and a `b` on another."""
     if a == b:
         return a
     if isinstance(a, Undefined):

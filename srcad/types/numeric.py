@@ -93,13 +93,13 @@ NUMBER = Numeric()
 
 
 def int_type(value: Extent | int | None) -> Numeric:
-    """The type of a Python integer, with its value where that is known."""
+    """Return the type of a Python integer, with its value where that is known."""
     extent = constant_extent(value) if isinstance(value, int) else value
     return Numeric(INT.dtype, (), "python", extent)
 
 
 def array_type(dtype: Any, shape: Shape | None) -> Numeric:
-    """The type of an ndarray."""
+    """Return the type of an ndarray."""
     return Numeric(None if dtype is None else np.dtype(dtype), shape, "array")
 
 
@@ -134,7 +134,7 @@ def form_subsumes(known: Form, form: Form) -> bool:
 
 
 def joined_form(a: Form, b: Form) -> Form:
-    """The least form that subsumes both."""
+    """Return the least form that subsumes both."""
     if form_subsumes(a, b) or form_subsumes(b, a):
         return a if form_subsumes(a, b) else b
     return "any" if "array" in (a, b) else "number"

@@ -30,7 +30,9 @@ _ABSENT = object()
 
 
 def attribute_names(value: Any) -> tuple[str, ...] | None:
-    """The attributes of an object, those of a data class first; None if it is not taken apart.
+    """Return the attributes of an object, those of a data class first.
+
+    None if it is not taken apart.
 
     What a ``cached_property`` has computed is none: it is computed again.
     """
@@ -48,7 +50,7 @@ def attribute_names(value: Any) -> tuple[str, ...] | None:
 
 
 def attributes(value: Any) -> tuple[tuple[str, ...], tuple[Any, ...]] | None:
-    """The names and the values of an object's attributes; None if it is not taken apart."""
+    """Return the names and the values of an object's attributes; None if it is not taken apart."""
     names = attribute_names(value)
     if names is None:
         return None
@@ -97,7 +99,7 @@ def _is_bare(cls: type) -> bool:
 
 
 def slots_of(cls: type) -> tuple[str, ...]:
-    """The names that a class and its bases keep in slots, those of the first base first."""
+    """Return the names that a class and its bases keep in slots, those of the first base first."""
     return tuple(
         name
         for base in reversed(cls.__mro__)
@@ -108,7 +110,7 @@ def slots_of(cls: type) -> tuple[str, ...]:
 
 
 def computed_names(cls: type) -> frozenset[str]:
-    """The names under which an object may hold what its class computes when it is asked."""
+    """Return the names under which an object may hold what its class computes when it is asked."""
     kinds = (property, cached_property)
     members = {n: m for base in reversed(cls.__mro__) for n, m in vars(base).items()}
     return frozenset(name for name, member in members.items() if isinstance(member, kinds))
@@ -116,7 +118,7 @@ def computed_names(cls: type) -> frozenset[str]:
 
 # ----------------------------------------------------------------------------- what is inside
 def inside(value: Any) -> Iterator[Any]:
-    """A value and everything in it, each object once; what goes round in circles ends."""
+    """Yield a value and everything in it, each object once; what goes round in circles ends."""
     todo, seen = [value], set[int]()
     while todo:
         one = todo.pop()
@@ -128,7 +130,7 @@ def inside(value: Any) -> Iterator[Any]:
 
 
 def parts_of(value: Any) -> tuple[Any, ...]:
-    """The items of a container, or the attributes of an object."""
+    """Return the items of a container, or the attributes of an object."""
     if isinstance(value, np.ndarray | np.generic | str | bytes | float | int):
         return ()
     if isinstance(value, list | tuple):
@@ -145,7 +147,7 @@ def holds_itself(value: Any) -> bool:
 
 
 def own_numbers(value: Any) -> list[Any]:
-    """The numbers in a value that are of a subclass of `int`, `float` or `complex`."""
+    """Return the numbers in a value that are of a subclass of `int`, `float` or `complex`."""
     return [one for one in inside(value) if number_base(one) is not None]
 
 

@@ -42,7 +42,7 @@ class Reader:
 
 
 def namespace(value: Any) -> dict[str, Any]:
-    """The instance dictionary of an object, read without its class."""
+    """Return the instance dictionary of an object, read without its class."""
     kind = type(value)
     if (
         not isinstance(value, type)
@@ -63,7 +63,7 @@ def _bases(cls: type) -> tuple[type, ...]:
 
 
 def _member(cls: type, name: str) -> Any:
-    """The member of a class or one of its bases with a name."""
+    """Return the member of a class or one of its bases with a name."""
     for base in _bases(cls):
         held = type.__getattribute__(base, "__dict__")
         if name in held:
@@ -76,7 +76,7 @@ def _is_users(function: Any) -> bool:
 
 
 def reader(value: Any, name: str) -> Reader | None:
-    """The user's function that ``value.name`` runs; None if it runs none.
+    """Return the user's function that ``value.name`` runs; None if it runs none.
 
     A property of an ordinary object is no such code: it is read like any function.
     """
@@ -100,7 +100,7 @@ def reader(value: Any, name: str) -> Reader | None:
 
 
 def _for_missing(value: Any) -> Reader | None:
-    """The function that runs when an attribute is not found."""
+    """Return the function that runs when an attribute is not found."""
     found = _member(type(value), "__getattr__")
     of_module = found is _NOTHING and isinstance(value, types.ModuleType)
     if of_module:
@@ -150,7 +150,7 @@ def looked_up(value: Any, name: str, default: Any = None) -> Any:
 
 
 def signature(function: Any, *, follow_wrapped: bool = True) -> inspect.Signature:
-    """The signature of a callable; an object that answers for all names is asked for none.
+    """Return the signature of a callable; an object that answers for all names is asked for none.
 
     Nor is one with an ``__eq__`` compared with Python's own callables, as `inspect` does.
 

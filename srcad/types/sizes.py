@@ -65,7 +65,7 @@ class Extent:
         return _combined(self, other, -1)
 
     def scaled(self, factor: int) -> Extent:
-        """The expression times an integer."""
+        """Return the expression times an integer."""
         if factor == 0:
             return Extent()
         terms = tuple((symbol, k * factor) for symbol, k in self.terms)
@@ -92,22 +92,22 @@ def _serial(symbol: Symbol) -> int:
 
 @lru_cache(1024)
 def constant_extent(value: int) -> Extent:
-    """The extent that is always `value`."""
+    """Return the extent that is always `value`."""
     return Extent((), int(value))
 
 
 def symbol_extent(symbol: Symbol) -> Extent:
-    """The extent that is one symbol."""
+    """Return the extent that is one symbol."""
     return Extent(((symbol, 1),), 0)
 
 
 def fresh_extent(name: str = "n") -> Extent:
-    """A length of which nothing is known but that it is the same wherever it is named."""
+    """Return a length of which nothing is known but that it is the same wherever it is named."""
     return symbol_extent(Symbol(name))
 
 
 def resolved(extent: Extent) -> Extent:
-    """The extent with every decided symbol replaced."""
+    """Return the extent with every decided symbol replaced."""
     for symbol, _ in extent.terms:
         if symbol.link is not None:
             break
@@ -151,7 +151,7 @@ class ShapeEnvironment:
 
 
 def _examples(extent: Extent) -> tuple[int, ...] | None:
-    """The extent's value in the example (one per list item), or None if it has none."""
+    """Return the extent's value in the example (one per list item), or None if it has none."""
     width = 1
     for symbol, _ in extent.terms:
         if symbol.example is None:
@@ -220,7 +220,10 @@ def _link(difference: Extent) -> None:
 
 
 def example_of(extent: Extent) -> int | None:
-    """The length in the example that caused the compilation; nothing is assumed of others."""
+    """Return the length in the example that caused the compilation.
+
+    Nothing is assumed of others.
+    """
     values = _examples(resolved(extent))
     return values[0] if values is not None and len(values) == 1 else None
 
@@ -263,7 +266,10 @@ def _is_length(symbol: Symbol) -> bool:
 
 
 def static_value(extent: Extent | None) -> int | None:
-    """The one integer that the extent is; the example decides (and is recorded) if need be."""
+    """Return the one integer that the extent is.
+
+    The example decides (and is recorded) if need be.
+    """
     if extent is None:
         return None
     extent = resolved(extent)

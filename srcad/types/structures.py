@@ -33,7 +33,7 @@ class TupleOf:
         return f"{label(self.cls)}({', '.join(f'{word(k)}: {t}' for k, t in pairs)})"
 
     def of(self, items: tuple[Type, ...]) -> TupleOf:
-        """The same structure around other parts."""
+        """Return the same structure around other parts."""
         return TupleOf(items, self.keys, self.cls)
 
 
@@ -117,7 +117,7 @@ def field_type(type_: Type, value: object) -> Type:
 
 
 def numbers_in(type_: Type) -> Iterator[Numeric]:
-    """The numbers inside a type."""
+    """Yield the numbers inside a type."""
     if isinstance(type_, Numeric):
         yield type_
     elif isinstance(type_, TupleOf):

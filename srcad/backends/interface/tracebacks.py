@@ -52,7 +52,7 @@ class noted:  # noqa: N801 - reads like contextlib's own
 
 
 def users_place(error: BaseException) -> Location | None:
-    """The user's place of the innermost generated line that an error passed through."""
+    """Return the user's place of the innermost generated line that an error passed through."""
     found = None
     trace = error.__traceback__
     while trace is not None:

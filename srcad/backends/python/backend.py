@@ -14,7 +14,7 @@ def as_it_is(function: Function) -> Function:
 
 
 def write(function: Function, name: str) -> Emitted:
-    """The text of a function."""
+    """Return the text of a function."""
     return emit(function, name=name)
 
 

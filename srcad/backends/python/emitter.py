@@ -67,7 +67,7 @@ class _Draft:
 
 
 def user_line(where: Location) -> str | None:
-    """The user's line as linecache knows it."""
+    """Return the user's line as linecache knows it."""
     return linecache.getline(where.file, where.line).strip() or None
 
 
@@ -115,7 +115,7 @@ def emit(
 
 
 def _routines(function: Function) -> Iterator[Routine]:
-    """The routines that a function reaches, each once, in the order of their first call."""
+    """Return the routines that a function reaches, each once, in the order of their first call."""
     found: dict[Routine, None] = {}
     todo = [function]
     while todo:
@@ -173,7 +173,7 @@ def _header(function: Function) -> list[str]:
 
 
 def base_name(file: str) -> str:
-    """The last part of a path, so that text does not depend on the machine."""
+    """Return the last part of a path, so that text does not depend on the machine."""
     return file.replace("\\", "/").rpartition("/")[2]
 
 

@@ -127,12 +127,15 @@ class CarriedMemory:
             self.s.origins[param] = Origin(objects, None, holds)
 
     def _tokens(self) -> set[Value]:
-        """The arrays that are there when an iteration starts."""
+        """Return the arrays that are there when an iteration starts."""
         return self.outer | set(self.modes) | {self.mixed}
 
     # ------------------------------------------------------------------------------- trips
     def opened(self, header: AbstractValue, roots: dict[Value, Value]) -> AbstractValue:
-        """The value of a name at the start of an iteration; `roots` are the carried arrays."""
+        """Return the value of a name at the start of an iteration.
+
+        `roots` are the carried arrays.
+        """
         if isinstance(header, Taken):
             root = roots.get(header.root, header.root)
             header.now = origin(self.s, root).objects
@@ -144,7 +147,7 @@ class CarriedMemory:
         return header
 
     def carried_roots(self, headers: dict[Key, AbstractValue]) -> dict[Value, Value]:
-        """The parameter of every carried array, by the value that it was before the loop."""
+        """Return the parameter of every carried array, by the value that it was before the loop."""
         found: dict[Value, Value] = {}
         for (level, name), header in headers.items():
             start = self.before[level].get(name)
@@ -156,7 +159,7 @@ class CarriedMemory:
 
     # --------------------------------------------------------------------------- settling
     def wrong(self, headers: dict[Key, AbstractValue], finals: list[Env]) -> set[Leaf]:
-        """The leaves with other memory at the end of an iteration than was assumed."""
+        """Return the leaves with other memory at the end of an iteration than was assumed."""
         ends = list(self._ends(headers, finals))
         found = {leaf for leaf, box in ends if not self._holds(leaf, box)}
         found |= self._split(ends)
@@ -182,7 +185,7 @@ class CarriedMemory:
                 yield from pairs(header, end)
 
     def _others(self, headers: dict[Key, AbstractValue], finals: list[Env]) -> Iterator[Value]:
-        """The values of names that are there before the loop and not carried."""
+        """Yield the values of names that are there before the loop and not carried."""
         for level, env in enumerate(self.before):
             for name in env:
                 if (level, name) not in headers and name in finals[level]:
@@ -192,7 +195,7 @@ class CarriedMemory:
         return frozenset().union(*(origin(self.s, v).everything for v in inner_values(box)))
 
     def _split(self, ends: list[tuple[Leaf, AbstractValue]]) -> set[Leaf]:
-        """The parameters of several names that an iteration leaves as different arrays."""
+        """Return the parameters of several names that an iteration leaves as different arrays."""
         first: dict[Leaf, AbstractValue] = {}
         found: set[Leaf] = set()
         for leaf, box in ends:
@@ -224,7 +227,7 @@ class CarriedMemory:
     def weakened(
         self, key: Key, header: AbstractValue, end: AbstractValue, wrong: set[Leaf], made: Made
     ) -> AbstractValue:
-        """The header with the next weaker guess for what was wrong.
+        """Return the header with the next weaker guess for what was wrong.
 
         `made` are the new guesses so far: what has several names stays one object.
         """
@@ -260,7 +263,7 @@ class CarriedMemory:
     def _weaker(
         self, leaf: Leaf, end: AbstractValue, first: AbstractValue | None
     ) -> tuple[str, Origin]:
-        """The next weaker guess for a leaf."""
+        """Return the next weaker guess for a leaf."""
         ends = [origin(self.s, v) for v in inner_values(end)]
         starts = [] if first is None else [origin(self.s, v) for v in inner_values(first)]
         objects = frozenset().union(*(o.objects for o in (*ends, *starts)))

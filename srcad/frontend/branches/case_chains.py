@@ -23,7 +23,10 @@ _NUMBERS = count()
 
 
 def in_a_row(statements: Statements) -> Statements:
-    """An ``elif`` behind a clause that leaves is an ``if``; a long chain of others is halved."""
+    """Return an ``elif`` behind a clause that leaves is an ``if``.
+
+    A long chain of others is halved.
+    """
     found: Statements = []
     pending = list(reversed(statements))
     while pending:
@@ -83,7 +86,7 @@ def _halved(node: ast.If) -> Statements:
 
 
 def _chain(clauses: list[ast.If], orelse: Statements) -> Statements:
-    """The clauses in order, and what holds if none applies."""
+    """Return the clauses in order, and what holds if none applies."""
     if len(clauses) <= _LONG:
         for clause in reversed(clauses):
             orelse = [_conditional(clause, clause.body, orelse)]

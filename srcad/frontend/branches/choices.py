@@ -71,7 +71,7 @@ def by_case(s: Machine, box: Choice, use: Use) -> AbstractValue:
 
 
 def asked(s: Machine, box: AbstractValue, ask: Use) -> AbstractValue:
-    """The answer to a question about a box: where the two sides differ it is the test."""
+    """Return the answer to a question about a box: where the two sides differ it is the test."""
     if not isinstance(box, Choice):
         return ask(box)
     if box.test in s.assumed:
@@ -121,7 +121,7 @@ def negation(s: Machine, operand: AbstractValue) -> Value:
 
 
 def condition(s: Machine, box: AbstractValue) -> Atom:
-    """A box as the test of a conditional."""
+    """Return a box as the test of a conditional."""
 
     def true(part: AbstractValue) -> AbstractValue:
         known = truth(s, part)

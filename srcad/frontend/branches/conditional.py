@@ -102,7 +102,7 @@ def guarded(s: Machine, statements: Statements, read: Reader) -> None:
 
 
 def settle_continue(s: Machine) -> Atom:
-    """The tag of a finished iteration: ``continue`` is as good as the end of the body."""
+    """Return the tag of a finished iteration: ``continue`` is as good as the end of the body."""
     exit_ = s.frame.exit
     if isinstance(exit_, int):
         return Const(NONE if exit_ == CONTINUE else max(exit_, NONE))
@@ -110,12 +110,12 @@ def settle_continue(s: Machine) -> Atom:
 
 
 def without_continue(s: Machine, tag: Value) -> Value:
-    """The tag with ``continue`` taken for the end of the iteration that it is."""
+    """Return the tag with ``continue`` taken for the end of the iteration that it is."""
     return choice(s, s.emit(operator.eq, tag, Const(1)), Const(NONE), tag)
 
 
 def choice(s: Machine, test: Atom, then: Atom, orelse: Atom) -> Value:
-    """A tag chosen by a test."""
+    """Return a tag chosen by a test."""
     op = If(
         test=test,
         then=Block((), (), (then,)),
@@ -152,5 +152,5 @@ def after_break(s: Machine) -> None:
 
 
 def outward_tags(tags: frozenset[int]) -> frozenset[int]:
-    """The tags that leave a loop and what is around it."""
+    """Return the tags that leave a loop and what is around it."""
     return frozenset(tag for tag in tags if tag >= RETURN)

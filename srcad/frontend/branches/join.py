@@ -88,7 +88,7 @@ class Join:
         self.after = Builder(where=self.s.builder.where, half=self.s.builder.half)
 
     def box(self, a: AbstractValue, b: AbstractValue, hint: str | None) -> AbstractValue:
-        """The value of a name after the join."""
+        """Return the value of a name after the join."""
         key = (id(a), id(b))
         if key not in self.known:
             self.known[key] = self._box(a, b, hint)
@@ -127,7 +127,7 @@ class Join:
         return with_parts(a, met)
 
     def _choice(self, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-        """A guarded choice of two values without a common run-time representation."""
+        """Return a guarded choice of two values without a common run-time representation."""
         left, right = self._carried_out(a, left=True), self._carried_out(b, left=False)
         if left is None or right is None or not isinstance(self.test, Value):
             return Conflict(a, b)
@@ -137,7 +137,7 @@ class Join:
         return Choice(test, left, right)
 
     def _carried_out(self, box: AbstractValue, *, left: bool) -> AbstractValue | None:
-        """The value that a branch leaves, as visible after the join; None if it is not.
+        """Return the value that a branch leaves, as visible after the join; None if it is not.
 
         What has no value of its own, but holds values that were made in the branch, holds the
         results of the conditional instead.
@@ -231,7 +231,7 @@ class Join:
             self.s.builder = before
 
     def atom(self, a: Atom, b: Atom, hint: str | None) -> Value:
-        """A value that is `a` on the left path and `b` on the right."""
+        """Return a value that is `a` on the left path and `b` on the right."""
         take_lengths_for_equal(type_of_atom(a), type_of_atom(b))
         output = Value(join(type_of_atom(a), type_of_atom(b)), hint or _hint(a, b))
         self.yields.append((a, b))
@@ -266,7 +266,7 @@ class Join:
             s.either[output] = Either(self.test, *sides)
 
     def _sighted(self, atom: Atom, *, left: bool) -> Atom:
-        """An atom of a branch, or what stands for it outside.
+        """Return an atom of a branch, or what stands for it outside.
 
         That is another value if the atom is ambiguous by itself, or seen by an index of the branch.
         """
@@ -316,7 +316,7 @@ class Join:
         )
 
     def shown_by(self, path: int, object_: Value) -> set[tuple[int, int]]:
-        """The aliases of an array on a path: pairs of boxes, or structures that hold it."""
+        """Return the aliases of an array on a path: pairs of boxes, or structures that hold it."""
         if path not in self.shows:
             found = self.shows[path] = dict[Value, set[tuple[int, int]]]()
             for pair in self.pairs:
@@ -338,7 +338,10 @@ class Join:
 
 
 def type_of_atom(atom: Atom) -> Type:
-    """The type of what a branch yields; an int constant stays just an int where paths meet."""
+    """Return the type of what a branch yields.
+
+    An int constant stays just an int where paths meet.
+    """
     return atom_type(atom)
 
 

@@ -86,7 +86,7 @@ def _inherit(
 
 
 def _common_place(elements: list[Element | None], became: Became) -> Element | None:
-    """The place in a list that an object has on every path, if it is the same place."""
+    """Return the place in a list that an object has on every path, if it is the same place."""
     first = elements[0]
     if first is None or first.container is None:
         return None
@@ -115,7 +115,7 @@ def _same_index(a: AbstractValue | None, b: AbstractValue | None) -> bool:
 
 # ------------------------------------------------------------------- out of the branches
 def version_in(s: Machine, part: Value, other: Branch) -> Value | None:
-    """The version that an array of one branch has in the other, if it is there."""
+    """Return the version that an array of one branch has in the other, if it is there."""
     found = origin(s, part)
     if found.steps != () or not found.is_exact:
         return None
@@ -124,7 +124,7 @@ def version_in(s: Machine, part: Value, other: Branch) -> Value | None:
 
 
 def made_in(branch: Branch) -> set[Value]:
-    """The values that the ops of a branch make."""
+    """Return the values that the ops of a branch make."""
     return {result for op in branch.builder.ops for result in op.results}
 
 
@@ -151,6 +151,6 @@ def leaks(s: Machine, box: AbstractValue, made: set[Value]) -> bool:
 
 
 def in_both(pairs: list[tuple[AbstractValue, AbstractValue]]) -> set[int]:
-    """The objects that are there, and the same, on either path."""
+    """Return the objects that are there, and the same, on either path."""
     sides = [{id(part) for pair in pairs for part in mutable_parts(pair[side])} for side in (0, 1)]
     return sides[0] & sides[1]

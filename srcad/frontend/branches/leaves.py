@@ -13,7 +13,7 @@ Leaf = Value | Taken
 
 
 def carried_leaves(box: AbstractValue) -> Iterator[Leaf]:
-    """The carried values and views of a header."""
+    """Yield the carried values and views of a header."""
     if isinstance(box, Value | Taken):
         yield box
     elif isinstance(box, Structure | Code):
@@ -22,7 +22,7 @@ def carried_leaves(box: AbstractValue) -> Iterator[Leaf]:
 
 
 def pairs(header: AbstractValue, other: AbstractValue) -> Iterator[tuple[Leaf, AbstractValue]]:
-    """The leaves of a header, each with what stands in its place in another box."""
+    """Yield the leaves of a header, each with what stands in its place in another box."""
     if isinstance(header, Value | Taken):
         yield header, other
     elif isinstance(header, Structure | Code):

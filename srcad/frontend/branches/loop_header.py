@@ -49,7 +49,7 @@ def _is_code(box: AbstractValue) -> bool:
 def header(
     s: Machine, start: AbstractValue, hint: str | None = None, memory: CarriedMemory | None = None
 ) -> AbstractValue:
-    """The first guess: what the name is before the loop."""
+    """Return the first guess: what the name is before the loop."""
     found = memory.header(start) if memory is not None else None
     if found is None:
         found = _header(s, start, hint, memory)
@@ -77,7 +77,10 @@ def _header(
 
 
 def _header_of_part(s: Machine, part: AbstractValue, memory: CarriedMemory | None) -> AbstractValue:
-    """The captured values of a function; a number stays until an iteration captures another."""
+    """Return the captured values of a function.
+
+    A number stays until an iteration captures another.
+    """
     return part if isinstance(part, Constant) else header(s, part, None, memory)
 
 
@@ -134,7 +137,10 @@ def _values(box: AbstractValue) -> Iterator[Value]:
 def wider_header(
     s: Machine, known: AbstractValue, type_: Type, *, active: bool, hint: str | None
 ) -> Value | None:
-    """A header of a wider type for what starts as `known`; None if it is not wider, or not so."""
+    """Return a header of a wider type for what starts as `known`.
+
+    None if it is not wider, or not so.
+    """
     active = active or any(v in s.active for v in _values(known))
     if isinstance(known, Unbound):
         return _param(s, type_, hint, active)
@@ -159,7 +165,7 @@ def widened(
     name: str | None = None,
     same: Same | None = None,
 ) -> AbstractValue:
-    """A header that holds for both; `same` has those that were made for several names."""
+    """Return a header that holds for both; `same` has those that were made for several names."""
     same = {} if same is None else same
     if (id(known), id(end)) not in same:
         same[id(known), id(end)] = (known, end, _widened(s, known, end, name, same))
@@ -201,7 +207,7 @@ def _widened(
 def _of_any_keys(
     s: Machine, a: DictValue, b: DictValue, name: str | None, same: Same
 ) -> AbstractValue:
-    """A dict to which an iteration adds keys: one of any keys, where it has to be read."""
+    """Return a dict to which an iteration adds keys: one of any keys, where it has to be read."""
     is_read = s.dicts.is_needed(s.builder.where)
     return widened(s, as_mapping(a), as_mapping(b), name, same) if is_read else Conflict(a, b)
 
@@ -221,7 +227,7 @@ def _first_binding(s: Machine, end: AbstractValue, hint: str | None = None) -> A
 
 
 def assigned_names(node: ast.For | ast.While, frame: Frame) -> list[str]:
-    """The names that an iteration binds, but for those that live within one iteration."""
+    """Return the names that an iteration binds, but for those that live within one iteration."""
     names = [name for name in stored_names(node) if name in frame.local]
     if frame.node is None or frame.hidden or holds_functions(frame.node):
         return names

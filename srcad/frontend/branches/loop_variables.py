@@ -33,7 +33,7 @@ class LoopVariable:
 def loop_variables(
     s: Machine, known: AbstractValue, start: AbstractValue, end: AbstractValue, body: Builder
 ) -> list[LoopVariable]:
-    """The carried values behind a header, with what enters and what an iteration leaves."""
+    """Return the carried values behind a header, with what enters and what an iteration leaves."""
     if isinstance(known, Value):
         return [LoopVariable(known, _entering(s, start), _leaving(s, end, body))]
     if isinstance(known, Structure | Code):

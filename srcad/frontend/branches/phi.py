@@ -75,7 +75,7 @@ def _block(branch: Branch, results: list[Atom]) -> Block:
 def _pairs(
     joined: Join, a: Env, b: Env, *, ends: bool
 ) -> dict[str, tuple[AbstractValue, AbstractValue]]:
-    """The value of every name on either path."""
+    """Return the value of every name on either path."""
     found: dict[str, tuple[AbstractValue, AbstractValue]] = {}
     for name in dict.fromkeys([*a, *b]):
         left, right = a.get(name, UNBOUND), b.get(name, UNBOUND)
@@ -112,7 +112,7 @@ def _is_written_on_one_path(joined: Join, name: str) -> bool:
 
 
 def _if_alive(box: AbstractValue, exit_: int | Value, name: str, *, ends: bool) -> AbstractValue:
-    """The value of a name on a path that raises or returns: none, except for the result."""
+    """Return the value of a name on a path that raises or returns: none, except for the result."""
     if exit_ == DEAD or (ends and exit_ == RETURN and name != RETURN_NAME):
         return UNBOUND
     return box

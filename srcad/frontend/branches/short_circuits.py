@@ -31,7 +31,7 @@ def boolean(s: Machine, node: ast.BoolOp) -> AbstractValue:
 
 
 def _short_circuit(s: Machine, is_and: bool, values: list[ast.expr]) -> AbstractValue:
-    """A long one is ``(a and b) and (c and d)``: so its branches are not nested deeply."""
+    """Return a long one is ``(a and b) and (c and d)``: so its branches are not nested deeply."""
     if len(values) == 1:
         return evaluate(s, values[0])
     middle = len(values) // 2 if len(values) > _LONG else 1

@@ -102,7 +102,10 @@ def _forget_steps(frame: Frame) -> None:
 def _may_fail_after(
     s: Machine, branch: Branch, builder: Builder, position: int, catches: Classes
 ) -> bool:
-    """True if what follows a place in a try region may fail; inside a loop, anything does."""
+    """Return True if what follows a place in a try region may fail.
+
+    Inside a loop, anything does.
+    """
     rest = branch.builder.ops[position:] if builder is branch.builder else branch.builder.ops
     others = (op for op in rest if op.half != "repeated" and id(op) not in s.sure)
     return any(may_raise(op, catches) for op in others)
@@ -139,7 +142,7 @@ def _refuse_half_done(
 
 
 def seen_now(s: Machine) -> set[int]:
-    """The identities of all objects and arrays that names show."""
+    """Return the identities of all objects and arrays that names show."""
     seen: set[int] = set()
     for _, box in s.reachable():
         _note_seen(s, box, seen)
@@ -237,7 +240,7 @@ def refuse_in_steps(s: Machine, node: ast.AST) -> None:
 
 
 def flag(s: Machine, name: str) -> AbstractValue:
-    """A hidden flag that branches have set differently, and its end."""
+    """Return a hidden flag that branches have set differently, and its end."""
     box = s.frame.env.pop(name, Constant(False))
     if isinstance(box, Value):
         box.type = BOOL

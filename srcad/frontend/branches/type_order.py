@@ -62,7 +62,7 @@ def is_steady(type_: Type) -> bool:
 
 
 def widened_type(a: Type, b: Type) -> Type:
-    """The join of two types; lengths that differ become unknown lengths."""
+    """Return the join of two types; lengths that differ become unknown lengths."""
     take_lengths_for_equal(a, b)
     result = join(a, b)
     if isinstance(result, PlacesOf):

@@ -82,7 +82,7 @@ def as_arrays(
 def items_of_split(
     s: Machine, function: Any, args: tuple[AbstractValue, ...], result: AbstractValue
 ) -> AbstractValue:
-    """The parts of an array that is split in a number of parts that is known, one by one."""
+    """Return the parts of an array that is split in a number of parts that is known, one by one."""
     if function not in _SPLITS or len(args) < 2 or not isinstance(result, Value):
         return result
     parts = args[1]

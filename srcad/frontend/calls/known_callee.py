@@ -99,7 +99,7 @@ def invoke_static(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> A
 
 
 def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """A call that writes into what it is given, or a method of a known text.
+    """Return a call that writes into what it is given, or a method of a known text.
 
     ``out=``, ``np.add.at``, ``list.append(items, v)``.
     """
@@ -124,7 +124,7 @@ def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abst
 
 
 def _made(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """An object of a class; None where only the original call can make it."""
+    """Return an object of a class; None where only the original call can make it."""
     if not construction.is_readable(callee.value):
         return None
 

@@ -73,7 +73,9 @@ def call_without_rule(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) 
 
 
 def _inactive(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """A call through which no derivative flows; a function that may write is read nevertheless.
+    """Return a call through which no derivative flows.
+
+    A function that may write is read nevertheless.
 
     So is every one if, left alone, some of them returned what could not be used.
     """
@@ -99,7 +101,7 @@ def _inactive(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstr
 
 
 def opaque_call(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """A call through which no derivative flows: it runs as it stands."""
+    """Return a call through which no derivative flows: it runs as it stands."""
     found = by_argument(s, args, kwargs, lambda *given: opaque_call(s, callee, *given))
     if found is not None:
         return found

@@ -283,5 +283,5 @@ def _part(box: AbstractValue, known: AbstractValue, k: int) -> AbstractValue:
 
 
 def user_name(name: str) -> str | None:
-    """The name as a hint, unless it is one of the reader's own."""
+    """Return the name as a hint, unless it is one of the reader's own."""
     return None if name.startswith("%") else name

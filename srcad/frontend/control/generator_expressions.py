@@ -64,7 +64,9 @@ def consumed(s: Machine, node: ast.GeneratorExp) -> AbstractValue:
 
 
 def parts_in_order(node: ast.Call) -> list[ast.expr]:
-    """The callee and the arguments; what a generator expression becomes depends on the callee.
+    """Return the callee and the arguments.
+
+    What a generator expression becomes depends on the callee.
 
     The arguments that follow it are read before its values are asked for.
     """

@@ -36,7 +36,7 @@ def checked_interleaving(s: Machine, node: ast.For, iterable: AbstractValue) -> 
 
 
 def _names_read(s: Machine, boxes: Iterable[AbstractValue]) -> set[str]:
-    """The names that generators, and the functions that they call, may read."""
+    """Return the names that generators, and the functions that they call, may read."""
     found: set[str] = set()
     done: set[int] = set()
     todo: list[AbstractValue] = list(boxes)

@@ -43,7 +43,7 @@ iterates(Holder)(entries)
 
 @iterates(RecordValue, Constant)
 def through_object(s: Machine, box: RecordValue | Constant) -> AbstractValue:
-    """The iterable of a loop over an object, as its class defines it."""
+    """Return the iterable of a loop over an object, as its class defines it."""
     if runtime_keys.is_mapping(box):
         return at_once(s, box)
     made = special(s, box, "__iter__")
@@ -57,7 +57,7 @@ def through_object(s: Machine, box: RecordValue | Constant) -> AbstractValue:
 
 
 def at_once(s: Machine, box: AbstractValue) -> AbstractValue:
-    """A list of the items of an iterable that is consumed before anything else happens.
+    """Return a list of the items of an iterable that is consumed before anything else happens.
 
     The keys of a dict stay the same as long as somebody goes through them.
     """
@@ -81,7 +81,7 @@ def gone_through(
 
 
 def _items_of(s: Machine, box: AbstractValue) -> AbstractValue:
-    """The iterable of a function that consumes it before it returns."""
+    """Return the iterable of a function that consumes it before it returns."""
     if isinstance(box, Holder):
         return box
     return at_once(s, box) if is_of_library(box) else iterate(s, box)

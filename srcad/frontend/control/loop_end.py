@@ -118,5 +118,5 @@ def _note_outputs(s: Machine, every: list[LoopVariable], tag: Value | None) -> N
 
 
 def renamed(block: Block, names: dict[Value, Value]) -> Block:
-    """The block with free values replaced."""
+    """Return the block with free values replaced."""
     return substituted_block(block, names)

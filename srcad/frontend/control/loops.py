@@ -102,7 +102,7 @@ def _at_run_time(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
 
 
 def _few_items(s: Machine, iterable: AbstractValue) -> tuple[AbstractValue, ...] | None:
-    """The items of a loop of few iterations that could be written out."""
+    """Return the items of a loop of few iterations that could be written out."""
     items = static_items(s, iterable) if isinstance(iterable, IteratorValue) else None
     return items if items is not None and len(items) <= UNROLL_LIMIT else None
 
@@ -213,7 +213,7 @@ def _refuse_written(
 
 
 def dynamic_for(s: Machine, node: ast.For, iterable: AbstractValue) -> bool:
-    """A loop with a run-time number of iterations; True if it leaves unknown functions."""
+    """Return a loop with a run-time number of iterations; True if it leaves unknown functions."""
     seqs = sequences(s, iterable, node.iter)
 
     def read() -> None:

@@ -94,7 +94,7 @@ def _with_clauses(s: Machine, node: ast.Try) -> None:
 
 
 def _readers(s: Machine, node: ast.Try) -> Statements | None:
-    """The statements that run after a failure, where every clause leaves the function."""
+    """Return the statements that run after a failure, where every clause leaves the function."""
     ends = [h.body[-1] for h in node.handlers]
     if s.frame.handlers or not all(isinstance(e, ast.Return | ast.Raise) for e in ends):
         return None
@@ -116,7 +116,7 @@ def _lower_if(s: Machine, node: ast.If) -> None:
 
 
 def _classes(s: Machine, handler: ast.ExceptHandler) -> Classes:
-    """The classes that a clause catches."""
+    """Return the classes that a clause catches."""
     if handler.type is None:
         return (BaseException,)
     box = evaluate(s, handler.type)

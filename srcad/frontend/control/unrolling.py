@@ -31,7 +31,7 @@ FEW = 8  # a comprehension over a range of so few items is written out
 
 
 def unrolled_items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
-    """The items of a sequence of few things that are known one by one."""
+    """Return the items of a sequence of few things that are known one by one."""
     if isinstance(box, TupleValue | ListValue | DictValue):
         items = (
             box.items if not isinstance(box, DictValue) else tuple(Constant(k) for k in box.keys)
@@ -66,7 +66,7 @@ def _is_empty_range(box: IteratorValue) -> bool:
 
 
 def looped_over(box: AbstractValue) -> list[AbstractValue]:
-    """The sequences behind an iterable."""
+    """Return the sequences behind an iterable."""
     if isinstance(box, IteratorValue):
         return [inner for part in box.parts for inner in looped_over(part)]
     if isinstance(box, ViewValue):
@@ -88,7 +88,7 @@ def refuse_growing(s: Machine, node: ast.For) -> NoReturn:
 def _item_now(
     s: Machine, node: ast.For, held: AbstractValue, iterable: AbstractValue, index: int
 ) -> AbstractValue:
-    """The item of an iteration: what the loop runs over may have other items by now."""
+    """Return the item of an iteration: what the loop runs over may have other items by now."""
     assert isinstance(held, TupleValue)
     over, *items = held.items
     if isinstance(iterable, ViewValue):

@@ -64,7 +64,7 @@ def _entered(s: Machine, node: ast.With, k: int) -> None:
 
 
 def rest_of(node: ast.With, k: int) -> Statements:
-    """The statements that run while the item at a position is entered."""
+    """Return the statements that run while the item at a position is entered."""
     others = node.items[k + 1 :]
     if not others:
         return node.body

@@ -37,11 +37,11 @@ class Stride:
     lengths: tuple[Extent, ...] = ()
 
     def times(self, length: Extent) -> Stride:
-        """The stride times a length."""
+        """Return the stride times a length."""
         return Stride(self.factor, (*self.lengths, length))
 
     def settled(self) -> Stride:
-        """The stride with what is known of its lengths by now."""
+        """Return the stride with what is known of its lengths by now."""
         factor, lengths = self.factor, list[Extent]()
         for length in map(resolved, self.lengths):
             if length.terms:
@@ -56,7 +56,7 @@ Axis = tuple[Extent, Stride | None]
 
 
 def c_order(shape: Shape) -> Layout:
-    """The layout of an array in C order."""
+    """Return the layout of an array in C order."""
     result: list[Stride | None] = []
     stride = Stride()
     for length in reversed(shape):
@@ -66,12 +66,12 @@ def c_order(shape: Shape) -> Layout:
 
 
 def shape_of(value: Any) -> Shape | None:
-    """The shape of a value, where it is one array."""
+    """Return the shape of a value, where it is one array."""
     return value.type.shape if isinstance(value.type, Numeric) else None
 
 
 def seen_through(layout: Layout, step: Step, before: Value, after: Value) -> Layout | None:
-    """The layout of a view; None where it is not known."""
+    """Return the layout of a view; None where it is not known."""
     old, new = shape_of(before), shape_of(after)
     if old is None or new is None:
         return None
@@ -115,7 +115,7 @@ def _stepped(stride: Stride | None, step: Arg) -> Stride | None:
 
 
 def _shaped(layout: Layout, old: Shape, new: Shape) -> Layout | None:
-    """The layout of a reshaped view of an array without gaps, or of one axis."""
+    """Return the layout of a reshaped view of an array without gaps, or of one axis."""
     axes = _axes(layout, old)
     if not axes or axes[-1][1] is None or not all(_merge(*p) for p in _neighbours(axes)):
         return None
@@ -127,7 +127,7 @@ def _shaped(layout: Layout, old: Shape, new: Shape) -> Layout | None:
 
 
 def _moved(layout: Layout, step: Step, rank: int) -> Layout | None:
-    """The layout after axes have changed places, found by doing the same to stand-ins."""
+    """Return the layout after axes have changed places, found by doing the same to stand-ins."""
     try:
         args = [_constant(arg) for arg in step.args]
         keywords = {name: _constant(arg) for name, arg in step.kwargs}
@@ -249,7 +249,7 @@ def operands_layout(layouts: list[Layout | None], shape: Shape) -> Layout | None
 
 
 def _order(layout: Layout, axes: list[int]) -> tuple[int, ...] | None:
-    """The axes from the longest stride to the shortest, if that is known."""
+    """Return the axes from the longest stride to the shortest, if that is known."""
     order: list[int] = []
     for axis in axes:
         place = len(order)

@@ -84,7 +84,7 @@ class Objects:
     stopped: list[AbstractValue] = field(default_factory=list)
 
     def copy(self) -> Objects:
-        """A snapshot of the current information."""
+        """Return a snapshot of the current information."""
         return Objects(
             dict(self.elements), dict(self.families), dict(self.newer), list(self.repeated),
             list(self.resized), list(self.wanted), dict(self.arguments), dict(self.classes),

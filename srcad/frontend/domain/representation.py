@@ -50,14 +50,14 @@ def _field_type(box: AbstractValue) -> Type:
 
 
 def without_value(type_: Type) -> Type:
-    """The type of an integer without the value it has now."""
+    """Return the type of an integer without the value it has now."""
     if isinstance(type_, Numeric) and type_.value is not None:
         return Numeric(type_.dtype, type_.shape, type_.form)
     return type_
 
 
 def representing_type(box: AbstractValue) -> Type:
-    """The type of the one value that would hold a box."""
+    """Return the type of the one value that would hold a box."""
     match box:
         case Value():
             return without_value(box.type)

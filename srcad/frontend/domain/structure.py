@@ -31,14 +31,14 @@ from srcad.types.structures import ListOf
 
 
 def view_of(mapping: DictValue, *, pairs: bool) -> ViewValue:
-    """The values of a dict, or its keys and values."""
+    """Return the values of a dict, or its keys and values."""
     rows = zip(mapping.keys, mapping.items, strict=True)
     items = tuple(TupleValue((Constant(k), v)) for k, v in rows) if pairs else mapping.items
     return ViewValue(items, None, mapping, pairs)
 
 
 def rebuilt(box: Structure, items: tuple[AbstractValue, ...]) -> Structure:
-    """The same structure around other items."""
+    """Return the same structure around other items."""
     match box:
         case TupleValue():
             return TupleValue(items)
@@ -63,7 +63,7 @@ def same_structure(a: AbstractValue, b: AbstractValue) -> bool:
 
 
 def values_of(box: AbstractValue) -> list[Value]:
-    """The values inside a box."""
+    """Return the values inside a box."""
     match box:
         case Value():
             return [box]
@@ -74,7 +74,7 @@ def values_of(box: AbstractValue) -> list[Value]:
 
 
 def components(box: AbstractValue) -> tuple[AbstractValue, ...]:
-    """The boxes that a box is made of."""
+    """Return the boxes that a box is made of."""
     match box:
         case Value() | Constant() | Unbound():  # nearly always
             return ()
@@ -104,7 +104,7 @@ def mapped(
     change: Callable[[AbstractValue], AbstractValue | None],
     done: Done | None = None,
 ) -> AbstractValue:
-    """The box with every part for which `change` answers replaced by the answer.
+    """Return the box with every part for which `change` answers replaced by the answer.
 
     What was changed is noted in `done`, by identity: an object stays one object.
     """
@@ -128,7 +128,7 @@ def _mapped(
 
 
 def with_parts(box: AbstractValue, parts: tuple[AbstractValue, ...]) -> AbstractValue:
-    """A box like this one that is made of other boxes, in the order of `components`."""
+    """Return a box like this one that is made of other boxes, in the order of `components`."""
     match box:
         case ViewValue(pairs=pairs):
             (now,) = parts
@@ -179,12 +179,12 @@ def is_mutable(box: AbstractValue) -> bool:
 
 
 def shown_parts(box: AbstractValue) -> tuple[AbstractValue, ...]:
-    """The boxes that a box is made of; of a view of a dict, those that it shows."""
+    """Return the boxes that a box is made of; of a view of a dict, those that it shows."""
     return box.items if isinstance(box, Structure) else components(box)
 
 
 def mutable_parts(box: AbstractValue) -> Iterator[AbstractValue]:
-    """The objects that a box is or holds, wherever they stand."""
+    """Yield the objects that a box is or holds, wherever they stand."""
     if is_mutable(box):
         yield box
     for part in components(box):

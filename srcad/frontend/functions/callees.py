@@ -66,7 +66,7 @@ def only_counts(
 
 
 def below(path: Path | None, *steps: tuple[Any, ...]) -> Path | None:
-    """The path of a part of what `path` reaches."""
+    """Return the path of a part of what `path` reaches."""
     return None if path is None else (*path, *steps)
 
 

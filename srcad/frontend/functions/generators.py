@@ -195,7 +195,7 @@ def _on_top(s: Machine, frame: Frame) -> Iterator[None]:
 
 
 def hand_over(s: Machine, item: AbstractValue) -> AbstractValue:
-    """A ``yield``: the consumer's turn; afterwards the generator goes on, or is over."""
+    """Return a ``yield``: the consumer's turn; afterwards the generator goes on, or is over."""
     generator, consumer = s.frame, s.frame.consumer
     assert isinstance(consumer, Consumer)
     if (generator.attempts or generator.handlers) and not consumer.managed:

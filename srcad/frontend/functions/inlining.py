@@ -66,7 +66,10 @@ class Callee:
 
 
 def callee_of(s: Machine, function: FunctionType, path: Path | None) -> Callee:
-    """A function object of the user, found in its file; another code at its place is seen."""
+    """Return a function object of the user, found in its file.
+
+    Another code at its place is seen.
+    """
     if path:
         s.guard(path, "code", function)
     trusted = module_of(function).startswith(TRUSTED_PREFIX) and path is None
@@ -139,7 +142,7 @@ def size_of(given: Iterable[AbstractValue]) -> int:
 
 
 def callee_of_value(s: Machine, box: FunctionValue) -> Callee:
-    """A function that was defined inside the one being read."""
+    """Return a function that was defined inside the one being read."""
     outer = around(s, box)
     frame = Frame(
         name=box.name,
@@ -163,7 +166,10 @@ def callee_of_value(s: Machine, box: FunctionValue) -> Callee:
 def bind_parameters(
     s: Machine, callee: Callee, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> dict[str, AbstractValue]:
-    """The parameters' boxes, as Python binds them; where Python raises, the adjoint does, too."""
+    """Return the parameters' boxes, as Python binds them.
+
+    Where Python raises, the adjoint does, too.
+    """
     parameters = callee.parameters
     positional = [a.arg for a in (*parameters.posonlyargs, *parameters.args)]
     bound = _bound_by_position(s, callee, positional, args)

@@ -41,18 +41,21 @@ REUSABLE: tuple[type, ...] = (
 def generator_of_call(
     s: Machine, callee: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> GeneratorValue:
-    """The generator that a call of a generator function returns: nothing has run yet."""
+    """Return the generator that a call of a generator function returns: nothing has run yet."""
     return GeneratorValue(callee, bind_parameters(s, callee, args, kwargs))
 
 
 def prelude_generator(s: Machine, function: Any, *args: AbstractValue) -> GeneratorValue:
-    """A generator function of the prelude, called with these boxes."""
+    """Return a generator function of the prelude, called with these boxes."""
     return generator_of_call(s, callee_of(s, function, None), args, {})
 
 
 # ------------------------------------------------------------------------------ what is lazy
 def one_shot(s: Machine, box: AbstractValue) -> GeneratorValue | None:
-    """The generator behind an iterable that may be run through once only; None for sequences."""
+    """Return the generator behind an iterable that may be run through once only.
+
+    None for sequences.
+    """
     if isinstance(box, GeneratorValue):
         if box.manages:
             raises(s, TypeError, "'_GeneratorContextManager' object is not iterable")
@@ -100,7 +103,7 @@ def _zipped(s: Machine, box: IteratorValue) -> GeneratorValue | None:
 
 
 def indexable(s: Machine, box: AbstractValue) -> AbstractValue:
-    """A sequence with the items of an iterable; of a generator, only if nobody can tell."""
+    """Return a sequence with the items of an iterable; of a generator, only if nobody can tell."""
     if isinstance(box, ListValue | TupleValue) and box.source is None:
         kinds = {isinstance(item, Value) for item in box.items}
         numbers = all(isinstance(i, Value) or is_static_number(i) for i in box.items)

@@ -38,7 +38,7 @@ MOVING: frozenset[Any] = frozenset({iter, next, open, input, object, setattr, de
 
 
 def call_method_of(function: Any) -> FunctionType | None:
-    """The ``__call__`` of an object of a user's class."""
+    """Return the ``__call__`` of an object of a user's class."""
     found = None if isinstance(function, type | np.vectorize) else type(function).__call__
     return found if isinstance(found, FunctionType) else None
 
@@ -65,13 +65,13 @@ def changes_outside(
 
 
 def _effects(s: Machine, function: Any, given: Iterable[AbstractValue]) -> Effects:
-    """The state that a call may change, as far as the objects that it reaches tell."""
+    """Return the state that a call may change, as far as the objects that it reaches tell."""
     objects = [one for box in given for one in _objects_now(s, box)]
     return effects_of(function, objects, _NEVER_READ)
 
 
 def _objects_now(s: Machine, box: AbstractValue) -> Iterator[Any]:
-    """The objects outside that a box is or holds, as they are now."""
+    """Yield the objects outside that a box is or holds, as they are now."""
     if isinstance(box, Constant | Holder):
         yield box.value
     path = s.paths.get(box) if isinstance(box, Value) else None
@@ -139,7 +139,7 @@ def _is_used(s: Machine, array: Value) -> bool:
 
 
 def _array_at(s: Machine, value: Value) -> np.ndarray | None:
-    """The array that something from outside is now."""
+    """Return the array that something from outside is now."""
     path = s.paths.get(value)
     held = None if path is None else read(path, s.root, s.arguments)
     return held if isinstance(held, np.ndarray) else None
@@ -170,7 +170,7 @@ def put_into_objects(
 
 
 def _objects(box: AbstractValue) -> list[AbstractValue]:
-    """The containers and arrays that a box is or holds."""
+    """Return the containers and arrays that a box is or holds."""
     arrays = filter(may_be_array, inner_values(box))
     return [*mutable_parts(box), *arrays]
 

@@ -146,7 +146,10 @@ def _is_open(s: Machine, variant: Variant) -> bool:
 
 
 def _read_once(s: Machine, callee: Any, variant: Variant) -> Atom | None:
-    """The result of the function as far as its own calls are known; None if it always raises."""
+    """Return the result of the function as far as its own calls are known.
+
+    None if it always raises.
+    """
     given = [v for box in variant.headers.values() for v in values_in_order(box)]
     s.inactive.unknown.update(v for v in given if v.type == OPAQUE)  # whose it is differs by call
     try:

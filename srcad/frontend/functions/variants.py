@@ -93,7 +93,7 @@ def with_outside_parameters(
 
 
 def _that_reach(routine: Routine, among: list[Variant]) -> list[Variant]:
-    """The variants that call a routine, directly or through others of them."""
+    """Return the variants that call a routine, directly or through others of them."""
     called = {
         v: {op.target for op in walk(v.function.block) if isinstance(op, Call)} for v in among
     }
@@ -129,7 +129,7 @@ def _pass_on(caller: Variant, routine: Routine, values: list[Value]) -> None:
 
 
 def _with_arguments(block: Block, routine: Routine, extra: list[Value]) -> Block:
-    """A block in which the calls of a routine have further arguments."""
+    """Return a block in which the calls of a routine have further arguments."""
     if not extra:
         return block
 
@@ -142,7 +142,7 @@ def _with_arguments(block: Block, routine: Routine, extra: list[Value]) -> Block
 
 
 def values_in_order(box: AbstractValue) -> list[Value]:
-    """The values that a box is made of, as its parts stand in it."""
+    """Return the values that a box is made of, as its parts stand in it."""
     if isinstance(box, Value):
         return [box]
     if isinstance(box, Structure | Code):

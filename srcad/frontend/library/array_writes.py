@@ -36,7 +36,7 @@ _EXACT = frozenset(
 
 
 def target_array(s: Machine, box: AbstractValue, what: str) -> Value:
-    """The array that is written into; anything else is refused."""
+    """Return the array that is written into; anything else is refused."""
     if isinstance(box, TupleValue) and len(box.items) == 1:
         (box,) = box.items
     if not may_be_array(box):
@@ -76,7 +76,7 @@ def fill_diagonal(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
 
 
 def shape_value(s: Machine, array: Value) -> Value:
-    """The shape as a value."""
+    """Return the shape as a value."""
     return s.shape(array)
 
 
@@ -237,7 +237,7 @@ def _is_mask(index: Arg) -> bool:
 
 
 def into(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """A call with ``out=``: the result is stored there; None where it has none."""
+    """Return a call with ``out=``: the result is stored there; None where it has none."""
     function, out = callee.value, kwargs.get("out")
     if isinstance(function, np.ufunc) and len(args) > function.nin:
         if function.nout > 1:
@@ -265,7 +265,7 @@ def into(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractVa
 def _rounded(
     s: Machine, function: np.ufunc, array: Value, args: Args, value: AbstractValue
 ) -> AbstractValue:
-    """A result as it is rounded in a view that may run backwards.
+    """Return a result as it is rounded in a view that may run backwards.
 
     Where NumPy finds that operands overlap with the view, it writes into a buffer first.
     """

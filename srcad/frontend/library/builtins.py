@@ -62,7 +62,7 @@ def range_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 def _count(s: Machine, box: AbstractValue) -> AbstractValue:
-    """An integer as a bound: the derivative ends here."""
+    """Return an integer as a bound: the derivative ends here."""
     return s.box(s.emit(operator.index, box, type=INT)) if is_index(box) else box
 
 
@@ -133,7 +133,7 @@ def tuple_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 def few_known_items(s: Machine, box: AbstractValue) -> Args | None:
-    """The items of what is known one by one, if they are few."""
+    """Return the items of what is known one by one, if they are few."""
     if isinstance(box, TupleValue | ListValue):
         return box.items
     if isinstance(box, DictValue):
@@ -199,7 +199,7 @@ def _rounded_once(items: Sequence[AbstractValue], start: AbstractValue) -> int:
 
 
 def _python_kind(box: AbstractValue) -> str | None:
-    """The kind of what is, or may be, a Python number; None of anything else."""
+    """Return the kind of what is, or may be, a Python number; None of anything else."""
     if isinstance(box, Constant):
         return {int: "i", float: "f"}.get(type(box.value))
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.form in _PYTHON:
@@ -216,7 +216,7 @@ def _is_list_of_numbers(box: AbstractValue, start: AbstractValue) -> bool:
 
 
 def indexed(s: Machine, box: AbstractValue) -> AbstractValue:
-    """A sequence that can be indexed."""
+    """Return a sequence that can be indexed."""
     if isinstance(box, IteratorValue | GeneratorValue):
         made = list_(s, (box,), {})
         assert made is not None

@@ -61,7 +61,7 @@ def cached(
 def cached_result(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """The result of a function behind a cache."""
+    """Return the result of a function behind a cache."""
     function, *given = args
     _check_keys(s, (*given, *kwargs.values()))
     builder, start, before = s.builder, len(s.builder.ops), s.snapshot()
@@ -88,7 +88,7 @@ def _refuse(s: Machine, why: str) -> NoReturn:
 
 
 def _everything(ops: Iterable[Op]) -> Iterator[Op]:
-    """The ops, those inside them, and those of the recursive functions that they call."""
+    """Yield the ops, those inside them, and those of the recursive functions that they call."""
     seen: set[Routine] = set()
     todo = [walk(Block((), tuple(ops), ()))]
     while todo:

@@ -43,7 +43,7 @@ def ndim(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 def rank_of(box: AbstractValue) -> int | None:
-    """The number of axes of an array, a number, or nested lists of such; None if unknown."""
+    """Return the number of axes of an array, a number, or nested lists of such; None if unknown."""
     match box:
         case Constant(value=int() | float() | complex()):
             return 0

@@ -44,7 +44,7 @@ _MANAGING = getattr(contextlib.contextmanager(lambda: iter(())), "__code__")  # 
 def call_getter(
     s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """The call of such an object; None where it is another one, or need not be read."""
+    """Return the call of such an object; None where it is another one, or need not be read."""
     function = callee.value
     if isinstance(function, _GETTERS):
         return _got(s, callee, args, kwargs)
@@ -65,7 +65,7 @@ def _decorated(function: FunctionType) -> FunctionType:
 def _got(
     s: Machine, callee: Constant, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """The attributes or items of a constant getter, taken apart as `pickle` does."""
+    """Return the attributes or items of a constant getter, taken apart as `pickle` does."""
     maker, given = callee.value.__reduce__()[:2]
     named = getattr(maker, "keywords", {})
     if named:
@@ -124,7 +124,7 @@ _MAKERS: dict[Any, Any] = {
 def array_namespace(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """The module in which SciPy looks up functions for NumPy's arrays."""
+    """Return the module in which SciPy looks up functions for NumPy's arrays."""
     arrays = [box for box in args if not (isinstance(box, Constant) and is_plain(box.value))]
     known = {k: box for k, box in kwargs.items() if isinstance(box, Constant)}
     if len(known) < len(kwargs):
@@ -149,7 +149,7 @@ def contextmanager(
 def managed(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """The manager that such a function returns."""
+    """Return the manager that such a function returns."""
     function, *others = args
     generator = apply(s, function, tuple(others), kwargs)
     return replace(generator, manages=True) if isinstance(generator, GeneratorValue) else generator

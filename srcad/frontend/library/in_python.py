@@ -39,7 +39,7 @@ def written_for(module: str, *names: str) -> Callable[[Written], Written]:
 
 @written_for("heapq", "nlargest")
 def nlargest(n: int, iterable: Iterable[Any], key: Callable[[Any], Any] | None = None) -> list[Any]:
-    """The largest items, largest first; which ones these are among nan only a heap knows."""
+    """Return the largest items, largest first; which ones these are among nan only a heap knows."""
     items = list(iterable)
     keys = items if key is None else [key(item) for item in items]
     if any(one != one for one in keys):
@@ -52,7 +52,10 @@ def nlargest(n: int, iterable: Iterable[Any], key: Callable[[Any], Any] | None =
 def nsmallest(
     n: int, iterable: Iterable[Any], key: Callable[[Any], Any] | None = None
 ) -> list[Any]:
-    """The smallest items, smallest first; which ones these are among nan only a heap knows."""
+    """Return the smallest items, smallest first.
+
+    Which ones these are among nan only a heap knows.
+    """
     items = list(iterable)
     keys = items if key is None else [key(item) for item in items]
     if any(one != one for one in keys):

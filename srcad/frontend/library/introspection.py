@@ -55,7 +55,7 @@ def isinstance_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 def class_of(box: AbstractValue) -> type | None:
-    """The class of what a box stands for, where it is known."""
+    """Return the class of what a box stands for, where it is known."""
     match box:
         case Constant():
             return type(box.value)
@@ -196,7 +196,7 @@ def _is_slot(cls: type, name: str) -> bool:
 
 
 def _classes_of(box: AbstractValue) -> tuple[type, ...]:
-    """The classes that what a box stands for may have; none where they are not known."""
+    """Return the classes that what a box stands for may have; none where they are not known."""
     cls = class_of(box)
     if cls is not None:
         return (cls,)

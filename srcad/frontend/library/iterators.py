@@ -171,7 +171,7 @@ _PAIRS: dict[Any, tuple[Any, Any]] = {
 
 
 def _counted_to(box: AbstractValue) -> AbstractValue | None:
-    """The end of ``range(end)``."""
+    """Return the end of ``range(end)``."""
     if not isinstance(box, IteratorValue) or box.kind != "range":
         return None
     start, stop, step = box.parts

@@ -25,7 +25,7 @@ from srcad.types.numeric import Numeric
 
 
 def _writes_list(write: Callable[..., object]) -> Method:
-    """A method of lists that returns None."""
+    """Return a method of lists that returns None."""
 
     def method(
         s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]

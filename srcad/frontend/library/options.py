@@ -61,7 +61,7 @@ def einsum(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 def _labels(s: Machine, box: AbstractValue) -> tuple[Any, ...]:
-    """The axes of one operand, as numbers and an ellipsis."""
+    """Return the axes of one operand, as numbers and an ellipsis."""
     if not isinstance(box, ListValue | TupleValue):
         _refuse_subscripts(s)
     found = tuple(known(s, item, "a subscript of np.einsum") for item in box.items)

@@ -133,7 +133,7 @@ def sorted_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 def _known_order(keys: list[AbstractValue], reverse: AbstractValue) -> list[int] | None:
-    """The order of constant keys; of pairs, if their first parts differ."""
+    """Return the order of constant keys; of pairs, if their first parts differ."""
     if not isinstance(reverse, Constant):
         return None
     heads = [b.items[0] if isinstance(b, TupleValue) and b.items else b for b in keys]

@@ -40,7 +40,10 @@ from srcad.types.structures import Type
 
 
 def truth(s: Machine, box: AbstractValue) -> bool | None:
-    """The truth of a box if it is constant; a guard checks that its class has no say in it."""
+    """Return the truth of a box if it is constant.
+
+    A guard checks that its class has no say in it.
+    """
     if isinstance(box, Constant):
         if box.atom is not None and not isinstance(box.value, bool | str | type(None)):
             return None
@@ -63,7 +66,10 @@ def truth(s: Machine, box: AbstractValue) -> bool | None:
 
 
 def _is_plainly_true(s: Machine, owner: Any, path: Path | None) -> bool | None:
-    """True where an object, or a class for its objects, defines no truth; None where it does."""
+    """Return True where an object, or a class for its objects, defines no truth.
+
+    None where it does.
+    """
     if not isinstance(owner, type):
         owner, path = type(owner), None if path is None else (*path, ("attr", "__class__"))
     for name in ("__bool__", "__len__"):
@@ -74,7 +80,7 @@ def _is_plainly_true(s: Machine, owner: Any, path: Path | None) -> bool | None:
 
 
 def as_tuple(box: AbstractValue) -> AbstractValue:
-    """A named tuple as the plain tuple of its items; any other box as it is."""
+    """Return a named tuple as the plain tuple of its items; any other box as it is."""
     if isinstance(box, RecordValue) and issubclass(box.cls, tuple):
         return TupleValue(box.items)
     return box
@@ -126,7 +132,7 @@ def _is_plain_data(value: Any) -> bool:
 
 
 def known(s: Machine, box: AbstractValue, what: str, node: ast.AST | None = None) -> Any:
-    """The constant that a box is; an integer argument is made a constant (and guarded)."""
+    """Return the constant that a box is; an integer argument is made a constant (and guarded)."""
     if isinstance(box, Constant) and is_settled(s, box):
         return box.value
     if isinstance(box, TupleValue):
@@ -145,7 +151,7 @@ def known(s: Machine, box: AbstractValue, what: str, node: ast.AST | None = None
 
 
 def spread_mapping(s: Machine, box: AbstractValue, node: ast.AST) -> dict[str, AbstractValue]:
-    """The keywords of ``**box``."""
+    """Return the keywords of ``**box``."""
     if not isinstance(box, DictValue):
         s.refuse(
             errors.UnsupportedSyntaxError,
@@ -160,7 +166,7 @@ def spread_mapping(s: Machine, box: AbstractValue, node: ast.AST) -> dict[str, A
 
 
 def attribute_name(s: Machine, box: AbstractValue) -> str:
-    """The constant that names an attribute, as exactly a `str`."""
+    """Return the constant that names an attribute, as exactly a `str`."""
     name = known(s, box, "the name of an attribute")
     if not isinstance(name, str):
         raises(s, TypeError, f"attribute name must be string, not {type(name).__name__!r}")
@@ -182,7 +188,7 @@ def is_found(s: Machine, item: Constant, container: Constant, *, negated: bool) 
 
 
 def number_class(type_: Type) -> type | None:
-    """The class of a number or array of some type, where it is known."""
+    """Return the class of a number or array of some type, where it is known."""
     if not isinstance(type_, Numeric) or type_.dtype is None:
         return None
     if type_.form == "python":
@@ -214,7 +220,7 @@ def as_list(s: Machine, box: AbstractValue) -> AbstractValue:
 
 
 def unpacked(s: Machine, box: AbstractValue) -> AbstractValue:
-    """The items of ``*box``, asked for now: one by one where they are known, else a list."""
+    """Return the items of ``*box``, asked for now: one by one where they are known, else a list."""
     if asks_its_class(box):
         box = as_list(s, box)
     items = _items(s, s.box(box) if isinstance(box, Value) else box)
@@ -231,7 +237,7 @@ def asks_its_class(box: AbstractValue) -> bool:
 def spread(
     s: Machine, box: AbstractValue, node: ast.AST | None = None
 ) -> tuple[AbstractValue, ...]:
-    """The items of a sequence of known length."""
+    """Return the items of a sequence of known length."""
     if asks_its_class(box):
         box = as_list(s, box)
     items = _items(s, s.box(box) if isinstance(box, Value) else box)
@@ -266,7 +272,7 @@ def _items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
 
 
 def of_constant(s: Machine, box: Constant) -> tuple[AbstractValue, ...] | None:
-    """The items of a constant, if it has some: those of an enumeration are its members.
+    """Return the items of a constant, if it has some: those of an enumeration are its members.
 
     None for what is differentiated by: its numbers are no constants.
     """
@@ -282,7 +288,7 @@ def of_constant(s: Machine, box: Constant) -> tuple[AbstractValue, ...] | None:
 
 
 def _items_now(s: Machine, value: Any, path: Path) -> tuple[AbstractValue, ...]:
-    """The items of a list or dict outside, which may have other ones at the next call."""
+    """Return the items of a list or dict outside, which may have other ones at the next call."""
     s.guard(path, "class", type(value))
     if isinstance(value, dict):
         s.guard(path, "keys", [*value])
@@ -298,7 +304,7 @@ def _items_now(s: Machine, value: Any, path: Path) -> tuple[AbstractValue, ...]:
 
 
 def static_items(s: Machine, box: IteratorValue) -> tuple[AbstractValue, ...] | None:
-    """The items of an iterator over things that are known one by one."""
+    """Return the items of an iterator over things that are known one by one."""
     if box.kind == "range":
         bounds = [p.value for p in box.parts if isinstance(p, Constant)]
         if len(bounds) == 3 and all(isinstance(b, int) for b in bounds):

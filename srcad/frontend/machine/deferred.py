@@ -39,5 +39,5 @@ def deferred_steps(s: Machine, node: DeferredSteps) -> None:
 
 @evaluates(Deferred)
 def deferred(s: Machine, node: Deferred) -> AbstractValue:
-    """The deferred code."""
+    """Return the deferred code."""
     return node.read(s)

@@ -154,7 +154,7 @@ def execute(s: Machine, node: ast.stmt) -> None:
 
 
 def spelled_out(s: Machine, node: ast.stmt) -> list[ast.stmt]:
-    """The statements that an abbreviation stands for, in its place."""
+    """Return the statements that an abbreviation stands for, in its place."""
     with s.at(node):
         meant = ABBREVIATIONS[type(node)](s, node)
     return [one if hasattr(one, "lineno") else ast.copy_location(one, node) for one in meant]
@@ -173,18 +173,18 @@ def attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
 
 
 def iterate(s: Machine, box: AbstractValue) -> AbstractValue:
-    """The iterable of a loop over this value."""
+    """Return the iterable of a loop over this value."""
     handler = ITERATED.get(type(box))
     return box if handler is None else handler(s, box)
 
 
 def reify(s: Machine, box: AbstractValue) -> Value:
-    """A value that stands for what is not one: a local function, a container outside."""
+    """Return a value that stands for what is not one: a local function, a container outside."""
     return REIFIED[type(box)](s, box)
 
 
 def meaning_of(function: Any) -> Meaning | None:
-    """The handler of calls of a function; None for the default."""
+    """Return the handler of calls of a function; None for the default."""
     for module in [name for name in _OF_MODULES if name in sys.modules]:
         found = _OF_MODULES.pop(module)
         MEANINGS.update({attrgetter(n)(sys.modules[module]): found[n] for n in found})
@@ -192,12 +192,15 @@ def meaning_of(function: Any) -> Meaning | None:
 
 
 def manager_of(function: Any) -> ManagerHandler | None:
-    """The handler of a ``with`` over a call of a function; None for the default."""
+    """Return the handler of a ``with`` over a call of a function; None for the default."""
     return MANAGERS.get(function) if is_hashable(function) else None
 
 
 def meaning_of_object(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """The result of a call of an object by the handler of its class; None for the default."""
+    """Return the result of a call of an object by the handler of its class.
+
+    None for the default.
+    """
     for meaning in OBJECTS:
         found = meaning(s, callee, args, kwargs)
         if found is not None:

@@ -15,7 +15,7 @@ from srcad.frontend.machine.machine import Machine
 
 
 def fixpoint_seeds(s: Machine, anchor: ast.AST, about: str) -> dict[Any, Any]:
-    """The known results for a statement; `anchor` is a part of it in the user's tree."""
+    """Return the known results for a statement; `anchor` is a part of it in the user's tree."""
     calls = (frame.site for frame in s.frames)
     # The anchor is held, so that no other one takes its identity.
     return s.fixpoint_seeds.setdefault((about, id(anchor), *calls), (anchor, {}))[1]

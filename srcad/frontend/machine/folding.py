@@ -15,7 +15,7 @@ from srcad.types.structures import Opaque
 def folded(
     s: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """The constant that a call of constants is; None if it is an array or a float.
+    """Return the constant that a call of constants is; None if it is an array or a float.
 
     An array is made anew by every call of the user's function, and may be written into.
     """
@@ -26,7 +26,7 @@ def folded(
 def result_of(
     function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> Any:
-    """The result of a function for these constants."""
+    """Return the result of a function for these constants."""
     return function(*map(_plain, args), **{k: _plain(b) for k, b in kwargs.items()})
 
 
@@ -61,7 +61,7 @@ def _plain(box: AbstractValue) -> Any:
 def text_method(
     receiver: Any, name: str, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue | None:
-    """The result of a method of a constant string: a key, a test, parts; None if unknown."""
+    """Return the result of a method of a constant string: a key, a test, parts; None if unknown."""
     if name == "join":  # a dict: its keys
         args = tuple(TupleValue(tuple(map(Constant, b.keys))) if isinstance(b, DictValue) else b
                      for b in args)  # fmt: skip

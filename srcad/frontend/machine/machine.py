@@ -185,7 +185,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
             self.builder = before
 
     def snapshot(self) -> list[Env]:
-        """The names of all frames as they are now."""
+        """Return the names of all frames as they are now."""
         return [dict(frame.env) for frame in self.frames]
 
     def restore(self, envs: list[Env]) -> None:
@@ -284,7 +284,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
         """The box as one value or constant (a structure is built)."""
 
     def constant(self, box: Constant) -> Atom:
-        """A constant, or the value that holds a user's object at the call."""
+        """Return a constant, or the value that holds a user's object at the call."""
         if box.atom is not None:
             return box.atom
         if box.path is not None and not is_plain(box.value):

@@ -166,7 +166,7 @@ def _put(
     value: AbstractValue,
     how: Write,
 ) -> Value:
-    """The new version of an array after a write through a chain of views."""
+    """Return the new version of an array after a write through a chain of views."""
     if not steps:
         return _new_version(s, root, index, value, how)
     outer, last = steps[:-1], steps[-1]
@@ -185,7 +185,7 @@ def _put(
 
 
 def composed(first: Arg, second: Arg) -> Arg | None:
-    """The one index that reads ``x[first][second]``, where numbers and ``:`` tell it."""
+    """Return the one index that reads ``x[first][second]``, where numbers and ``:`` tell it."""
     rest = list(index_parts(second))
     if reads_a_copy(second) or any(isinstance(part, Const) and part.value is None for part in rest):
         return None
@@ -209,7 +209,7 @@ def _is_ellipsis(part: Arg) -> bool:
 
 
 def turned_back(s: Machine, step: Step, new: Value, parent: Value) -> Value:
-    """The array of which ``step`` shows `new`."""
+    """Return the array of which ``step`` shows `new`."""
     target, args, kwargs = step.target, step.args, step.keywords
     if target is np.transpose and not args and not kwargs:
         return s.emit(np.transpose, new, hint=parent.hint)
@@ -228,7 +228,7 @@ def turned_back(s: Machine, step: Step, new: Value, parent: Value) -> Value:
 
 
 def _as_real_part(s: Machine, new: Value, parent: Value) -> Value:
-    """The array with `new` as its real part: `new` itself for real numbers."""
+    """Return the array with `new` as its real part: `new` itself for real numbers."""
     kind = parent.type.kind if isinstance(parent.type, Numeric) else "?"
     if kind not in "biuf":
         s.refuse(

@@ -194,7 +194,7 @@ def _items_to_unpack(
 
 
 def _items_of_a_result(s: Machine, box: Value, count: int) -> tuple[AbstractValue, ...]:
-    """The items of an array that a function with a rule of its own returned."""
+    """Return the items of an array that a function with a rule of its own returned."""
     box = s.emit(runtime.numeric_value, box, type=NUMBER, hint=box.hint)
     right = s.emit(operator.eq, s.emit(len, box), Const(count))
     _require(s, right, f"cannot unpack: expected {count} values")

@@ -78,13 +78,13 @@ attributes_of(Super)(of_bases)
 
 @attributes_of(BoundValue, Holder)
 def of_callable(s: Machine, box: BoundValue | Holder, name: str) -> AbstractValue:
-    """A method, looked up when it is called."""
+    """Return a method, looked up when it is called."""
     return MethodValue(box, name)
 
 
 @attributes_of(Choice)
 def of_choice(s: Machine, box: Choice, name: str) -> AbstractValue:
-    """An attribute of what is one thing where a test holds and another where not."""
+    """Return an attribute of what is one thing where a test holds and another where not."""
     return by_case(s, box, lambda part: attribute(s, part, name))
 
 
@@ -115,7 +115,7 @@ def read_attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
 
 @attributes_of(TupleValue, ViewValue, ListValue, DictValue, FunctionValue)
 def of_sequence(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
-    """A field of a decomposition that came back as a tuple; else a method."""
+    """Return a field of a decomposition that came back as a tuple; else a method."""
     place = _FIELDS.get(name)
     if isinstance(box, TupleValue) and place is not None and place < len(box.items):
         return box.items[place]
@@ -127,7 +127,7 @@ def of_sequence(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
 
 @attributes_of(Value)
 def of_value(s: Machine, box: Value, name: str) -> AbstractValue:
-    """An attribute of what is there at the call only."""
+    """Return an attribute of what is there at the call only."""
     if isinstance(box.type, Numeric):
         return of_number(s, box, name)
     if isinstance(box.type, ListOf):
@@ -144,7 +144,7 @@ def of_value(s: Machine, box: Value, name: str) -> AbstractValue:
 
 
 def of_number(s: Machine, box: Value, name: str) -> AbstractValue:
-    """An attribute of a number or an array."""
+    """Return an attribute of a number or an array."""
     assert isinstance(box.type, Numeric)
     if box.type.cls is not None and not any(hasattr(c, name) for c in _classes_of(box.type)):
         return _of_own_class(s, box, box.type.cls, name)
@@ -176,7 +176,7 @@ def of_number(s: Machine, box: Value, name: str) -> AbstractValue:
 
 
 def _of_own_class(s: Machine, box: Value, cls: type, name: str) -> AbstractValue:
-    """An attribute of a number of a subclass of `int`, `float` or `complex`."""
+    """Return an attribute of a number of a subclass of `int`, `float` or `complex`."""
     if issubclass(cls, enum.Enum) and name in ("name", "_name_"):
         return s.field(box, name, type=Opaque(str))
     if issubclass(cls, enum.Enum) and name in ("value", "_value_"):
@@ -210,7 +210,7 @@ def _check_attribute(s: Machine, type_: Numeric, name: str) -> None:
 
 
 def _classes_of(type_: Numeric) -> tuple[type, ...]:
-    """The classes that a number or array may be of."""
+    """Return the classes that a number or array may be of."""
     python = {"i": int, "b": bool, "c": complex}.get(type_.kind, float)
     scalar = np.generic if type_.dtype is None else type_.dtype.type
     return {
@@ -242,7 +242,7 @@ def _part_of_number(s: Machine, box: Value, name: str) -> AbstractValue:
 
 @attributes_of(RecordValue)
 def of_record(s: Machine, box: RecordValue, name: str) -> AbstractValue:
-    """An attribute of an object that the function has made."""
+    """Return an attribute of an object that the function has made."""
     if name in box.keys:
         return box.items[box.keys.index(name)]
     if name == "__class__":
@@ -268,7 +268,7 @@ _OF_NUMBERS = frozenset({"value", "_value_", "real", "imag", "numerator", "conju
 
 @attributes_of(Constant)
 def of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
-    """An attribute of an object that is known at compile time."""
+    """Return an attribute of an object that is known at compile time."""
     value = box.value
     s.use_as_number(*([box] if name in _OF_NUMBERS else []))
     if isinstance(value, types.ModuleType):
@@ -295,7 +295,7 @@ def of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
 
 
 def _of_module(s: Machine, box: Constant, name: str) -> AbstractValue:
-    """An attribute of a module; those of the usual libraries are constants."""
+    """Return an attribute of a module; those of the usual libraries are constants."""
     value = box.value
     written = written_attribute(s, box, name)
     if written is not None:

@@ -61,7 +61,7 @@ def is_readable(cls: type) -> bool:
 
 
 def _members(cls: type) -> Iterator[Any]:
-    """The namespaces of the bases of a class, except for Python's own."""
+    """Yield the namespaces of the bases of a class, except for Python's own."""
     for base in cls.__mro__:
         if package_of(base) not in sys.stdlib_module_names:
             yield from vars(base).values()
@@ -72,7 +72,7 @@ def _found(cls: type, name: str) -> Any:
 
 
 def _fields_of_tuple(cls: type) -> tuple[str, ...] | None:
-    """The fields of a named tuple that is made as `collections.namedtuple` does it."""
+    """Return the fields of a named tuple that is made as `collections.namedtuple` does it."""
     made_by = next((c for c in cls.__mro__ if "__new__" in vars(c)), object)
     named = issubclass(cls, tuple) and "_field_defaults" in vars(made_by)
     return made_by._fields if named else None  # type: ignore[attr-defined]
@@ -103,7 +103,7 @@ def construct(
 def _bound(
     s: Machine, cls: type, names: tuple[str, ...], args: Args, kwargs: Kwargs, defaults: Any
 ) -> Kwargs:
-    """The fields by name, as the generated ``__init__`` binds them."""
+    """Return the fields by name, as the generated ``__init__`` binds them."""
     entries = dict(zip(names, args, strict=False))
     wrong = [n for n in kwargs if n not in names or n in entries]
     entries.update(kwargs)

@@ -37,7 +37,7 @@ def update(
 def dict_entries(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> dict[Any, AbstractValue]:
-    """The entries of ``dict(*args, **kwargs)``."""
+    """Return the entries of ``dict(*args, **kwargs)``."""
     entries: dict[Any, AbstractValue] = {}
     for box in args:
         if isinstance(box, DictValue):

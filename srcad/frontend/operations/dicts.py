@@ -19,7 +19,7 @@ Method = Callable[
 
 
 def _by_key(name: str, method: Method) -> Method:
-    """A method of dicts that is given a key, or keys: they may be known at the call only."""
+    """Return a method of dicts that is given a key, or keys: they may be known at the call only."""
 
     def either(
         s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]

@@ -38,13 +38,13 @@ _ONCE = ("zip", "reversed")  # what is gone through once; an ``enumerate`` is a 
 
 @evaluates(ast.Constant)
 def constant(s: Machine, node: ast.Constant) -> AbstractValue:
-    """A literal."""
+    """Return a literal."""
     return Constant(node.value)
 
 
 @evaluates(ast.Name)
 def name(s: Machine, node: ast.Name) -> AbstractValue:
-    """A name; where one path has not bound it, it raises there as the original call does."""
+    """Return a name; where one path has not bound it, it raises there as the original call does."""
     box = value_of_name(s, node.id)
     require_bound(s, node.id, box)
     if isinstance(box, IteratorValue) and not s.frame.trusted:
@@ -83,7 +83,7 @@ def walrus(s: Machine, node: ast.NamedExpr) -> AbstractValue:
 
 
 def starred(s: Machine, nodes: list[ast.expr]) -> tuple[AbstractValue, ...]:
-    """The boxes of a display's items, ``*more`` spread."""
+    """Return the boxes of a display's items, ``*more`` spread."""
     items: list[AbstractValue] = []
     for node, box in zip(nodes, evaluate_each(s, nodes), strict=True):
         _check_kept(s, box, node)
@@ -177,7 +177,7 @@ def dict_display(s: Machine, node: ast.Dict) -> AbstractValue:
 def _entries(
     s: Machine, node: ast.Dict, rows: list[tuple[AbstractValue | None, AbstractValue]]
 ) -> dict[Any, AbstractValue]:
-    """The entries of a dict with keys that are known at compile time."""
+    """Return the entries of a dict with keys that are known at compile time."""
     entries: dict[Any, AbstractValue] = {}
     for key, value, (box_of_key, box) in zip(node.keys, node.values, rows, strict=True):
         if box_of_key is not None:
@@ -197,7 +197,7 @@ def _entries(
 
 @evaluates(ast.JoinedStr)
 def formatted(s: Machine, node: ast.JoinedStr) -> AbstractValue:
-    """An f-string, as ``str.format``."""
+    """Return an f-string, as ``str.format``."""
     values: list[AbstractValue] = []
     template = _template(s, node, values)
     if all(isinstance(v, Constant) and not is_of_users(v) for v in values):
@@ -226,7 +226,7 @@ def lambda_(s: Machine, node: ast.Lambda) -> AbstractValue:
 
 
 def function_box(s: Machine, node: ast.FunctionDef | ast.Lambda) -> FunctionValue:
-    """A function defined here; its defaults are evaluated now."""
+    """Return a function defined here; its defaults are evaluated now."""
     defaults = tuple(evaluate(s, d) for d in node.args.defaults)
     kw_defaults = tuple(None if d is None else evaluate(s, d) for d in node.args.kw_defaults)
     borrowed = s.frame.hidden if s.in_comprehension else frozenset[str]()

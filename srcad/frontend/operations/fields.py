@@ -42,7 +42,7 @@ def is_descriptor(member: Any) -> bool:
 
 
 def package_of(cls: type) -> str:
-    """The package that a class belongs to."""
+    """Return the package that a class belongs to."""
     return module_of(cls).partition(".")[0]
 
 
@@ -64,7 +64,7 @@ def class_path(s: Machine, box: AbstractValue) -> Path | None:
 def method(
     s: Machine, cls: type, name: str, function: Any, path: Path | None = None
 ) -> AbstractValue:
-    """A function of a class, which may be another one at the next call."""
+    """Return a function of a class, which may be another one at the next call."""
     path = s.objects.classes.get(cls) if path is None else path
     return value_of_object(s, function, None if path is None else (*path, ("attr", name)))
 
@@ -82,7 +82,7 @@ def has_attributes(box: AbstractValue) -> bool:
 
 
 def attribute_place(box: Constant, name: str) -> OutsidePlace | None:
-    """An attribute of an object outside, as a place that may be written."""
+    """Return an attribute of an object outside, as a place that may be written."""
     path, value = box.path, box.value
     if path is None:
         return None
@@ -94,7 +94,7 @@ def attribute_place(box: Constant, name: str) -> OutsidePlace | None:
 
 
 def written_attribute(s: Machine, box: Constant, name: str) -> AbstractValue | None:
-    """The value that this call has written to an attribute of an object, or of its class."""
+    """Return the value that this call has written to an attribute of an object, or of its class."""
     place = attribute_place(box, name)
     found = None if place is None else places.content_of(s, place)
     if found is None and s.outside.written and not isinstance(box.value, types.ModuleType):
@@ -226,7 +226,7 @@ def set_field(s: Machine, box: AbstractValue, name: str, value: AbstractValue) -
 
 
 def _accessor(s: Machine, box: RecordValue, name: str, kind: str, function: Any) -> AbstractValue:
-    """The getter of a property, which may be another function at the next call."""
+    """Return the getter of a property, which may be another function at the next call."""
     path = class_path(s, box)
     return value_of_object(
         s, function, None if path is None else (*path, ("attr", name), ("attr", kind))

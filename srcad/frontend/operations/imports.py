@@ -33,7 +33,10 @@ def import_(s: Machine, node: ast.Import | ast.ImportFrom) -> None:
 
 
 def module(s: Machine, name: str) -> Constant:
-    """The value of a module; where it cannot be imported, the adjoint raises as the function does."""
+    """Return the value of a module.
+
+    Where it cannot be imported, the adjoint raises as the function does.
+    """
     try:
         found = importlib.import_module(name)
     except ImportError as error:
@@ -51,7 +54,7 @@ def _resolved(s: Machine, name: str) -> str:
 
 
 def _member(s: Machine, name: str, member: str) -> AbstractValue:
-    """An attribute of a module, or a module inside it."""
+    """Return an attribute of a module, or a module inside it."""
     owner = module(s, name)
     if hasattr(owner.value, member):
         return attribute(s, owner, member)

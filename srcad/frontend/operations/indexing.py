@@ -83,7 +83,7 @@ def getitem(s: Machine, box: AbstractValue, index: AbstractValue) -> AbstractVal
 
 
 def as_index(s: Machine, index: AbstractValue) -> AbstractValue:
-    """An index; what an object stands for is asked at the call."""
+    """Return an index; what an object stands for is asked at the call."""
     if isinstance(index, SliceValue):
         bounds = (index.start, index.stop, index.step)
         return SliceValue(*(as_index(s, bound) for bound in bounds))
@@ -91,7 +91,7 @@ def as_index(s: Machine, index: AbstractValue) -> AbstractValue:
 
 
 def _item_of_object(s: Machine, box: Constant, index: AbstractValue) -> AbstractValue | None:
-    """An item, or a part of a text, of what is known at compile time."""
+    """Return an item, or a part of a text, of what is known at compile time."""
     if type(box.value) is str and isinstance(index, SliceValue):
         bounds = (index.start, index.stop, index.step)
         ends = [b.value for b in bounds if isinstance(b, Constant) and b.atom is None]
@@ -110,7 +110,10 @@ def _item_of_object(s: Machine, box: Constant, index: AbstractValue) -> Abstract
 
 
 def _is_found_plainly(container: Any, key: Any) -> bool:
-    """True if an item is found without code of the user's; of what is missing a class may say."""
+    """Return True if an item is found without code of the user's.
+
+    Of what is missing a class may say.
+    """
     if answers(type(container), "__getitem__") or answers(type(key), "__hash__", "__eq__"):
         return False
     if not isinstance(container, dict) or type(container).__getitem__ is not dict.__getitem__:
@@ -141,7 +144,7 @@ def _is_told(part: AbstractValue) -> bool:
 
 
 def _as_part(s: Machine, part: AbstractValue, *, columns: bool) -> AbstractValue:
-    """The array that one part of ``np.r_[...]`` adds; with two axes for columns."""
+    """Return the array that one part of ``np.r_[...]`` adds; with two axes for columns."""
     if isinstance(part, SliceValue):
         array = _range(s, part)
     elif isinstance(part, TupleValue | ListValue):
@@ -177,7 +180,7 @@ def _range(s: Machine, part: SliceValue) -> AbstractValue:
 
 
 def attribute_item(s: Machine, box: Constant, key: Any) -> AbstractValue:
-    """An item of a container of the user's, reached by its path."""
+    """Return an item of a container of the user's, reached by its path."""
     from_path = (*(box.path or ()), ("item", key))
     return value_of_object(s, box.value[key], from_path)
 
@@ -215,7 +218,7 @@ def _is_chosen(item: AbstractValue) -> bool:
 
 
 def _looked_up(s: Machine, box: DictValue, key: AbstractValue, first: int) -> AbstractValue:
-    """The item of an integer key, compared with one key after the other."""
+    """Return the item of an integer key, compared with one key after the other."""
     if first == len(box.keys):
         _raise_missing(s, key)
     test = s.emit(operator.eq, key, Const(box.keys[first]))
@@ -225,7 +228,7 @@ def _looked_up(s: Machine, box: DictValue, key: AbstractValue, first: int) -> Ab
 def _counted(
     s: Machine, box: TupleValue | ListValue, index: AbstractValue, first: int
 ) -> AbstractValue:
-    """The item at an index, compared with one place after the other; from the end, too."""
+    """Return the item at an index, compared with one place after the other; from the end, too."""
     width = len(box.items)
     if first == 2 * width:
         kind = "tuple" if isinstance(box, TupleValue) else "list"
@@ -250,7 +253,7 @@ def _item_of_dict(s: Machine, box: DictValue, index: AbstractValue) -> AbstractV
 
 
 def _item_at_call(s: Machine, box: DictValue, index: AbstractValue) -> AbstractValue | None:
-    """An item, read at the call: of a dict that is as it came and carries no derivative.
+    """Return an item, read at the call: of a dict that is as it came and carries no derivative.
 
     None where that does not do, or where the key may be known before the call.
     """

@@ -175,7 +175,7 @@ def deep(
     box: AbstractValue,
     done: dict[int, tuple[AbstractValue, AbstractValue]] | None = None,
 ) -> AbstractValue:
-    """A copy of everything inside; what was one object stays one."""
+    """Return a copy of everything inside; what was one object stays one."""
     done = {} if done is None else done
     if id(box) not in done:
         own = _own_copy(s, box, "__deepcopy__", DictValue((), ()))
@@ -192,7 +192,7 @@ def deep(
 def _own_copy(
     s: Machine, box: AbstractValue, name: str, *args: AbstractValue
 ) -> AbstractValue | None:
-    """The result of ``__copy__`` or ``__deepcopy__`` of an object made here."""
+    """Return the result of ``__copy__`` or ``__deepcopy__`` of an object made here."""
     if not isinstance(box, RecordValue):
         return None
     own = special(s, box, name, *args)

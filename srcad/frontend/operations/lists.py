@@ -50,7 +50,10 @@ def is_made_lazily(box: AbstractValue) -> bool:
 
 
 def as_value(s: Machine, box: AbstractValue, *, resizes: bool = True) -> Value:
-    """A list as one value, under all its names; `resizes` says what is to be done with it."""
+    """Return a list as one value, under all its names.
+
+    `resizes` says what is to be done with it.
+    """
     if isinstance(box, Value):
         return box
     assert isinstance(box, ListValue)
@@ -104,7 +107,7 @@ def concatenated(s: Machine, left: AbstractValue, right: AbstractValue) -> Value
 
 
 def known_items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | None:
-    """The items of an iterable, if they are known one by one."""
+    """Return the items of an iterable, if they are known one by one."""
     if isinstance(box, IteratorValue):
         return static_items(s, box)
     if isinstance(box, Constant):
@@ -209,7 +212,7 @@ def _spliced(s: Machine, old: Value, index: SliceValue, value: AbstractValue) ->
 
 
 def as_copy(s: Machine, box: AbstractValue) -> Value:
-    """A list of its own with the same items."""
+    """Return a list of its own with the same items."""
     whole = SliceValue(Constant(None), Constant(None), Constant(None))
     source = s.atom(box)
     if isinstance(source, Value) and isinstance(source.type, PlacesOf):

@@ -58,7 +58,7 @@ def display(
 def _filled(
     s: Machine, cls: type, args: Args, kwargs: Kwargs, **fields: AbstractValue
 ) -> AbstractValue:
-    """A dict of a class, with the entries of these."""
+    """Return a dict of a class, with the entries of these."""
     places, entries = s.build_places(), s.build_list()
     box = RecordValue(cls, (*FIELDS, *fields), (places, entries, *fields.values()))
     if not args and not kwargs:
@@ -103,7 +103,7 @@ def ordered_dict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None
 def library_dict(
     s: Machine, cls: type, keys: Sequence[Any], values: Args, factory: AbstractValue
 ) -> AbstractValue:
-    """An `OrderedDict`, or a `defaultdict` with a factory, of these entries."""
+    """Return an `OrderedDict`, or a `defaultdict` with a factory, of these entries."""
     pairs = zip(keys, values, strict=True)
     entries = TupleValue(tuple(TupleValue((Constant(key), value)) for key, value in pairs))
     if cls is collections.OrderedDict:
@@ -181,7 +181,7 @@ def remember(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 def _made_here(s: Machine, entries: Value, value: Value) -> Value | None:
-    """The array that a value is, if this block makes it and the list has got it just now."""
+    """Return the array that a value is, if this block makes it and the list has got it just now."""
     found = origin(s, value)
     if not found.is_exact or found.steps or len(found.objects) != 1:
         return None
@@ -196,7 +196,7 @@ def _made_here(s: Machine, entries: Value, value: Value) -> Value | None:
 
 @means(containers.drop)
 def drop(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """An item is taken out that is certainly there."""
+    """Return an item is taken out that is certainly there."""
     take_out(s, as_value(s, args[0]), args[1])
     return Constant(None)
 
@@ -210,7 +210,7 @@ def to_keep(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 @means(containers.copied)
 def copied(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """A dict or deque of its own with the same items."""
+    """Return a dict or deque of its own with the same items."""
     (box,) = args
     assert isinstance(box, RecordValue)
     parts = (as_copy(s, part) if name in FIELDS else part
@@ -226,7 +226,7 @@ def build_places(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None
 
 @means(primitives.keys_of)
 def keys_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """The keys, in their order: where they carry a derivative, it would be lost."""
+    """Return the keys, in their order: where they carry a derivative, it would be lost."""
     if s.is_active(args[0]):
         s.refuse(
             errors.UnsupportedTypeError,
@@ -239,5 +239,5 @@ def keys_of(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 @means(primitives.in_order)
 def in_order(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """The places, in the order of the keys."""
+    """Return the places, in the order of the keys."""
     return s.in_order(args[0])

@@ -53,7 +53,7 @@ class Reading:
 
 @abbreviates(ast.Match)
 def conditionals(s: Machine, node: ast.Match) -> list[ast.stmt]:
-    """The conditionals that a ``match`` stands for; the subject is read here, once."""
+    """Return the conditionals that a ``match`` stands for; the subject is read here, once."""
     subject = evaluate(s, node.subject)
     if isinstance(subject, Value):
         subject = s.box(subject)
@@ -93,7 +93,7 @@ def _conditional(case: ast.match_case, subject: AbstractValue, orelse: list[ast.
 
 
 def _all(s: Machine, questions: list[Part]) -> AbstractValue:
-    """The answers in order, each asked only if the one before was yes."""
+    """Return the answers in order, each asked only if the one before was yes."""
     if not questions:
         return Constant(True)
     first = questions[0]()
@@ -179,12 +179,12 @@ def _sequence(s: Machine, found: Reading, pattern: ast.MatchSequence, part: Part
 
 
 def _plain(box: AbstractValue) -> AbstractValue:
-    """A named tuple as the tuple that it is."""
+    """Return a named tuple as the tuple that it is."""
     return TupleValue(box.items) if isinstance(box, RecordValue) else box
 
 
 def _middle(s: Machine, box: AbstractValue, before: int, after: int) -> AbstractValue:
-    """The list that a star captures."""
+    """Return the list that a star captures."""
     stop = Constant(-after if after else None)
     if isinstance(box, Value):
         items = getitem(s, box, SliceValue(Constant(before), stop, Constant(None)))
@@ -210,7 +210,7 @@ def _mapping(s: Machine, found: Reading, pattern: ast.MatchMapping, part: Part) 
 
 
 def _remaining(s: Machine, pattern: ast.MatchMapping, box: AbstractValue) -> AbstractValue:
-    """The entries of a mapping that the pattern does not name."""
+    """Return the entries of a mapping that the pattern does not name."""
     named = [known(s, evaluate(s, key), "a key", key) for key in pattern.keys]
     if isinstance(box, DictValue):
         pairs = [p for p in zip(box.keys, box.items, strict=True) if p[0] not in named]

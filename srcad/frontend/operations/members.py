@@ -29,7 +29,7 @@ from srcad.types.structures import Opaque
 
 
 def of_bases(s: Machine, box: Super, name: str) -> AbstractValue:
-    """A member of the classes behind the one that a method belongs to."""
+    """Return a member of the classes behind the one that a method belongs to."""
     owner = box.box
     cls, start = _class_of(s, owner)
     order = cls.__mro__
@@ -47,7 +47,10 @@ def of_bases(s: Machine, box: Super, name: str) -> AbstractValue:
 
 
 def _class_of(s: Machine, owner: AbstractValue) -> tuple[type, Path | None]:
-    """The class of an object, or the class that a class method got; and how it is reached."""
+    """Return the class of an object, or the class that a class method got.
+
+    And how it is reached.
+    """
     if isinstance(owner, RecordValue):
         return owner.cls, class_path(s, owner)
     if not isinstance(owner, Constant):
@@ -58,7 +61,7 @@ def _class_of(s: Machine, owner: AbstractValue) -> tuple[type, Path | None]:
 
 
 def member(s: Machine, box: AbstractValue, found: Any, path: Path | None) -> AbstractValue:
-    """A member of a class, read through an object; `path` leads to it at the call."""
+    """Return a member of a class, read through an object; `path` leads to it at the call."""
     is_class = isinstance(box, Constant) and isinstance(box.value, type)
     if isinstance(found, property):
         getter = value_of_object(s, found.fget, None if path is None else (*path, ("attr", "fget")))
@@ -87,7 +90,7 @@ def _computed_once(s: Machine, box: AbstractValue, found: Any, path: Path | None
 
 
 def of_class_object(s: Machine, box: Constant, name: str) -> AbstractValue:
-    """A member of a class of the user's, read through the class itself."""
+    """Return a member of a class of the user's, read through the class itself."""
     path = (*(box.path or ()), ("attr", name))
     held_under(s, box, name)
     found = inspect.getattr_static(box.value, name)
@@ -102,7 +105,7 @@ def of_class_object(s: Machine, box: Constant, name: str) -> AbstractValue:
 
 
 def of_class(s: Machine, box: Constant, name: str) -> AbstractValue | None:
-    """A method or property that the class of an object defines in Python.
+    """Return a method or property that the class of an object defines in Python.
 
     None where the object itself has an attribute of this name that goes first.
     """
@@ -131,7 +134,7 @@ def of_class(s: Machine, box: Constant, name: str) -> AbstractValue | None:
 
 
 def held_under(s: Machine, box: Constant, name: str) -> Any:
-    """An attribute of an object; a missing one raises at run time as in Python."""
+    """Return an attribute of an object; a missing one raises at run time as in Python."""
     try:
         return getattr(box.value, name)
     except AttributeError as error:

@@ -80,7 +80,7 @@ def binary(s: Machine, node: ast.BinOp) -> AbstractValue:
 def operate(
     s: Machine, target: Callable[[Any, Any], Any], left: AbstractValue, right: AbstractValue
 ) -> AbstractValue:
-    """A binary operation on boxes: folded where both are known, structural on sequences."""
+    """Return a binary operation on boxes: folded where both are known, structural on sequences."""
     if isinstance(left, Choice):
         return by_case(s, left, lambda part: operate(s, target, part, right))
     if isinstance(right, Choice):

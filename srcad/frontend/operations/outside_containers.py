@@ -56,7 +56,7 @@ def _place(s: Machine, box: Holder, key: Any) -> OutsidePlace:
 
 
 def _key(s: Machine, index: AbstractValue) -> Any:
-    """A key that is known at compile time, or the value that has it at the call."""
+    """Return a key that is known at compile time, or the value that has it at the call."""
     if isinstance(index, Value):
         type_ = index.type
         settled = isinstance(type_, Numeric) and type_.value is not None and not type_.value.terms
@@ -68,7 +68,7 @@ def _key(s: Machine, index: AbstractValue) -> Any:
 
 
 def _written(s: Machine, box: Holder) -> list[Any]:
-    """The keys of the items that this function writes."""
+    """Return the keys of the items that this function writes."""
     return [key[2] for key in s.outside.written if key[:2] == (id(box.value), "item")]
 
 
@@ -161,7 +161,7 @@ def length(s: Machine, box: Holder) -> AbstractValue:
 
 @reifies(Holder)
 def snapshot(s: Machine, box: Holder) -> Value:
-    """The items as they are now, of which none carries a derivative."""
+    """Return the items as they are now, of which none carries a derivative."""
     if _written(s, box):
         refuse(s, box, "read all of")
     handle = places.handle(s, _place(s, box, LAST))
@@ -187,7 +187,7 @@ def augment(s: Machine, box: Holder, operation: Any, value: AbstractValue) -> No
 
 
 def entries(s: Machine, box: Holder) -> DictValue:
-    """The current entries of a dict outside."""
+    """Return the current entries of a dict outside."""
     written = _written(s, box)
     if isinstance(box.value, list) or any(isinstance(key, Value) for key in written):
         refuse(s, box, "go through")
@@ -202,7 +202,7 @@ def entries(s: Machine, box: Holder) -> DictValue:
 
 
 def as_data(s: Machine, box: AbstractValue) -> AbstractValue:
-    """A dict outside as its entries; any other box as it is."""
+    """Return a dict outside as its entries; any other box as it is."""
     return entries(s, box) if isinstance(box, Holder) and isinstance(box.value, dict) else box
 
 

@@ -25,7 +25,7 @@ from srcad.types.structures import Opaque
 
 @reifies(FunctionValue)
 def runtime_function(s: Machine, box: FunctionValue) -> Value:
-    """The value of a local function that nothing differentiates."""
+    """Return the value of a local function that nothing differentiates."""
     surroundings = _surroundings(s, box)
     if s.is_active(*surroundings.values(), *box.defaults):
         s.refuse(
@@ -45,7 +45,10 @@ def runtime_function(s: Machine, box: FunctionValue) -> Value:
 
 
 def stopped_function(s: Machine, box: FunctionValue) -> Atom:
-    """The same of one that takes what it reads for constant; made once if it reads nothing."""
+    """Return the same of one that takes what it reads for constant.
+
+    Made once if it reads nothing.
+    """
     surroundings = _surroundings(s, box)
     if not surroundings and not box.defaults and not any(box.kw_defaults):
         function = _factory(box, ())()
@@ -62,14 +65,14 @@ def _made(s: Machine, box: FunctionValue, surroundings: dict[str, AbstractValue]
 
 
 def _surroundings(s: Machine, box: FunctionValue) -> dict[str, AbstractValue]:
-    """The free variables of a local function."""
+    """Return the free variables of a local function."""
     outer = around(s, box)
     names = _free_names(box, outer)
     return {name: read for name in names if (read := _read(s, outer, name))}
 
 
 def _free_names(box: FunctionValue, frame: Frame | None) -> list[str]:
-    """The names of enclosing functions that a local function reads."""
+    """Return the names of enclosing functions that a local function reads."""
     own = bound_names(box.node)
     bound: set[str] = set()
     while frame is not None:
@@ -88,7 +91,7 @@ def _read(s: Machine, outer: Frame, name: str) -> AbstractValue | None:
 
 
 def _factory(box: FunctionValue, names: tuple[str, ...]) -> Any:
-    """A function of the surroundings that returns the local function."""
+    """Return a function of the surroundings that returns the local function."""
     arguments = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
     if isinstance(box.node, ast.Lambda):
         body: list[ast.stmt] = [ast.Return(box.node)]

@@ -48,7 +48,7 @@ class Sequences:
     segments: tuple[Atom, ...] = ()
 
     def target(self, s: Machine, node: ast.expr | None = None) -> AbstractValue:
-        """The box that the loop's target is bound to in an iteration."""
+        """Return the box that the loop's target is bound to in an iteration."""
         return self.make([s.box(item) for item in self.items])
 
 
@@ -109,7 +109,10 @@ def _in_one_piece(s: Machine, part: Sequences) -> Sequences:
 
 
 def _rows(s: Machine, box: IteratorValue) -> Sequences:
-    """The rows of an array as it is when their iteration starts; it is bound to a name of ours."""
+    """Return the rows of an array as it is when their iteration starts.
+
+    It is bound to a name of ours.
+    """
     array, name = box.parts
     assert isinstance(name, Constant)
     every = Display("range", (Const(0), s.atom(length(s, array)), Const(1)))
@@ -185,7 +188,7 @@ def _forward(s: Machine, box: AbstractValue) -> AbstractValue:
 
 
 def ordered(s: Machine, target: Any, *args: AbstractValue, type: Type) -> Value:
-    """A question about an object that is not known, which calls around it may change."""
+    """Return a question about an object that is not known, which calls around it may change."""
     unknown = any(isinstance(a, Value) and isinstance(a.type, Opaque) for a in args)
     return s.emit(target, *args, effect=unknown, type=type if unknown else None)
 

@@ -119,7 +119,7 @@ CALLS: dict[Any, str] = {
 
 
 def of_call(s: Machine, function: Any, args: Args) -> AbstractValue | None:
-    """A builtin that hands on to a method of the object that it is given."""
+    """Return a builtin that hands on to a method of the object that it is given."""
     if not args or not isinstance(args[0], RecordValue) or not is_hashable(function):
         return None
     name = CALLS.get(function)
@@ -129,7 +129,7 @@ def of_call(s: Machine, function: Any, args: Args) -> AbstractValue | None:
 def of_objects(
     s: Machine, target: Any, left: AbstractValue, right: AbstractValue
 ) -> AbstractValue | None:
-    """An operator that the class of an operand defines."""
+    """Return an operator that the class of an operand defines."""
     kinds = (RecordValue, Constant)
     if target not in NAMES or not (isinstance(left, kinds) or isinstance(right, kinds)):
         return None

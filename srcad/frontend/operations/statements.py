@@ -86,7 +86,7 @@ def _takes_rest(s: Machine, node: ast.stmt, rest: conditional.Statements) -> boo
 
 
 def in_steps(s: Machine, node: ast.stmt) -> conditional.Statements | None:
-    """A compound statement whose parts are try regions one by one; None for a simple one."""
+    """Return a compound statement whose parts are try regions one by one; None for a simple one."""
     if isinstance(node, ast.If) and not isinstance(node.test, Deferred):
         name = f"{try_regions.STEP} {id(node)}"
         first = held(node.test, name)
@@ -121,7 +121,7 @@ def _bound_one_by_one(node: ast.Assign) -> list[ast.expr]:
 
 
 def _assigned_in_steps(node: ast.Assign, targets: list[ast.expr]) -> conditional.Statements:
-    """The value, and then every target, as statements of their own."""
+    """Return the value, and then every target, as statements of their own."""
     name = f"{try_regions.STEP} {id(node)}"
     unpacks = len(node.targets) == 1
 
@@ -139,7 +139,7 @@ def _assigned_in_steps(node: ast.Assign, targets: list[ast.expr]) -> conditional
 
 
 def held(node: ast.expr, name: str) -> ast.stmt:
-    """A statement that reads an expression and keeps its box."""
+    """Return a statement that reads an expression and keeps its box."""
 
     def read(s: Machine) -> AbstractValue:
         s.frame.env[name] = evaluate(s, node)
@@ -149,7 +149,7 @@ def held(node: ast.expr, name: str) -> ast.stmt:
 
 
 def held_one(node: ast.expr, name: str) -> ast.expr:
-    """The box that was kept."""
+    """Return the box that was kept."""
     return ast.copy_location(Deferred(lambda s: s.frame.env.pop(name)), node)
 
 

@@ -30,7 +30,7 @@ def check_writable(s: Machine, steps: Sequence[Step]) -> None:
 
 
 def check_fits(s: Machine, array: Value, new: AbstractValue) -> AbstractValue:
-    """The value that ``op=`` and ``out=`` write; too many axes raise as in NumPy."""
+    """Return the value that ``op=`` and ``out=`` write; too many axes raise as in NumPy."""
     if not isinstance(new, Value) or not isinstance(new.type, Numeric):
         return new
     there = array.type.shape if isinstance(array.type, Numeric) else None

@@ -58,7 +58,7 @@ def refuse_doubts(s: Machine) -> None:
 
 
 def _paths_written(s: Machine) -> list[Path]:
-    """The ways to the places outside that the function itself has written."""
+    """Return the ways to the places outside that the function itself has written."""
     outside = s.outside
     return [next(iter(outside.seen[key].values())).content for key in outside.written]
 

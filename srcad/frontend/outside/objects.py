@@ -45,7 +45,7 @@ def real(s: Machine, name: str, box: AbstractValue) -> Atom:
 
 
 def _built(s: Machine, box: AbstractValue, done: dict[int, Value | None]) -> Value | None:
-    """A real container of what a box holds; None for what is no container made here."""
+    """Return a real container of what a box holds; None for what is no container made here."""
     if isinstance(box, Value):
         if not isinstance(box.type, ListOf) or box in s.paths:
             return None
@@ -128,7 +128,7 @@ def _write(s: Machine, target: Any, there: Value, *given: AbstractValue | Arg) -
 
 
 def _mirror_version(s: Machine, real: Value, new: Value) -> bool:
-    """The same for a list of which each version is a value."""
+    """Return the same for a list of which each version is a value."""
     op = next((op for op in reversed(s.builder.ops) if new in op.results), None)
     if not isinstance(op, Call):
         return False

@@ -39,13 +39,13 @@ NOTHING = Const(None).type
 
 
 def surroundings(s: Machine) -> Frame:
-    """The frame at the bottom: what places outside hold."""
+    """Return the frame at the bottom: what places outside hold."""
     return Frame(name="", file="", globals={}, trusted=True, env={_TOKEN: s.outside.token})
 
 
 # ------------------------------------------------------------------------------ reading
 def content_of(s: Machine, place: OutsidePlace) -> AbstractValue | None:
-    """The value of a place if it was written in this call, else None."""
+    """Return the value of a place if it was written in this call, else None."""
     outside = s.outside
     outside.seen.setdefault(place.key, {}).setdefault(place.holder, place)
     name = outside.written.get(place.key)
@@ -78,7 +78,7 @@ def is_place(name: str) -> bool:
 
 
 def _spelled(place: OutsidePlace) -> str:
-    """A place in the user's words."""
+    """Return a place in the user's words."""
     return "an item" if isinstance(place.name, Value) else repr(place.name)
 
 
@@ -141,7 +141,7 @@ def _emit(s: Machine, place: OutsidePlace, box: AbstractValue) -> None:
 
 
 def handle(s: Machine, place: OutsidePlace) -> Atom:
-    """The object that holds a place, at the call."""
+    """Return the object that holds a place, at the call."""
     return s.captured(place.holder, place.by, Opaque(type(place.by)))
 
 
@@ -173,7 +173,7 @@ def note_array_written(s: Machine, before: Env, is_shown: Callable[[AbstractValu
 
 # ------------------------------------------------------------------------------ holders
 def _now(s: Machine, path: Path) -> Any:
-    """The example value at a path; None without example arguments."""
+    """Return the example value at a path; None without example arguments."""
     try:
         return read(path, s.root, s.arguments)
     except Unreadable:
@@ -281,7 +281,7 @@ def _keep_apart(s: Machine) -> None:
 
 
 def _containers(value: Any) -> Iterator[Any]:
-    """The lists, dicts and objects in something that is read as data."""
+    """Yield the lists, dicts and objects in something that is read as data."""
     if isinstance(value, list | tuple | dict):
         yield value
         for part in value.values() if isinstance(value, dict) else value:

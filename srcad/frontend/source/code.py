@@ -21,7 +21,7 @@ def nested_codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def lines_of(code: CodeType) -> tuple[int, int]:
-    """The first and last line that the code and the codes inside it mention."""
+    """Return the first and last line that the code and the codes inside it mention."""
     last = code.co_firstlineno
     for part in (code, *nested_codes(code)):
         for _, end_line, _, _ in part.co_positions():
@@ -41,7 +41,7 @@ _NAMES = (
 
 
 def called_as_methods(code: CodeType) -> frozenset[str]:
-    """The names of whose objects methods are called, in the code and the codes inside it.
+    """Return the names of whose objects methods are called, in the code and the codes inside it.
 
     Of a module that the same unit imports, ``np.sin(x)`` is compiled as an attribute that is
     called; of any other name as a method: so the code tells what its unit did not import.

@@ -87,7 +87,7 @@ class Source:
         return self.lines[number - 1].rstrip("\n") if 0 < number <= len(self.lines) else ""
 
     def location(self, node: ast.AST) -> Location:
-        """The place of a node of the tree."""
+        """Return the place of a node of the tree."""
         line = getattr(node, "lineno", self.tree.lineno)
         return Location(
             self.file,
@@ -142,7 +142,7 @@ def made_of(function: FunctionType, tree: ast.FunctionDef) -> None:
 
 
 def _made(code: CodeType) -> Source | None:
-    """The text of a function that was made of a tree."""
+    """Return the text of a function that was made of a tree."""
     known = _MADE.get(id(code))
     if known is None or known[0]() is not code:
         return None
@@ -208,7 +208,7 @@ def _top_level(
 
 
 def _exact(code: CodeType, lines: list[str], flags: int, rewritten: bool) -> Source | None:
-    """The definition on the very line that compiles to the very code."""
+    """Return the definition on the very line that compiles to the very code."""
     text = _text(code.co_filename, lines)
     methods = called_as_methods(code)
     here = [c for c in text.candidates if c.line == code.co_firstlineno and c.name == code.co_name]
@@ -220,7 +220,7 @@ def _exact(code: CodeType, lines: list[str], flags: int, rewritten: bool) -> Sou
 
 
 def _moved(code: CodeType, lines: list[str], flags: int, rewritten: bool) -> Source | None:
-    """The only definition, wherever it is, that compiles to the code up to line numbers."""
+    """Return the only definition, wherever it is, that compiles to the code up to line numbers."""
     text = _text(code.co_filename, lines)
     wanted, methods = fingerprint(code), called_as_methods(code)
     matches: dict[int, Source] = {}
@@ -236,7 +236,7 @@ def _moved(code: CodeType, lines: list[str], flags: int, rewritten: bool) -> Sou
 
 
 def _units(candidates: list[Candidate]) -> list[Unit]:
-    """The candidates for the compiled source, whole statements first."""
+    """Return the candidates for the compiled source, whole statements first."""
     found = dict.fromkeys(unit for c in candidates for unit in c.units)
     return sorted(found, key=lambda unit: unit.part is not None)
 

@@ -115,7 +115,7 @@ class Effects:
 
 
 def _parts(found: Any) -> Iterator[Any]:
-    """The contents of an object."""
+    """Yield the contents of an object."""
     if isinstance(found, types.MethodType):
         yield from (found.__func__, found.__self__)
     elif isinstance(found, functools.partial):
@@ -139,7 +139,7 @@ def _written(function: types.FunctionType) -> WrittenNames | None:
 
 
 def effects_of(function: Any, given: Iterable[Any], skipped: Collection[str]) -> Effects:
-    """The state outside that a call may change, given some objects."""
+    """Return the state outside that a call may change, given some objects."""
     found = Effects(skipped)
     for one in (function, *given):
         found.see(one)

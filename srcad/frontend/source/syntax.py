@@ -49,7 +49,7 @@ _HIDING = frozenset({ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.Clas
 
 @per_node
 def own_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
-    """The nodes of a function's body that are not inside another function."""
+    """Return the nodes of a function's body that are not inside another function."""
     found: list[ast.AST] = []
     stack: list[ast.AST] = list(ast.iter_child_nodes(node))
     while stack:
@@ -85,7 +85,7 @@ def calls_itself(node: ast.AST) -> bool:
 
 @per_node
 def bound_names(node: ast.AST) -> frozenset[str]:
-    """The names that a function binds: parameters, targets, imports, inner functions."""
+    """Return the names that a function binds: parameters, targets, imports, inner functions."""
     names: set[str] = set()
     outside: set[str] = set()
     arguments: ast.arguments = node.args  # type: ignore[attr-defined]
@@ -116,7 +116,7 @@ def bound_names(node: ast.AST) -> frozenset[str]:
 
 @per_node
 def declared_names(node: ast.AST) -> dict[str, str]:
-    """The names that a function declares ``global`` or ``nonlocal``."""
+    """Return the names that a function declares ``global`` or ``nonlocal``."""
     found: dict[str, str] = {}
     for inner in own_nodes(node):
         if isinstance(inner, ast.Global | ast.Nonlocal):
@@ -126,7 +126,7 @@ def declared_names(node: ast.AST) -> dict[str, str]:
 
 
 def binding_of(node: ast.AST, names: list[str]) -> tuple[str, ast.AST] | None:
-    """The first place that binds one of these names otherwise than by an assignment."""
+    """Return the first place that binds one of these names otherwise than by an assignment."""
     for inner in own_nodes(node):
         found = [inner.name] if isinstance(inner, ast.FunctionDef | ast.ClassDef) else []
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Del):
@@ -172,7 +172,7 @@ def holds_functions(node: ast.AST) -> bool:
 
 @per_node
 def stored_names(node: ast.AST) -> tuple[str, ...]:
-    """The names that a loop binds, in order."""
+    """Return the names that a loop binds, in order."""
     names = dict.fromkeys(_targets(node))
     for part in node.body:  # type: ignore[attr-defined]
         names.update(dict.fromkeys(_targets(part)))
@@ -199,12 +199,12 @@ def _targets(node: ast.AST) -> Iterator[str]:
 
 
 def bound_in(statements: list[ast.stmt]) -> dict[str, None]:
-    """The names that statements bind, in order."""
+    """Return the names that statements bind, in order."""
     return dict.fromkeys(name for part in statements for name in _targets(part))
 
 
 def read_outside(node: ast.AST, statements: list[ast.stmt], names: Iterable[str]) -> set[str]:
-    """The names that a function reads elsewhere than in some of its statements.
+    """Return the names that a function reads elsewhere than in some of its statements.
 
     In a loop, what these read before they bind it comes from an earlier iteration.
     """
@@ -245,7 +245,7 @@ def _targets_of(node: ast.For) -> set[str]:
 
 
 def _surely_bound(statement: ast.stmt) -> set[str]:
-    """The names that a plain assignment binds without reading them."""
+    """Return the names that a plain assignment binds without reading them."""
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
         return set()
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]

@@ -52,13 +52,13 @@ class Candidate:
         yield from (Unit(self.statement, part) for part in self.around)
 
     def class_in(self, unit: Unit) -> str | None:
-        """The class whose name goes into the private names, if this unit was compiled."""
+        """Return the class whose name goes into the private names, if this unit was compiled."""
         inside = self.around if unit.part is None else self.around[self.around.index(unit.part) :]
         return next((n.name for n in reversed(inside) if isinstance(n, ast.ClassDef)), None)
 
 
 def parse(text: str) -> ast.Module | None:
-    """The tree of a text, or None if it is no Python."""
+    """Return the tree of a text, or None if it is no Python."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError):
@@ -97,7 +97,7 @@ class Text:
 
     @once
     def tree(self) -> ast.Module:
-        """The tree of the whole file; empty if the file is no Python (any more)."""
+        """Return the tree of the whole file; empty if the file is no Python (any more)."""
         return parse("".join(self.lines)) or ast.Module(body=[], type_ignores=[])
 
     @once
@@ -108,7 +108,7 @@ class Text:
     def codes(
         self, unit: Unit, flags: int, methods: frozenset[str], rewritten: bool
     ) -> list[CodeType]:
-        """The code objects in what a unit compiles to.
+        """Return the code objects in what a unit compiles to.
 
         `flags` are those of ``from __future__``; `methods` are the names that were not imported
         in what was compiled; `rewritten` says that pytest has rewritten the module's asserts,
@@ -130,7 +130,7 @@ class Text:
 
     @once
     def imports(self) -> list[str]:
-        """The names that the module's own imports bind.
+        """Return the names that the module's own imports bind.
 
         The compiler calls their attributes in another way than methods.
         """

@@ -41,7 +41,7 @@ class WrittenNames:
 
 @per_node
 def written_outside(node: ast.AST) -> WrittenNames:
-    """The writes of a function to state outside: attributes, globals, items."""
+    """Return the writes of a function to state outside: attributes, globals, items."""
     own, declared = _own_names(node), declared_names(node)
     itself = _first_parameter(node)
     makes = getattr(node, "name", "") in _MAKERS
@@ -69,7 +69,7 @@ def _first_parameter(node: ast.AST) -> str | None:
 
 
 def _own_names(node: ast.AST) -> frozenset[str]:
-    """The names that hold nothing but what the function has made."""
+    """Return the names that hold nothing but what the function has made."""
     stored = [n for n in nodes_of(node) if isinstance(n, ast.Name) and _is_bound(n)]
     new = {id(t) for n in nodes_of(node) if isinstance(n, ast.Assign) for t in _made(n)}
     new |= {id(n.target) for n in nodes_of(node) if isinstance(n, ast.AugAssign)}
@@ -82,7 +82,7 @@ def _is_bound(node: ast.Name) -> bool:
 
 
 def _made(node: ast.Assign) -> list[ast.expr]:
-    """The targets of ``a = b = value`` if the value is something new."""
+    """Return the targets of ``a = b = value`` if the value is something new."""
     value = node.value
     called = None
     if isinstance(value, ast.Call):
@@ -97,7 +97,7 @@ def _is_named(node: ast.expr, name: str | None) -> bool:
 
 
 def _written(node: ast.AST, own: frozenset[str], declared: dict[str, str]) -> set[str]:
-    """The names that one part of a text writes outside."""
+    """Return the names that one part of a text writes outside."""
     match node:
         case ast.Name(id=name):
             if name in _BY_ANY_NAME:
@@ -120,7 +120,7 @@ def _written(node: ast.AST, own: frozenset[str], declared: dict[str, str]) -> se
 
 
 def _root(node: ast.expr) -> str | None:
-    """The name that ``name.attribute[index]`` starts from, if it is one."""
+    """Return the name that ``name.attribute[index]`` starts from, if it is one."""
     while isinstance(node, ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None

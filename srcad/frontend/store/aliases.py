@@ -54,7 +54,7 @@ def note_element(s: Machine, target: Any, args: tuple[Arg, ...], result: Value) 
 
 
 def family(s: Machine, value: Value) -> Value:
-    """The representative of all lists that may hold the same objects."""
+    """Return the representative of all lists that may hold the same objects."""
     while value in s.objects.families:
         value = s.objects.families[value]
     return value

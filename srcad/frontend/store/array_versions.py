@@ -169,7 +169,7 @@ def refuse_hidden(s: Machine, objects: frozenset[Value]) -> None:
 
 
 def _left_frames(s: Machine) -> list[Frame]:
-    """The frames that local functions hold and that are not being read any more."""
+    """Return the frames that local functions hold and that are not being read any more."""
     live, found = set(map(id, s.frames)), dict[int, Any]()
     todo: list[Any] = list(s.frames)
     while todo:

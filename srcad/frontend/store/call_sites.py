@@ -15,7 +15,7 @@ from srcad.startup.identifiers import label
 
 
 def called_name(s: Machine, function: Any) -> str:
-    """The name of a function as the user wrote it, its module spelled out."""
+    """Return the name of a function as the user wrote it, its module spelled out."""
     short = label(function)
     text = _text_of_callee(s.builder.where)
     if text is None or text.rpartition(".")[2] != short:

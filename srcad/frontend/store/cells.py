@@ -38,7 +38,7 @@ def _is_live(s: Machine, frame: Frame) -> bool:
 
 
 def around(s: Machine, box: FunctionValue) -> Frame:
-    """The frame in which a local function looks for its free names."""
+    """Return the frame in which a local function looks for its free names."""
     if box.names is None:
         return box.frame
     env: Env = dict(zip(box.names, box.held, strict=True))
@@ -113,13 +113,13 @@ def returning(s: Machine, result: AbstractValue) -> AbstractValue:
 
 
 def _parted(box: FunctionValue, names: Env) -> tuple[tuple[str, ...], Env]:
-    """The names that are a function's own, and the others."""
+    """Return the names that are a function's own, and the others."""
     own = tuple(name for name, held in names.items() if held is box)
     return own, {name: held for name, held in names.items() if held is not box}
 
 
 def _taken(s: Machine, box: FunctionValue, leaving: Frame | None = None) -> Env:
-    """The free variables of a function from frames that have returned, or are `leaving`."""
+    """Return the free variables of a function from frames that have returned, or are `leaving`."""
     found: Env = dict(zip(box.names or (), box.held, strict=True))
     found.update(dict.fromkeys(box.itself, box))
     hidden: set[str] = set()
@@ -212,7 +212,7 @@ def _stand_alike(s: Machine, a: Frame | None, b: Frame | None) -> bool:
 
 # ------------------------------------------------------------------------- what was read
 def read_around(node: ast.AST, frame: Frame | None) -> Read:
-    """The free variables of a function and of the local functions that it calls."""
+    """Return the free variables of a function and of the local functions that it calls."""
     found: Read = []
     seen: set[tuple[int, int]] = set()
     todo: list[tuple[ast.AST, Frame | None]] = [(node, frame)]

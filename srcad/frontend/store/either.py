@@ -19,7 +19,7 @@ Resolve = Callable[[Value], Value | None]
 
 
 def chosen_again(s: Machine, either: Either, value: Value, resolve: Resolve) -> Value | None:
-    """A value after something has changed: `resolve` tells what it is on either path.
+    """Return a value after something has changed: `resolve` tells what it is on either path.
 
     `resolve` gives the value itself where nothing has changed, None where nobody knows.
     """

@@ -139,7 +139,7 @@ def _check_at_the_call(s: Machine, target: Any, arg: Arg) -> None:
 
 
 def as_number(s: Machine, box: Value, name: str) -> AbstractValue | None:
-    """A differentiated value of unknown type, as the array that has `name`.
+    """Return a differentiated value of unknown type, as the array that has `name`.
 
     That is what a function with a rule of its own returns.  None for what is known, and for names
     that no array has or that write into it.  Inside a rule nothing is marked as differentiated;
@@ -189,7 +189,7 @@ def _kind(target: Any, arg: Arg) -> str:
 
 
 def _class_of(arg: Arg) -> type | None:
-    """The class of an operand that is an object, where it is known."""
+    """Return the class of an operand that is an object, where it is known."""
     if isinstance(arg, Const):
         return type(arg.value)
     if isinstance(arg, Display):
@@ -198,7 +198,7 @@ def _class_of(arg: Arg) -> type | None:
 
 
 def _operands(arguments: Iterable[Arg]) -> Iterator[Arg]:
-    """The arguments, and what the lists and tuples among them hold."""
+    """Yield the arguments, and what the lists and tuples among them hold."""
     for arg in arguments:
         yield arg
         if isinstance(arg, Display) and arg.kind in ("list", "tuple"):

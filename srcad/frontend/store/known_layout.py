@@ -38,7 +38,7 @@ def layout(s: Machine, value: Value) -> Layout | None:
 
 
 def _sources(s: Machine, value: Value) -> tuple[Value, ...]:
-    """The arrays from which the layout of another one follows."""
+    """Return the arrays from which the layout of another one follows."""
     if value in s.compact or shape_of(value) is None:
         return ()
     if value in s.laid_as or value in s.laid_like:

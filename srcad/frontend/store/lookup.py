@@ -39,7 +39,7 @@ STABLE_MODULES = frozenset(
 
 
 def value_of_name(s: Machine, name: str) -> AbstractValue:
-    """The box of a name, found as Python finds it."""
+    """Return the box of a name, found as Python finds it."""
     frame: Frame | None = s.frame
     while frame is not None:
         box = frame.env.get(name, UNBOUND)
@@ -64,7 +64,7 @@ def value_of_name(s: Machine, name: str) -> AbstractValue:
 
 
 def _of_cell(s: Machine, frame: Frame, name: str) -> AbstractValue:
-    """A name of a function around that one which has returned."""
+    """Return a name of a function around that one which has returned."""
     written = _written(s, cell_place(frame, name))
     if written is not None:
         return written
@@ -75,7 +75,7 @@ def _of_cell(s: Machine, frame: Frame, name: str) -> AbstractValue:
 
 
 def global_place(frame: Frame, name: str) -> OutsidePlace | None:
-    """A name of the module, as a place that may be written."""
+    """Return a name of the module, as a place that may be written."""
     path = frame.path
     if path is None:
         return None
@@ -94,7 +94,7 @@ def cell_place(frame: Frame, name: str) -> OutsidePlace | None:
 
 
 def first_content(s: Machine, place: OutsidePlace) -> AbstractValue | None:
-    """The value of a place when the call starts; None if there is none."""
+    """Return the value of a place when the call starts; None if there is none."""
     held = vars(place.by) if place.kind == "global" and place.by is not place.owner else place.by
     if isinstance(held, dict) and place.kind == "global":
         if place.name in held:
@@ -148,7 +148,7 @@ def _refuse_ended(s: Machine, name: str) -> NoReturn:
 
 
 def global_name(s: Machine, frame: Frame, name: str) -> AbstractValue:
-    """A name of the module, or a builtin."""
+    """Return a name of the module, or a builtin."""
     path = None if frame.path is None else (*frame.path, ("global", name))
     written = _written(s, global_place(frame, name))
     if written is not None:
@@ -242,5 +242,5 @@ def is_data(value: Any) -> bool:
 
 
 def holds(value: Value, path: Path) -> Constant:
-    """The box of an argument that is an object of the user's class."""
+    """Return the box of an argument that is an object of the user's class."""
     return Constant(None, path, atom=value)

@@ -208,7 +208,7 @@ def _note_step(s: Machine, first: Value, step: Step | None, result: Value) -> No
 
 
 def flat(s: Machine, array: Value) -> Value:
-    """The entries of an array one after the other, to be written into: wherever they lie."""
+    """Return the entries of an array one after the other, to be written into: wherever they lie."""
     result = s.emit(np.reshape, array, Constant(-1))
     s.compact.discard(result)
     s.entries.add(result)
@@ -217,7 +217,7 @@ def flat(s: Machine, array: Value) -> Value:
 
 
 def _seen_in_each(s: Machine, either: Either, step: Step, result: Value) -> Either:
-    """A view of an ambiguous value, by the same test."""
+    """Return a view of an ambiguous value, by the same test."""
 
     def seen(side: Atom) -> Atom:
         if not isinstance(side, Value):
@@ -282,7 +282,7 @@ def _is_reshaped_view(
 
 
 def _order(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Arg | None:
-    """The order in which ``reshape`` or ``ravel`` reads; None where more is asked for."""
+    """Return the order in which ``reshape`` or ``ravel`` reads; None where more is asked for."""
     given = [*args[target is np.reshape :], *(arg for name, arg in kwargs if name == "order")]
     if len(kwargs) > len(given):
         return None

@@ -135,7 +135,7 @@ def _refuse_hidden(s: Machine, old: AbstractValue) -> None:
 
 
 def _frames(box: AbstractValue) -> list[Frame | None]:
-    """The surroundings of the local functions in a box."""
+    """Return the surroundings of the local functions in a box."""
     own: list[Frame | None] = []
     if isinstance(box, FunctionValue) and box.names is None:
         own = [box.frame]
@@ -157,7 +157,7 @@ def _carry(s: Machine, before: AbstractValue, after: AbstractValue) -> None:
 
 
 def _place(s: Machine, element: Element) -> tuple[Value, AbstractValue]:
-    """The list that holds an object as it is now, and where in it."""
+    """Return the list that holds an object as it is now, and where in it."""
     container, index = _current(s, element.container), element.index
     if index is None and element.container is not None:
         s.objects.wanted.append(element.container)

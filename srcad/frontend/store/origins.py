@@ -82,7 +82,7 @@ def note_version(s: Machine, old: Value, new: Value) -> None:
 
 # ------------------------------------------------------------------------------ views
 def current(s: Machine, object_: Value, envs: Sequence[Env] | None = None) -> Value | None:
-    """The version that an array has now, if it is bound to a name.
+    """Return the version that an array has now, if it is bound to a name.
 
     A name that is bound on one path only tells it where no other does.
     """
@@ -99,7 +99,7 @@ def current(s: Machine, object_: Value, envs: Sequence[Env] | None = None) -> Va
 
 
 def inner_values(box: AbstractValue) -> Iterator[Value]:
-    """The values that a box is made of, wherever they stand."""
+    """Yield the values that a box is made of, wherever they stand."""
     if isinstance(box, Value):
         yield box
     for part in components(box):
@@ -107,7 +107,7 @@ def inner_values(box: AbstractValue) -> Iterator[Value]:
 
 
 def realised(s: Machine, root: Value, steps: Sequence[Step], hint: str | None = None) -> Value:
-    """The view of an array that some steps lead to."""
+    """Return the view of an array that some steps lead to."""
     value, half = root, s.builder.half
     s.builder.half = "repeated" if half == "primal" else half
     for k, step in enumerate(steps):
@@ -134,7 +134,7 @@ def seen_from(s: Machine, value: Value) -> tuple[Value, tuple[Step, ...]]:
 
 
 def bases(s: Machine, value: Value) -> Iterator[tuple[Value, tuple[Step, ...]]]:
-    """The arrays of which a value is a view, the nearest first, with the steps from there."""
+    """Yield the arrays of which a value is a view, the nearest first, with the steps from there."""
     steps: tuple[Step, ...] = ()
     while value in s.laid_as:
         step, sources = s.laid_as[value]

@@ -39,7 +39,7 @@ def check_owner(s: Machine, objects: frozenset[Value]) -> None:
 
 
 def with_beginnings(s: Machine, objects: frozenset[Value]) -> frozenset[Value]:
-    """The arrays, and those that they may have been before a loop or a choice."""
+    """Return the arrays, and those that they may have been before a loop or a choice."""
     return objects.union(*(s.began.get(one, frozenset()) for one in objects))
 
 

@@ -41,7 +41,7 @@ def is_mapping(box: AbstractValue) -> bool:
 
 
 def class_behind(box: RecordValue) -> type:
-    """The class of the object that a record stands for."""
+    """Return the class of the object that a record stands for."""
     return box.cls.stands_for if is_of_library(box) else box.cls  # type: ignore[attr-defined]
 
 
@@ -54,7 +54,7 @@ def part_names(box: Structure, name: str | None) -> tuple[str | None, ...]:
 
 
 def as_mapping(box: DictValue) -> RecordValue:
-    """A dict of known keys as one to which any key may be added."""
+    """Return a dict of known keys as one to which any key may be added."""
     return RecordValue(containers.Mapping, FIELDS, (PlacesValue(box.keys), ListValue(box.items)))
 
 
@@ -97,7 +97,7 @@ def _read(read: Callable[[], Any]) -> Any:
 
 
 def key_of(s: Machine, index: AbstractValue) -> Constant | None:
-    """A key that is known at compile time; None: it is not, and need not be."""
+    """Return a key that is known at compile time; None: it is not, and need not be."""
     key = unless_open(s, lambda: Constant(known(s, index, "a dict key")))
     assert key is None or isinstance(key, Constant)
     return key
@@ -125,7 +125,7 @@ def _call(atom: Atom, hint: str, ops: Sequence[Op]) -> None:
 
 
 def opened(s: Machine, box: DictValue) -> RecordValue:
-    """A dict, under all its names, as one whose keys is known only at run time."""
+    """Return a dict, under all its names, as one whose keys is known only at run time."""
     names = [n for n, other in s.reachable() if other is box and n.isidentifier()]
     made = RecordValue(containers.Mapping, FIELDS, tuple(map(s.atom, as_mapping(box).items)))  # type: ignore[arg-type]
     call_parts(s, made, names[0] if names else None)
@@ -140,6 +140,6 @@ def invoked(
     args: tuple[AbstractValue, ...],
     kwargs: dict[str, AbstractValue],
 ) -> AbstractValue:
-    """A method of a dict, as one of whose keys is known only at run time."""
+    """Return a method of a dict, as one of whose keys is known only at run time."""
     method = getattr(containers.Mapping, name)
     return apply(s, BoundValue(Constant(method), (opened(s, box),)), args, kwargs)

@@ -20,7 +20,7 @@ from srcad.ir.core import Value
 
 
 def stopped(s: Machine, box: AbstractValue) -> AbstractValue:
-    """The result of `stop_gradient`: the same parts without derivatives.
+    """Return the result of `stop_gradient`: the same parts without derivatives.
 
     A list, dict or object of which a part is differentiated is another one from here on, though
     Python has one; so neither may be written into.
@@ -40,7 +40,7 @@ def _note(s: Machine, box: AbstractValue, result: AbstractValue) -> None:
 
 
 def constant_of(s: Machine, box: AbstractValue) -> AbstractValue:
-    """The same parts as new values through which nothing flows."""
+    """Return the same parts as new values through which nothing flows."""
     if isinstance(box, Structure):
         items = tuple(constant_of(s, item) for item in box.items)
         same = all(a is b for a, b in zip(items, box.items, strict=True))
@@ -57,7 +57,7 @@ def constant_of(s: Machine, box: AbstractValue) -> AbstractValue:
 def differentiated_in(
     s: Machine, box: AbstractValue, wanted: Collection[tuple[Any, ...]]
 ) -> AbstractValue:
-    """A structure of which only the parts behind these keys are differentiated by."""
+    """Return a structure of which only the parts behind these keys are differentiated by."""
     if not isinstance(box, Structure) or () in wanted:
         return box
     keys = box.keys if isinstance(box, DictValue | RecordValue) else range(len(box.items))

@@ -28,7 +28,7 @@ from srcad.types.structures import OPAQUE, PlacesOf
 
 
 def built(s: Machine, box: Structure | SliceValue | IteratorValue | PlacesValue) -> Value:
-    """The value of a structure, a slice, a range, or of the places of known keys."""
+    """Return the value of a structure, a slice, a range, or of the places of known keys."""
     match box:
         case SliceValue():
             return s.emit(slice, box.start, box.stop, box.step)
@@ -68,7 +68,7 @@ def is_deque(box: AbstractValue) -> bool:
 
 
 def as_plain(s: Machine, box: AbstractValue) -> AbstractValue:
-    """A box for who does not know of these classes: Python's own in their place."""
+    """Return a box for who does not know of these classes: Python's own in their place."""
 
     def change(part: AbstractValue) -> AbstractValue | None:
         if not isinstance(part, RecordValue) or not is_of_library(part):

@@ -22,7 +22,7 @@ from srcad.types.structures import Fixed, Opaque, PlacesOf, TupleOf
 
 
 def unfolded(s: Machine, value: Value, type_: TupleOf) -> AbstractValue:
-    """The parts of a structure."""
+    """Return the parts of a structure."""
     fields = type_.keys is not None and type_.cls is not dict
     keys: tuple[Any, ...] = type_.keys if type_.keys is not None else tuple(range(len(type_.items)))
     parts = tuple(

@@ -24,7 +24,7 @@ from srcad.types.structures import TupleOf
 
 
 def written_parameters(s: Machine) -> Iterator[str]:
-    """The parameters with arrays that the function writes into."""
+    """Yield the parameters with arrays that the function writes into."""
     for value in s.written_objects:
         path = s.paths.get(value)
         if path is not None and path[0][0] == "param":
@@ -70,7 +70,7 @@ def _refuse(s: Machine, path: Path, memory: Memory | None) -> NoReturn:
 
 
 def matrices(boxes: Iterable[AbstractValue]) -> Iterator[Value]:
-    """The arrays of two axes or more inside some boxes: those whose order is looked at."""
+    """Yield the arrays of two axes or more inside some boxes: those whose order is looked at."""
     for box in boxes:
         for value in inner_values(box):
             if isinstance(value.type, Numeric) and len(value.type.shape or ()) > 1:
@@ -110,7 +110,7 @@ def _overlaid(s: Machine, group: Sequence[Value], name: str) -> dict[str, Abstra
 
 
 def _steps(s: Machine, value: Value, place: Value) -> Iterator[Step]:
-    """The steps from the copy to one of its views.
+    """Yield the steps from the copy to one of its views.
 
     What is gathered lies in order.  A view that runs backwards is turned once more, so that it does
     here, too: NumPy adds in another order there, and rounds otherwise.

@@ -118,7 +118,7 @@ class Builder(Constructors["Arg", "Value"]):
         return outputs
 
     def finish(self, *results: Atom, params: tuple[Value, ...] = ()) -> Block:
-        """The block built so far, yielding `results`."""
+        """Return the block built so far, yielding `results`."""
         return Block(params, tuple(self.ops), results)
 
 
@@ -139,7 +139,7 @@ class Placing:
 
 
 def atom_type(atom: Atom) -> Type:
-    """The type of an atom; `UNDEF` has none."""
+    """Return the type of an atom; `UNDEF` has none."""
     if isinstance(atom, Const) and atom.value is UNDEF.value:
         return Undefined()
     return atom.type
@@ -163,7 +163,7 @@ def _routine_type(routine: Routine) -> Type:
 
 
 def outer_type(type_: Type) -> Type:
-    """The type outside a loop of a value from inside: lengths may differ per iteration."""
+    """Return the type outside a loop of a value from inside: lengths may differ per iteration."""
     if isinstance(type_, Numeric) and type_.shape is not None:
         shape = tuple(_outer_extent(e) for e in type_.shape)
         value = type_.value if type_.value is not None and not type_.value.terms else None

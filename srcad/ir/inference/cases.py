@@ -39,7 +39,7 @@ _LENGTHS = (constant_extent(3),) * 3  # equal ones fit most functions; what they
 
 
 def cases(types: Iterable[Type], *, ranks: bool = True) -> tuple[Case, ...]:
-    """The choices to try for these types; a single one if they leave nothing open."""
+    """Return the choices to try for these types; a single one if they leave nothing open."""
     left = frozenset[str]().union(*map(_open, types))
     if not left:
         return _ONLY
@@ -56,7 +56,7 @@ def cases(types: Iterable[Type], *, ranks: bool = True) -> tuple[Case, ...]:
 
 
 def of_other_ranks(args: Sequence[Arg]) -> Iterator[tuple[Arg, ...]]:
-    """The arguments, with each rank in turn for the second of those that leave theirs open.
+    """Yield the arguments, with each rank in turn for the second of those that leave theirs open.
 
     A choice has one rank for all; the two operands of ``np.dot`` may have different ones.
     """
@@ -81,7 +81,7 @@ def _of_rank(arg: Arg, rank: int) -> Arg:
 
 
 def with_rank(type_: Type, rank: int) -> Type:
-    """The type with a rank for each that it leaves open."""
+    """Return the type with a rank for each that it leaves open."""
     match type_:
         case Numeric(dtype, None, form):
             return Numeric(dtype, _LENGTHS[:rank], "array" if rank else form)
@@ -93,7 +93,7 @@ def with_rank(type_: Type, rank: int) -> Type:
 
 
 def _open(type_: Type) -> frozenset[str]:
-    """The unknown properties of the numbers in a type."""
+    """Return the unknown properties of the numbers in a type."""
     match type_:
         case Numeric(dtype, shape, form):
             vague = form in ("any", "number") and not shape
@@ -107,7 +107,7 @@ def _open(type_: Type) -> frozenset[str]:
 
 
 def in_case(type_: Type, case: Case) -> Type:
-    """The type with what it leaves open as a choice says."""
+    """Return the type with what it leaves open as a choice says."""
     match type_:
         case Numeric(dtype, shape, form, value):
             if form not in ("any", "number") and dtype is not None and shape is not None:
@@ -128,7 +128,7 @@ def in_case(type_: Type, case: Case) -> Type:
 
 
 def agreed(options: Sequence[Case], found: Sequence[Type | None]) -> Type:
-    """The common type of the results for all choices; None stands for one that raises.
+    """Return the common type of the results for all choices; None stands for one that raises.
 
     What only few of the dtypes or ranks tried lead to says nothing of those that were not tried.
     """
@@ -161,7 +161,7 @@ def _of_any_dtype(type_: Type) -> Type:
 
 
 def of_any_lengths(type_: Type, *, rank: bool = True) -> Type:
-    """The type of what has other lengths (without `rank`, another number of them)."""
+    """Return the type of what has other lengths (without `rank`, another number of them)."""
     match type_:
         case Numeric(dtype, shape, form):
             shape = None if shape is None or not rank else tuple(fresh_extent() for _ in shape)

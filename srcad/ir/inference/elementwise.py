@@ -24,7 +24,7 @@ from srcad.types.structures import TupleOf, Type
 
 
 def broadcast(shapes: list[tuple[Extent, ...] | None]) -> tuple[Extent, ...] | None:
-    """The shape to which these shapes broadcast, or None when it is not known."""
+    """Return the shape to which these shapes broadcast, or None when it is not known."""
     known = [s for s in shapes if s is not None]
     if len(known) < len(shapes):
         return None
@@ -51,7 +51,7 @@ def _broadcast_extent(extents: list[Extent]) -> Extent:
 def elementwise_type(
     target: Any, args: tuple[Arg, ...], types: list[Type], kwargs: tuple[tuple[str, Arg], ...]
 ) -> Type:
-    """The type of the result of a call that acts entry by entry.
+    """Return the type of the result of a call that acts entry by entry.
 
     `types` are those of `args`: numbers, or objects of which nothing is known.
     """
@@ -77,7 +77,7 @@ def elementwise_type(
 
 
 def _of_shape(found: Numeric, shape_: Shape | None, value: Extent | None) -> Numeric:
-    """The type of a result that has the kind of a sample."""
+    """Return the type of a result that has the kind of a sample."""
     form: Form = "any" if shape_ is None else "array" if shape_ else found.form
     if shape_ == found.shape and form == found.form and value is found.value:
         return found  # as for most scalars
@@ -108,7 +108,7 @@ def _sample(
 
 
 def _one(arg: Arg, case: Case) -> Any:
-    """The argument itself if constant, else a stand-in with one entry."""
+    """Return the argument itself if constant, else a stand-in with one entry."""
     if isinstance(arg, Const):
         return arg.value if not isinstance(arg.value, np.ndarray) else arg.value.ravel()[:1]
     type_ = in_case(argument_type(arg), case)

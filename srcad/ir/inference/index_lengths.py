@@ -38,7 +38,10 @@ def read_type(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
 
 
 def _place(part: Arg) -> Any:
-    """The effect of one part of an index, as a `Place`; NotImplemented for arrays and the like."""
+    """Return the effect of one part of an index, as a `Place`.
+
+    NotImplemented for arrays and the like.
+    """
     if isinstance(part, Display):
         return part.items if part.kind == "slice" else NotImplemented
     if isinstance(part, Const):
@@ -74,7 +77,7 @@ def _shape_read(shape: Shape, places: list[Place]) -> Shape | None:
 
 
 def _sliced(length: Extent, parts: Sequence[Arg]) -> Extent:
-    """The length of ``x[start:stop:step]``; a fresh one where it is not known."""
+    """Return the length of ``x[start:stop:step]``; a fresh one where it is not known."""
     step = _bound(parts[2], _ONE)
     if step is None or step.terms:
         return fresh_extent()
@@ -92,7 +95,7 @@ def _is_none(arg: Arg) -> bool:
 
 
 def _bound(arg: Arg, default: Extent) -> Extent | None:
-    """A part of a slice as an extent; None if it is not known."""
+    """Return a part of a slice as an extent; None if it is not known."""
     if _is_none(arg):
         return resolved(default)
     type_ = argument_type(arg)
@@ -121,7 +124,7 @@ def span(length: Extent, first: Arg, last: Arg) -> tuple[Extent, Extent] | None:
 
 
 def _inside(length: Extent, bound: Extent | None) -> Extent | None:
-    """A bound counted from the start of the axis; None if its sign is not known."""
+    """Return a bound counted from the start of the axis; None if its sign is not known."""
     if bound is None or at_least(bound, 0):
         return bound
     return length + bound if at_least(bound.scaled(-1), 1) else None

@@ -47,7 +47,7 @@ _PURE_MODULES = frozenset({"numpy", "math", "cmath", "_operator", "builtins"})
 
 
 def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
-    """The type of ``target(*args, **kwargs)``; `OPAQUE` or `NUMBER` where nothing is known.
+    """Return the type of ``target(*args, **kwargs)``; `OPAQUE` or `NUMBER` where nothing is known.
 
     An entry of an array of objects may be anything, an array too.
     """

@@ -22,7 +22,7 @@ _ZERO, _ONE = constant_extent(0), constant_extent(1)
 
 
 def exact_type(target: Any, args: tuple[Arg, ...], kwargs: Kwargs) -> Type | None:
-    """The type of a call if its shape follows from extents; None for other calls."""
+    """Return the type of a call if its shape follows from extents; None for other calls."""
     found = _EXACT.get(target)
     return found(args, dict(kwargs)) if found is not None else None
 
@@ -48,7 +48,7 @@ _SHAPES = {"shape", "newshape"}
 
 
 def _lengths(shape: Arg) -> list[Extent | None] | None:
-    """The lengths that a shape names; None for one that is not known."""
+    """Return the lengths that a shape names; None for one that is not known."""
     type_ = argument_type(shape)
     items = type_.items if isinstance(type_, TupleOf) else (type_,)
     if not all(isinstance(t, Numeric) and t.is_scalar and t.kind in "iu" for t in items):
@@ -63,7 +63,10 @@ def _is_length(extent: Extent) -> bool:
 
 
 def _left_over(whole: Shape | None, others: Sequence[Extent | None]) -> Extent | None:
-    """The length of which the product with others is that of a shape; None if it is not known."""
+    """Return the length of which the product with others is that of a shape.
+
+    None if it is not known.
+    """
     if whole is None:
         return None
     left = [e for e in map(resolved, whole) if e != _ONE]
@@ -77,7 +80,7 @@ def _left_over(whole: Shape | None, others: Sequence[Extent | None]) -> Extent |
 
 
 def _product(lengths: Sequence[Extent]) -> Extent | None:
-    """The product, where that is linear."""
+    """Return the product, where that is linear."""
     if _ZERO in lengths:
         return None
     numbers = [e.constant for e in lengths if not e.terms]
@@ -206,7 +209,10 @@ def _broadcast(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
 
 
 def _parted(axis: int | None) -> Callable[[tuple[Arg, ...], dict[str, Arg]], Type | None]:
-    """The list of arrays that ``np.split`` and its kin return; None: along the axis asked for."""
+    """Return the list of arrays that ``np.split`` and its kin return.
+
+    None: along the axis asked for.
+    """
 
     def parts(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
         array = argument_type(args[0]) if args else None

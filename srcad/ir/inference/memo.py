@@ -31,7 +31,7 @@ _SIMPLE = frozenset({bool, int, float, complex, str, type(None), type(Ellipsis)}
 
 
 def remembered(key: Any, ask: Callable[[], Any]) -> Any:
-    """The answer to a question about stand-ins; None if asking raises."""
+    """Return the answer to a question about stand-ins; None if asking raises."""
     found = _known(key)
     if found is not _NEW and found is not _UNKNOWABLE:
         return found
@@ -50,7 +50,7 @@ def remembered(key: Any, ask: Callable[[], Any]) -> Any:
 
 
 def concluded(key: Any, conclude: Callable[[], Any]) -> Any:
-    """A conclusion from several memoised results; memoised only if all of them are."""
+    """Return a conclusion from several memoised results; memoised only if all of them are."""
     found = _known(key)
     if found is not _NEW:
         return conclude() if found is _UNKNOWABLE else found
@@ -68,7 +68,7 @@ def _keep(key: Any, found: Any) -> None:
 
 
 def _known(key: Any) -> Any:
-    """The answer, `_NEW`, or `_UNKNOWABLE`: a key that cannot be looked up."""
+    """Return the answer, `_NEW`, or `_UNKNOWABLE`: a key that cannot be looked up."""
     try:
         return _ANSWERS.get(key, _NEW)
     except TypeError:
@@ -82,7 +82,7 @@ def question(
     case: Case | None,
     lengths: Lengths | None = None,
 ) -> Any:
-    """The key of a call: all that its stand-ins depend on.
+    """Return the key of a call: all that its stand-ins depend on.
 
     `case` says what is taken for what the types leave open; without one it stays open.
     `lengths` says what stands for a length; without it only ranks matter.  What may change, or
@@ -122,7 +122,7 @@ def _kind_of_type(type_: Type, lengths: Lengths | None) -> Any:
 
 
 def outline(result: Any) -> Any:
-    """A result without its contents: only type and shape are of use."""
+    """Return a result without its contents: only type and shape are of use."""
     if type(result) is np.ndarray:
         return np.broadcast_to(np.zeros((), result.dtype), result.shape)
     if isinstance(result, tuple):

@@ -36,18 +36,18 @@ def _is_broken(pairs: Iterable[tuple[Extent, Extent]]) -> bool:
 
 
 def contracted(left: Shape, right: Shape) -> tuple[Extent, Extent]:
-    """The two lengths over which a product sums."""
+    """Return the two lengths over which a product sums."""
     return left[-1], right[-2] if len(right) > 1 else right[0]
 
 
 def _pairs(shapes: list[Shape]) -> Iterator[tuple[Extent, Extent]]:
-    """The lengths of different operands along the same axis."""
+    """Yield the lengths of different operands along the same axis."""
     for axis in range(-max(map(len, shapes)), 0):
         yield from combinations([s[axis] for s in shapes if len(s) >= -axis], 2)
 
 
 def _of_the_same_letter(args: Sequence[Arg]) -> Iterator[tuple[Extent, Extent]]:
-    """The lengths that ``np.einsum`` calls by one letter."""
+    """Return the lengths that ``np.einsum`` calls by one letter."""
     text = args[0].value if args and isinstance(args[0], Const) else None
     inputs = text.partition("->")[0].replace(" ", "").split(",") if isinstance(text, str) else []
     lengths: dict[str, list[Extent]] = {}

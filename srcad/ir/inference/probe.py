@@ -67,7 +67,7 @@ def is_pair(target: Any) -> bool:
 
 
 def fallback(target: Any) -> Type:
-    """The type of a result if the function cannot be run: its module tells something."""
+    """Return the type of a result if the function cannot be run: its module tells something."""
     module = getattr(target, "__module__", None) or ""
     if module == "math":
         return FLOAT
@@ -91,7 +91,7 @@ def _is_always_complex(target: Any) -> bool:
 
 
 def _complex_if_always(target: Any, found: Type) -> Type:
-    """The type of a result of unknown dtype, which is complex where it always is.
+    """Return the type of a result of unknown dtype, which is complex where it always is.
 
     Of a number that may have 32 or 64 bits the runs do not agree upon the dtype.
     """
@@ -117,7 +117,7 @@ def is_known(type_: Type) -> bool:
 
 
 def filled(type_: Numeric, lengths: tuple[int, ...], run: int) -> Any:
-    """A number or array of this type; what it holds differs between the runs.
+    """Return a number or array of this type; what it holds differs between the runs.
 
     Of many integers only the first one does: as lengths or counts (``np.tile(x, counts)``) they
     would ask for more memory than there is.
@@ -150,7 +150,7 @@ def _evaluated(extent: Extent, sizes: Sizes) -> int:
 
 
 def _stand_in(arg: Arg, sizes: Sizes, run: int, case: Case, *, is_place: bool = False) -> Any:
-    """A stand-in for an argument; a place is one that every array has: the first."""
+    """Return a stand-in for an argument; a place is one that every array has: the first."""
     if isinstance(arg, Display):
         is_place = is_place and arg.kind in ("tuple", "list")
         parts = [_stand_in(a, sizes, run, case, is_place=is_place) for a in arg.items]
@@ -207,7 +207,7 @@ def _extents_of_type(type_: Type) -> Iterator[Extent]:
 
 
 def by_running(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
-    """The type of a call's result, from two runs on stand-ins."""
+    """Return the type of a call's result, from two runs on stand-ins."""
     named = tuple(arg for _, arg in kwargs)
     if not all(is_known(t) for arg in (*args, *named) for t in types_in(arg)):
         return fallback(target)
@@ -246,7 +246,7 @@ def _tried(
     runs: list[Sizes],
     case: Case,
 ) -> tuple[Any, Any] | None:
-    """The results of the two runs for one choice of types; None if the call raises."""
+    """Return the results of the two runs for one choice of types; None if the call raises."""
     reads = target is operator.getitem or target is np.take
 
     def run_both() -> tuple[Any, Any]:
@@ -292,7 +292,7 @@ def _is_difference(extent: Extent) -> bool:
 
 
 def _bases(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The lengths of the two runs."""
+    """Return the lengths of the two runs."""
     return (_FIRST, _SECOND) if count <= _FEW else (_SMALL_FIRST, _SMALL_SECOND)
 
 

@@ -182,7 +182,7 @@ def _origins(statements: list[Statement]) -> dict[Value, Do]:
 
 
 def _derived(web: Web, origins: dict[Value, Do], nesting: Nesting, uses: Uses) -> str:
-    """A name for a variable that neither the user nor a transform has named."""
+    """Return a name for a variable that neither the user nor a transform has named."""
     for value in web.members:
         saved = collected_atom(value, uses)
         if isinstance(saved, Value):

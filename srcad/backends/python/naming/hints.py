@@ -19,7 +19,7 @@ _ARITHMETIC = frozenset(
 
 
 def derived_name(op: Call, nesting: Nesting) -> str:
-    """A readable name for the result of a call.
+    """Return a readable name for the result of a call.
 
     ``params["W"]`` is ``W``, ``p.scale`` is ``scale``, ``np.exp(z)`` is ``exp_z``; an intermediate
     cotangent is ``g``.

@@ -33,7 +33,7 @@ Segments = dict[Value, list[tuple[int, int]]]
 def live_segments(
     params: tuple[Value, ...], body: list[Statement], nesting: Nesting
 ) -> dict[Value, list[tuple[int, int]]]:
-    """The segments of every variable, latest first."""
+    """Return the segments of every variable, latest first."""
     walker = Liveness(nesting)
     walker.number(body, 1)
     walker.walk(body)
@@ -54,7 +54,7 @@ def is_nested(statement: Statement, nesting: Nesting) -> bool:
 
 
 def visible_lists(statement: Statement) -> tuple[list[Statement], ...]:
-    """The lists of statements that are written inside a statement."""
+    """Return the lists of statements that are written inside a statement."""
     if isinstance(statement, Conditional) and statement.choice is not None:
         return ()
     return inner_lists(statement)
@@ -89,7 +89,7 @@ class Liveness:
         return position
 
     def _read_inside(self, loop: Loop) -> dict[Value, None]:
-        """The variables that an iteration reads and that were set before it."""
+        """Return the variables that an iteration reads and that were set before it."""
         read: dict[Value, None] = {}
         written: set[Value] = set(defined(loop))
         self._collect([*loop.prelude, *loop.body], read, written)
@@ -162,7 +162,7 @@ class Liveness:
                     self.use(self.nesting.leaves_of(statement), point)
 
     def _read_late(self, statement: Statement) -> Iterator[Value]:
-        """The reads after the result has its name: ``u = v.copy()``, then ``u[i] = x``.
+        """Yield the reads after the result has its name: ``u = v.copy()``, then ``u[i] = x``.
 
         What is written into may be read on the right, too: ``u[i] = u[i] + x``.
         """

@@ -20,7 +20,7 @@ _SHORTER = {"absolute": "abs", "conjugate": "conj"}
 
 
 def parameter_name(wanted: str | None) -> str:
-    """A parameter keeps the user's own spelling where that is a plain identifier."""
+    """Return a parameter keeps the user's own spelling where that is a plain identifier."""
     if wanted is not None and is_name(wanted) and wanted != "_":
         dunder = wanted.startswith("__") and wanted.endswith("__")
         return identifier(wanted) if dunder else wanted
@@ -28,7 +28,10 @@ def parameter_name(wanted: str | None) -> str:
 
 
 def fresh(wanted: str, taken: Container[str], last: dict[str, int] | None = None) -> str:
-    """The identifier itself, or numbered where it is taken; `last` remembers the numbers used."""
+    """Return the identifier itself, or numbered where it is taken.
+
+    `last` remembers the numbers used.
+    """
     if wanted not in taken:
         return wanted
     number = (last or {}).get(wanted, 0) + 1
@@ -63,7 +66,7 @@ class Globals:
         return name
 
     def define(self, wanted: str, routine: Routine | None = None) -> str:
-        """A name for a function of the module itself."""
+        """Return a name for a function of the module itself."""
         name = fresh(identifier(wanted), self.taken)
         self.taken.add(name)
         if routine is not None:
@@ -106,7 +109,7 @@ class Globals:
         return None
 
     def numpy(self) -> ast.expr:
-        """The name of NumPy."""
+        """Return the name of NumPy."""
         return name_node(self.bind(np, "np"))
 
     def spelled(self, value: Any, spelling: str) -> ast.expr | None:
@@ -134,10 +137,10 @@ def _kind_name(value: Any) -> str:
 
 
 def name_node(name: str) -> ast.expr:
-    """A name that is read."""
+    """Return a name that is read."""
     return ast.Name(name, ast.Load())
 
 
 def attribute(node: ast.expr, name: str) -> ast.expr:
-    """The expression ``node.name``."""
+    """Return the expression ``node.name``."""
     return ast.Attribute(node, name, ast.Load())

@@ -23,7 +23,7 @@ class Nesting:
     known_reads: dict[Do, list[Value]] = field(default_factory=dict)
 
     def reads(self, statement: Statement) -> list[Value]:
-        """The values that a statement names, each as often as it does."""
+        """Return the values that a statement names, each as often as it does."""
         if not isinstance(statement, Do):
             return self._values(read_atoms(statement))
         found = self.known_reads.get(statement)
@@ -36,17 +36,17 @@ class Nesting:
         return [atom for atom in resolved if isinstance(atom, Value)]
 
     def resolve(self, atom: Atom) -> Atom:
-        """The atom that a value is another name of."""
+        """Return the atom that a value is another name of."""
         while isinstance(atom, Value) and atom in self.alias:
             atom = self.alias[atom]
         return atom
 
     def leaves(self, atoms: Iterable[Atom]) -> Iterator[Value]:
-        """The variables that are read where these atoms are written."""
+        """Return the variables that are read where these atoms are written."""
         return self._leaves(self._values(atoms))
 
     def leaves_of(self, statement: Statement) -> Iterator[Value]:
-        """The variables that are read where a statement is written."""
+        """Return the variables that are read where a statement is written."""
         return self._leaves(self.reads(statement)[:])
 
     def _leaves(self, todo: list[Value]) -> Iterator[Value]:
@@ -60,7 +60,10 @@ class Nesting:
 
 
 def read_atoms(statement: Statement) -> Iterator[Atom]:
-    """The atoms that a statement reads; of a conditional expression, those of its branches too."""
+    """Yield the atoms that a statement reads.
+
+    Of a conditional expression, those of its branches too.
+    """
     yield from head_atoms(statement)
     if isinstance(statement, Conditional) and statement.choice is not None:
         for branch in (statement.then, statement.orelse):
@@ -68,7 +71,7 @@ def read_atoms(statement: Statement) -> Iterator[Atom]:
 
 
 def branch_source(branch: list[Statement]) -> Atom:
-    """The atom that a branch of a conditional expression yields."""
+    """Return the atom that a branch of a conditional expression yields."""
     last = branch[-1]
     assert isinstance(last, Copy)
     return last.sources[0]

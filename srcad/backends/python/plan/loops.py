@@ -32,7 +32,7 @@ class Unpacker(Protocol):
 
 
 def loop_head(op: For, unpacker: Unpacker) -> Head:
-    """The head of a loop: lists that were filled together are read together."""
+    """Return the head of a loop: lists that were filled together are read together."""
     uses = unpacker.uses
     head = Head()
     together: dict[Value, dict[int, Pattern | None]] = {}
@@ -150,7 +150,7 @@ def _contains(statement: Statement, wanted: Statement) -> bool:
 
 
 def _defined_until(body: list[Statement], value: Value) -> int:
-    """The first place behind everything that sets a value."""
+    """Return the first place behind everything that sets a value."""
     places = [k + 1 for k, statement in enumerate(body) if _sets(statement, value)]
     return max(places, default=0)
 

@@ -295,7 +295,7 @@ class Nester:
 
     # ----------------------------------------------------------------------- candidates
     def _nestable(self, statement: Statement) -> Value | None:
-        """The value that a statement would give to the expression of its reader."""
+        """Return the value that a statement would give to the expression of its reader."""
         match statement:
             case Do(op=op, result=result, parts=()):
                 if result is None or writes_in_place(statement):

@@ -144,7 +144,7 @@ def jumps(statements: list[Statement]) -> bool:
 
 
 def arg_atoms(arg: Arg) -> Iterator[Atom]:
-    """The atoms inside an argument."""
+    """Yield the atoms inside an argument."""
     if isinstance(arg, Display):
         for item in arg.items:
             yield from arg_atoms(item)
@@ -153,7 +153,7 @@ def arg_atoms(arg: Arg) -> Iterator[Atom]:
 
 
 def head_atoms(statement: Statement) -> Iterator[Atom]:
-    """The atoms that a statement itself reads (not the statements inside it)."""
+    """Yield the atoms that a statement itself reads (not the statements inside it)."""
     match statement:
         case Do(op=op):
             for arg in (*op.args, *(arg for _, arg in op.kwargs)):
@@ -173,7 +173,7 @@ def head_atoms(statement: Statement) -> Iterator[Atom]:
 
 
 def inner_lists(statement: Statement) -> tuple[list[Statement], ...]:
-    """The lists of statements inside a statement."""
+    """Return the lists of statements inside a statement."""
     match statement:
         case Conditional(then=then, orelse=orelse):
             return (then, orelse)
@@ -186,7 +186,7 @@ def inner_lists(statement: Statement) -> tuple[list[Statement], ...]:
 
 
 def users_place_of(statement: Statement) -> Location | None:
-    """The user's place that a statement comes from."""
+    """Return the user's place that a statement comes from."""
     match statement:
         case Do(op=op) | Loop(op=op) | Attempt(op=op):
             return op.where
@@ -197,7 +197,7 @@ def users_place_of(statement: Statement) -> Location | None:
 
 
 def errstate_of(statement: Statement) -> tuple[tuple[str, str], ...] | None:
-    """The ``np.errstate`` that a statement runs under; None where it makes no difference."""
+    """Return the ``np.errstate`` that a statement runs under; None where it makes no difference."""
     where = users_place_of(statement)
     if where is None:
         placed = isinstance(statement, Do | Conditional | Attempt | Loop | Return)
@@ -206,7 +206,7 @@ def errstate_of(statement: Statement) -> tuple[tuple[str, str], ...] | None:
 
 
 def pattern_values(pattern: Pattern | None) -> Iterator[Value]:
-    """The values that a loop target binds."""
+    """Yield the values that a loop target binds."""
     if isinstance(pattern, tuple):
         for part in pattern:
             yield from pattern_values(part)
@@ -215,7 +215,7 @@ def pattern_values(pattern: Pattern | None) -> Iterator[Value]:
 
 
 def defined(statement: Statement) -> Iterator[Value]:
-    """The values that a statement itself binds."""
+    """Yield the values that a statement itself binds."""
     match statement:
         case Do(result=result, parts=parts):
             if parts:
@@ -237,7 +237,7 @@ def defined(statement: Statement) -> Iterator[Value]:
 
 
 def half_of(statement: Statement) -> str:
-    """The half that a statement belongs to."""
+    """Return the half that a statement belongs to."""
     match statement:
         case Do(op=op) | Loop(op=op) | Attempt(op=op):
             return op.half
@@ -248,7 +248,7 @@ def half_of(statement: Statement) -> str:
 
 
 def line_of(statement: Statement) -> object:
-    """The line of the user's text that a statement stands for."""
+    """Return the line of the user's text that a statement stands for."""
     where = users_place_of(statement)
     return (where.file, where.line) if where is not None else None
 
@@ -262,7 +262,7 @@ def has_effect(statement: Do | Conditional) -> bool:
 
 
 def statement_value(statement: Statement) -> Value | None:
-    """The value that a statement makes."""
+    """Return the value that a statement makes."""
     match statement:
         case Do(result=result):
             return result

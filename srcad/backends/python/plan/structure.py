@@ -88,7 +88,7 @@ class Structurer:
     stands_for_others: set[Value] = field(default_factory=set)
 
     def block(self, block: Block, end: terminators.End) -> list[Statement]:
-        """The statements of a block, ending as `end` says."""
+        """Return the statements of a block, ending as `end` says."""
         statements: list[Statement] = []
         for k, op in enumerate(block.ops):
             if isinstance(op, If):
@@ -176,7 +176,7 @@ class Structurer:
 
     # --------------------------------------------------------------------------- single ops
     def op(self, op: Op) -> list[Statement]:
-        """The statements of one op that is not at an end."""
+        """Return the statements of one op that is not at an end."""
         match op:
             case Call():
                 return self._call(op)
@@ -255,7 +255,10 @@ class Structurer:
         return [*self._inits(op, end), loop, *self._after(op, end)]
 
     def _carried(self, op: For | While) -> list[int]:
-        """The carried values that change and that somebody reads; the others get an alias."""
+        """Return the carried values that change and that somebody reads.
+
+        The others get an alias.
+        """
         kept = []
         for k, (param, out) in enumerate(zip(op.carried, carried_outputs(op), strict=True)):
             if op.body.results[1 + k] is param and op.inits[k] != UNDEF:
@@ -269,7 +272,7 @@ class Structurer:
         return (op.test.params[k],) if isinstance(op, While) else ()
 
     def _lists(self, op: For | While) -> list[tuple[Value, list[int]]]:
-        """The lists to fill: one of tuples where one loop reads several of them together."""
+        """Return the lists to fill: one of tuples where one loop reads several of them together."""
         groups: dict[object, list[int]] = {}
         outputs = collected_outputs(op)
         for k, out in enumerate(outputs):
@@ -292,13 +295,13 @@ class Structurer:
     def _counters(
         self, op: For | While, lists: list[tuple[Value, list[int]]]
     ) -> tuple[Value | None, Value | None]:
-        """The tag and the number of iterations, where they need variables of their own."""
+        """Return the tag and the number of iterations, where they need variables of their own."""
         tag, trips = op.outputs[:2]
         counted = self.uses.is_read(trips) and self._measure(op, lists) is None
         return (tag if self.uses.is_read(tag) else None, trips if counted else None)
 
     def _measure(self, op: For | While, lists: list[tuple[Value, list[int]]]) -> Arg | None:
-        """A sequence that is as long as the loop had iterations."""
+        """Return a sequence that is as long as the loop had iterations."""
         if lists:
             return lists[0][0]
         if isinstance(op, While) or may_break(op, self.uses) or len(op.seqs) != 1:

@@ -109,7 +109,7 @@ def _note_results(block: Block, uses: Uses) -> None:
 
 # -------------------------------------------------------------------------------- exit tags
 def leaf_tags(atom: Atom, uses: Uses) -> set[int] | None:
-    """The constants that a tag may be, or None where it is not a constant on some path."""
+    """Return the constants that a tag may be, or None where it is not a constant on some path."""
     found: set[int] = set()
     todo, seen = [atom], set[Value]()
     while todo:
@@ -164,7 +164,7 @@ def _asks_for_exit(reader: Reader) -> bool:
 
 # ------------------------------------------------------------------------------ tuple parts
 def tuple_width(value: Value, uses: Uses) -> int | None:
-    """The number of parts of a plain tuple, where it is known."""
+    """Return the number of parts of a plain tuple, where it is known."""
     op = uses.origin.get(value)
     if isinstance(op, Call) and isinstance(op.target, Routine):
         function = op.target.function
@@ -175,7 +175,7 @@ def tuple_width(value: Value, uses: Uses) -> int | None:
 
 
 def item_readers(value: Value, uses: Uses) -> dict[int, list[Call]] | None:
-    """The calls that read single parts of a tuple, if it has no other readers."""
+    """Return the calls that read single parts of a tuple, if it has no other readers."""
     width = tuple_width(value, uses)
     if width is None or not uses.readers.get(value):
         return None
@@ -195,7 +195,7 @@ def item_readers(value: Value, uses: Uses) -> dict[int, list[Call]] | None:
 
 
 def collected_atom(value: Value, uses: Uses) -> Atom | None:
-    """The value that a loop appended to the list, or to the list of the item."""
+    """Return the value that a loop appended to the list, or to the list of the item."""
     if value in uses.taken_from:
         _, source, place = uses.taken_from[value]
         return source.body.results[place]
@@ -207,7 +207,7 @@ def collected_atom(value: Value, uses: Uses) -> Atom | None:
 
 # ---------------------------------------------------------------------------------- lengths
 def length_key(arg: Arg, uses: Uses) -> Hashable:
-    """A key that is equal for two sequences only if they have the same length."""
+    """Return a key that is equal for two sequences only if they have the same length."""
     if isinstance(arg, Display):
         return _display_length(arg, uses)
     if isinstance(arg, Const):
@@ -228,7 +228,7 @@ def length_key(arg: Arg, uses: Uses) -> Hashable:
 
 
 def _row_length(item: Value, uses: Uses) -> Hashable:
-    """The length of a list in the iteration in which an earlier loop saved it."""
+    """Return the length of a list in the iteration in which an earlier loop saved it."""
     reader, source, place = uses.taken_from[item]
     saved = source.body.results[place]
     if isinstance(saved, Const):
@@ -275,7 +275,7 @@ def is_count(display: Display) -> bool:
 
 
 def integer_key(arg: Arg, uses: Uses) -> Hashable:
-    """A key that is equal for two integers only if they are equal."""
+    """Return a key that is equal for two integers only if they are equal."""
     if isinstance(arg, Const):
         return constant_extent(arg.value) if type(arg.value) is int else arg
     if isinstance(arg, Display):
@@ -291,7 +291,7 @@ def integer_key(arg: Arg, uses: Uses) -> Hashable:
 
 
 def measured_sequence(arg: Arg, uses: Uses) -> Value | None:
-    """The sequence with this value as its length: of ``len(x)`` or ``x.shape[0]``."""
+    """Return the sequence with this value as its length: of ``len(x)`` or ``x.shape[0]``."""
     op = uses.origin.get(arg) if isinstance(arg, Value) else None
     if not isinstance(op, Call) or not op.args or not isinstance(op.args[0], Value):
         return None
@@ -305,7 +305,7 @@ def measured_sequence(arg: Arg, uses: Uses) -> Value | None:
 
 
 def trips_key(loop: Loop, uses: Uses) -> Hashable:
-    """The length key of the number of iterations of a loop, computed once per loop."""
+    """Return the length key of the number of iterations of a loop, computed once per loop."""
     if loop not in uses.trips:
         uses.trips[loop] = _trips_key(loop, uses)
     return uses.trips[loop]

@@ -30,7 +30,7 @@ class Scope(Protocol):
 
 
 def copies(writer: Scope, copy: Copy) -> list[ast.stmt]:
-    """A parallel assignment, as single ones where their order can be chosen."""
+    """Return a parallel assignment, as single ones where their order can be chosen."""
     left: list[tuple[Value, Atom]] = []
     for target, source in zip(copy.targets, copy.sources, strict=True):
         atom = writer.nesting.resolve(source)

@@ -19,7 +19,7 @@ _LARGE = 10**300
 
 
 def constant(const: Const, space: Globals) -> ast.expr:
-    """The expression for a constant."""
+    """Return the expression for a constant."""
     if const is UNDEF:
         return ast.Constant(None)
     node = space.spelled(const.value, const.spelling) if const.spelling else None
@@ -28,7 +28,7 @@ def constant(const: Const, space: Globals) -> ast.expr:
 
 
 def literal(value: Any, space: Globals) -> ast.expr | None:
-    """The literal for a value of exact builtin type, or None."""
+    """Return the literal for a value of exact builtin type, or None."""
     kind = type(value)
     if value is None or value is Ellipsis or kind in (bool, str, bytes):
         return ast.Constant(value)

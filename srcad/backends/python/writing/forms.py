@@ -21,7 +21,7 @@ _OPERANDS = "abc"
 
 
 def filled_expression(form: str, operands: Sequence[ast.expr], space: Globals) -> ast.expr:
-    """The expression with the operands in the places of ``a``, ``b`` and ``c``."""
+    """Return the expression with the operands in the places of ``a``, ``b`` and ``c``."""
     statement = _parsed(form)
     assert isinstance(statement, ast.Expr), form
     found = _filled(statement.value, operands, space)
@@ -30,7 +30,7 @@ def filled_expression(form: str, operands: Sequence[ast.expr], space: Globals) -
 
 
 def filled_statement(form: str, operands: Sequence[ast.expr], space: Globals) -> ast.stmt:
-    """The statement with the operands in the places of ``a``, ``b`` and ``c``."""
+    """Return the statement with the operands in the places of ``a``, ``b`` and ``c``."""
     found = _filled(_parsed(form), operands, space)
     assert isinstance(found, ast.stmt)
     return found
@@ -54,7 +54,7 @@ def _filled(node: Any, operands: Sequence[ast.expr], space: Globals) -> Any:
 
 
 def _named(name: str, operands: Sequence[ast.expr], space: Globals) -> ast.expr:
-    """The meaning of a name in a form: an operand, NumPy, or one of Python's functions."""
+    """Return the meaning of a name in a form: an operand, NumPy, or one of Python's functions."""
     if name in _OPERANDS:
         return operands[_OPERANDS.index(name)]
     return space.numpy() if name == "np" else space.expression(getattr(builtins, name))

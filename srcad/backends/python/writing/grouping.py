@@ -15,7 +15,7 @@ _WIDTH = 84
 
 
 def grouped(statements: list[Statement], nesting: Nesting, webs: Webs) -> list[list[Statement]]:
-    """The visible statements, one by one, but parts of the same container together."""
+    """Return the visible statements, one by one, but parts of the same container together."""
     groups: list[list[Statement]] = []
     last: tuple[str, object] | None = None
     width = 0
@@ -56,7 +56,7 @@ def _container(statement: Statement, nesting: Nesting, webs: Webs) -> tuple[str,
 
 
 def _part_width(statement: Statement, container: str, webs: Webs) -> int:
-    """The characters that ``W`` and ``params["W"]`` take on both sides of an assignment."""
+    """Return the characters that ``W`` and ``params["W"]`` take on both sides of an assignment."""
     assert isinstance(statement, Do)
     assert statement.result is not None
     key = statement.op.args[1]
@@ -65,7 +65,7 @@ def _part_width(statement: Statement, container: str, webs: Webs) -> int:
 
 
 def whole_container(calls: list[Do]) -> Value | None:
-    """The tuple of which these calls take all parts, in order."""
+    """Return the tuple of which these calls take all parts, in order."""
     container = calls[0].op.args[0]
     if not isinstance(container, Value) or not isinstance(container.type, TupleOf):
         return None

@@ -27,7 +27,7 @@ class HeadWriter(Protocol):
 
 
 def for_statement(writer: HeadWriter, loop: Loop, body: list[ast.stmt]) -> ast.stmt:
-    """A whole ``for`` statement."""
+    """Return a whole ``for`` statement."""
     head = loop.head
     assert isinstance(loop.op, For)
     if not head.seqs:
@@ -46,7 +46,7 @@ def for_statement(writer: HeadWriter, loop: Loop, body: list[ast.stmt]) -> ast.s
 
 
 def _counting(writer: HeadWriter, count: Arg) -> ast.expr:
-    """A range of so many iterations; ``range(len(range(n)))`` is ``range(n)``."""
+    """Return a range of so many iterations; ``range(len(range(n)))`` is ``range(n)``."""
     trips = writer.expr(count)
     if isinstance(trips, ast.Call) and isinstance(trips.func, ast.Name) and trips.func.id == "len":
         inner = trips.args[0]
@@ -78,7 +78,7 @@ def _enumerates(writer: HeadWriter, head: Head) -> bool:
 
 
 def _cut(writer: HeadWriter, head: Head, k: int) -> ast.expr:
-    """A sequence, cut to the number of iterations where it may be longer."""
+    """Return a sequence, cut to the number of iterations where it may be longer."""
     seq = head.seqs[k]
     if not head.limited[k] or head.count is None:
         return writer.expr(seq)

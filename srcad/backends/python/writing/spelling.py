@@ -67,7 +67,7 @@ COMPARE: dict[Any, type[ast.cmpop]] = {
 
 
 def call_expression(scope: Scope, op: Call) -> ast.expr:
-    """The expression for a call."""
+    """Return the expression for a call."""
     found = _special(scope, op)
     if found is not None:
         return found
@@ -84,7 +84,7 @@ def keyword(name: str, value: ast.expr) -> ast.keyword:
 
 
 def _special(scope: Scope, op: Call) -> ast.expr | None:
-    """The expression for a call that Python has a form for."""
+    """Return the expression for a call that Python has a form for."""
     try:
         spelling = SPELLINGS.get(op.target)
     except TypeError:
@@ -142,7 +142,7 @@ def _absolute(scope: Scope, op: Call) -> ast.expr | None:
 
 # ------------------------------------------------------------------------------- subscripts
 def subscript(scope: Scope, container: Arg, index: Arg) -> ast.expr:
-    """The expression ``container[index]``."""
+    """Return the expression ``container[index]``."""
     whole = scope.expr(container)
     if isinstance(whole, ast.Constant) and not isinstance(whole.value, str | bytes):
         # Python warns of ``(1.0)[0]`` when it compiles, even where nobody gets there.
@@ -151,7 +151,7 @@ def subscript(scope: Scope, container: Arg, index: Arg) -> ast.expr:
 
 
 def index_expression(scope: Scope, index: Arg) -> ast.expr:
-    """The expression between the brackets."""
+    """Return the expression between the brackets."""
     if isinstance(index, Const) and type(index.value) is tuple and index.value:
         return _index_tuple(scope, [Const(part) for part in index.value])
     if isinstance(index, Display) and index.kind == "tuple" and index.items:

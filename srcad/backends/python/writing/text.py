@@ -58,7 +58,7 @@ class _Generator(SourceGenerator):  # type: ignore[misc]
 
 
 def _quoted(text: str) -> str:
-    """A string literal, in double quotes where that needs no escapes."""
+    """Return a string literal, in double quotes where that needs no escapes."""
     plain = repr(text)
     if plain[0] == "'" and '"' not in text:
         return '"' + plain[1:-1].replace("\\'", "'") + '"'
@@ -66,13 +66,13 @@ def _quoted(text: str) -> str:
 
 
 def one_line(text: str, width: int = WIDTH) -> str:
-    """A text on one line of printable characters, cut at `width`."""
+    """Return a text on one line of printable characters, cut at `width`."""
     line = "".join(c if c.isprintable() else " " for c in text.strip())
     return line if len(line) <= width else f"{line[: width - 3].rstrip()}..."
 
 
 def render(tree: ast.Module) -> tuple[str, ast.Module]:
-    """The text of a module, and the tree that the text parses to."""
+    """Return the text of a module, and the tree that the text parses to."""
     text: str = astor.to_source(
         tree, source_generator_class=_Generator, pretty_source=_pretty_source
     )
@@ -89,7 +89,7 @@ def render(tree: ast.Module) -> tuple[str, ast.Module]:
 
 
 def without_comments(tree: ast.Module) -> ast.Module:
-    """The same statements without the comments (the nodes of statements are shared)."""
+    """Return the same statements without the comments (the nodes of statements are shared)."""
     todo: list[Any] = [tree]
     while todo:
         node = todo.pop()
@@ -134,7 +134,7 @@ _KNOWN_FIELDS: dict[type[Any], tuple[str, ...]] = {}
 
 
 def _fields(kind: type[Any]) -> tuple[str, ...]:
-    """The fields that make a difference."""
+    """Return the fields that make a difference."""
     found = _KNOWN_FIELDS.get(kind)
     if found is None:
         skipped = ("kind", "type_comment", "type_params", "ctx")

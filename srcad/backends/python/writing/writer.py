@@ -72,7 +72,7 @@ class Writer:
 
     # ------------------------------------------------------------------------- expressions
     def expr(self, arg: Arg) -> ast.expr:
-        """The expression for an argument."""
+        """Return the expression for an argument."""
         if isinstance(arg, Display):
             return self._display(arg)
         atom = self.nesting.resolve(arg)
@@ -102,7 +102,7 @@ class Writer:
                 return ast.Call(name, [self.expr(i) for i in items], [])
 
     def range(self, items: Sequence[Arg]) -> ast.expr:
-        """A ``range`` without the arguments that are as by default."""
+        """Return a ``range`` without the arguments that are as by default."""
         start, stop, step = items
         shown = [start, stop, step]
         if step in (Const(1), Const(None)):
@@ -123,7 +123,7 @@ class Writer:
 
     # -------------------------------------------------------------------------- statements
     def block(self, statements: list[Statement]) -> list[ast.stmt]:
-        """A list of statements, with comments; never empty."""
+        """Return a list of statements, with comments; never empty."""
         written: list[ast.stmt] = []
         target, state = written, self.errstate
         line: tuple[str, int] | None = None
@@ -186,7 +186,7 @@ class Writer:
         return [ast.Assign([targets], ast.Tuple(parts, ast.Load()))]
 
     def _origin(self, statement: Statement) -> Statement | None:
-        """The statement itself, or the first of those that moved into it."""
+        """Return the statement itself, or the first of those that moved into it."""
         if isinstance(statement, Return):
             return self._computed(statement.values)
         if not isinstance(statement, Copy):
@@ -196,7 +196,7 @@ class Writer:
         return next((nested[a] for a in atoms if isinstance(a, Value) and a in nested), None)
 
     def _computed(self, values: Iterable[Arg]) -> Do | None:
-        """The first computation that moved into a ``return``, below what only packs it."""
+        """Return the first computation that moved into a ``return``, below what only packs it."""
         for arg in values:
             for value in values_in(arg):
                 atom = self.nesting.resolve(value)
@@ -210,7 +210,7 @@ class Writer:
         return None
 
     def statement(self, statement: Statement) -> list[ast.stmt]:
-        """The lines of one statement."""
+        """Return the lines of one statement."""
         match statement:
             case Do():
                 return self._do(statement)
@@ -245,7 +245,7 @@ class Writer:
         return ast.Expr(ast.Call(function, args, []))
 
     def store(self, pattern: Pattern | None) -> ast.expr:
-        """The target of an assignment or a ``for``."""
+        """Return the target of an assignment or a ``for``."""
         if pattern is None:
             return ast.Name("_", ast.Store())
         if isinstance(pattern, tuple):
@@ -253,11 +253,11 @@ class Writer:
         return self.name(pattern)
 
     def name(self, value: Value) -> ast.Name:
-        """A variable that is written."""
+        """Return a variable that is written."""
         return ast.Name(self.webs.names[value], ast.Store())
 
     def assign(self, value: Value, node: ast.expr) -> ast.stmt:
-        """The statement ``value = node``."""
+        """Return the statement ``value = node``."""
         return ast.Assign([self.store(value)], node)
 
     # ------------------------------------------------------------------------------- calls
