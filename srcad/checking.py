@@ -229,7 +229,7 @@ def difference(
 def weighted_sum(
     function: Callable[..., Any], args: Sequence[Any], rng: np.random.Generator
 ) -> Callable[..., Any]:
-    """The function ``sum of w * y`` over all float outputs, as source text that srcad can read.
+    """Return the function ``sum of w * y`` over all float outputs, with source text.
 
     A function that returns one float already is returned as it is.
     """

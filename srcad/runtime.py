@@ -195,7 +195,7 @@ def like(g: Any, x: Any) -> Any:
 
 
 def taken_in(y: Any, place: Any) -> Any:
-    """The result of ``place op= value`` with the arithmetic result `y`: arrays stay arrays."""
+    """Return the result `y` of ``place op= value`` as `place` keeps it: an array for an array."""
     if not isinstance(place, np.ndarray):
         return y
     result = np.empty_like(place)
@@ -204,7 +204,7 @@ def taken_in(y: Any, place: Any) -> Any:
 
 
 def fitting(g: Any, x: Any, name: str, *, partial: bool = False) -> Any:
-    """A cotangent that a rule of the user's made for `x`, if it has the shape and kind of `x`.
+    """Return a cotangent that a user's rule made for `x`, if it has the shape and kind of `x`.
 
     A `partial` derivative may be a mask, and may have to be broadcast.
 
@@ -290,7 +290,7 @@ def stays(array: Any, index: Any) -> Any:
 
 
 def rounded(y: Any, function: Any, place: Any, a: Any, b: Any = None) -> Any:
-    """The result `y` of a ufunc of `a` (and `b`), rounded as where it is written into `place`.
+    """Return the result `y` of a ufunc of `a` (and `b`), rounded to the dtype of `place`.
 
     NumPy's loops over entries that lie in order round the last digit of some functions in another
     way than those that step backwards.

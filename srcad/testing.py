@@ -172,7 +172,7 @@ def check_rule(
 def _with_entries(
     rule: rules.Rule, function: Any, args: Sequence[Any], wrt: Any
 ) -> tuple[int, ...]:
-    """The arguments that are checked: by default those of which the rule gives a derivative."""
+    """Return the checked arguments: by default those that the rule has a derivative for."""
     inert = inert_entries(rule.function) if rule.function is not None else frozenset()
     found = list(dict.fromkeys(place.position for place in _places(function, args, wrt)))
     if wrt is None:

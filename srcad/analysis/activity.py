@@ -81,7 +81,7 @@ class Facts:
                 self.use(item, part(activity, k) if arg.kind == "tuple" else activity)
 
     def follow(self, new: Arg, old: Arg) -> None:
-        """A list has a cotangent for every part of its items that an earlier version has one for.
+        """Give a list a cotangent for each part of its items that an earlier version has one for.
 
         The cotangent of the one becomes that of the other; a part must not be missing there.
         """

@@ -67,7 +67,7 @@ def _is_perhaps_unbound(op: Call, perhaps_unbound: Callable[[Arg], bool]) -> boo
 
 
 def _is_array(value: Value) -> bool:
-    """Reading an array raises where it is not bound; an item of a list may be nothing."""
+    """Return True for a value whose read raises where it is not bound: an array."""
     return isinstance(value.type, Numeric)
 
 

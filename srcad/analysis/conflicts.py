@@ -203,7 +203,10 @@ def _read_outside(block: Block) -> Iterator[Value]:
 
 
 def copy_of(source: Atom, result: Value, near: Op) -> Call:
-    """A copy of an array, of a list (not of its items), or of what may be either a number."""
+    """Return a copy of an array or a list, or of what may be a number instead.
+
+    The items of the list are not copied.
+    """
     type_ = result.type
     target: Any = owned
     if isinstance(type_, ListOf):

@@ -96,7 +96,10 @@ class Cures:
         return views, yields, others
 
     def _follows_conflict(self, value: Arg) -> bool:
-        """True if an earlier store of a chain is in conflict: its cure may do for what follows."""
+        """Return True if an earlier store of a chain is in conflict.
+
+        Its cure may do for what follows.
+        """
         while isinstance(value, Value):
             op, _ = self.facts.definition.get(value, (None, None))
             if isinstance(op, Call) and op in self.facts.stores:
@@ -165,7 +168,7 @@ class Cures:
     def _start(
         self, value: Arg, *, through: bool, seen: set[Arg] | None = None
     ) -> tuple[Loop, int] | None:
-        """The outermost loop that carries the storage in: its initial value can be copied once.
+        """Return the outermost loop that carries the storage in: its initial value is copied once.
 
         `through` looks behind earlier loops that have had it: one copy before the first will do.
         What has been `seen` on another path is not followed twice.

@@ -110,7 +110,7 @@ class MemoryOrder:
                     self._loop(op, op.body.params, op.body)
 
     def _loop(self, loop: For | While, carried: Sequence[Value], body: Block) -> None:
-        """A carried value is in order if it enters so and every iteration keeps it so."""
+        """Note that a carried value is in order if it enters so and each iteration keeps it so."""
         entering = [self._of(init) for init in loop.inits]
         while True:
             self.known.update(zip(carried, entering, strict=True))

@@ -57,7 +57,7 @@ def in_place(function: Function) -> Function:
 
 
 def _copied_twice(function: Function, facts: Conflicts, marked: set[Call]) -> dict[Value, Atom]:
-    """Copies that only a store reads which copies by itself, with what they are copies of."""
+    """Return copies that only a copying store reads, with the arrays they are copies of."""
     found: dict[Value, Atom] = {}
     for op in facts.stores - marked:
         first = op.args[0]
@@ -85,7 +85,10 @@ def _conflicts(function: Function) -> Conflicts:
 
 
 def _marked(block: Block, stores: set[Call], idle: dict[Value, Atom]) -> Block:
-    """The block with its stores in place marked, and without idle copies just before a store."""
+    """Return the block with its stores in place marked.
+
+    Copies just before such a store are left out.
+    """
     ops: list[Op] = []
     for op in block.ops:
         match op:

@@ -107,7 +107,7 @@ class Sharing:
                 self.foreign_nodes += [_node(atom, "own"), _node(atom, "parts")]
 
     def holds(self, container: Value, part: Atom) -> None:
-        """A container holds an object."""
+        """Note that a container holds an object."""
         if has_storage(part):
             held = (container, "parts")
             for kind in ("own", "parts"):
@@ -261,7 +261,7 @@ def _container_before(op: Call) -> Arg | None:
 
 
 def _new_list(op: Call, first: Arg, found: Sharing) -> None:
-    """A list of its own that holds what another one held, and perhaps one item more."""
+    """Let a new list hold the items of another one, and perhaps one item more."""
     if isinstance(first, Value):
         found.join((op.result, "parts"), (first, "parts"))
         if not isinstance(first.type, ListOf):
@@ -281,7 +281,7 @@ def _store(op: Call, found: Sharing) -> None:
 
 
 def _hold_added(op: Call, found: Sharing) -> None:
-    """A list holds the item, or the items of the list, that it was given."""
+    """Let a list hold the item, or the items of the list, that it was given."""
     what = puts_in(op.target)
     if what is None:
         return

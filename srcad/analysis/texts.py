@@ -29,7 +29,7 @@ def read_from_text(
     wanted: Sequence[Activity],
     known: frozenset[Routine] = frozenset(),
 ) -> Call | None:
-    """The first call on the way to a wanted result that reads what depends on the input in a text.
+    """Return the first call on the way to a result that reads a text which depends on the input.
 
     `known` are the routines that are looked into.
     """
@@ -62,7 +62,7 @@ def told(op: Call, facts: Facts) -> Activity:
 
 
 def _reads(op: Call, facts: Facts) -> bool:
-    """True if a call makes something of a text that depends on the input, but no other text."""
+    """Return True if a call makes anything but a text of a text that depends on the input."""
     if not _is_hashable(op.target) or _passes_on(op.target):
         return False
     if answers(op.target) or op.target in _MEASURES:

@@ -85,7 +85,7 @@ def counts_from_zero(seq: Arg) -> bool:
 
 
 def is_surely_inside(read: Call, loops: Iterable[For]) -> bool:
-    """True if an element is read at places inside the array: constants, or items of loops."""
+    """Return True if the place that is read is surely inside: constants, or items of loops."""
     array, index = argument_type(read.args[0]), read.args[1]
     if not isinstance(array, Numeric) or array.shape is None:
         return False

@@ -304,7 +304,7 @@ def _unknown(mode: object) -> OptionError:
 
 
 def _refuse_with_sparse(*, has_aux: bool, holomorphic: bool, by_rows: bool = False) -> None:
-    """A sparse matrix comes alone, is real, and its columns are computed together."""
+    """Refuse options that a sparse Jacobian cannot be combined with."""
     if holomorphic:
         raise OptionError(
             "a sparse matrix of derivatives is real", help="leave out sparse=True or holomorphic"

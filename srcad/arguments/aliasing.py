@@ -82,7 +82,7 @@ def _arrays(
 
 
 def shared(written: Iterable[Any], others: Iterable[Any]) -> tuple[int, int] | None:
-    """The first of some arguments, and the first of some other objects, that share memory."""
+    """Return the first argument and the first other object that share memory, as positions."""
     held = [(k, array) for k, other in enumerate(others) for array in _arrays(other, opens=False)]
     for place, argument in enumerate(written) if held else ():
         for array in _arrays(argument):
@@ -145,7 +145,7 @@ def groups(
 
 
 def argument_memory(argument: Any) -> Memory:
-    """True if the arrays in an argument may be written into, and each entry has a place of its own.
+    """Return True if the arrays in an argument may be written into, without repeated entries.
 
     Of several arrays, what is true of one that is not so.
     """

@@ -17,7 +17,7 @@ Steps = tuple[tuple[str, Any], ...]
 
 
 def leaves(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, Any]]:
-    """The floats, complex numbers and arrays inside a value, with the steps that lead to each."""
+    """Yield the floats, complex numbers and arrays in a value, with the steps to each."""
     if isinstance(value, np.ndarray | np.generic):
         if value.dtype.kind in "fc":
             yield steps, value
@@ -42,7 +42,7 @@ def leaf_at(value: Any, steps: Steps) -> Any:
 
 
 def steps_in(value: Any, steps: Steps) -> Steps:
-    """The steps as `leaves` gives them: keys of dicts for attributes, places from the start."""
+    """Return the steps as `leaves` gives them: keys for attributes, places from the start."""
     found = []
     for step, key in steps:
         if isinstance(value, dict):

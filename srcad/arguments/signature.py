@@ -315,7 +315,7 @@ def is_number(value: Any) -> bool:
 
 
 def is_fixed(value: Any) -> bool:
-    """True if a value is part of the pattern: a flag, a text, a callable, a dtype, a class."""
+    """Return True if a value is part of the pattern: a flag, text, callable, dtype or class."""
     if isinstance(value, _SIMPLE) or type(value).__name__ == "module":
         return True
     return isinstance(value, FunctionType) or callable(value)

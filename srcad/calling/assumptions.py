@@ -8,7 +8,7 @@ from srcad.types.sources import EACH, Path
 
 
 def assume(c: Conditions, assumption: Assumption) -> None:
-    """An assumption about lengths and integers holds."""
+    """Add the condition that an assumption about lengths and integers holds."""
     symbols = _symbols(assumption)
     repeated = [s for s in symbols if EACH in _source(s)]
     if repeated:

@@ -83,7 +83,7 @@ class Entry:
         return binder(pattern, self.parameters, function, head=True)(function, run, _nothing)
 
     def ready(self, function: Any, arguments: Sequence[Any]) -> Run | None:
-        """The call for these arguments, ready to be made, or None if the pattern does not fit."""
+        """Return the call for these arguments, ready to be made; None if they do not fit."""
         found: Run | None = self.bind(function, self.run, _nothing, head=False)(*arguments)
         return found
 
@@ -208,7 +208,10 @@ class Family:
     def _fitting(
         self, function: Any, arguments: Sequence[Any], seen: int
     ) -> tuple[Entry, Run | None]:
-        """The entry that fits and its call, where known (`seen`: none fitted at that version)."""
+        """Return the entry that fits and its call, where known.
+
+        `seen` is the version at which no entry fitted.
+        """
         with self.lock:
             self._drop_stale()
             if self.version != seen:
@@ -294,7 +297,7 @@ _LOCK = lock(1)
 
 
 def record_of(function: Any) -> tuple[Record, Any]:
-    """The record of a callable, and how the callable wraps the code that the record is about."""
+    """Return the record of a callable, and how the callable wraps the recorded code."""
     anchor, how = anchor_of(function)
     key = id(anchor)
     with _LOCK:

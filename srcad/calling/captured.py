@@ -93,7 +93,7 @@ def plain_function(function: Any) -> FunctionType | None:
 
 
 def _is_variable(function: Any, plain: FunctionType, name: str) -> bool:
-    """True if something is a variable of this name that holds data, which a call may read."""
+    """Return True if a variable of this name holds data, which a call may read."""
     if name not in plain.__code__.co_freevars and name not in plain.__globals__:
         return False
     try:

@@ -179,7 +179,7 @@ class Conditions:
             self.quick.append(quick or condition)
 
     def add_shape(self, array: str, path: Path, rank: int) -> None:
-        """The array at a path has this rank; its shape gets a name."""
+        """Add the condition that the array at a path has this rank, and name its shape."""
         shape = self.names[(*path, ("shape",))] = self.fresh("s")
         seen = f"{self.prefix}seen{len(self.shapes) + 1}"
         if self.quick is not None:
@@ -188,7 +188,7 @@ class Conditions:
                  quick=f"({shape} := {array}.shape) == {seen}")  # fmt: skip
 
     def is_class(self, first: str, cls: str) -> None:
-        """The class is exactly this one."""
+        """Add the condition that the class is exactly this one."""
         self.add(f"{self.own('type')}({first}) is {cls}")
 
     def class_name(self, cls: type) -> str:

@@ -83,7 +83,7 @@ def _looked_at(look: _Look, *arguments: Any) -> Any:
             once, answer = look.evaluated(arguments)
 
         def again(step: Run, found: Any) -> Callable[[], tuple[_Origins, Any]]:
-            """The result of a step on the evaluated answer, reused if nothing may run twice."""
+            """Return the result of a step on the evaluated answer; nothing runs twice."""
 
             def evaluated() -> tuple[_Origins, Any]:
                 if once is not None:

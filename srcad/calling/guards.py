@@ -87,7 +87,7 @@ def own_code(c: Conditions) -> str:
 
 
 def equals(c: Conditions, first: str, name: str, expected: Any) -> None:
-    """A constant has the same type and value."""
+    """Add the condition that a constant has the same type and value."""
     if expected is None or isinstance(expected, bool):
         c.add(f"{first} is {expected}")
     elif type(expected) in (str, bytes, int) or isinstance(expected, np.dtype):

@@ -338,7 +338,7 @@ def refuse_export(entry: Entry, name: str) -> None:
 
 
 def for_checks(function: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """A function and arguments in which no metadata is taken for a number to differentiate by."""
+    """Return a function and arguments without metadata that could count as a number."""
     parameters = parameters_of(function) or ()
     names, rest = _places(parameters)
     parts = [taken_apart(arg) for arg in args]

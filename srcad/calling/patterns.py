@@ -305,7 +305,7 @@ def _defaults(parameters: Iterable[inspect.Parameter], prefix: str) -> list[str]
 
 
 def default_now(function: Any, name: str) -> Any:
-    """The default of a parameter as it is now (it may have been replaced since the ``def``)."""
+    """Return the present default of a parameter, which may have changed since the ``def``."""
     plain = looked_up(function, "__func__", function)
     code = looked_up(plain, "__code__")
     if not isinstance(code, CodeType):

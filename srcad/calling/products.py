@@ -105,7 +105,7 @@ class Product(Gradient[P, R]):
 
 
 def in_direction(function: Any, args: tuple[Any, ...], v: Any) -> tuple[tuple[Any, ...], Any]:
-    """The arguments of the function, and the direction: by name, or the last one by position.
+    """Return the arguments of the function, and the direction, given by name or as the last one.
 
     Raises
     ------

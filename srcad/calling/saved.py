@@ -204,7 +204,7 @@ class _Makers:
             self.places[param] = self.places[output] = made or self.places[output]
 
     def behind(self, atom: Any) -> tuple[Any, int]:
-        """The value that a list collects, or a branch yields, and how many loops collect it."""
+        """Return the value that a list collects, or a branch yields, and the number of loops."""
         loops, seen = 0, set()
         while isinstance(atom, Value) and atom not in seen:
             seen.add(atom)
@@ -253,7 +253,7 @@ def _shape(type_: Type, lengths: Lengths) -> tuple[int, ...] | None:
 
 
 def _size(type_: Type, lengths: Lengths) -> int | None:
-    """The bytes of a value: of an array its data, of a number the object, of a flag nothing."""
+    """Return the bytes of a value: of an array its data, of a number the object, of a flag 0."""
     if isinstance(type_, TupleOf):
         parts = [_size(item, lengths) for item in type_.items]
         return None if None in parts else sum(n for n in parts if n is not None)

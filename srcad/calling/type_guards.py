@@ -102,7 +102,7 @@ def _structure(c: Conditions, type_: Any, first: str, name: str, path: Path) -> 
 
 
 def _no_more_attributes(c: Conditions, cls: type, keys: tuple[str, ...], name: str) -> None:
-    """An object has no further attribute of its own: it would hide one of its class."""
+    """Add the condition that an object has no further attribute, which could hide its class's."""
     slots = objects.slots_of(cls)
     for slot in slots:
         if slot not in keys:

@@ -65,7 +65,7 @@ class Checks:
         _CHECKS[type(type_)](self, type_, text, path)
 
     def guard(self, guard: Guard) -> None:
-        """A condition on what is in an argument; of what is besides them the file has its own."""
+        """Add a condition on the parts of an argument; the file has its own for the rest."""
         others = guard.expected if guard.kind in ("same", "apart") else ()
         if not any(path and path[0][0] == "param" for path in (guard.path, *others)):
             return
@@ -97,7 +97,7 @@ class Checks:
 
     # ------------------------------------------------------------------------- lengths
     def assumption(self, assumption: Assumption) -> None:
-        """An assumption about lengths and integers; of what the file holds it is known to hold."""
+        """Add an assumption about lengths and integers, unless the file's values fulfil it."""
         symbols = [s for side in (assumption.left, assumption.right) for s, _ in side.terms]
         paths = {s: _path(s) for s in symbols}
         if all(self._held(path) is not None for path in paths.values()):

@@ -67,7 +67,7 @@ class Definitions:
         return name
 
     def fresh_outside(self, wanted: str) -> str:
-        """A name for the function that is called only: generated functions may use it otherwise."""
+        """Return a name for a function that is only called; its own text may use the name."""
         name = fresh(identifier(wanted), self.outside)
         self.taken.add(name)
         self.outside.add(name)

@@ -150,7 +150,7 @@ def drafted(derivative: Derivative) -> Draft:
 
 
 def _refuse_writes(derivative: Derivative) -> None:
-    """A write to what is captured, or to a part of it, is refused."""
+    """Refuse a write to a captured value, or to a part of it."""
     outside = set(derivative.primal.params[len(derivative.parameters) :])
     for op in walk(derivative.primal.block):
         if outside.isdisjoint(v for v in op.operands if isinstance(v, Value)):

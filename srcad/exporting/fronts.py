@@ -181,7 +181,7 @@ def refused(derivative: Derivative) -> ExportError:
 
 # ------------------------------------------------------------------------------- directions
 def _along(draft: Draft, inputs: Sequence[str], checks: Checks) -> tuple[str, list[str]]:
-    """The header and the body of a tangent: it takes the arguments and their tangents in tuples."""
+    """Return the header and the body of a tangent, with arguments and tangents in tuples."""
     derivative, d = draft.derivative, draft.definitions
     names = [p.name for p in derivative.parameters]
     if _has_parts(derivative) or draft.keywords:
@@ -198,7 +198,7 @@ def _along(draft: Draft, inputs: Sequence[str], checks: Checks) -> tuple[str, li
 
 
 def _in_direction(draft: Draft, inputs: Sequence[str], checks: Checks) -> tuple[str, list[str]]:
-    """The same of a product with a direction: ``h(x, *rest, v)``, or ``h(x, *rest, v=v)``."""
+    """Return header and body of a product: ``h(x, *rest, v)``, or ``h(x, *rest, v=v)``."""
     derivative, d = draft.derivative, draft.definitions
     if _has_parts(derivative):
         raise refused(derivative)

@@ -135,7 +135,7 @@ def part_at(args: Any, place: tuple[int, Any]) -> Any:
 
 
 def with_parts(args: Any, places: Places, directions: Sequence[Any], h: float) -> list[Any]:
-    """Copies of the arguments, of which those at some places are moved."""
+    """Return copies of the arguments, of which those at some places are moved."""
     result = copy.deepcopy(list(args))
 
     def step(x: Any, d: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 
 def mapped(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """A structure with a function applied to its leaves, together with those of others like it."""
+    """Return a structure with a function applied to its leaves and those of similar ones."""
     if isinstance(tree, dict):
         return {k: mapped(function, tree[k], *(o[k] for o in others)) for k in tree}
     if isinstance(tree, list | tuple):

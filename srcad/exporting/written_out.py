@@ -58,7 +58,7 @@ class Offsets:
 
 
 def call_lines(head: str, arguments: Sequence[str], indent: int = 0) -> list[str]:
-    """The lines of a call as ruff sets them, `head` being what stands in front of its bracket.
+    """Return the lines of a call in ruff's layout, with `head` in front of the bracket.
 
     >>> call_lines("return f", ["x", "y"])
     ['return f(x, y)']

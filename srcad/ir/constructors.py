@@ -39,7 +39,7 @@ class Constructors(Generic[Given, Made]):
         return self._construct(primitives.field, container, Const(name), **how)
 
     def build_tuple(self, *items: Given, **how: Any) -> Made:
-        """``(a, b)``."""
+        """Build ``(a, b)``."""
         return self._construct(primitives.build_tuple, *items, **how)
 
     def build_dict(self, keys: tuple[Any, ...], *items: Given, **how: Any) -> Made:
@@ -47,7 +47,7 @@ class Constructors(Generic[Given, Made]):
         return self._construct(primitives.build_dict, Const(keys), *items, **how)
 
     def build_record(self, cls: type, keys: tuple[str, ...], *items: Given, **how: Any) -> Made:
-        """An object of a class with these fields, or a list whose items have types of their own."""
+        """Build an object of a class with these fields, or a list of items of several types."""
         return self._construct(primitives.build_record, Const(cls), Const(keys), *items, **how)
 
     def part(self, container: Given, type_: TupleOf, k: int, **how: Any) -> Made:
@@ -70,7 +70,7 @@ class Constructors(Generic[Given, Made]):
 
     # --------------------------------------------------------------------------------- lists
     def build_list(self, *items: Given, **how: Any) -> Made:
-        """``[a, b]``."""
+        """Build ``[a, b]``."""
         return self._construct(primitives.build_list, *items, **how)
 
     def append(self, items: Given, value: Given, **how: Any) -> Made:
@@ -143,7 +143,7 @@ class Constructors(Generic[Given, Made]):
         return self._construct(primitives.identity, x, **how)
 
     def is_(self, a: Given, b: Given, **how: Any) -> Made:
-        """``a is b``."""
+        """Build ``a is b``."""
         return self._construct(primitives.is_, a, b, **how)
 
     def not_(self, a: Given, **how: Any) -> Made:

@@ -110,7 +110,7 @@ class Op:
 
     @once
     def operands(self) -> tuple[Value, ...]:
-        """The values that the op itself names (not those inside its blocks)."""
+        """Return the values that the op itself names, without those inside its blocks."""
         raise NotImplementedError
 
     @property

@@ -146,7 +146,7 @@ _rows(Operation(memory=PartOf(), owed=_index_may_fail, flows=(0,), written="a[b]
 
 
 def _has_no_entries(op: Call) -> bool:
-    """True if what is looked through may be empty, and the call does not say what is found then."""
+    """Return True if the operand may be empty, and the call gives no value for that case."""
     if any(name == "initial" for name, _ in op.kwargs):
         return False
     type_ = getattr(op.args[0], "type", None) if op.args else None

@@ -61,7 +61,7 @@ def type_has_storage(type_: Type) -> bool:
 def makes_new_array(
     target: Any, result: Type, args: tuple[Arg, ...], kwargs: Iterable[tuple[str, Arg]] = ()
 ) -> bool:
-    """True if the result of a call is certainly new memory (if it is an array of numbers)."""
+    """Return True if the result of a call is certainly new memory, if it is an array."""
     if not isinstance(result, Numeric):
         return False
     names = [name for name, _ in kwargs] if kwargs else []
@@ -78,19 +78,19 @@ def makes_new_array(
 
 
 def makes_fresh(op: Call) -> bool:
-    """True if the result of a call is certainly new memory (if it is an array of numbers)."""
+    """Return True if the result of a call is certainly new memory, if it is an array."""
     return makes_new_array(op.target, op.result.type, op.args, op.kwargs)
 
 
 def makes_new_arrays(target: Any, kwargs: Iterable[tuple[str, Arg]] = ()) -> bool:
-    """True if the result of a call certainly is several arrays that share no memory with others."""
+    """Return True if the result is certainly several arrays that share no memory."""
     if isinstance(target, np.ufunc):
         return target.nout > 1 and "out" not in dict(kwargs)
     return module_of(target).startswith("numpy") and _is_fresh(target, (), kwargs)
 
 
 def _is_fresh(target: Any, args: tuple[Arg, ...], kwargs: Iterable[tuple[str, Arg]]) -> bool:
-    """True if the table says that a call makes new arrays, by its options where they matter."""
+    """Return True if the table says that a call with these options makes new arrays."""
     memory = memory_of(target)
     if isinstance(memory, str):
         return memory == "fresh"
@@ -112,7 +112,7 @@ def returns_argument(target: Any) -> bool:
 
 
 def kept_outside(function: Function) -> set[Value]:
-    """The values that somebody outside keeps: they are alive when the function has returned."""
+    """Return the values that outlive the call, because the caller or an object keeps them."""
     return {
         value
         for op in walk(function.block)
@@ -143,7 +143,7 @@ def replaced_outside(function: Function) -> dict[Call, set[Value]]:
 
 
 def reads_a_copy(index: Arg) -> bool:
-    """True if reading an array at an index certainly copies: the index has an array in it."""
+    """Return True if reading at an index certainly copies: the index contains an array."""
     return any(_is_advanced(part) for part in index_parts(index))
 
 
@@ -161,7 +161,7 @@ def reads_a_view(index: Arg) -> bool:
 
 
 def keeps_an_axis(index: Arg) -> bool:
-    """True if reading at an index gives an array whatever the array: a slice, ``...`` or None."""
+    """Return True if reading at an index always gives an array: a slice, ``...`` or None."""
     return any(
         part.kind == "slice" if isinstance(part, Display)
         else isinstance(part, Const) and (part.value is None or part.value is Ellipsis

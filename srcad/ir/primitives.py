@@ -285,7 +285,7 @@ def identity(x: Any) -> Any:
 
 @Operation(result=types_of.flag, answers=True, raises=NOTHING, flows=(), written="a is b")
 def is_(a: Any, b: Any) -> bool:
-    """``a is b``."""
+    """Return ``a is b``."""
     return a is b
 
 

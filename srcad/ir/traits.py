@@ -22,7 +22,7 @@ from srcad.rules import registry as table
 
 
 def is_store(target: Any, of: Literal["array", "list"] | None = None) -> bool:
-    """True if the result is a new version of the first operand: of any, an array or a list."""
+    """Return True if the result is a new version of the first operand, an array or a list."""
     memory = memory_effect(target)
     return isinstance(memory, NewVersion) and of in (None, memory.of)
 
@@ -62,13 +62,13 @@ def is_builder(target: Any) -> bool:
 
 
 def is_structure(target: Any) -> bool:
-    """True if the result is a tuple, dict or record of the operands: each part has its place."""
+    """Return True if the result is a tuple, dict or record of the operands."""
     memory = memory_effect(target)
     return isinstance(memory, Builds) and not memory.is_open
 
 
 def is_known_part(target: Any) -> bool:
-    """True if the result is a part of a structure at a position, key or name that is known."""
+    """Return True if the result is a part of a structure at a known position, key or name."""
     memory = memory_effect(target)
     return isinstance(memory, PartOf) and memory.at != "index"
 
@@ -121,7 +121,7 @@ def puts_in(target: Any) -> Literal["item", "items"] | None:
 
 
 def asks_for_shape(target: Any) -> bool:
-    """True if the result is known from the lengths and the dtype of the first operand alone."""
+    """Return True if the result depends on the shape and dtype of the first operand alone."""
     row = operation_of(target)
     return row is not None and row.asks_of == 0
 
@@ -139,7 +139,7 @@ def is_shape(target: Any) -> bool:
 
 
 def joins_keys(target: Any) -> bool:
-    """True if the result is a dict of given keys, and of values that stand in another operand."""
+    """Return True if the result is a dict of given keys and the values in another operand."""
     memory = memory_effect(target)
     return isinstance(memory, Gathers) and memory.operand == 1
 
@@ -163,7 +163,7 @@ def answers(target: Any) -> bool:
 
 
 def is_inert(target: Any) -> bool:
-    """True if the result only tells of the operands, by lengths or one answer for all entries."""
+    """Return True if the result depends on lengths, or is one answer for all entries."""
     row = operation_of(target)
     return measures(target) or (row is not None and row.answers and row.flows == ())
 
@@ -177,7 +177,7 @@ def costs_nothing(target: Any) -> bool:
 
 
 def keeps_structure(target: Any) -> bool:
-    """True if the parts of the result are those of the operands, place by place or item by item."""
+    """Return True if the parts of the result are those of the operands, one by one."""
     row = operation_of(target)
     if row is None or not row.flows:
         return False

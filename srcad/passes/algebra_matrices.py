@@ -24,7 +24,7 @@ def _is_plain(op: Call, count: int) -> bool:
 
 
 def _turned(r: Rewriter, arg: Arg) -> Arg | None:
-    """``a`` of ``a.T``."""
+    """Return ``a`` of ``a.T``."""
     turned = r.call_of(arg, np.transpose)
     return turned.args[0] if turned is not None and _is_plain(turned, 1) else None
 

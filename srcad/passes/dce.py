@@ -125,7 +125,7 @@ class _Needs:
         return False
 
     def _is_inside(self, op: Call, frame: _Frame | None) -> bool:
-        """True if a call reads an element at an index of a loop that never leaves the array."""
+        """Return True if a call reads at an index of a loop that never leaves the array."""
         if op.target is not operator.getitem:
             return False
         loops = []

@@ -61,7 +61,7 @@ def _inside(op: Op, reads: Counter[Value]) -> Op:
 
 
 def _dead_zeros(op: For, k: int, reads: Counter[Value]) -> Call | None:
-    """The store that zeroes what an iteration has read of a carried array, if it is unused."""
+    """Return the store that zeroes an entry an iteration has read, if it is unused."""
     param, result = op.carried[k], op.body.results[1 + k]
     if reads[carried_outputs(op)[k]] or not isinstance(result, Value) or reads[result] != 1:
         return None
@@ -79,7 +79,7 @@ def _dead_zeros(op: For, k: int, reads: Counter[Value]) -> Call | None:
 
 
 def _differs_from_trip_to_trip(place: Arg, op: For) -> bool:
-    """True if an index names another place in every iteration: it contains an item of a range."""
+    """Return True if an index contains an item of a range, so that no place repeats."""
     parts = place.items if isinstance(place, Display) and place.kind == "tuple" else (place,)
     counts = {item for item, seq in zip(op.items, op.seqs, strict=True) if _counts(seq)}
     plain = all(_is_plain(part) for part in parts)

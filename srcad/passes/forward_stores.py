@@ -102,7 +102,7 @@ class _Forwarding:
                 del ops[i]
 
     def _untouched(self, ops: list[Op], i: int, store: Call) -> tuple[list[int], int]:
-        """The reads of the new array that need not wait for the store, and how far it can."""
+        """Return the reads of the new array that need not wait, and how far the store can."""
         array, place, _ = store.args
         assert isinstance(array, Value)
         found: list[int] = []
@@ -209,7 +209,7 @@ class _Entries:
 
 
 def entry_of(op: Call) -> tuple[Value, Arg] | None:
-    """The array of floats and the one place in it that a call reads, or writes a number to."""
+    """Return the array of floats and the one place in it that a call reads, or writes to."""
     if op.target is not operator.getitem and not _is_store(op):
         return None
     array, place = op.args[:2]
@@ -269,7 +269,10 @@ def _named(op: Op) -> set[Value]:
 
 
 def _is_same_entry(store: Call, op: Op) -> bool:
-    """True if a call reads, or writes, the place that a store has written, in the same half."""
+    """Return True if a call reads or writes the place that a store has written.
+
+    It must be in the same half.
+    """
     first, second = entry_of(store), entry_of(op) if isinstance(op, Call) else None
     if first is None or second is None or not _is_store(store) or store.half != op.half:
         return False

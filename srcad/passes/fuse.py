@@ -66,7 +66,7 @@ def _is_on(op: Op, test: Atom) -> bool:
 
 
 def _needed(ops: list[Op], k: int, j: int) -> set[int]:
-    """The operations between `k` and `j` that the second conditional reads, also indirectly."""
+    """Return the operations between `k` and `j` that the second conditional needs."""
     makers = {result: i for i in range(k + 1, j) for result in ops[i].results}
     needed: set[int] = set()
     todo = list(_reads(ops[j]))

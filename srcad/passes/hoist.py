@@ -173,7 +173,7 @@ def _with(op: Any, blocks: tuple[Block, ...]) -> Any:
 
 
 def _is_numeric(value: Value) -> bool:
-    """True if a value is a number or an array: containers may be written to by whoever has them."""
+    """Return True if a value is a number or an array, which nobody else may write into."""
     return isinstance(value.type, Numeric)
 
 
@@ -188,7 +188,7 @@ def _has_a_trip(loop: For) -> bool:
 
 
 def _is_only_read(array: Value, body: Block) -> bool:
-    """True if nothing keeps an array, or a view of it: what reads it makes something of its own."""
+    """Return True if nothing keeps an array, or a view of it, beyond one read."""
     if array in body.results:
         return False
     for op in walk(body):

@@ -38,7 +38,7 @@ class LoopMerging:
     constant_lists: dict[Value, Atom] = field(default_factory=dict)
 
     def note_constant_lists(self, op: Loop, body: Block) -> None:
-        """A loop may collect the same atom in every iteration."""
+        """Note the lists in which a loop collects the same atom in every iteration."""
         pairs = zip(collected_outputs(op), body.results[1 + len(op.inits) :], strict=True)
         for output, atom in pairs:
             outside = isinstance(atom, Value) and self.homes.get(atom) in self.open_blocks
@@ -46,7 +46,7 @@ class LoopMerging:
                 self.constant_lists[output] = atom
 
     def note_equal_lists(self, op: For, body: Block) -> None:
-        """A loop may collect one atom in two lists."""
+        """Note the lists in which a loop collects the same atom."""
         first: dict[Atom, Value] = {}
         for output, atom in zip(
             collected_outputs(op), body.results[1 + len(op.inits) :], strict=True
@@ -59,7 +59,7 @@ class LoopMerging:
                 self.changed = True
 
     def merge_equal_items(self, op: For, seqs: tuple[Arg, ...]) -> None:
-        """The items of one list, gone through twice in step, are equal."""
+        """Replace the items of one list, gone through twice in step, by one."""
         first: dict[Arg, Value] = {}
         for item, seq in zip(op.items, seqs, strict=True):
             earlier = first.setdefault(seq, item) if isinstance(seq, Value) else item
@@ -68,7 +68,7 @@ class LoopMerging:
                 self.changed = True
 
     def merge_constant_items(self, op: For, seqs: tuple[Arg, ...]) -> None:
-        """The items of a list that holds one atom over and over are that atom."""
+        """Replace the items of a list that holds one atom over and over by that atom."""
         for item, seq in zip(op.items, seqs, strict=True):
             if isinstance(seq, Value) and seq in self.constant_lists:
                 atom = self.constant_lists[seq]
@@ -90,7 +90,7 @@ class LoopMerging:
                 self.changed = True
 
     def note_unchanged(self, op: Loop, inits: tuple[Atom, ...], body: Block) -> None:
-        """That a value is handed on unchanged may show only once the body is simple."""
+        """Note values that an iteration hands on unchanged, which a simplified body may show."""
         if op.half != "primal":
             for param, init, result in zip(op.carried, inits, body.results[1:], strict=False):
                 handed_on = (result is param or result == init) and init != UNDEF

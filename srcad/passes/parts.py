@@ -36,7 +36,7 @@ _FAR = 8
 # ------------------------------------------------------------------------------- structures
 @rewrites(*every(is_part))
 def part_of_built(r: Rewriter, op: Call) -> Arg | None:
-    """``(a, b)[0]``, ``{"W": w}["W"]``, a field of a record just built."""
+    """Simplify ``(a, b)[0]``, ``{"W": w}["W"]``, and a field of a record just built."""
     container, key = op.args[0], op.args[1]
     if not isinstance(key, Const):
         return None

@@ -78,7 +78,7 @@ def filled(template: Syntax, found: Mapping[str, Any]) -> ast.AST:
 
 
 def rewritten(rule: str, node: Syntax) -> str | None:
-    """The text of what a rule ``pattern -> replacement`` makes of a piece of syntax, or None."""
+    """Return the text that a rule ``pattern -> replacement`` makes of a node, or None."""
     pattern, replacement = sides(rule)
     found = match(pattern, node)
     return None if found is None else ast.unparse(filled(replacement, found))

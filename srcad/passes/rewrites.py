@@ -63,7 +63,7 @@ def rewrites_of(call: Call, definitions: Mapping[Value, Call]) -> tuple[Rewrite,
 
 
 def _kind(arg: Arg, definitions: Mapping[Value, Call]) -> Any:
-    """The sort key of a rewrite: a number, or the maker of an argument if it asks for one."""
+    """Return the sort key of a rewrite: a number, or the maker of an argument it asks for."""
     if isinstance(arg, Value):
         made = definitions.get(arg)
         return None if made is None else _MADE_BY.get(id(made.target))

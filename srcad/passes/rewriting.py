@@ -119,7 +119,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         return False
 
     def is_settled(self, block: Block) -> bool:
-        """True if another walk, over what is left of the result of this one, would find nothing.
+        """Return True if another walk over the result of this one would find nothing.
 
         All that a rewrite looks at is final when it sees it, but for how often a value is read.
         """
@@ -216,7 +216,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         return call.result
 
     def _note_integer(self, value: Value) -> None:
-        """An integer that the whole reverse half has at hand, by what is known of it."""
+        """Note an integer that is available in the whole reverse half, by its properties."""
         if isinstance(value.type, Numeric) and value.type.value is not None:
             self.integers.setdefault(resolved(value.type.value), value)
 

@@ -144,7 +144,7 @@ def sum_of_negatives(r: Rewriter, op: Call) -> Arg | None:
 
 
 def _without_literal(r: Rewriter, a: Arg) -> tuple[Arg | None, Arg]:
-    """The literal in front of a product of the same shape that is read once, and the rest."""
+    """Return the literal factor of a product of the same shape, read once, and the rest."""
     product = r.call_of(a, operator.mul, operator.truediv)
     if product is None or not r.used_once(a):
         return None, a

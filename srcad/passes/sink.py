@@ -92,7 +92,7 @@ def _sunk(block: Block, params: frozenset[Value]) -> Block:
 
 
 def _only_place(op: Op, uses: dict[Value, set[Use]], ops: Sequence[Op]) -> tuple[int, Block] | None:
-    """The op and its branch where alone the result of a call is read, if it can be made there."""
+    """Return the op and the branch that alone read the result of a call, if it can move there."""
     if not isinstance(op, Call) or op.half == "primal" or is_noticeable(op):
         return None
     found = uses.get(op.result, set())
@@ -112,7 +112,7 @@ def _has_branches(op: Op) -> bool:
 
 
 def _may_reuse(op: Op) -> bool:
-    """True if an op may write into what it reads, once it is decided what is done in place."""
+    """Return True if an op may write into what it reads, when stores are put in place."""
     if not isinstance(op, Call) or is_noticeable(op):
         return True
     return has_storage(op.result) and (

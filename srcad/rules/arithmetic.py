@@ -61,7 +61,7 @@ def absolute(x, *, y):
 
 @static
 def is_small(a):
-    """True if an integer is known to be one of NumPy's: of larger ones it takes no logarithm."""
+    """Return True if an integer is one of NumPy's; larger ones have no logarithm there."""
     return is_known(a) and -(2**63) <= a < 2**63
 
 
@@ -112,7 +112,7 @@ def remainder(a, b):
 
 @derivative(np.fmod, samples=(0.6, 0.9))
 def fmod(a, b, *, y):
-    """``a = n b + y`` tells the n of `y`; ``a / b`` is rounded, near a multiple past it."""
+    """Use ``a = n b + y`` for the n of `y`: ``a / b`` is rounded near a multiple of `b`."""
     return 1, -np.rint((a - y) / b)
 
 

@@ -368,7 +368,7 @@ def _require_function(function: Any) -> types.CodeType:
 
 
 def _refuse_target(target: Any) -> None:
-    """A class cannot have a rule, unless calling it makes a number."""
+    """Refuse a class as the target of a rule, unless calling it makes a number."""
     if isinstance(target, type) and not issubclass(target, _NUMBERS):
         raise RuleError(
             f"need a function definition: a rule cannot be for the class {target.__name__!r}",

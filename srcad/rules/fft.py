@@ -29,7 +29,7 @@ def chosen(s, axes):
 
 
 def fitted(bar, a, taken):
-    """A cotangent in the shape of `a`, of which some entries were taken, or filled up by zeros."""
+    """Return a cotangent in the shape of `a`, which was cut or filled up with zeros."""
     if taken is None:
         return bar
     if np.ndim(a) == 1:

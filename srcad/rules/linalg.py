@@ -45,7 +45,7 @@ def scaled(weights, a):
         f(square(3), array(2, 3, 2)), f(array(2, 3, 3) + 3 * np.eye(3), array(3, 2))],
 )  # fmt: skip
 def solve(y_bar, y, a, b):
-    """``a y = b``, so ``b_bar`` solves ``a.T b_bar = y_bar``, and ``a_bar = -b_bar y.T``.
+    """Solve ``a.T b_bar = y_bar``, since ``a y = b``; and ``a_bar = -b_bar y.T``.
 
     Of complex matrices ``.T`` is the conjugate transpose, here and below.
 
@@ -171,7 +171,7 @@ def of_logarithm(sign_bar, log_bar, sign):
     samples=lambda f, spd: [f(spd(3, 3)), f(spd(2, 3, 3)), f(spd(3, 3), upper=True)],
 )
 def cholesky(y_bar, y, a, *, upper=False):
-    """``a = l l.T``; the cotangent is symmetrised.
+    """Differentiate ``a = l l.T``; the cotangent is symmetrised.
 
     Products with the inverse are less work than systems, which NumPy solves as if `l` were full.
     Source: Murray (2016), *Differentiation of the Cholesky decomposition*, equation 10.
@@ -196,7 +196,7 @@ def triangle_of_half(y_bar, a):
 
 
 def lower_inverse(a):
-    """The inverse of a lower triangular matrix, some rows at a time: mostly products of matrices.
+    """Return the inverse of a lower triangular matrix, mostly by products of blocks of rows.
 
     NumPy has no solver for triangles, and its general one takes several times as long.
     """
@@ -342,7 +342,7 @@ def svd(y_bar, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
 
 
 def of_phases(u, s, vh, u_bar, vh_bar):
-    """The cotangents of the phases of complex bases: the matrix gives those of ``u @ vh`` only.
+    """Return the cotangents of the phases of complex bases, which ``u @ vh`` alone decides.
 
     Source: Wan and Zhang (2019), *Automatic differentiation for complex valued SVD*.
     """

@@ -175,7 +175,7 @@ def plan(axes, rank_a, rank_b):
 
 @static
 def _back(free, contracted, partner):
-    """The inverse of ``free`` axes followed by the contracted ones in the order of their partners.
+    """Return the inverse of the axes `free`, then `contracted` in the order of `partner`.
 
     ``tensordot(y_bar, b)`` keeps the contracted axes in the order of the other operand's axes.
     """

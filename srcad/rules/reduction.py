@@ -213,7 +213,7 @@ def nanmax(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
 
 
 def owned(y_bar, a, owners, axis, keepdims, initial, where):
-    """The cotangents of the entries and of `initial`, which owns a result that no entry has."""
+    """Return the cotangents of the entries, and of `initial` where no entry is the result."""
     if where is not None:
         owners = owners & where
     bar = shared(kept(y_bar, a, axis, keepdims), a, owners, axis, initial is not None)

@@ -34,7 +34,7 @@ def nancumsum(y_bar, y, a, axis=None, dtype=None):
         f(v, 3, append=1.5), f(v, 6)],
 )  # fmt: skip
 def diff(y_bar, a, n=1, axis=-1, prepend=None, append=None):
-    """The transpose of a difference is minus the difference of the cotangent between zeros."""
+    """Take minus the difference of the cotangent between zeros, which is the transpose."""
     zero = np.zeros_like(part(a, None, 1, axis))
     if n == 1 and prepend is None and append is None:
         return backward(zero, y_bar, axis), None, None

@@ -21,7 +21,7 @@ def stub(
     active: Collection[int | str],
     name_of_method: str | None = None,
 ) -> str:
-    """A rule for `target` as it is called, with ``...`` for each cotangent that is to be written.
+    """Return a rule for `target` as it is called, with ``...`` for each cotangent.
 
     Parameters
     ----------

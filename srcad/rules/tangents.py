@@ -53,14 +53,14 @@ def added(a, b):
 # ------------------------------------------------------------------------ quotients
 @tangent_of(operator.truediv, np.divide)
 def divide(a_dot, b_dot, y, a, b):
-    """``a = y b``, so ``y_dot b = a_dot - y b_dot``."""
+    """Use ``a = y b``, so ``y_dot b = a_dot - y b_dot``."""
     return (a_dot - b_dot * y) / b
 
 
 # ------------------------------------------------------------------------ systems
 @tangent_of(np.linalg.solve)
 def solve(a_dot, b_dot, y, a, b):
-    """``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
+    """Use ``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
     if a_dot is None:
         return np.linalg.solve(a, b_dot)
     if np.ndim(b) == 1 and np.ndim(a) > 2:

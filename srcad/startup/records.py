@@ -290,7 +290,7 @@ def _parameter(f: _Field, space: dict[str, Any], parameters: list[str]) -> str |
 
 
 def _parameters(cls: Any) -> tuple[tuple[str, ...], bool]:
-    """The names of the parameters, and whether ``__init__`` does no more than to keep them."""
+    """Return the names of the parameters, and whether ``__init__`` only keeps them."""
     found: tuple[tuple[str, ...], bool] | None = cls.__dict__.get("_parameters")
     if found is None:
         names = tuple(f.name for f in _fields(cls) if f.init)

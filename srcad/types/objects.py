@@ -78,14 +78,14 @@ def why_closed(cls: type) -> str | None:
 
 
 def _is_descriptor(member: Any) -> bool:
-    """True if a member of a class of the user's says what reading or writing an attribute does."""
+    """Return True if a class member defines how an attribute is read or written."""
     kind = type(member)
     own = not is_of_library(kind)
     return own and (hasattr(kind, "__get__") or hasattr(kind, "__set__"))
 
 
 def is_of_library(cls: Any) -> bool:
-    """True if a class or function is one of Python's, of NumPy's, SciPy's, or of this package."""
+    """Return True if a class or function is of Python, NumPy, SciPy or this package."""
     return module_of(cls).partition(".")[0] in LIBRARIES
 
 

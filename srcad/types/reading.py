@@ -169,7 +169,7 @@ def signature(function: Any, *, follow_wrapped: bool = True) -> inspect.Signatur
 
 
 def has(value: Any, name: str) -> bool:
-    """True if an object has an attribute that is found without running code of the user's."""
+    """Return True if an object has an attribute, found without running a user's code."""
     kind = type(value)
     if name in namespace(value):
         return True
@@ -182,7 +182,7 @@ def has(value: Any, name: str) -> bool:
 
 
 def answers(cls: type, *names: str) -> bool:
-    """True if a class says itself what some special methods do, other than Python's own types.
+    """Return True if a class defines some of the special methods, and is no type of Python's.
 
     >>> class Table(dict):
     ...     __module__ = "mine"

@@ -74,7 +74,7 @@ def follow(found: Any, steps: Sequence[Step]) -> Any:
 
 
 def is_besides_arguments(path: Path) -> bool:
-    """True if a path leads to something that is no argument: a default of the function is one."""
+    """Return True if a path leads to something besides the arguments, such as a default."""
     return path[0][0] not in ("default", "kwdefault")
 
 

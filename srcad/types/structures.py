@@ -112,7 +112,7 @@ UNDEFINED = Undefined()
 
 
 def field_type(type_: Type, value: object) -> Type:
-    """The type of an object's field that holds a constant: which one, if it is code or nothing."""
+    """Return the type of a field that holds a constant: which one, if it is code or None."""
     return Fixed(value) if value is None or callable(value) else type_
 
 
@@ -128,7 +128,7 @@ def numbers_in(type_: Type) -> Iterator[Numeric]:
 
 
 def freshened(type_: Type, *, keep_examples: bool = False) -> Type:
-    """The type with its local lengths renamed: those of one item of a list are not another's.
+    """Return the type with local lengths renamed, so that two items of a list differ.
 
     With `keep_examples`, lengths that are known for every item of an argument keep their example
     (for items of one list that are taken in step with it).

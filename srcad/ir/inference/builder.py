@@ -82,7 +82,7 @@ class Builder(Constructors["Arg", "Value"]):
 
     @contextmanager
     def block(self) -> Iterator[Builder]:
-        """A builder for an inner block, at the same place in the source."""
+        """Yield a builder for an inner block, at the same place in the source."""
         yield Builder(where=self.where, half=self.half)
 
     def if_(self, test: Atom, then: Block, orelse: Block) -> tuple[Value, ...]:

@@ -96,7 +96,7 @@ def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], .
 
 @functools.cache
 def _parameters(target: Any) -> tuple[str, ...]:
-    """The names of a function's parameters, up to those that take any number of arguments."""
+    """Return the names of a function's parameters, up to ``*args``."""
     try:
         parameters = inspect.signature(target).parameters.values()
     except (TypeError, ValueError):
@@ -122,7 +122,7 @@ def _is_any_integer(arg: Arg) -> bool:
 
 
 def may_run(target: Any) -> bool:
-    """True if running a function on stand-ins has no effect: nothing of the user's ever runs."""
+    """Return True if a function may be run on stand-ins: it has no effect, and is no user's."""
     if isinstance(target, np.ufunc):
         return is_ufunc_of_library(target)
     module = module_of(target)
@@ -170,7 +170,7 @@ def _stays_type(args: tuple[Arg, ...]) -> Type | None:
 
 
 def _at_first(index: Arg) -> Arg:
-    """The index with 0 in the place of integers that are not known: any one reads the same kind."""
+    """Return the index with 0 for unknown integers: each of them reads the same kind."""
     if isinstance(index, Display) and index.kind == "tuple":
         items = tuple(map(_at_first, index.items))
         return index if items == index.items else Display("tuple", items)

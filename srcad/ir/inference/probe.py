@@ -268,7 +268,7 @@ def _tried(
 
 
 def _runs(symbols: list[Symbol], extents: list[Extent]) -> list[Sizes]:
-    """The lengths in the two runs: of each symbol, and of each difference that would be too short.
+    """Return the lengths in both runs, of each symbol and of each difference that is too short.
 
     ``n - m`` is a length like any other: nothing says that it is small where ``n`` is.
     """
@@ -337,7 +337,7 @@ def _explained(first: Any, second: Any, extents: list[Extent], runs: list[Sizes]
 
 
 def _explain(m: int, n: int, extents: list[Extent], runs: list[Sizes]) -> Extent:
-    """The expression of the operands' extents that is `m` in the first run, `n` in the second."""
+    """Return the expression of the extents that is `m` in the first run, `n` in the second."""
     if m == n:
         return constant_extent(m)
     known = [(e, _evaluated(e, runs[0]), _evaluated(e, runs[1])) for e in dict.fromkeys(extents)]

@@ -34,7 +34,7 @@ def may_raise(op: Op, caught: Classes | None = None) -> bool:
 
 
 def fails_for_values(op: Call) -> bool:
-    """True if a call raises for some numbers: Python's divisions, and the functions of `math`."""
+    """Return True if a call raises for some numbers: Python's division, or one of `math`."""
     if getattr(op.target, "__module__", None) == math.__name__:
         return True
     row = operation_of(op.target)
