@@ -55,7 +55,7 @@ class Support:
     __rmul__ = __truediv__ = __mul__
 
     def conjugate(self) -> Support:
-        """Return a conjugate depends on the same."""
+        """Return the same inputs: a conjugate depends on them."""
         return self
 
     def inputs(self) -> np.ndarray[Any, np.dtype[np.intp]]:

@@ -23,7 +23,7 @@ def with_tangents(function: Function, request: Request, wrt: Sequence[int]) -> F
 
 
 def in_one_function(made: Function, problem: Problem) -> Results:
-    """Return the rows belong to the same arguments as the columns."""
+    """Return one matrix, whose rows belong to the same arguments as its columns."""
     return in_one_matrix(made, problem, outputs=len(problem.wrt), symmetric=True)
 
 

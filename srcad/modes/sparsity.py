@@ -13,10 +13,7 @@ from srcad.modes.sparse_results import Blocks
 
 
 def in_flags(made: Function, problem: Problem) -> Results:
-    """Return the function of one direction is written.
-
-    What runs is its meaning on sets of inputs.
-    """
+    """Write the function of one direction; what runs is its meaning on sets of inputs."""
     asked = Asked(made, problem.wrt, 1, name_of(problem.function))
     blocks = Blocks(problem)
 

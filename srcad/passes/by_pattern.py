@@ -189,7 +189,7 @@ def _number(arg: Arg | Call) -> float | int | None:
 
 
 def _fits_literal(literal: object) -> Fits:
-    """Return a number stands for an equal one, of either type; a flag for itself."""
+    """Return a test that an equal number of either type passes; for a flag, only itself."""
     if isinstance(literal, bool):
         return lambda r, arg, found: isinstance(arg, Const) and arg.value is literal
     return lambda r, arg, found: _number(arg) == literal

@@ -61,7 +61,7 @@ def absolute(x, *, y):
 
 @static
 def is_small(a):
-    """Return True if an integer is one of NumPy's; larger ones have no logarithm there."""
+    """True if an integer is known to be one of NumPy's: of larger ones it takes no logarithm."""
     return is_known(a) and -(2**63) <= a < 2**63
 
 
@@ -90,10 +90,7 @@ def power(a, b, *, y):
 
 
 def complex_power(a, b, y):
-    """Return the partials of ``exp(b * log(a))``.
-
-    ``0**b`` has the slope 0 for positive real parts.
-    """
+    """The partials of ``exp(b * log(a))``; ``0**b`` has the slope 0 for positive real parts."""
     log_a = np.log(a + 0j + ((a == 0) & (np.real(b) >= 0)))
     return b * a ** (b - (b != 0)), y * log_a
 
@@ -112,7 +109,7 @@ def remainder(a, b):
 
 @derivative(np.fmod, samples=(0.6, 0.9))
 def fmod(a, b, *, y):
-    """Use ``a = n b + y`` for the n of `y`: ``a / b`` is rounded near a multiple of `b`."""
+    """``a = n b + y`` tells the n of `y`; ``a / b`` is rounded, near a multiple past it."""
     return 1, -np.rint((a - y) / b)
 
 
@@ -122,7 +119,7 @@ def fmod(a, b, *, y):
         f(near(2.1, 2.9, 4), near(0.8, 0.95, 3, 1)), f(near(2.1, 2.9, 4), 0.8), f(7.3, -2.0)],
 )  # fmt: skip
 def division(y_bar, y, a, b):
-    """Return the quotient is constant between jumps; the remainder is ``a - quotient * b``."""
+    """The quotient is constant between jumps; the remainder is ``a - quotient * b``."""
     remainder_bar = y_bar[1]
     if remainder_bar is None:
         return None, None
@@ -141,9 +138,7 @@ def modf(y_bar, y, x):
     kinks={(1, 1): (0, 1), (math.nan, 1): (1, 0), (1, math.nan): (0, 1)},
 )
 def maximum(a, b, *, y):
-    """Return the second operand owns a tie, so the slope of ``maximum(x, 0)`` at 0 is 0.
-
-    A nan owns.
+    """The second operand owns a tie, so the slope of ``maximum(x, 0)`` at 0 is 0; a nan owns.
 
     ``b == b`` is False for a nan, and nothing where ``b`` is a literal.
     """
@@ -158,10 +153,7 @@ def maximum(a, b, *, y):
     kinks={(1, 1): (1, 0), (math.nan, 1): (1, 0), (1, math.nan): (0, 1)},
 )
 def minimum(a, b):
-    """Return the first operand owns a tie: the partials of maximum and minimum add up to 1.
-
-    A nan owns.
-    """
+    """The first operand owns a tie: the partials of maximum and minimum add up to 1; a nan owns."""
     if may_be_complex(a) or may_be_complex(b):
         return ORDER, ORDER
     return np.logical_not(a > b) & (b == b), np.logical_not(a <= b) & (a == a)
@@ -173,7 +165,7 @@ def minimum(a, b):
     kinks={(1, 1): (0, 1), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)},
 )
 def fmax(a, b):
-    """Return the second operand owns a tie; a nan never does."""
+    """The second operand owns a tie; a nan never does."""
     if may_be_complex(a) or may_be_complex(b):
         return ORDER, ORDER
     first = (a > b) | (b != b)
@@ -186,7 +178,7 @@ def fmax(a, b):
     kinks={(1, 1): (1, 0), (math.nan, 1): (0, 1), (1, math.nan): (1, 0)},
 )
 def fmin(a, b):
-    """Return the first operand owns a tie; a nan never does."""
+    """The first operand owns a tie; a nan never does."""
     if may_be_complex(a) or may_be_complex(b):
         return ORDER, ORDER
     first = (a <= b) | (b != b)
@@ -202,7 +194,7 @@ def hypot(a, b, *, y):
 
 @derivative(np.arctan2, safe=1.0, samples=(0.3, 2), kinks={(0, 0): (math.nan, math.nan)})
 def arctan2(a, b):
-    """Return the square of the length would overflow above 1e154, and vanish below 1e-154."""
+    """The square of the length would overflow above 1e154, and vanish below 1e-154."""
     length = np.hypot(a, b)
     return b / length / length, -(a / length / length)
 

@@ -50,19 +50,19 @@ def behind(axis, ndim):
 
 @static
 def each_behind(axes):
-    """Return the same for axes one by one."""
+    """The same for axes one by one."""
     return tuple(k + 1 if k >= 0 else k for k in axes)
 
 
 @static
 def new(count):
-    """Return the places of new axes behind the first."""
+    """The places of new axes behind the first."""
     return tuple(range(1, 1 + count)) if count > 1 else 1
 
 
 @static
 def mirrored(ndim):
-    """Return the order of axes that turns round all but the first."""
+    """The order of axes that turns round all but the first."""
     return (0, *range(ndim - 1, 0, -1))
 
 
@@ -73,12 +73,12 @@ def length_of(shape):
 
 
 def lengths(shape):
-    """Return a shape as a tuple."""
+    """A shape as a tuple."""
     return (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
 
 
 def raised(a, rank):
-    """Return an array with `rank` axes in each direction: new ones are put in front."""
+    """An array with `rank` axes in each direction: new ones are put in front."""
     if np.ndim(a) - 1 == rank:
         return a
     return np.expand_dims(a, new(rank + 1 - np.ndim(a)))

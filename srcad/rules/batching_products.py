@@ -15,13 +15,13 @@ from srcad.rules.registry import is_known, static
 
 
 def formula_for(target: Any) -> Formula | Mapping[str, Formula] | None:
-    """Return the formula for a function, or those for its operands; None where there is none."""
+    """The formula for a function, or those for its operands; None where there is none."""
     return FORMULAS.get(target)
 
 
 @leading_axis(operator.matmul, np.matmul, np.linalg.matmul, operand="a")
 def matmul_of_first(a, b):
-    """Return a vector in each direction is a row of a matrix."""
+    """A vector in each direction is a row of a matrix."""
     if np.ndim(a) == 2 and np.ndim(b) > 2:
         return None
     return a @ b
@@ -82,7 +82,7 @@ def vdot_of_second(a, b):
 
 @static
 def contracted(axes, rank_a, rank_b):
-    """Return the axes of `np.tensordot` for each operand, none of which counts from the end."""
+    """The axes of `np.tensordot` for each operand, none of which counts from the end."""
     if isinstance(axes, int):
         return tuple(range(rank_a - axes, rank_a)), tuple(range(axes))
     of_a, of_b = ((k,) if isinstance(k, int) else tuple(k) for k in axes)
@@ -107,7 +107,7 @@ def tensordot_of_second(a, b, axes=2):
 
 @leading_axis(np.linalg.solve, operand="b")
 def solve(a, b):
-    """Return a vector in each direction is a column of one right-hand side."""
+    """A vector in each direction is a column of one right-hand side."""
     if np.ndim(a) != 2:
         return None
     return np.linalg.solve(a, b.T).T if np.ndim(b) == 2 else np.linalg.solve(a, b)

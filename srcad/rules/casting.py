@@ -45,7 +45,7 @@ def asarray(y_bar, a, dtype=None, order=None, *, copy=None):
         f([0.1, 0.2], ndmin=2), f([[v, v], [array(4), v]]), f(m)],
 )  # fmt: skip
 def array(y_bar, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
-    """Return the cotangent has the structure of the argument, down to its numbers and arrays."""
+    """The cotangent has the structure of the argument, down to its numbers and arrays."""
     if dtype is not None and not np.issubdtype(dtype, np.inexact):
         return None
     if ndmin:
@@ -54,21 +54,21 @@ def array(y_bar, object, dtype=None, *, copy=True, order="K", subok=False, ndmin
 
 
 def items(y_bar, structure):
-    """Return the parts of a cotangent that belong to the parts of nested lists and tuples."""
+    """The parts of a cotangent that belong to the parts of nested lists and tuples."""
     if not isinstance(structure, (list, tuple)):
         return y_bar
     return [rows(y_bar[k], structure[k]) for k in range(len(structure))]
 
 
 def rows(y_bar, structure):
-    """Return the same, one level deeper."""
+    """The same, one level deeper."""
     if not isinstance(structure, (list, tuple)):
         return y_bar
     return [cells(y_bar[k], structure[k]) for k in range(len(structure))]
 
 
 def cells(y_bar, structure):
-    """Return the same on the third level, the last one."""
+    """The same on the third level, the last one."""
     if not isinstance(structure, (list, tuple)):
         return y_bar
     if any(isinstance(part, (list, tuple)) for part in structure):
@@ -84,13 +84,13 @@ def cells(y_bar, structure):
     samples=lambda f, m: [f(m.T), f(0.5)],
 )
 def ascontiguousarray(y_bar, a, dtype=None):
-    """Return a number becomes an array of length 1."""
+    """A number becomes an array of length 1."""
     return np.reshape(y_bar, np.shape(a))
 
 
 @linear(np.astype, memory={"copy": (False, None)}, samples=lambda f, m: [f(m, np.float64)])
 def astype(y_bar, x, dtype, *, copy=True):
-    """Return a cast to integers cuts the derivative."""
+    """A cast to integers cuts the derivative."""
     if not np.issubdtype(dtype, np.inexact):
         return None, None
     return y_bar, None
@@ -99,7 +99,7 @@ def astype(y_bar, x, dtype, *, copy=True):
 @linear(float, np.float64, memory="shared", samples=lambda f, array: [f(array()), f(0.7)])
 @linear(np.float32, np.float16, np.longdouble, np.ndarray.item, memory="shared", samples=())
 def number(y_bar, x):
-    """Return an array of one entry becomes a number."""
+    """An array of one entry becomes a number."""
     if np.ndim(x) == 0:
         return y_bar
     return np.reshape(y_bar, np.shape(x))
@@ -137,7 +137,7 @@ def as_taken_in(y_bar, y, place):
 
 @linear(rounded, active=("y", "place", "a", "b"), samples=())
 def as_rounded(y_bar, y, function, place, a, b=None):
-    """Return the numbers are those of `y`, up to the last digit."""
+    """The numbers are those of `y`, up to the last digit."""
     return y_bar, None, None, None
 
 
@@ -149,7 +149,7 @@ def complex_number(y_bar, real, imag=0.0):
 
 @linear(np.complex128, np.complex64, np.clongdouble, memory="shared", samples=())
 def complex_scalar(y_bar, x):
-    """Return an array of one entry becomes a number."""
+    """An array of one entry becomes a number."""
     if np.ndim(x) == 0:
         return y_bar
     return np.reshape(y_bar, np.shape(x))

@@ -23,10 +23,10 @@ def may_be_complex(x: Any) -> bool:
 
 
 def conj(x: Any) -> Any:
-    """Return the conjugate; `x` itself if it is real."""
+    """The conjugate; `x` itself if it is real."""
     return np.conjugate(x) if np.iscomplexobj(x) else x
 
 
 def real_part(x: Any) -> Any:
-    """Return the real part; `x` itself if it is real."""
+    """The real part; `x` itself if it is real."""
     return np.real(x) if may_be_complex(x) else x

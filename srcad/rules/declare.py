@@ -294,7 +294,7 @@ def _row(
     active: tuple[str, ...] | None,
     traits: dict[str, Any],
 ) -> Rule:
-    """Return the row, as far as the rule's own signature tells it."""
+    """The row, as far as the rule's own signature tells it."""
     positional = code.co_varnames[: code.co_argcount]
     stop = code.co_argcount + code.co_kwonlyargcount
     keyword_only = code.co_varnames[code.co_argcount : stop]
@@ -348,7 +348,7 @@ def _place(function: Any) -> Place:
 
 
 def _caller() -> Place:
-    """Return the place outside this file that is running now."""
+    """The place outside this file that is running now."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename == __file__:
         frame = frame.f_back
@@ -368,7 +368,7 @@ def _require_function(function: Any) -> types.CodeType:
 
 
 def _refuse_target(target: Any) -> None:
-    """Refuse a class as the target of a rule, unless calling it makes a number."""
+    """A class cannot have a rule, unless calling it makes a number."""
     if isinstance(target, type) and not issubclass(target, _NUMBERS):
         raise RuleError(
             f"need a function definition: a rule cannot be for the class {target.__name__!r}",

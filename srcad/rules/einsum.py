@@ -46,7 +46,7 @@ def explicit(subscripts, ranks):
 
 @static
 def unique(term):
-    """Return the letters of a term, each once."""
+    """The letters of a term, each once."""
     return "".join(dict.fromkeys(term))
 
 
@@ -60,7 +60,7 @@ def split(text, k):
 
 @static
 def term_of(text, k):
-    """Return the letters of operand `k`."""
+    """The letters of operand `k`."""
     return split(text, k)[0]
 
 
@@ -72,7 +72,7 @@ def is_scalar(text):
 
 @static
 def reverse(text, k):
-    """Return the subscripts of the cotangent of operand `k`.
+    """The subscripts of the cotangent of operand `k`.
 
     A letter that stands twice in the operand is spread over a diagonal later; a letter that only
     the operand has was summed over, so that its cotangent is the same along that axis.
@@ -85,7 +85,7 @@ def reverse(text, k):
 
 @static
 def missing(text, k):
-    """Return the axes of operand `k`, each letter once, that no other operand and no result has."""
+    """The axes of operand `k`, each letter once, that no other operand and no result has."""
     term, rest, output = split(text, k)
     known = set(output).union(*rest)
     return tuple(n for n, letter in enumerate(unique(term)) if letter not in known)
@@ -99,7 +99,7 @@ def places(term):
 
 @static
 def diagonal_of(term):
-    """Return the subscripts that spread a term's letters, each once, over its diagonals."""
+    """The subscripts that spread a term's letters, each once, over its diagonals."""
     spare = [letter for letter in LETTERS if letter not in term]
     seen, full, eyes = set(), "", []
     for letter in term:
@@ -113,7 +113,7 @@ def diagonal_of(term):
 
 @static
 def repeated(term):
-    """Return the axes with a letter that occurs further to the left already."""
+    """The axes with a letter that occurs further to the left already."""
     return tuple(n for n, letter in enumerate(term) if letter in term[:n])
 
 
@@ -142,14 +142,14 @@ def einsum(y_bar, subscripts, *operands, optimize=False):
 
 
 def contracted(subscripts, factors, optimize):
-    """Return the Einstein sum, in the way that the user asked for."""
+    """The Einstein sum, in the way that the user asked for."""
     if optimize:
         return np.einsum(subscripts, *factors, optimize=optimize)
     return np.einsum(subscripts, *factors)
 
 
 def cotangent(y_bar, text, operands, k, optimize):
-    """Return the cotangent of operand `k`."""
+    """The cotangent of operand `k`."""
     rest = operands[:k] + operands[k + 1 :]
     rest = tuple(conj(x) for x in rest)
     factors = rest if is_scalar(text) else (y_bar, *rest)

@@ -17,19 +17,19 @@ nondifferentiable(np.fft.fftfreq, np.fft.rfftfreq)
 
 
 def turned_round(norm):
-    """Return the norm of the adjoint: of what has no factor the one without a factor."""
+    """The norm of the adjoint: of what has no factor the one without a factor."""
     if norm == "forward":
         return "backward"
     return norm if norm == "ortho" else "forward"
 
 
 def chosen(s, axes):
-    """Return the axes that are transformed; None are all."""
+    """The axes that are transformed; None are all."""
     return trailing(len(s)) if axes is None and s is not None else axes
 
 
 def fitted(bar, a, taken):
-    """Return a cotangent in the shape of `a`, which was cut or filled up with zeros."""
+    """A cotangent in the shape of `a`, of which some entries were taken, or filled up by zeros."""
     if taken is None:
         return bar
     if np.ndim(a) == 1:
@@ -39,12 +39,12 @@ def fitted(bar, a, taken):
 
 
 def like(bar, a):
-    """Return the cotangent of a real argument is the real part."""
+    """The cotangent of a real argument is the real part."""
     return bar if may_be_complex(a) else np.real(bar)
 
 
 def at_ends(y_bar, length, axis, rank):
-    """Return the frequencies of a real signal that are their own mirror images: at most two."""
+    """The frequencies of a real signal that are their own mirror images: at most two."""
     k = np.arange(length // 2 + 1)
     own = (k == 0) | (2 * k == length)
     if axis == -1 or rank == 1:
@@ -101,7 +101,7 @@ def hfft(y_bar, a, n=None, axis=-1, norm=None):
 
 @linear(np.fft.ihfft, samples=lambda f, v, m: [f(v), f(m, 3), f(m, axis=0, norm="ortho")])
 def ihfft(y_bar, a, n=None, axis=-1, norm=None):
-    """Return the conjugate of ``rfft``, with its factor."""
+    """The conjugate of ``rfft``, with its factor."""
     return rfft(np.conjugate(y_bar), a, n, axis, turned_round(norm))
 
 

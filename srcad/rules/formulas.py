@@ -46,7 +46,7 @@ def _definitions(text: str) -> dict[int, list[Definition]]:
 
 
 def definition(function: Callable[..., Any]) -> Definition | None:
-    """Return the syntax tree of a rule, or None where its text is not at hand or not certain."""
+    """The syntax tree of a rule, or None where its text is not at hand or not certain."""
     code = function.__code__
     try:
         candidates = _definitions("".join(linecache.getlines(code.co_filename)))
@@ -67,7 +67,7 @@ def _arguments(node: Definition) -> list[ast.arg]:
 
 
 def _returns(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the expressions that a function returns, not those of functions inside it."""
+    """The expressions that a function returns, not those of functions inside it."""
     if isinstance(node, ast.Lambda):
         yield node.body
         return
@@ -125,7 +125,7 @@ def _length(expression: ast.expr, node: Definition, kind: str) -> int | None:
 
 
 def returned_formulas(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the entries of what a rule returns last, as text."""
+    """The entries of what a rule returns last, as text."""
     node = definition(function)
     if node is None:
         return ()
@@ -134,7 +134,7 @@ def returned_formulas(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def always_none(function: Callable[..., Any]) -> set[int]:
-    """Return the entries that are None wherever a rule returns."""
+    """The entries that are None wherever a rule returns."""
     node = definition(function)
     found = [
         {
@@ -148,10 +148,7 @@ def always_none(function: Callable[..., Any]) -> set[int]:
 
 
 def straight_formula(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the assignments of a rule that does not branch, and its entries, as text.
-
-    Else nothing.
-    """
+    """The assignments of a rule that does not branch, and its entries, as text; else nothing."""
     node = definition(function)
     steps = [] if node is None else _straight_line(node)
     if not steps:
@@ -163,7 +160,7 @@ def straight_formula(function: Callable[..., Any]) -> tuple[str, ...]:
 
 # ------------------------------------------------------------------------ symbolic application
 def applied(function: Callable[..., Any], call: str, operands: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a rule's formulas with expressions put for its parameters.
+    """A rule's formulas with expressions put for its parameters.
 
     Parameters
     ----------
@@ -204,10 +201,7 @@ def applied(function: Callable[..., Any], call: str, operands: tuple[str, ...]) 
 
 
 def _straight_line(node: Definition) -> list[tuple[str, ast.expr]]:
-    """Return the assignments of a body and, under the name "", what it returns.
-
-    Empty if it branches.
-    """
+    """The assignments of a body and, under the name "", what it returns; empty if it branches."""
     if isinstance(node, ast.Lambda):
         return [("", node.body)]
     steps: list[tuple[str, ast.expr]] = []
@@ -232,7 +226,7 @@ def _expression(text: str) -> ast.expr:
 
 
 def _substituted(value: ast.expr, known: dict[str, ast.expr]) -> ast.expr:
-    """Return a fresh tree; that of the rule stays as it is."""
+    """A fresh tree; that of the rule stays as it is."""
     result = _Substitution(known).visit(_expression(ast.unparse(value)))
     assert isinstance(result, ast.expr)
     return result

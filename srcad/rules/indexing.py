@@ -69,7 +69,7 @@ def whole(count):
 
 
 def at(places, axis, ndim):
-    """Return the index of places along one axis."""
+    """The index of places along one axis."""
     return whole(axis % ndim) + (places,)  # noqa: RUF005 - perhaps not known
 
 
@@ -108,7 +108,7 @@ def take_along_axis(y_bar, arr, indices, axis=-1):
 
 
 def along(indices, shape, axis):
-    """Return the full index of positions along one axis: every other axis names its own place."""
+    """The full index of positions along one axis: every other axis names its own place."""
     own = axis % len(shape)
     return tuple(
         indices if k == own else np.reshape(np.arange(n), turned(k, len(shape)))
@@ -118,7 +118,7 @@ def along(indices, shape, axis):
 
 @static
 def turned(k, rank):
-    """Return the shape of a vector on axis `k` of an array."""
+    """The shape of a vector on axis `k` of an array."""
     return (*(1,) * k, -1, *(1,) * (rank - k - 1))
 
 
@@ -142,7 +142,7 @@ def extract(y_bar, condition, arr):
 
 @linear(np.delete, samples=lambda f, v, m: [f(v, 1), f(m, [0, 2], 0), f(m, [0, 2])])
 def delete(y_bar, arr, obj, axis=None):
-    """Return the entries that stay are found by deleting from their numbers."""
+    """The entries that stay are found by deleting from their numbers."""
     if axis is None:
         places = np.delete(np.arange(np.size(arr)), obj)
         flat = add_at(np.zeros_like(np.ravel(arr)), places, y_bar)
@@ -218,7 +218,7 @@ def last_trace(y_bar, x, *, offset=0):
 
 
 def diagonal_mask(rows, columns, offset):
-    """Return True on one diagonal; a mask of bools keeps the dtype of what it multiplies."""
+    """True on one diagonal; a mask of bools keeps the dtype of what it multiplies."""
     if offset == 0:
         return np.eye(rows, columns, dtype=bool)
     return np.eye(rows, columns, offset, dtype=bool)
@@ -227,11 +227,11 @@ def diagonal_mask(rows, columns, offset):
 # ------------------------------------------------------------------------ triangles
 @linear(np.tril, samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)])
 def tril(y_bar, m, k=0):
-    """Return a vector is repeated as rows first."""
+    """A vector is repeated as rows first."""
     return unbroadcast(np.tril(y_bar) if k == 0 else np.tril(y_bar, k), m)
 
 
 @linear(np.triu, samples=lambda f, v, t: [f(t[0]), f(t, -1), f(v, 1)])
 def triu(y_bar, m, k=0):
-    """Return a vector is repeated as rows first."""
+    """A vector is repeated as rows first."""
     return unbroadcast(np.triu(y_bar) if k == 0 else np.triu(y_bar, k), m)

@@ -11,7 +11,7 @@ from srcad.rules.shape import part
 
 
 def parts(y_bar, arrays, axis):
-    """Return the pieces of a cotangent that belong to arrays joined along one axis."""
+    """The pieces of a cotangent that belong to arrays joined along one axis."""
     bars = []
     start = 0
     for a in arrays:
@@ -22,7 +22,7 @@ def parts(y_bar, arrays, axis):
 
 
 def as_given(bars, arrays):
-    """Return the cotangents as the arrays came."""
+    """The cotangents as the arrays came."""
     return bars if isinstance(arrays, (list, tuple)) else np.stack(bars)
 
 

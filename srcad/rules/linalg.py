@@ -45,7 +45,7 @@ def scaled(weights, a):
         f(square(3), array(2, 3, 2)), f(array(2, 3, 3) + 3 * np.eye(3), array(3, 2))],
 )  # fmt: skip
 def solve(y_bar, y, a, b):
-    """Solve ``a.T b_bar = y_bar``, since ``a y = b``; and ``a_bar = -b_bar y.T``.
+    """``a y = b``, so ``b_bar`` solves ``a.T b_bar = y_bar``, and ``a_bar = -b_bar y.T``.
 
     Of complex matrices ``.T`` is the conjugate transpose, here and below.
 
@@ -87,7 +87,7 @@ def pinv(y_bar, y, a, *, hermitian=False):
     samples=lambda f, square: [f(square(3), n) for n in (0, 1, 2, 5, -1, -3)],
 )
 def matrix_power(y_bar, y, a, n):
-    """Return the sum of ``a.T**k y_bar a.T**(n - 1 - k)``; for n < 0 of the inverse."""
+    """The sum of ``a.T**k y_bar a.T**(n - 1 - k)``; for n < 0 of the inverse."""
     if n == 0:
         return np.zeros_like(a), None
     if n < 0:
@@ -97,7 +97,7 @@ def matrix_power(y_bar, y, a, n):
 
 
 def powered(y_bar, a_t, n):
-    """Return the cotangent of a positive power, by Horner's scheme."""
+    """The cotangent of a positive power, by Horner's scheme."""
     bar, right = y_bar, y_bar
     for _ in range(n - 1):
         right = right @ a_t
@@ -113,15 +113,12 @@ def powered(y_bar, a_t, n):
         (f([[1, 2], [2, 4]]), [[4, -2], [-2, 1]]), (f(np.zeros((3, 3))), np.zeros((3, 3)))],
 )  # fmt: skip
 def det(y_bar, y, a):
-    """Return the partials are the cofactors, which exist for singular matrices too."""
+    """The partials are the cofactors, which exist for singular matrices too."""
     return per_matrix(y_bar, a) * cofactors(a)
 
 
 def cofactors(a):
-    """Return the matrix of cofactors, conjugated: ``det(a) * inv(a).T``.
-
-    Nan if one entry is infinite.
-    """
+    """The matrix of cofactors, conjugated: ``det(a) * inv(a).T``; nan if one entry is infinite."""
     finite = np.all(np.isfinite(a), axis=(-2, -1), keepdims=True)
     u, s, vh = np.linalg.svd(np.where(finite, a, 0.0))
     sign = conj(np.linalg.det(u) * np.linalg.det(vh))
@@ -146,7 +143,7 @@ def second_cofactors(y_bar, y, a):
 
 @adjoint(np.linalg.slogdet, samples=lambda f, array, square: [f(square(3)), f(array(2, 3, 3))])
 def slogdet(y_bar, y, a):
-    """Return the sign is constant; ``logabsdet`` has the partials ``inv(a).T``.
+    """The sign is constant; ``logabsdet`` has the partials ``inv(a).T``.
 
     Of a complex matrix both are parts of the logarithm of its determinant, whose slope that is.
     """
@@ -158,7 +155,7 @@ def slogdet(y_bar, y, a):
 
 
 def of_logarithm(sign_bar, log_bar, sign):
-    """Return the cotangent of ``log(det(a))`` from those of its real part and of its phase."""
+    """The cotangent of ``log(det(a))`` from those of its real part and of its phase."""
     if sign_bar is None:
         return log_bar
     turn = 1j * np.imag(np.conjugate(sign) * sign_bar)
@@ -171,7 +168,7 @@ def of_logarithm(sign_bar, log_bar, sign):
     samples=lambda f, spd: [f(spd(3, 3)), f(spd(2, 3, 3)), f(spd(3, 3), upper=True)],
 )
 def cholesky(y_bar, y, a, *, upper=False):
-    """Differentiate ``a = l l.T``; the cotangent is symmetrised.
+    """``a = l l.T``; the cotangent is symmetrised.
 
     Products with the inverse are less work than systems, which NumPy solves as if `l` were full.
     Source: Murray (2016), *Differentiation of the Cholesky decomposition*, equation 10.
@@ -183,7 +180,7 @@ def cholesky(y_bar, y, a, *, upper=False):
 
 
 def half_triangle(a):
-    """Return the lower triangle with half of its diagonal."""
+    """The lower triangle with half of its diagonal."""
     triangle = np.tril(a)
     places = np.arange(np.shape(a)[-1])
     triangle[..., places, places] /= 2
@@ -196,7 +193,7 @@ def triangle_of_half(y_bar, a):
 
 
 def lower_inverse(a):
-    """Return the inverse of a lower triangular matrix, mostly by products of blocks of rows.
+    """The inverse of a lower triangular matrix, some rows at a time: mostly products of matrices.
 
     NumPy has no solver for triangles, and its general one takes several times as long.
     """
@@ -219,7 +216,7 @@ def inverse_of_triangle(y_bar, y, a):
 
 
 def triangle_of_product(lower, a):
-    """Return the lower triangle of ``lower @ a @ lower.T`` for a lower triangle, in blocks.
+    """The lower triangle of ``lower @ a @ lower.T`` for a lower triangle, in blocks.
 
     It takes a little more than half of the work of the two products.
     """
@@ -278,7 +275,7 @@ def eigvalsh(y_bar, y, a, UPLO="L"):
 
 
 def triangle(bar, uplo):
-    """Return the cotangent of a symmetric matrix, folded into the triangle that was read."""
+    """The cotangent of a symmetric matrix, folded into the triangle that was read."""
     if may_be_complex(bar):
         return complex_triangle(bar, uplo)
     if uplo == "L":
@@ -287,7 +284,7 @@ def triangle(bar, uplo):
 
 
 def complex_triangle(bar, uplo):
-    """Return the same of a Hermitian matrix: the imaginary part of its diagonal is not read."""
+    """The same of a Hermitian matrix: the imaginary part of its diagonal is not read."""
     eye = np.eye(np.shape(bar)[-1], dtype=bool)
     both = bar + adjoined(bar)
     folded = np.tril(both) if uplo == "L" else np.triu(both)
@@ -342,7 +339,7 @@ def svd(y_bar, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
 
 
 def of_phases(u, s, vh, u_bar, vh_bar):
-    """Return the cotangents of the phases of complex bases, which ``u @ vh`` alone decides.
+    """The cotangents of the phases of complex bases: the matrix gives those of ``u @ vh`` only.
 
     Source: Wan and Zhang (2019), *Automatic differentiation for complex valued SVD*.
     """
@@ -354,5 +351,5 @@ def of_phases(u, s, vh, u_bar, vh_bar):
 
 
 def phases(products):
-    """Return the change by turning each column of a basis, as one row."""
+    """The change by turning each column of a basis, as one row."""
     return np.imag(np.sum(products, axis=-2, keepdims=True))

@@ -51,7 +51,7 @@ def page() -> str:
 
 
 def _shipped() -> list[Rule]:
-    """Return the rows of all files of this folder and of those in it."""
+    """The rows of all files of this folder and of those in it."""
     for found in pkgutil.walk_packages([str(_FOLDER)], f"{_PACKAGE}."):
         with importing:
             importlib.import_module(found.name)
@@ -59,12 +59,12 @@ def _shipped() -> list[Rule]:
 
 
 def _topic(row: Rule) -> str:
-    """Return the file of a row as the page names it: ``linalg``, ``scipy.special``."""
+    """The file of a row as the page names it: ``linalg``, ``scipy.special``."""
     return ".".join(Path(row.file).relative_to(_FOLDER).with_suffix("").parts)
 
 
 def _section(name: str, groups: list[list[Rule]]) -> list[str]:
-    """Return the heading and the table of one topic, and the functions without a derivative."""
+    """The heading and the table of one topic, and the functions without a derivative."""
     path = f"srcad/rules/{name.replace('.', '/')}.py"
     about = (sys.modules[f"{_PACKAGE}.{name}"].__doc__ or "").partition("\n")[0]
     lines = [f"## {name.capitalize()}\n", about.replace("``", "`"), ""]
@@ -90,7 +90,7 @@ def _line(group: list[Rule]) -> str:
 
 
 def _derivative(row: Rule) -> str:
-    """Return the formulas of a rule that is short, and what its docstring says of it."""
+    """The formulas of a rule that is short, and what its docstring says of it."""
     found = straight_formula(row.function) if row.function is not None else ()
     text = "; ".join(found)
     note = (getattr(row.function, "__doc__", None) or "").partition("\n\n")[0]
@@ -101,10 +101,7 @@ def _derivative(row: Rule) -> str:
 
 
 def _parameters(row: Rule) -> str:
-    """Return the parameters that a rule understands.
-
-    In bold those that a derivative flows through.
-    """
+    """The parameters that a rule understands; in bold those that a derivative flows through."""
     constant = always_none(row.function) if row.function is not None else set()
     active = {name for k, name in enumerate(row.active) if k not in constant}
     shown = {name: name.replace("*", "\\*") for name in (*row.parameters, *row.keywords)}
@@ -112,7 +109,7 @@ def _parameters(row: Rule) -> str:
 
 
 def _kinks(row: Rule) -> str:
-    """Return the agreed derivatives at special points."""
+    """The agreed derivatives at special points."""
     if callable(row.kinks):
         pairs = row.kinks(lambda *args: args)
         return "; ".join(f"{_numbers(args)}: {_numbers(slope)}" for args, slope in pairs)
@@ -148,6 +145,6 @@ def _spelled(target: Any) -> str:
 
 
 def _filled(names: list[str]) -> str:
-    """Return the names as code, in lines that are not too long."""
+    """The names as code, in lines that are not too long."""
     words = " ".join(_code(name) for name in names)
     return textwrap.fill(words, _WIDTH, break_long_words=False) + "\n"

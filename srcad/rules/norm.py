@@ -50,7 +50,7 @@ def matrix_norm(y_bar, y, x, *, keepdims=False, ord="fro"):
 
 
 def vector(y_bar, y, x, ord, axis, keepdims):
-    """Return the cotangent of ``sum(abs(x)**ord)**(1 / ord)`` over `axis`."""
+    """The cotangent of ``sum(abs(x)**ord)**(1 / ord)`` over `axis`."""
     g, size = kept(y_bar, x, axis, keepdims), kept(y, x, axis, keepdims)
     if ord == 0:
         return None
@@ -64,7 +64,7 @@ def vector(y_bar, y, x, ord, axis, keepdims):
 
 
 def matrix(y_bar, y, x, ord, axes, keepdims):
-    """Return the cotangent of a matrix norm over two axes."""
+    """The cotangent of a matrix norm over two axes."""
     if np.ndim(x) == 2 and not keepdims and (axes == (0, 1) or axes == (-2, -1)):
         return last_two(y_bar, y, x, ord)
     g = np.moveaxis(kept(y_bar, x, axes, keepdims), axes, (-2, -1))
@@ -73,7 +73,7 @@ def matrix(y_bar, y, x, ord, axes, keepdims):
 
 
 def last_two(g, size, a, ord):
-    """Return the cotangent of the norm of the matrices on the last two axes."""
+    """The cotangent of the norm of the matrices on the last two axes."""
     if ord == "fro":
         return a * (g / (size + (size == 0)))
     if ord in (1, -1, np.inf, -np.inf):
@@ -89,7 +89,7 @@ def last_two(g, size, a, ord):
 
 
 def extreme(numbers, ord, axes):
-    """Return the largest for a positive order, the smallest for a negative one."""
+    """The largest for a positive order, the smallest for a negative one."""
     if axes is None:
         return np.max(numbers) if ord > 0 else np.min(numbers)
     if ord > 0:

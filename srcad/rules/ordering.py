@@ -34,7 +34,7 @@ def sort(y_bar, y, a, axis=-1, *, kind=None, stable=None):
     kinks=lambda f: [(f([3, 1, 2]), [0, 0, 1]), (f([4, 1, 2, 3]), [0, 0, 0.5, 0.5])],
 )  # fmt: skip
 def median(y_bar, y, a, axis=None, *, keepdims=False):
-    """Return the middle entry, or half of each of the two middle ones, in stable order."""
+    """The middle entry, or half of each of the two middle ones, in stable order."""
     if may_be_complex(a):
         return ORDER
     if axis is None:

@@ -17,7 +17,7 @@ from srcad.runtime import unbroadcast
 
 @static
 def first(count):
-    """Return the first `count` axes."""
+    """The first `count` axes."""
     return tuple(range(count))
 
 
@@ -52,14 +52,14 @@ def matmul(y_bar, a, b):
 
 
 def matrix_vector(y_bar, a, b):
-    """Return the cotangents of ``a @ b``, ``a`` (..., n, k) and ``b`` (k,)."""
+    """The cotangents of ``a @ b``, ``a`` (..., n, k) and ``b`` (k,)."""
     if np.ndim(a) == 2:
         return np.outer(y_bar, b), a.T @ y_bar
     return y_bar[..., None] * b, np.tensordot(y_bar, a, np.ndim(a) - 1)
 
 
 def vector_matrix(y_bar, a, b):
-    """Return the cotangents of ``a @ b``, ``a`` (k,) and ``b`` (..., k, m)."""
+    """The cotangents of ``a @ b``, ``a`` (k,) and ``b`` (..., k, m)."""
     if np.ndim(b) == 2:
         return b @ y_bar, np.outer(a, y_bar)
     a_bar = np.tensordot(np.moveaxis(b, -2, 0), y_bar, np.ndim(b) - 1)
@@ -74,10 +74,7 @@ def vector_matrix(y_bar, a, b):
         f(m, array(2, 3, 4, 5))],
 )  # fmt: skip
 def dot(y_bar, a, b):
-    """Return a number multiplies.
-
-    Otherwise the last axis of ``a`` meets the last but one of ``b``.
-    """
+    """A number multiplies; otherwise the last axis of ``a`` meets the last but one of ``b``."""
     a, b = conj(a), conj(b)
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return unbroadcast(y_bar * b, a), unbroadcast(y_bar * a, b)
@@ -102,7 +99,7 @@ def dot(y_bar, a, b):
         f(v, array(4)), f(m, v), f(v, m), f(m, m), f(t, m), f(0.5, m), f(m, t)],
 )  # fmt: skip
 def inner(y_bar, a, b):
-    """Return a number multiplies; otherwise the last axes meet."""
+    """A number multiplies; otherwise the last axes meet."""
     a, b = conj(a), conj(b)
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return unbroadcast(y_bar * b, a), unbroadcast(y_bar * a, b)
@@ -150,7 +147,7 @@ def vecdot(y_bar, a, b):
 # ------------------------------------------------------------------------ tensors
 @static
 def plan(axes, rank_a, rank_b):
-    """Return the axes for the two cotangents of `np.tensordot`.
+    """The axes for the two cotangents of `np.tensordot`.
 
     Returns
     -------
@@ -175,7 +172,7 @@ def plan(axes, rank_a, rank_b):
 
 @static
 def _back(free, contracted, partner):
-    """Return the inverse of the axes `free`, then `contracted` in the order of `partner`.
+    """The inverse of ``free`` axes followed by the contracted ones in the order of their partners.
 
     ``tensordot(y_bar, b)`` keeps the contracted axes in the order of the other operand's axes.
     """
@@ -208,7 +205,7 @@ def tensordot(y_bar, a, b, axes=2):
 
 
 def tensordot_along(y_bar, a, b, axes):
-    """Return the cotangents for axes known only at run time: contracted axes are moved together."""
+    """The cotangents for axes known only at run time: contracted axes are moved together."""
     if isinstance(axes, (tuple, list)) or np.ndim(axes) > 0:
         of_a, of_b = axes[0], axes[1]
     else:
@@ -247,7 +244,7 @@ def kron(y_bar, a, b):
 
 @static
 def interleaved(rank):
-    """Return the subscripts that sum over the second operand's axes, and over the first's."""
+    """The subscripts that sum over the second operand's axes, and over the first's."""
     first = "".join(chr(ord("a") + n) for n in range(rank))
     second = first.upper()
     both = "".join(m + n for m, n in zip(first, second, strict=True))

@@ -17,7 +17,7 @@ def kept(y_bar, a, axis, keepdims):
 
 
 def spread(y_bar, a, axis, keepdims):
-    """Return a reduced array, repeated over the axes that were reduced."""
+    """A reduced array, repeated over the axes that were reduced."""
     return np.broadcast_to(kept(y_bar, a, axis, keepdims), np.shape(a))
 
 
@@ -38,12 +38,12 @@ def count(a, axis, keepdims, where):
 
 
 def taking_part(numbers, where):
-    """Return the entries that are numbers and not left out."""
+    """The entries that are numbers and not left out."""
     return numbers if where is None else numbers & where
 
 
 def selected(bar, where):
-    """Return the cotangent of the entries that took part; exactly 0 for the others."""
+    """The cotangent of the entries that took part; exactly 0 for the others."""
     return bar if where is None else np.where(where, bar, 0.0)
 
 
@@ -147,13 +147,13 @@ def nanstd(y_bar, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=
 
 
 def deviation_of_numbers(y_bar, a, axis, ddof, keepdims, where):
-    """Return the distances from the mean of the numbers, weighted; exactly 0 at nan."""
+    """The distances from the mean of the numbers, weighted; exactly 0 at nan."""
     numbers = taking_part(np.logical_not(np.isnan(a)), where)
     return deviation(y_bar, a, axis, ddof, keepdims, numbers)
 
 
 def deviation(y_bar, a, axis, ddof, keepdims, where):
-    """Return the distances from the mean, weighted; the cotangent of the mean itself cancels."""
+    """The distances from the mean, weighted; the cotangent of the mean itself cancels."""
     entries = count(a, axis, keepdims, where)
     share = y_bar / (entries if ddof == 0 else entries - ddof)
     if where is None and axis is None:
@@ -164,7 +164,7 @@ def deviation(y_bar, a, axis, ddof, keepdims, where):
 
 
 def distances(a, axis, where):
-    """Return the distances from the mean of the entries that take part.
+    """The distances from the mean of the entries that take part.
 
     The mean of large numbers is rounded: what is left of it goes in a second step.
     """
@@ -213,7 +213,7 @@ def nanmax(y_bar, y, a, axis=None, *, keepdims=False, initial=None, where=None):
 
 
 def owned(y_bar, a, owners, axis, keepdims, initial, where):
-    """Return the cotangents of the entries, and of `initial` where no entry is the result."""
+    """The cotangents of the entries and of `initial`, which owns a result that no entry has."""
     if where is not None:
         owners = owners & where
     bar = shared(kept(y_bar, a, axis, keepdims), a, owners, axis, initial is not None)
@@ -224,7 +224,7 @@ def owned(y_bar, a, owners, axis, keepdims, initial, where):
 
 
 def shared(y_bar, a, owners, axis, perhaps_none):
-    """Return the cotangent in equal parts for the entries that own the result."""
+    """The cotangent in equal parts for the entries that own the result."""
     if axis is None:
         heads = int(np.count_nonzero(owners))
     else:
@@ -236,7 +236,7 @@ def shared(y_bar, a, owners, axis, perhaps_none):
 
 @adjoint(np.ptp, samples=lambda f, m, t: [f(m), f(m, 1), f(t, axis=(0, 1), keepdims=True)])
 def ptp(y_bar, y, a, axis=None, *, keepdims=False):
-    """Return the spread between the extremes; ties share equally."""
+    """The spread between the extremes; ties share equally."""
     if may_be_complex(a):
         return ORDER
     high = a == np.max(a, axis=axis, keepdims=True)
@@ -252,10 +252,7 @@ def ptp(y_bar, y, a, axis=None, *, keepdims=False):
     kinks={(0, 0): (0, 1), (0, math.nan): (1, 0), (math.nan, 0): (1, 0)},
 )
 def larger(y_bar, y, *args):
-    """Return the second of two operands owns a tie, as in `np.maximum`.
-
-    Several share it equally.
-    """
+    """The second of two operands owns a tie, as in `np.maximum`; several share it equally."""
     if len(args) == 2:
         first = not (args[0] <= args[1])
         return [y_bar * first, y_bar * (not first)]
@@ -269,7 +266,7 @@ def larger(y_bar, y, *args):
     kinks={(0, 0): (1, 0)},
 )
 def smaller(y_bar, y, *args):
-    """Return the first of two operands owns a tie, as in `np.minimum`; several share it equally."""
+    """The first of two operands owns a tie, as in `np.minimum`; several share it equally."""
     if len(args) == 2:
         first = not (args[0] > args[1])
         return [y_bar * first, y_bar * (not first)]
@@ -277,7 +274,7 @@ def smaller(y_bar, y, *args):
 
 
 def equal_parts(y_bar, y, args):
-    """Return the cotangent in equal parts for the numbers that are the result."""
+    """The cotangent in equal parts for the numbers that are the result."""
     numbers = args[0] if len(args) == 1 else args
     heads = 0
     for x in numbers:

@@ -34,7 +34,7 @@ _files: dict[str, str] = {}  # files of rules that have not been imported, and t
 
 
 def lookup(target: Any) -> Rule | None:
-    """Return the row of a callable, or None."""
+    """The row of a callable, or None."""
     try:
         found = _table.get(target)
     except TypeError:
@@ -51,7 +51,7 @@ def knows(target: Any) -> bool:
 
 
 def memory_of(target: Any) -> Memory:
-    """Return the memory effect of a call, as far as the table tells it."""
+    """The memory effect of a call, as far as the table tells it."""
     rule = lookup(target)
     if rule is not None:
         return rule.memory
@@ -62,7 +62,7 @@ def memory_of(target: Any) -> Memory:
 
 
 def version() -> int:
-    """Return a number that grows with each registration."""
+    """A number that grows with each registration."""
     return _version
 
 
@@ -104,7 +104,7 @@ def _may_be_of(target: Any, library: str) -> bool:
 
 
 def unruled() -> tuple[Any, ...]:
-    """Return the functions without a rule of which it is known what they do with memory."""
+    """The functions without a rule of which it is known what they do with memory."""
     _read_files()
     return tuple(_memories)
 
@@ -162,7 +162,7 @@ def is_known(option: Any) -> bool:
 
 
 def qualified_name(target: Any) -> str:
-    """Return the name of a callable with its module, as in ``numpy.linalg.solve``."""
+    """The name of a callable with its module, as in ``numpy.linalg.solve``."""
     module = "numpy" if isinstance(target, np.ufunc) else getattr(target, "__module__", None)
     name = printable(getattr(target, "__qualname__", None) or label(target))
     if not isinstance(module, str) or module == "builtins":

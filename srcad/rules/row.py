@@ -54,7 +54,7 @@ NO_PARTIAL = NoPartial()
 
 
 def refuse_markers_inside(function: Callable[..., Any], place: Place) -> None:
-    """Refuse a marker inside a rule that was made before the rule ran.
+    """A rule returns a marker that was made before it: what it makes itself is not seen.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def nancumsum(y_bar, y, a, axis=None, dtype=None):
         f(v, 3, append=1.5), f(v, 6)],
 )  # fmt: skip
 def diff(y_bar, a, n=1, axis=-1, prepend=None, append=None):
-    """Take minus the difference of the cotangent between zeros, which is the transpose."""
+    """The transpose of a difference is minus the difference of the cotangent between zeros."""
     zero = np.zeros_like(part(a, None, 1, axis))
     if n == 1 and prepend is None and append is None:
         return backward(zero, y_bar, axis), None, None
@@ -56,17 +56,14 @@ def diff(y_bar, a, n=1, axis=-1, prepend=None, append=None):
 
 
 def backward(zero, y_bar, axis):
-    """Return the transpose of one difference."""
+    """The transpose of one difference."""
     if np.ndim(y_bar) == 1:
         return -np.diff(np.concatenate((zero, y_bar, zero)))
     return -np.diff(np.concatenate((zero, y_bar, zero), axis), axis=axis)
 
 
 def length(array, axis):
-    """Return the length along an axis of what is put before or after an array.
-
-    A number counts once.
-    """
+    """The length along an axis of what is put before or after an array; a number counts once."""
     return 1 if np.ndim(array) == 0 else np.shape(array)[axis]
 
 
@@ -95,14 +92,14 @@ def prod(y_bar, y, a, axis=None, dtype=None, *, keepdims=False, where=None):
 
 
 def others(a):
-    """Return the product of all other entries, along the last axis."""
+    """The product of all other entries, along the last axis."""
     if np.ndim(a) == 1:
         return before(a) * before(a[::-1])[::-1]
     return before(a) * np.flip(before(np.flip(a, -1)), -1)
 
 
 def before(a):
-    """Return the product of all entries before each, along the last axis."""
+    """The product of all entries before each, along the last axis."""
     if np.ndim(a) == 1:
         return np.concatenate((np.ones_like(a[:1]), np.cumprod(a[:-1])))
     ones = np.ones_like(a[..., :1])
@@ -143,10 +140,7 @@ def swept(y_bar, a):
         f(t, array(3, 4)), f(m, np.arange(4)), f(t, np.arange(3), 1.0, axis=1)],
 )  # fmt: skip
 def trapezoid(y_bar, integral, y, x=None, dx=1.0, axis=-1):
-    """Return the sum of ``width / 2 * (left + right)``.
-
-    Points on one axis, in `x` or at distance `dx`.
-    """
+    """The sum of ``width / 2 * (left + right)``; points on one axis, in `x` or at distance `dx`."""
     g = 0.5 * np.expand_dims(y_bar, axis)
     pairs = part(y, 1, None, axis) + part(y, None, -1, axis)
     if x is None:

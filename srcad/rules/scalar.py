@@ -77,7 +77,7 @@ def power(a, b, *, y):
 
 @derivative(math.fmod, samples=lambda f: [f(7.3, 2.2)])
 def fmod(a, b, *, y):
-    """Use ``a = n b + y`` for the n of `y`: ``a / b`` is rounded near a multiple of `b`."""
+    """``a = n b + y`` tells the n of `y`; ``a / b`` is rounded, near a multiple past it."""
     return 1, (y - a) / b
 
 

@@ -32,12 +32,12 @@ def part(array, start, stop, axis):
 
 @static
 def span(start, stop):
-    """Return the axes from `start` up to `stop`."""
+    """The axes from `start` up to `stop`."""
     return tuple(range(start, stop))
 
 
 def trailing(count):
-    """Return the last `count` axes."""
+    """The last `count` axes."""
     return span(-count, 0) if is_known(count) else np.arange(-count, 0)
 
 
@@ -49,7 +49,7 @@ def flattened(array, axis):
 
 
 def unflattened(rows, array, axis):
-    """Return the last axis made into several again, in the places that they have in `array`."""
+    """The last axis made into several again, in the places that they have in `array`."""
     last = trailing(np.size(axis))
     return np.moveaxis(np.reshape(rows, np.shape(np.moveaxis(array, axis, last))), last, axis)
 
@@ -103,7 +103,7 @@ def atleast(y_bar, *arys):
 
 
 def reshaped(y_bar, a):
-    """Return a cotangent in the shape of `a`; None stays None."""
+    """A cotangent in the shape of `a`; None stays None."""
     return None if y_bar is None else np.reshape(y_bar, np.shape(a))
 
 
@@ -129,7 +129,7 @@ def unbroadcast_(y_bar, g, x):
 # ------------------------------------------------------------------------ new order of axes
 @static
 def inverse(axes):
-    """Return the permutation that undoes `axes`, which may count from the end."""
+    """The permutation that undoes `axes`, which may count from the end."""
     order = [axis % len(axes) for axis in axes]
     return tuple(order.index(k) for k in range(len(order)))
 
@@ -211,7 +211,7 @@ def repetitions(reps, ndim):
 
 @static
 def every_second(count):
-    """Return the axes 0, 2, 4 and so on, `count` of them."""
+    """The axes 0, 2, 4 and so on, `count` of them."""
     return tuple(range(0, 2 * count, 2))
 
 
@@ -236,7 +236,7 @@ def tile(y_bar, A, reps):
 
 
 def numbered(array):
-    """Return the numbers of an array's entries, in its shape."""
+    """The numbers of an array's entries, in its shape."""
     return np.reshape(np.arange(np.size(array)), np.shape(array))
 
 
@@ -256,7 +256,7 @@ def repeat(y_bar, a, repeats, axis=None):
 
 
 def summed_runs(y_bar, a, repeats):
-    """Return the sum over each entry's copies, along the first axis."""
+    """The sum over each entry's copies, along the first axis."""
     if isinstance(repeats, (int, np.integer)):
         runs = np.reshape(y_bar, (np.shape(a)[0], repeats) + np.shape(a)[1:])  # noqa: RUF005
         return np.sum(runs, axis=1)
@@ -277,7 +277,7 @@ def margins(pad_width, ndim):
 
 
 def inner(y_bar, pad_width, array):
-    """Return the block of a padded array that is the array itself."""
+    """The block of a padded array that is the array itself."""
     if np.ndim(array) == 0:
         return y_bar
     told = isinstance(pad_width, (int, np.integer, tuple, list, dict, np.ndarray))
@@ -298,7 +298,7 @@ def inner(y_bar, pad_width, array):
         *[f(m, ((2, 1), (1, 3)), mode=mode) for mode in ("edge", "reflect", "symmetric", "wrap")]],
 )  # fmt: skip
 def pad(y_bar, array, pad_width, mode="constant", *, constant_values=0):
-    """Return the padding is constant, or copies of entries (found by padding their indices)."""
+    """The padding is constant, or copies of entries (found by padding their indices)."""
     if mode == "constant":
         array_bar = inner(y_bar, pad_width, array)
         if np.ndim(constant_values) == 0:

@@ -21,7 +21,7 @@ def stub(
     active: Collection[int | str],
     name_of_method: str | None = None,
 ) -> str:
-    """Return a rule for `target` as it is called, with ``...`` for each cotangent.
+    """A rule for `target` as it is called, with ``...`` for each cotangent that is to be written.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def stub(
 def _for_class(
     module: list[str], spelled: str, required: list[str], parameters: list[str], chosen: list[str]
 ) -> str:
-    """Return a function that makes an object and returns numbers of it, and a rule for that."""
+    """A function that makes an object and returns numbers of it, and a rule for that."""
     bare = identifier(spelled.rpartition(".")[2])
     entries = ["..." if p in chosen else "None" for p in required] or ["..."]
     return "\n".join(
@@ -88,7 +88,7 @@ def _for_class(
 def _parameters(
     target: Any, count: int, keywords: Collection[str]
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the parameters that the call uses, and those with a default that it passes over."""
+    """The parameters that the call uses, and those with a default that it passes over."""
     try:
         found = list(inspect.signature(target).parameters.values())
     except (TypeError, ValueError):
@@ -109,7 +109,7 @@ def _parameters(
 
 
 def _address(target: Any) -> tuple[list[str], str]:
-    """Return the module to import, if any, and how the function is written then."""
+    """The module to import, if any, and how the function is written then."""
     name, module = label(target), module_of(target)
     if module in ("builtins", "__main__"):
         return [], dotted(name)
@@ -133,7 +133,7 @@ def _address(target: Any) -> tuple[list[str], str]:
 
 
 def _holder(target: Any, module: str) -> Any:
-    """Return the class or the ufunc that a function is a method of, if it is one."""
+    """The class or the ufunc that a function is a method of, if it is one."""
     if isinstance(getattr(target, "__self__", None), np.ufunc):
         return target.__self__
     path = getattr(target, "__qualname__", None)

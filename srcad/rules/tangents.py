@@ -44,7 +44,7 @@ def tangent_of(*targets: Any) -> Callable[[Formula], Formula]:
 
 
 def added(a, b):
-    """Return the sum of two tangents, each of which may be zero."""
+    """The sum of two tangents, each of which may be zero."""
     if a is None:
         return b
     return a if b is None else a + b
@@ -53,14 +53,14 @@ def added(a, b):
 # ------------------------------------------------------------------------ quotients
 @tangent_of(operator.truediv, np.divide)
 def divide(a_dot, b_dot, y, a, b):
-    """Use ``a = y b``, so ``y_dot b = a_dot - y b_dot``."""
+    """``a = y b``, so ``y_dot b = a_dot - y b_dot``."""
     return (a_dot - b_dot * y) / b
 
 
 # ------------------------------------------------------------------------ systems
 @tangent_of(np.linalg.solve)
 def solve(a_dot, b_dot, y, a, b):
-    """Use ``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
+    """``a y = b``, so ``a y_dot = b_dot - a_dot y``."""
     if a_dot is None:
         return np.linalg.solve(a, b_dot)
     if np.ndim(b) == 1 and np.ndim(a) > 2:
@@ -107,12 +107,12 @@ def product_in_a_triangle(lower_dot, a_dot, y, lower, a):
 
 @tangent_of(lower_inverse)
 def inverse_of_triangle(a_dot, y, a):
-    """Return the tangent is a triangle, too."""
+    """The tangent is a triangle, too."""
     return -(y @ a_dot @ y)
 
 
 def symmetric(a_dot, uplo):
-    """Return the matrix of which one triangle is read, and of a diagonal the real part."""
+    """The matrix of which one triangle is read, and of a diagonal the real part."""
     if uplo == "L":
         both = np.tril(a_dot) + adjoined(np.tril(a_dot, -1))
     else:
@@ -165,7 +165,7 @@ def svd(a_dot, y, a, full_matrices=True, compute_uv=True, *, hermitian=False):
 # ------------------------------------------------------------------------ extremes
 @tangent_of(np.max, np.amax, np.min, np.amin)
 def max(a_dot, initial_dot, y, a, axis=None, *, keepdims=False, initial=None, where=None):
-    """Return the mean of the tangents of the entries that are the result; see the rule."""
+    """The mean of the tangents of the entries that are the result; see the rule."""
     if may_be_complex(a):
         return ORDER
     owners = (a == kept(y, a, axis, keepdims)) | (a != a)
@@ -188,7 +188,7 @@ def nanmax(a_dot, initial_dot, y, a, axis=None, *, keepdims=False, initial=None,
 
 
 def or_initial(a_dot, initial_dot, a, owners, axis, keepdims):
-    """Return the mean of the tangents of the owners; that of `initial` where there are none."""
+    """The mean of the tangents of the owners; that of `initial` where there are none."""
     heads = count(owners, a, axis, keepdims)
     dot = None
     if a_dot is not None:
@@ -214,7 +214,7 @@ def count(owners, a, axis, keepdims):
 # ------------------------------------------------------------------------ spreads
 @tangent_of(np.var)
 def var(a_dot, y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=None):
-    """Return the mean of the products of distances from the mean and tangents, twice."""
+    """The mean of the products of distances from the mean and tangents, twice."""
     moved = reduced(selected(distances(a, axis, where), where) * a_dot, axis, keepdims)
     return 2 * moved / (entries(a, axis, keepdims, where) - ddof)
 
@@ -284,7 +284,7 @@ def carried(dots, a):
 
 @tangent_of(np.trapezoid)
 def trapezoid(y_dot, x_dot, dx_dot, integral, y, x=None, dx=1.0, axis=-1):
-    """Return the integral is linear in the values, and in the points or their distance."""
+    """The integral is linear in the values, and in the points or their distance."""
     total = None if y_dot is None else np.trapezoid(y_dot, x, dx, axis)
     if x is not None:
         return total if x_dot is None else added(total, np.trapezoid(y, x_dot, 1.0, axis))

@@ -21,7 +21,7 @@ def declare_twin(targets: tuple[Any, ...], twin: Any) -> None:
 
 
 def formula_of_twin(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the same rule, in which ``np`` means the twins."""
+    """The same rule, in which ``np`` means the twins."""
     assert isinstance(function, FunctionType)
     names = {**function.__globals__, "np": TWINS}
     made = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
@@ -31,7 +31,7 @@ def formula_of_twin(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def own_names(function: Callable[..., Any], expression: ast.expr) -> ast.expr:
-    """Return an expression of a rule's text as it is meant: a twin's in the names of `math`."""
+    """An expression of a rule's text as it is meant: a twin's in the names of `math`."""
     if getattr(function, "__globals__", {}).get("np") is not TWINS:
         return expression
     renamed = _Renaming().visit(ast.parse(ast.unparse(expression), mode="eval").body)

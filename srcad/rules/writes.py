@@ -11,21 +11,21 @@ import numpy as np
 
 
 def updated(array: Any, index: Any, value: Any) -> Any:
-    """Return the array after ``array[index] = value``."""
+    """The array after ``array[index] = value``."""
     result = np.copy(array)
     result[index] = value
     return result
 
 
 def add_at(array: Any, index: Any, value: Any) -> Any:
-    """Return the array after ``array[index] += value`` where no place is named twice."""
+    """The array after ``array[index] += value`` where no place is named twice."""
     result = np.copy(array)
     result[index] += value
     return result
 
 
 def add_at_repeated(array: Any, index: Any, value: Any) -> Any:
-    """Return the array after ``np.add.at(array, index, value)``: places may be named twice."""
+    """The array after ``np.add.at(array, index, value)``: places may be named twice."""
     result = np.copy(array)
     np.add.at(result, index, value)
     return result

@@ -23,7 +23,7 @@ _NUMBERS = count()
 
 
 def in_a_row(statements: Statements) -> Statements:
-    """Return an ``elif`` behind a clause that leaves is an ``if``.
+    """Write an ``elif`` behind a clause that leaves as an ``if``.
 
     A long chain of others is halved.
     """

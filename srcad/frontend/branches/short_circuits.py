@@ -31,7 +31,7 @@ def boolean(s: Machine, node: ast.BoolOp) -> AbstractValue:
 
 
 def _short_circuit(s: Machine, is_and: bool, values: list[ast.expr]) -> AbstractValue:
-    """Return a long one is ``(a and b) and (c and d)``: so its branches are not nested deeply."""
+    """Evaluate a long one as ``(a and b) and (c and d)``, so that branches nest less deeply."""
     if len(values) == 1:
         return evaluate(s, values[0])
     middle = len(values) // 2 if len(values) > _LONG else 1

@@ -196,7 +196,7 @@ def _made_here(s: Machine, entries: Value, value: Value) -> Value | None:
 
 @means(containers.drop)
 def drop(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """Return an item is taken out that is certainly there."""
+    """Take out an item that is certainly there."""
     take_out(s, as_value(s, args[0]), args[1])
     return Constant(None)
 

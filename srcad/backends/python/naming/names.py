@@ -20,7 +20,7 @@ _SHORTER = {"absolute": "abs", "conjugate": "conj"}
 
 
 def parameter_name(wanted: str | None) -> str:
-    """Return a parameter keeps the user's own spelling where that is a plain identifier."""
+    """Return the name of a parameter: the user's spelling where that is a plain identifier."""
     if wanted is not None and is_name(wanted) and wanted != "_":
         dunder = wanted.startswith("__") and wanted.endswith("__")
         return identifier(wanted) if dunder else wanted
