@@ -131,7 +131,7 @@ def may_run(target: Any) -> bool:
         or "random" in type(getattr(target, "__self__", 0)).__module__
     ):
         return False
-    if module.startswith("srcad.rules."):
+    if module.startswith(("srcad.rules.", "scipy.special.")):
         return True
     return module.partition(".")[0] in _PURE_MODULES or primitives.is_primitive(target)
 
