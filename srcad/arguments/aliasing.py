@@ -13,6 +13,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from srcad.errors import MutationError
+from srcad.startup.identifiers import is_instance
 from srcad.startup.records import is_record
 from srcad.types import objects
 
@@ -67,12 +68,12 @@ def _arrays(
     argument: Any, *, opens: bool = True, around: tuple[int, ...] = ()
 ) -> Iterator[np.ndarray]:
     """Yield the arrays in an argument: in data classes, and in other objects if it `opens`."""
-    if isinstance(argument, np.ndarray):
+    if is_instance(argument, np.ndarray):
         yield argument
-    elif isinstance(argument, dict):
+    elif is_instance(argument, dict):
         for value in argument.values():
             yield from _arrays(value, opens=opens, around=around)
-    elif isinstance(argument, list | tuple):
+    elif is_instance(argument, list | tuple):
         for value in argument:
             yield from _arrays(value, opens=opens, around=around)
     elif is_record(type(argument)) or (opens and _is_object(argument)):

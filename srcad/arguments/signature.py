@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from srcad.errors import UnsupportedTypeError
-from srcad.startup.identifiers import module_of, plain, word
+from srcad.startup.identifiers import is_instance, module_of, plain, word
 from srcad.startup.records import dataclass, field, is_record, replace
 from srcad.types import objects
 from srcad.types.join import join
@@ -172,7 +172,7 @@ class _Describer:
             return COMPLEX
         if cls in ARRAY_CLASSES:
             return self._array(value.dtype, [value.shape], source)
-        if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
+        if is_instance(value, np.generic) and value.dtype.kind in _NUMBERS:
             return Numeric(value.dtype, (), "numpy")
         base = number_base(value) if self.numbers else None
         if base is None:
@@ -316,9 +316,9 @@ def is_number(value: Any) -> bool:
 
 def is_fixed(value: Any) -> bool:
     """Return True if a value is part of the pattern: a flag, text, callable, dtype or class."""
-    if isinstance(value, _SIMPLE) or type(value).__name__ == "module":
+    if is_instance(value, _SIMPLE) or type(value).__name__ == "module":
         return True
-    return isinstance(value, FunctionType) or callable(value)
+    return is_instance(value, FunctionType) or callable(value)
 
 
 Parts = tuple[tuple[Any, ...] | None, tuple[Any, ...], type, str]
@@ -356,10 +356,10 @@ def fields_of(cls: type) -> tuple[str, ...] | None:
 
 def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
     """Yield the arrays inside a value that is differentiated by."""
-    if isinstance(value, np.ndarray):
+    if is_instance(value, np.ndarray):
         yield value
     elif type(value) not in (float, int):
-        yield from (one for one in objects.inside(value) if isinstance(one, np.ndarray))
+        yield from (one for one in objects.inside(value) if is_instance(one, np.ndarray))
 
 
 def is_in_c_order(value: Any) -> bool:

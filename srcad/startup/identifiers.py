@@ -19,7 +19,12 @@ import keyword
 import re
 import types
 import unicodedata
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+__all__ = [
+    "asks_for_all", "attribute_text", "class_label", "dotted", "identifier", "is_instance",
+    "is_name", "label", "module_of", "plain", "printable", "quoted", "shown", "word",
+]  # fmt: skip
 
 _NOT_WORD = re.compile(r"\W+")
 _SOFT = frozenset({"_", "match", "case", "type"})
@@ -95,6 +100,15 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
+if TYPE_CHECKING:
+    from builtins import isinstance as is_instance
+else:
+
+    def is_instance(value, kinds):
+        """Return `isinstance` of a value, by its type alone: no code of its class is run."""
+        return issubclass(type(value), kinds)
+
+
 def module_of(value: Any) -> str:
     """Return the module that a function or class says it belongs to, or ''.
 
@@ -106,7 +120,7 @@ def module_of(value: Any) -> str:
     ('', 'builtins')
     """
     found: Any = type(value) if asks_for_all(type(value)) else value
-    found = None if isinstance(value, types.ModuleType) else getattr(found, "__module__", None)
+    found = None if is_instance(value, types.ModuleType) else getattr(found, "__module__", None)
     if not isinstance(found, str):
         return ""
     return "" if found == "builtins" and _is_nameless(value) else plain(found)
@@ -119,7 +133,7 @@ def asks_for_all(kind: type) -> bool:
 
 def _is_nameless(value: Any) -> bool:
     """Return whether a class, or that of an object, was defined in a space without a name."""
-    kind = value if isinstance(value, type) else type(value)
+    kind = value if is_instance(value, type) else type(value)
     made = bool(kind.__flags__ & _MADE_BY_STATEMENT)
     return made and vars(builtins).get(kind.__name__) is not kind
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from srcad.startup.identifiers import is_instance
 from srcad.startup.records import dataclass
 from srcad.types.sizes import Extent, constant_extent
 
@@ -118,9 +119,9 @@ def number_base(value: Any) -> type | None:
     of its own.
     """
     cls = type(value)
-    if cls in (int, float, complex, bool) or isinstance(value, np.generic):
+    if cls in (int, float, complex, bool) or is_instance(value, np.generic):
         return None
-    base = next((b for b in (int, float, complex) if isinstance(value, b)), None)
+    base = next((b for b in (int, float, complex) if is_instance(value, b)), None)
     if base is None or any(name in vars(kind) for kind in cls.__mro__ for name in _ASKED):
         return None
     names = (name for name in dir(base) if name not in _OWN_NAMES)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.startup.identifiers import module_of, plain
+from srcad.startup.identifiers import is_instance, module_of, plain
 from srcad.startup.records import is_record, record_fields
 from srcad.types.numeric import number_base
 
@@ -131,13 +131,13 @@ def inside(value: Any) -> Iterator[Any]:
 
 def parts_of(value: Any) -> tuple[Any, ...]:
     """Return the items of a container, or the attributes of an object."""
-    if isinstance(value, np.ndarray | np.generic | str | bytes | float | int):
+    if is_instance(value, np.ndarray | np.generic | str | bytes | float | int):
         return ()
-    if isinstance(value, list | tuple):
+    if is_instance(value, list | tuple):
         return tuple(value)
-    if isinstance(value, dict):
+    if is_instance(value, dict):
         return tuple(value.values())
-    held = None if isinstance(value, type) else attributes(value)
+    held = None if is_instance(value, type) else attributes(value)
     return () if held is None else held[1]
 
 
@@ -159,7 +159,7 @@ def holds_library_dict(value: Any) -> bool:
 def holds_floats(value: Any) -> bool:
     """Return whether a float stands anywhere in a value."""
     return any(
-        isinstance(one, float)
-        or (isinstance(one, np.ndarray | np.inexact) and one.dtype.kind in "fc")
+        is_instance(one, float)
+        or (is_instance(one, np.ndarray | np.inexact) and one.dtype.kind in "fc")
         for one in inside(value)
     )

@@ -14,7 +14,7 @@ from collections import OrderedDict, defaultdict
 from functools import cached_property
 from typing import Any
 
-from srcad.startup.identifiers import asks_for_all
+from srcad.startup.identifiers import asks_for_all, is_instance
 from srcad.startup.records import dataclass
 from srcad.types.objects import is_of_library
 
@@ -45,12 +45,12 @@ def namespace(value: Any) -> dict[str, Any]:
     """Return the instance dictionary of an object, read without its class."""
     kind = type(value)
     if (
-        not isinstance(value, type)
+        not is_instance(value, type)
         and not asks_for_all(kind)
         and _member(kind, "__getattr__") is _NOTHING
     ):
         return getattr(value, "__dict__", {})
-    plain = type if isinstance(value, type) else object
+    plain = type if is_instance(value, type) else object
     try:
         return plain.__getattribute__(value, "__dict__")  # type: ignore[no-any-return]
     except AttributeError:

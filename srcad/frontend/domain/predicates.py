@@ -28,7 +28,7 @@ from srcad.ir.core import Value
 from srcad.ir.memory import KEEPING
 from srcad.ir.traits import is_inert
 from srcad.rules import registry
-from srcad.startup.identifiers import label, module_of
+from srcad.startup.identifiers import is_instance, label, module_of
 from srcad.types.numeric import Numeric
 from srcad.types.reading import answers
 from srcad.types.structures import ListOf, Opaque, Undefined
@@ -49,9 +49,9 @@ _PLAIN = (
 
 def is_plain(value: Any) -> bool:
     """Return whether a constant may be bound into generated code as it is (not the user's data)."""
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes | type):
+    if value is None or is_instance(value, bool | int | float | complex | str | bytes | type):
         return True
-    if isinstance(value, type(Ellipsis) | type(NotImplemented)):
+    if is_instance(value, type(Ellipsis) | type(NotImplemented)):
         return True
     module = module_of(value) or module_of(type(value))
     stable = {"numpy", "math", "cmath", "builtins", "_operator", "operator"}

@@ -47,7 +47,7 @@ from srcad.frontend.store import foreign_operands, stale
 from srcad.frontend.store.lookup import STABLE_MODULES, is_plain_class, value_of_object
 from srcad.frontend.store.memory_effects import flat
 from srcad.ir.core import Value
-from srcad.startup.identifiers import label
+from srcad.startup.identifiers import is_instance, label
 from srcad.types.numeric import Numeric
 from srcad.types.reading import may_ask, reader
 from srcad.types.structures import ListOf, Opaque
@@ -271,7 +271,7 @@ def of_object(s: Machine, box: Constant, name: str) -> AbstractValue:
     """Return an attribute of an object that is known at compile time."""
     value = box.value
     s.use_as_number(*([box] if name in _OF_NUMBERS else []))
-    if isinstance(value, types.ModuleType):
+    if is_instance(value, types.ModuleType):
         return _of_module(s, box, name)
     if box.path is None and box.atom is None:
         return _of_plain(s, value, name)

@@ -28,7 +28,7 @@ from srcad.frontend.store.lookup import (
     is_stable,
     value_of_object,
 )
-from srcad.startup.identifiers import label, module_of
+from srcad.startup.identifiers import is_instance, label, module_of
 from srcad.startup.records import is_record
 from srcad.types.reading import namespace
 from srcad.types.sources import Path
@@ -88,7 +88,7 @@ def attribute_place(box: Constant, name: str) -> OutsidePlace | None:
         return None
     path = path or (("attr", "__call__"), ("attr", "__self__"))  # the function is the object
     content = (*path, ("attr", name))
-    if isinstance(value, types.ModuleType):
+    if is_instance(value, types.ModuleType):
         return OutsidePlace(vars(value), "global", name, path, content, value)
     return OutsidePlace(value, "attr", name, path, content, value)
 

@@ -15,6 +15,7 @@ from srcad.frontend.domain.outside_places import Doubt
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.source.effects import Effects
 from srcad.frontend.source.written_names import ANYTHING, ITEMS
+from srcad.startup.identifiers import is_instance
 from srcad.types.sources import Path, Unreadable, read
 
 
@@ -40,7 +41,7 @@ def doubt(s: Machine, effects: Effects, name: str, unread: Any = None) -> None:
 
 def note_read(s: Machine, path: Path, value: Any) -> None:
     """Refuse to read what a call may have changed that was not read."""
-    if isinstance(value, FunctionType | ModuleType | type):
+    if is_instance(value, FunctionType | ModuleType | type):
         return
     if s.builder is not s.inactive.outermost:
         s.outside.inner.add(path)

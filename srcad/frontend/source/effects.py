@@ -18,7 +18,7 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.source.definition import definition
 from srcad.frontend.source.written_names import WrittenNames, written_outside
-from srcad.startup.identifiers import module_of
+from srcad.startup.identifiers import is_instance, module_of
 from srcad.startup.records import dataclass, field
 from srcad.types.reading import namespace
 from srcad.types.sources import is_filled
@@ -53,15 +53,15 @@ class Effects:
     def see(self, found: Any, depth: int = 0) -> None:
         """Take in a function, a class, or an object with what it holds."""
         self.cut = self.cut or len(self.seen) > _MOST or depth > _DEEPEST
-        if self.cut or isinstance(found, _PLAIN) or id(found) in self.seen:
+        if self.cut or is_instance(found, _PLAIN) or id(found) in self.seen:
             return
         self.seen[id(found)] = found
-        if isinstance(found, types.FunctionType):
+        if is_instance(found, types.FunctionType):
             if not self._is_skipped(found):
                 self.functions[found] = None
-        elif isinstance(found, type):
+        elif is_instance(found, type):
             self._see_class(found)
-        elif not isinstance(found, types.ModuleType | np.ndarray):
+        elif not is_instance(found, types.ModuleType | np.ndarray):
             self._see_class(type(found))
             for part in _parts(found):
                 self.see(part, depth + 1)
@@ -116,15 +116,15 @@ class Effects:
 
 def _parts(found: Any) -> Iterator[Any]:
     """Yield the contents of an object."""
-    if isinstance(found, types.MethodType):
+    if is_instance(found, types.MethodType):
         yield from (found.__func__, found.__self__)
-    elif isinstance(found, functools.partial):
+    elif is_instance(found, functools.partial):
         yield from (found.func, *found.args, *found.keywords.values())
-    elif isinstance(found, functools._lru_cache_wrapper):
+    elif is_instance(found, functools._lru_cache_wrapper):
         yield found.__wrapped__
-    elif isinstance(found, list | tuple | set | frozenset):
+    elif is_instance(found, list | tuple | set | frozenset):
         yield from found
-    elif isinstance(found, dict):
+    elif is_instance(found, dict):
         yield from found.values()
     else:
         yield from namespace(found).values()

@@ -29,7 +29,7 @@ from srcad.frontend.outside import places
 from srcad.frontend.outside.doubts import note_read
 from srcad.frontend.store import stale
 from srcad.ir.core import Const, Value
-from srcad.startup.identifiers import module_of
+from srcad.startup.identifiers import is_instance, module_of
 from srcad.startup.records import is_record
 from srcad.types.sources import Path
 
@@ -179,16 +179,16 @@ def value_of_object(s: Machine, value: Any, path: Path | None) -> AbstractValue:
     if path is None:
         return Constant(value)
     note_read(s, path, value)
-    if value is None or isinstance(value, bool | str | bytes):
+    if value is None or is_instance(value, bool | str | bytes):
         s.guard(path, "equals", value)
         return Constant(value)
-    if isinstance(value, types.FunctionType):
+    if is_instance(value, types.FunctionType):
         s.guard(path, "is" if is_stable(value) else "code", value)
         return Constant(value, None if is_stable(value) else path)
     if is_constant_object(value):
         s.guard(path, "is", value)
         kinds = (types.ModuleType, type, functools._lru_cache_wrapper)
-        has_members = isinstance(value, kinds) and not is_stable(value)
+        has_members = is_instance(value, kinds) and not is_stable(value)
         return Constant(value, path if has_members else None)
     if s.outside.holders and places.is_held(s, value):
         s.guard(path, "class", type(value))
@@ -218,7 +218,7 @@ def is_library(value: Any) -> bool:
 
 def is_constant_object(value: Any) -> bool:
     """Return whether an object is code or a description: compared by identity."""
-    return isinstance(
+    return is_instance(
         value,
         types.ModuleType
         | types.BuiltinFunctionType
@@ -233,11 +233,11 @@ def is_constant_object(value: Any) -> bool:
 
 def is_data(value: Any) -> bool:
     """Return whether an object is a number, an array, or a container of such."""
-    if isinstance(value, int | float | complex | np.generic | np.ndarray):
+    if is_instance(value, int | float | complex | np.generic | np.ndarray):
         return True
     if type(value) in (list, tuple, dict):
         return True
-    named = isinstance(value, tuple) and hasattr(type(value), "_fields")
+    named = is_instance(value, tuple) and hasattr(type(value), "_fields")
     return named or is_record(type(value))
 
 

@@ -46,7 +46,7 @@ class Nothing:
 
 class AskedForAll:
     def __getattribute__(self, name):
-        return ran("getattribute") if not name.startswith("__") else {}
+        return ran("getattribute")
 
 
 class Descriptor:
