@@ -37,7 +37,7 @@ class Tolerance:
     eps: float
 
     def fits(self, found: complex, expected: complex, *, narrow: bool) -> bool:
-        """Return whether two numbers agree (`narrow`: to the accuracy of float32)."""
+        """Return True if two numbers agree (`narrow`: to the accuracy of float32)."""
         least = 1e-3 if narrow else 0.0
         rtol, atol = max(self.rtol, least), max(self.atol, least)
         if np.isnan(found) or np.isnan(expected):
@@ -57,7 +57,7 @@ class Place:
 
 
 def is_narrow(value: Any) -> bool:
-    """Return whether a number has less than the usual accuracy."""
+    """Return True if a number has less than the usual accuracy."""
     is_complex = np.iscomplexobj(value)
     dtype = getattr(value, "dtype", np.dtype(complex if is_complex else float))
     return bool(dtype.itemsize < (16 if is_complex else 8))

@@ -243,7 +243,7 @@ def fitting(g: Any, x: Any, name: str, *, partial: bool = False) -> Any:
 
 
 def _is_broadcast(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Return whether an array of a shape is broadcast to the wanted one."""
+    """Return True if an array of a shape is broadcast to the wanted one."""
     pairs = zip(reversed(shape), reversed(wanted), strict=False)
     return len(shape) <= len(wanted) and all(m in (1, n) for m, n in pairs)
 

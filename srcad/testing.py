@@ -190,7 +190,7 @@ def _with_entries(
 def _has_tangent(
     rule: rules.Rule, function: Callable[..., Any], args: Sequence[Any], positions: Sequence[int]
 ) -> bool:
-    """Return whether there is a forward mode: a rule for cotangents need not give one."""
+    """Return True if there is a forward mode: a rule for cotangents need not give one."""
     if rule.kind != "adjoint" or rule.tangent is not None:
         return True
     dots = [zeros_of(mold_of(a)) if k in positions else None for k, a in enumerate(args)]

@@ -58,14 +58,14 @@ def differentiable_arguments(call: Call) -> dict[int | str, Arg]:
 
 
 def _only_counts(arg: Arg, other: Arg) -> bool:
-    """Return whether an operand of a product says how often a list is repeated."""
+    """Return True if an operand of a product says how often a list is repeated."""
     number, items = argument_type(arg), argument_type(other)
     of_list = isinstance(items, ListOf) or (isinstance(other, Display) and other.kind == "list")
     return of_list and isinstance(number, Numeric) and number.is_python and number.kind == "i"
 
 
 def _has_complex(args: Iterable[Arg]) -> bool:
-    """Return whether one of some arguments is made of complex numbers."""
+    """Return True if one of some arguments is made of complex numbers."""
     types = map(argument_type, args)
     return any(isinstance(type_, Numeric) and type_.kind == "c" for type_ in types)
 
@@ -89,12 +89,12 @@ def _structural_arguments(call: Call) -> dict[int | str, Arg] | None:
 
 
 def is_of_integers(type_: Type) -> bool:
-    """Return whether a value is certainly made of integers or flags."""
+    """Return True if a value is certainly made of integers or flags."""
     return isinstance(type_, Numeric) and type_.kind in "biu"
 
 
 def _holds_floats(arg: Arg) -> bool:
-    """Return whether an array that is made of an argument certainly holds floats."""
+    """Return True if an array that is made of an argument certainly holds floats."""
     if isinstance(arg, Display):
         return any(map(_holds_floats, arg.items))
     return _is_of_floats(argument_type(arg))
@@ -112,7 +112,7 @@ def _is_of_floats(type_: Type) -> bool:
 
 
 def has_float(type_: Type) -> bool:
-    """Return whether a value is, or may hold, something other than integers and flags."""
+    """Return True if a value is, or may hold, something other than integers and flags."""
     match type_:
         case Numeric():
             return type_.kind not in "biu"

@@ -93,7 +93,7 @@ class Conflicts:
         self._walk(self.function.block, kept_outside(self.function), None)
 
     def is_free(self, op: Call) -> bool:
-        """Return whether nothing speaks against writing in place."""
+        """Return True if nothing speaks against writing in place."""
         first = op.args[0]
         return (
             isinstance(first, Value)
@@ -105,14 +105,14 @@ class Conflicts:
         )
 
     def _is_point_of_an_array(self, value: Value) -> bool:
-        """Return whether a single number may lie in the storage of an array with axes."""
+        """Return True if a single number may lie in the storage of an array with axes."""
         type_ = value.type
         if not isinstance(type_, Numeric) or type_.shape != ():
             return False
         return self.sharing.own(value) in self.sharing.with_axes
 
     def _reads_itself(self, op: Call) -> bool:
-        """Return whether a store reads, while it writes, what it writes into."""
+        """Return True if a store reads, while it writes, what it writes into."""
         assert isinstance(op.args[0], Value)
         node = self.sharing.own(op.args[0])
         memory = memory_effect(op.target)
@@ -184,7 +184,7 @@ class Conflicts:
 
 
 def _reads_shapes(op: Op) -> bool:
-    """Return whether an op reads of arrays nothing that a store changes."""
+    """Return True if an op reads of arrays nothing that a store changes."""
     return (
         isinstance(op, Call)
         and asks_for_shape(op.target)
@@ -217,7 +217,7 @@ def copy_of(source: Atom, result: Value, near: Op) -> Call:
 
 
 def is_reversed(op: Call) -> bool:
-    """Return whether a call shows all of an array, perhaps some axis of it in reverse."""
+    """Return True if a call shows all of an array, perhaps some axis of it in reverse."""
     whole = op.args[0] if op.half == "primal" and op.args else None
     if not isinstance(whole, Value) or not isinstance(whole.type, Numeric):
         return False
@@ -227,7 +227,7 @@ def is_reversed(op: Call) -> bool:
 
 
 def _is_all(part: Arg) -> bool:
-    """Return whether a part of an index is a slice of a whole axis, in one order or the other."""
+    """Return True if a part of an index is a slice of a whole axis, in one order or the other."""
     if not isinstance(part, Display) or part.kind != "slice":
         return part in (Const(Ellipsis), Const(None))
     return part.items[:2] == _NONES and part.items[2] in (Const(None), Const(-1))

@@ -137,7 +137,7 @@ class Cures:
         return (op, k) if self._can_be_copied(atom) else None
 
     def _is_list_of_lists(self, value: Value) -> bool:
-        """Return whether a loop has filled a list with lists.
+        """Return True if a loop has filled a list with lists.
 
         Copying such a list would not help an array that it holds: the place to copy that is where
         it goes into the inner list.
@@ -149,7 +149,7 @@ class Cures:
         return isinstance(atom, Value) and isinstance(atom.type, ListOf)
 
     def _can_be_copied(self, atom: Arg) -> bool:
-        """Return whether a copy may help: it has storage, and is no copy already."""
+        """Return True if a copy may help: it has storage, and is no copy already."""
         if not isinstance(atom, Value) or not _is_copyable(atom):
             return False
         made, _ = self.facts.definition.get(atom, (None, None))
@@ -277,7 +277,7 @@ def _is_array(value: Value) -> bool:
 
 
 def _may_be_nothing(atom: Atom, block: Block) -> bool:
-    """Return whether some path through a block has not made a value."""
+    """Return True if some path through a block has not made a value."""
     if isinstance(atom, Const):
         return True
     maker = next((op for op in block.ops if atom in op.results), None)

@@ -97,7 +97,7 @@ def _is_read_inside(function: Function, value: Value) -> bool:
 
 
 def is_writable(function: Function) -> bool:
-    """Return whether nothing that is read-only is made anywhere in a function."""
+    """Return True if nothing that is read-only is made anywhere in a function."""
     calls = (op for op in walk(function.block) if isinstance(op, Call))
     return not any(is_read_only(op.target) for op in calls)
 
@@ -201,7 +201,7 @@ class _Items:
         return self._holds(container, loop, set())
 
     def _holds(self, atom: Arg, loop: Loop | None, seen: set[Value]) -> bool:
-        """Return whether what stands in a loop is made in it, with everything that it holds."""
+        """Return True if what stands in a loop is made in it, with everything that it holds."""
         if isinstance(atom, Display):
             return all(self._holds(part, loop, seen) for part in atom.items)
         if not has_storage(atom):

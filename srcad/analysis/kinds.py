@@ -14,7 +14,7 @@ _PARTS = (np.imag, np.angle)
 
 
 def may_be_complex(function: Function, facts: Facts | None = None) -> bool:
-    """Return whether a function, or one that it calls, has complex numbers in it.
+    """Return True if a function, or one that it calls, has complex numbers in it.
 
     Where it has none, a number without a known dtype is real: what NumPy and Python make of real
     numbers is real.  What comes from a call that srcad does not read is looked at when it runs.
@@ -65,7 +65,7 @@ def _is_complex_inside(called: Function) -> bool:
 
 
 def _makes_complex(op: Op) -> bool:
-    """Return whether the results of an op, or the literals in it, are complex."""
+    """Return True if the results of an op, or the literals in it, are complex."""
     if any(_has_complex(value.type) for value in op.results):
         return True
     return isinstance(op, Call) and any(
@@ -81,7 +81,7 @@ def _has_complex(type_: Type) -> bool:
 
 
 def _is_known(arg: object) -> bool:
-    """Return whether the dtype of an argument is known."""
+    """Return True if the dtype of an argument is known."""
     if isinstance(arg, Value):
         return isinstance(arg.type, Numeric) and arg.type.dtype is not None
     return isinstance(arg, Const)

@@ -86,7 +86,7 @@ class MemoryOrder:
         self._read(block)
 
     def is_in_order(self, atom: Atom) -> bool:
-        """Return whether an array certainly lies in C order without gaps when it is handed out."""
+        """Return True if an array certainly lies in C order without gaps when it is handed out."""
         return self._of(atom).is_fine
 
     # --------------------------------------------------------------------------- ops in order
@@ -220,5 +220,5 @@ def _is_slice(part: Arg) -> bool:
 
 
 def _is_run(part: Arg) -> bool:
-    """Return whether a slice takes entries that lie side by side."""
+    """Return True if a slice takes entries that lie side by side."""
     return isinstance(part, Display) and part.items[2] in (Const(None), Const(1))

@@ -88,11 +88,11 @@ class Sharing:
         return self.find((value, "parts"))
 
     def is_foreign(self, value: Value) -> bool:
-        """Return whether somebody outside may see the storage of a value."""
+        """Return True if somebody outside may see the storage of a value."""
         return self.own(value) in self.foreign
 
     def shares(self, node: Node, value: Value) -> bool:
-        """Return whether a value, or something that it holds, may lie in a class."""
+        """Return True if a value, or something that it holds, may lie in a class."""
         return has_storage(value) and node in (self.own(value), self.parts(value))
 
     # -------------------------------------------------------------------------- relations
@@ -123,7 +123,7 @@ class Sharing:
 
 
 def _has_axes(node: Node) -> bool:
-    """Return whether a storage may be that of an array with axes, or of a container."""
+    """Return True if a storage may be that of an array with axes, or of a container."""
     atom, kind = node
     type_ = atom.type if isinstance(atom, Value) else None
     return kind == "own" and not (isinstance(type_, Numeric) and type_.shape == ())
@@ -314,7 +314,7 @@ def _anything(op: Call, found: Sharing) -> None:
 
 
 def _copies(op: Call) -> bool:
-    """Return whether an index certainly reads into new memory: one that has an array in it."""
+    """Return True if an index certainly reads into new memory: one that has an array in it."""
     container = op.args[0]
     is_array = isinstance(container, Value) and isinstance(container.type, Numeric)
     return is_array and reads_a_copy(op.args[1])

@@ -77,12 +77,12 @@ def _reads(op: Call, facts: Facts) -> bool:
 
 
 def _passes_on(target: Any) -> bool:
-    """Return whether texts lie in the result as they do in the operands."""
+    """Return True if texts lie in the result as they do in the operands."""
     return is_structure(target) or is_store(target) or keeps_structure(target)
 
 
 def _is_told(type_: Type, tree: Activity) -> bool:
-    """Return whether an object in an argument depends on the input."""
+    """Return True if an object in an argument depends on the input."""
     match type_:
         case TupleOf(items):
             return any(_is_told(t, part(tree, k)) for k, t in enumerate(items))

@@ -12,12 +12,12 @@ from srcad.types.structures import TupleOf
 
 
 def may_exit(loop: Loop) -> bool:
-    """Return whether an iteration can end the loop by `break` or `return`."""
+    """Return True if an iteration can end the loop by `break` or `return`."""
     return _may_reach(loop.body.results[0], loop.body, BREAK)
 
 
 def _may_reach(tag: Atom, block: Block, least: int) -> bool:
-    """Return whether an exit tag that a block yields may be as high as `least`."""
+    """Return True if an exit tag that a block yields may be as high as `least`."""
     if isinstance(tag, Const):
         return isinstance(tag.value, int) and tag.value >= least
     for op in reversed(block.ops):
@@ -30,7 +30,7 @@ def _may_reach(tag: Atom, block: Block, least: int) -> bool:
 
 
 def equally_long(loop: For) -> bool:
-    """Return whether all sequences of a loop end together: one item each per iteration.
+    """Return True if all sequences of a loop end together: one item each per iteration.
 
     In a loop that a transform made they always do.  Lengths that are equal in the example are
     assumed to be equal from then on.
@@ -72,12 +72,12 @@ def _value_of(arg: Arg) -> Extent | None:
 
 
 def is_range(seq: Arg) -> bool:
-    """Return whether a sequence is a range display."""
+    """Return True if a sequence is a range display."""
     return isinstance(seq, Display) and seq.kind == "range"
 
 
 def counts_from_zero(seq: Arg) -> bool:
-    """Return whether a sequence is ``range(n)``."""
+    """Return True if a sequence is ``range(n)``."""
     if not isinstance(seq, Display) or seq.kind != "range":
         return False
     start, _, step = seq.items
@@ -100,7 +100,7 @@ def is_surely_inside(read: Call, loops: Iterable[For]) -> bool:
 
 
 def _is_inside(index: Arg, length: Extent, ranges: Mapping[Arg, Arg]) -> bool:
-    """Return whether an index is surely one of an axis: a number, or an item of a range."""
+    """Return True if an index is surely one of an axis: a number, or an item of a range."""
     if not isinstance(index, Const):
         return _stays_below(ranges.get(index), length)
     known = resolved(length)
@@ -109,7 +109,7 @@ def _is_inside(index: Arg, length: Extent, ranges: Mapping[Arg, Arg]) -> bool:
 
 
 def _stays_below(seq: Arg | None, length: Extent) -> bool:
-    """Return whether a sequence is ``range(a, b)`` with ``a`` not negative and ``b`` the length."""
+    """Return True if a sequence is ``range(a, b)`` with ``a`` not negative and ``b`` the length."""
     if not isinstance(seq, Display) or seq.kind != "range":
         return False
     start, stop, step = seq.items

@@ -55,12 +55,12 @@ def overlapping(arguments: Sequence[Any], written: Sequence[int]) -> Pairs:
 
 
 def _holds_objects(argument: Any) -> bool:
-    """Return whether objects may stand in an argument that is written into."""
+    """Return True if objects may stand in an argument that is written into."""
     return not isinstance(argument, np.ndarray | np.generic | float | int)
 
 
 def _is_object(argument: Any) -> bool:
-    """Return whether an argument is neither a number nor a container of Python's."""
+    """Return True if an argument is neither a number nor a container of Python's."""
     return not isinstance(argument, float | int | str | np.generic | list | dict | tuple)
 
 
@@ -157,7 +157,7 @@ def argument_memory(argument: Any) -> Memory:
 
 
 def _repeats(array: np.ndarray) -> bool:
-    """Return whether two entries of an array share memory (``as_strided``, a sliding window)."""
+    """Return True if two entries of an array share memory (``as_strided``, a sliding window)."""
     if array.flags.forc or array.size < 2:
         return False
     reach = array.itemsize

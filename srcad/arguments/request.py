@@ -302,7 +302,7 @@ def _without_values(signature: inspect.Signature) -> tuple[Parameter, ...]:
 
 
 def _is_opaque(function: Any) -> bool:
-    """Return whether a callable is compiled code: its signature says more than a call means."""
+    """Return True if a callable is compiled code: its signature says more than a call means."""
     if isinstance(function, functools.partial):
         return _is_opaque(function.func)
     return anchor_of(function)[0] is function

@@ -132,7 +132,7 @@ class _Describer:
         return Fixed(value, source) if is_fixed(value) else Opaque(type(value))
 
     def _is_too_deep(self, value: Any, source: Path, depth: int) -> bool:
-        """Return whether nothing is known of what lies so deep; no number may be lost there."""
+        """Return True if nothing is known of what lies so deep; no number may be lost there."""
         if depth <= (_DEEPEST_OPEN if self.opens else _DEEPEST):
             return False
         if self.opens and objects.holds_floats(value):
@@ -144,7 +144,7 @@ class _Describer:
         return True
 
     def _goes_round(self, values: list[Any], source: Path) -> bool:
-        """Return whether a structure holds itself, without any number; others are noted."""
+        """Return True if a structure holds itself, without any number; others are noted."""
         if not self.opens:
             return False
         for value in values:
@@ -307,7 +307,7 @@ _NOT_OPENED = (np.ndarray, np.generic, dict, list, type, FunctionType)
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a number or an array of numbers (a flag is none)."""
+    """Return True if a value is a number or an array of numbers (a flag is none)."""
     if isinstance(value, np.ndarray | np.generic):
         plain = isinstance(value, np.generic) or type(value) in ARRAY_CLASSES
         return plain and value.dtype.kind in _NUMBERS
@@ -363,7 +363,7 @@ def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def is_in_c_order(value: Any) -> bool:
-    """Return whether all arrays inside a value lie in memory in C order."""
+    """Return True if all arrays inside a value lie in memory in C order."""
     return all(a.ndim < 2 or a.flags.c_contiguous for a in arrays_in(value))
 
 

@@ -35,7 +35,7 @@ class WrtEntry:
     keys: tuple[Any, ...] = ()
 
     def is_inside(self, other: WrtEntry) -> bool:
-        """Return whether this is a part of another entry."""
+        """Return True if this is a part of another entry."""
         count = len(other.keys)
         same = self.parameter == other.parameter and self.keys[:count] == other.keys
         return same and len(self.keys) > count

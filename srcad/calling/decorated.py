@@ -238,7 +238,7 @@ class Differentiable(Decorated[P, R]):
 
 
 def _is_found_again(made: object, function: FunctionType) -> bool:
-    """Return whether an object is found under the module and the qualified name of a function."""
+    """Return True if an object is found under the module and the qualified name of a function."""
     found: Any = sys.modules.get(function.__module__)
     for part in function.__qualname__.split("."):
         found = getattr(found, part, None)

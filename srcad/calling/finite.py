@@ -168,7 +168,7 @@ _NUMBERS = (float, complex, np.ndarray, np.inexact)
 
 
 def _is_finite(value: Any) -> bool:
-    """Return whether all numbers in a value are finite."""
+    """Return True if all numbers in a value are finite."""
     return all(bool(np.isfinite(leaf).all()) for leaf in _leaves(value))
 
 

@@ -286,7 +286,7 @@ def _public_modules() -> Iterable[tuple[str, ModuleType]]:
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module is part of Python, or of an installed package."""
+    """Return True if a module is part of Python, or of an installed package."""
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names:
         return top != "__main__"

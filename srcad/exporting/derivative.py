@@ -113,7 +113,7 @@ class Draft:
         return self.inner[-1]
 
     def reads(self, k: int) -> bool:
-        """Return whether a parameter of the generated functions is read by one of them."""
+        """Return True if a parameter of the generated functions is read by one of them."""
         heads = [ast.parse(piece.text).body[0] for piece in (self.pieces[0], self.pieces[-1])]
         for head in heads:
             assert isinstance(head, ast.FunctionDef)

@@ -83,7 +83,7 @@ def _scalar(value: np.generic) -> str | None:
 
 
 def _is_exact(array: np.ndarray[Any, Any]) -> bool:
-    """Return whether the Python numbers of an array give it back."""
+    """Return True if the Python numbers of an array give it back."""
     again = np.array(array.tolist(), dtype=array.dtype)
     return again.shape == array.shape and again.tobytes() == array.tobytes()
 

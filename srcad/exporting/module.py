@@ -217,7 +217,7 @@ def _main(draft: Draft) -> str:
 
 
 def _is_comparable(derivative: Derivative) -> bool:
-    """Return whether the self-check knows what the derivative returns."""
+    """Return True if the self-check knows what the derivative returns."""
     mode = derivative.request.mode
     arrays = all(isinstance(derivative.types[p.parameter], Numeric) for p in derivative.places)
     if mode == "hessian" or mode.startswith("jac"):

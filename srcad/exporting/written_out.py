@@ -97,7 +97,7 @@ def _bound_besides(node: ast.AST) -> Iterator[str]:
 
 
 def reads_early(text: str) -> bool:
-    """Return whether a variable is read above the line that first binds it, as a loop may do."""
+    """Return True if a variable is read above the line that first binds it, as a loop may do."""
     for function in ast.parse(text).body:
         names = [n for n in ast.walk(function) if isinstance(n, ast.Name)]
         first: dict[str, int] = {}

@@ -88,14 +88,14 @@ class Integers:
         return gap is not None and gap >= least
 
     def _count_alike(self, *positions: Arg) -> bool:
-        """Return whether positions are certainly counted from the same end."""
+        """Return True if positions are certainly counted from the same end."""
         return all(self._is_above(one, _ZERO, 0) for one in positions) or all(
             self._is_above(_ZERO, one, 1) for one in positions
         )
 
     # -------------------------------------------------------------- places
     def are_disjoint(self, first: Arg, second: Arg) -> bool:
-        """Return whether ``x[first]`` and ``x[second]`` certainly have no entry in common."""
+        """Return True if ``x[first]`` and ``x[second]`` certainly have no entry in common."""
         for a, b in zip(index_parts(first), index_parts(second), strict=False):
             if not _is_plain(a) or not _is_plain(b):
                 return False
@@ -104,7 +104,7 @@ class Integers:
         return False
 
     def _is_before(self, a: Arg, b: Arg) -> bool:
-        """Return whether all of one part of an index lies before all of another."""
+        """Return True if all of one part of an index lies before all of another."""
         if isinstance(a, Display):
             last, least = a.items[1], 0
         else:
@@ -130,13 +130,13 @@ def index_parts(index: Arg) -> tuple[Arg, ...]:
 
 
 def is_entry(index: Arg, rank: int) -> bool:
-    """Return whether an index names one entry of an array of some rank."""
+    """Return True if an index names one entry of an array of some rank."""
     parts = index_parts(index)
     return len(parts) == rank and all(_is_integer(part) for part in parts)
 
 
 def _is_plain(part: Arg) -> bool:
-    """Return whether a part of an index is an integer, or a slice that goes forward."""
+    """Return True if a part of an index is an integer, or a slice that goes forward."""
     if not isinstance(part, Display):
         return _is_integer(part)
     if part.kind != "slice":
@@ -178,7 +178,7 @@ def _extent(arg: Arg) -> Extent | None:
 
 # ------------------------------------------------------------------------ repetitions
 def may_repeat(index: Arg) -> bool:
-    """Return whether an index may name a place twice: integer arrays and lists do, masks do not."""
+    """Return True if an index may name a place twice: integer arrays and lists do, masks do not."""
     if isinstance(index, Display) and index.kind == "tuple":
         return any(map(may_repeat, index.items))
     if isinstance(index, Display):
@@ -187,7 +187,7 @@ def may_repeat(index: Arg) -> bool:
 
 
 def of_type_may_repeat(type_: Type) -> bool:
-    """Return whether an index of a type may name a place twice; a tuple is several indices."""
+    """Return True if an index of a type may name a place twice; a tuple is several indices."""
     match type_:
         case Numeric():
             return type_.kind != "b" and type_.shape != ()

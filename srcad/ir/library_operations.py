@@ -50,7 +50,7 @@ ELEMENTWISE_OPERATORS = frozenset(
 
 
 def is_ufunc_of_library(target: np.ufunc) -> bool:
-    """Return whether a ufunc is one of NumPy's or SciPy's own, not one that a user has made."""
+    """Return True if a ufunc is one of NumPy's or SciPy's own, not one that a user has made."""
     name = target.__name__
     if getattr(np, name, None) is target:
         return True
@@ -58,7 +58,7 @@ def is_ufunc_of_library(target: np.ufunc) -> bool:
 
 
 def is_elementwise(target: object) -> bool:
-    """Return whether a function acts entry by entry, with broadcasting."""
+    """Return True if a function acts entry by entry, with broadcasting."""
     if isinstance(target, np.ufunc):
         return target.signature is None and is_ufunc_of_library(target)
     try:
@@ -83,7 +83,7 @@ def _is_number(arg: Arg) -> bool:
 
 
 def divides_python(op: Call) -> bool:
-    """Return whether a call divides Python's numbers, which raises for zero."""
+    """Return True if a call divides Python's numbers, which raises for zero."""
     types = [getattr(a, "type", None) for a in op.args]
     if any(isinstance(t, Numeric) and t.form in ("array", "numpy") for t in types):
         return False

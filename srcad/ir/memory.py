@@ -38,7 +38,7 @@ KEEPING = frozenset({setattr, operator.setitem, list.append})
 
 
 def has_storage(atom: Atom) -> bool:
-    """Return whether an atom may be something that can be changed in place."""
+    """Return True if an atom may be something that can be changed in place."""
     if isinstance(atom, Const):
         if isinstance(atom.value, tuple):
             return any(has_storage(Const(part)) for part in atom.value)
@@ -50,7 +50,7 @@ def has_storage(atom: Atom) -> bool:
 
 
 def type_has_storage(type_: Type) -> bool:
-    """Return whether something of this type can be changed in place; a tuple of numbers cannot."""
+    """Return True if something of this type can be changed in place; a tuple of numbers cannot."""
     if isinstance(type_, Numeric):
         return type_.form in ("array", "any")
     if isinstance(type_, TupleOf) and type_.keys is None and type_.cls is not list:
@@ -107,7 +107,7 @@ def _is_none_of(option: Arg, values: tuple[Any, ...]) -> bool:
 
 
 def returns_argument(target: Any) -> bool:
-    """Return whether the result is the first argument itself, if that is an array."""
+    """Return True if the result is the first argument itself, if that is an array."""
     return memory_of(target) == "argument"
 
 
@@ -156,7 +156,7 @@ def _is_advanced(part: Arg) -> bool:
 
 
 def reads_a_view(index: Arg) -> bool:
-    """Return whether reading an array at an index certainly is a view (or a number)."""
+    """Return True if reading an array at an index certainly is a view (or a number)."""
     return all(_is_basic(part) for part in index_parts(index))
 
 

@@ -330,5 +330,5 @@ nondifferentiable(stop, memory="argument")
 
 
 def is_primitive(target: object) -> bool:
-    """Return whether what is called is one of the operations that stand here."""
+    """Return True if what is called is one of the operations that stand here."""
     return getattr(target, "__module__", None) in (__name__, writes.__name__)

@@ -121,7 +121,7 @@ def with_blocks(op: Op, blocks: tuple[Block, ...]) -> Op:
 
 
 def is_literal(arg: Arg, *values: object) -> bool:
-    """Return whether an argument is a constant equal to one of some Python numbers (or None)."""
+    """Return True if an argument is a constant equal to one of some Python numbers (or None)."""
     if not isinstance(arg, Const):
         return False
     return any(type(arg.value) in (int, float, type(None)) and arg.value == v for v in values)

@@ -28,36 +28,36 @@ def is_store(target: Any, of: Literal["array", "list"] | None = None) -> bool:
 
 
 def sets_places(target: Any) -> bool:
-    """Return whether places of an array are given other values: ``array[index] = value``."""
+    """Return True if places of an array are given other values: ``array[index] = value``."""
     memory = memory_effect(target)
     return isinstance(memory, NewVersion) and memory.of == "array" and memory.does == "sets"
 
 
 def sums_at_places(target: Any) -> bool:
-    """Return whether something is added at places of an array, to one of them perhaps twice."""
+    """Return True if something is added at places of an array, to one of them perhaps twice."""
     memory = memory_effect(target)
     return isinstance(memory, NewVersion) and memory.does == "adds"
 
 
 def adds_at_places(target: Any) -> bool:
-    """Return whether something is added at places of an array, none of them named twice."""
+    """Return True if something is added at places of an array, none of them named twice."""
     memory = memory_effect(target)
     return isinstance(memory, NewVersion) and memory.does == "adds" and memory.buffered
 
 
 def extends(target: Any) -> bool:
-    """Return whether the items of a list are put at the end of another one."""
+    """Return True if the items of a list are put at the end of another one."""
     memory = memory_effect(target)
     return isinstance(memory, NewVersion) and memory.does == "extends"
 
 
 def is_checkpoint(op: Op) -> bool:
-    """Return whether a reverse sweep computes again what is inside, and saves nothing of it."""
+    """Return True if a reverse sweep computes again what is inside, and saves nothing of it."""
     return isinstance(op, If) and op.test == CHECKPOINT
 
 
 def is_builder(target: Any) -> bool:
-    """Return whether the result is a new container of the operands."""
+    """Return True if the result is a new container of the operands."""
     return isinstance(memory_effect(target), Builds)
 
 
@@ -74,35 +74,35 @@ def is_known_part(target: Any) -> bool:
 
 
 def is_item(target: Any) -> bool:
-    """Return whether the result is a part of a tuple or dict at a position or key that is known."""
+    """Return True if the result is a part of a tuple or dict at a position or key that is known."""
     memory = memory_effect(target)
     return isinstance(memory, PartOf) and memory.at == "key"
 
 
 def is_attribute(target: Any) -> bool:
-    """Return whether the result is what an object has by a name that is known."""
+    """Return True if the result is what an object has by a name that is known."""
     memory = memory_effect(target)
     return isinstance(memory, PartOf) and memory.at == "name"
 
 
 def is_part(target: Any) -> bool:
-    """Return whether the result is read out of the first operand."""
+    """Return True if the result is read out of the first operand."""
     return isinstance(memory_effect(target), PartOf)
 
 
 def is_same(target: Any) -> bool:
-    """Return whether the result is the first operand itself, by another name."""
+    """Return True if the result is the first operand itself, by another name."""
     return isinstance(memory_effect(target), SameAs)
 
 
 def shows_operand(target: Any, *, certain: bool = True) -> bool:
-    """Return whether the result shows the first operand: always, or unless it has to be copied."""
+    """Return True if the result shows the first operand: always, or unless it has to be copied."""
     memory = table.memory_of(target)
     return memory in ("view", "read-only view") if certain else memory == "view or copy"
 
 
 def is_read_only(target: Any) -> bool:
-    """Return whether the result shows the first operand and cannot be written into."""
+    """Return True if the result shows the first operand and cannot be written into."""
     return table.memory_of(target) == "read-only view"
 
 
@@ -113,7 +113,7 @@ def built_parts(op: Call) -> tuple[Arg, ...]:
 
 
 def puts_in(target: Any) -> Literal["item", "items"] | None:
-    """Return whether a store puts its last operand into a list: as one item, or as its items."""
+    """Return True if a store puts its last operand into a list: as one item, or as its items."""
     memory = memory_effect(target)
     if not isinstance(memory, NewVersion) or memory.of != "list" or memory.does == "removes":
         return None
@@ -127,13 +127,13 @@ def asks_for_shape(target: Any) -> bool:
 
 
 def measures(target: Any) -> bool:
-    """Return whether the result is a length of the first operand, or made of its lengths."""
+    """Return True if the result is a length of the first operand, or made of its lengths."""
     row = operation_of(target)
     return row is not None and row.asks_of == 0 and row.asks_for != "likeness"
 
 
 def is_shape(target: Any) -> bool:
-    """Return whether the result is a tuple of the lengths of the first operand."""
+    """Return True if the result is a tuple of the lengths of the first operand."""
     row = operation_of(target)
     return row is not None and row.asks_of == 0 and row.asks_for == "shape"
 
@@ -145,19 +145,19 @@ def joins_keys(target: Any) -> bool:
 
 
 def never_returns(target: Any) -> bool:
-    """Return whether a call does nothing but raise."""
+    """Return True if a call does nothing but raise."""
     row = operation_of(target)
     return row is not None and row.hands_on == "error"
 
 
 def calls_operand(target: Any) -> bool:
-    """Return whether a call is one of its first operand, whatever that is."""
+    """Return True if a call is one of its first operand, whatever that is."""
     row = operation_of(target)
     return row is not None and row.hands_on == "callee"
 
 
 def answers(target: Any) -> bool:
-    """Return whether the result is a flag that answers a question: a comparison, a test."""
+    """Return True if the result is a flag that answers a question: a comparison, a test."""
     row = operation_of(target)
     return row is not None and row.answers
 
@@ -169,7 +169,7 @@ def is_inert(target: Any) -> bool:
 
 
 def costs_nothing(target: Any) -> bool:
-    """Return whether the result is a part, another name or a length of something at hand."""
+    """Return True if the result is a part, another name or a length of something at hand."""
     row = operation_of(target)
     if row is None:
         return False
@@ -188,30 +188,30 @@ def keeps_structure(target: Any) -> bool:
 
 
 def is_stop(target: Any) -> bool:
-    """Return whether the result is the first operand, but no derivative flows through it."""
+    """Return True if the result is the first operand, but no derivative flows through it."""
     row = operation_of(target)
     return row is not None and isinstance(row.memory, SameAs) and row.flows == ()
 
 
 def is_marker(target: Any) -> bool:
-    """Return whether the result is the first operand, which is marked for those who derive code."""
+    """Return True if the result is the first operand, which is marked for those who derive code."""
     row = operation_of(target)
     return row is not None and isinstance(row.memory, SameAs) and row.written is None
 
 
 def appends(target: Any) -> bool:
-    """Return whether the result is a list with one more item at its end."""
+    """Return True if the result is a list with one more item at its end."""
     memory = memory_effect(target)
     return isinstance(memory, NewVersion) and memory.does == "appends"
 
 
 def sets_item(target: Any) -> bool:
-    """Return whether the result is a list, or dict, with another item at an index or key."""
+    """Return True if the result is a list, or dict, with another item at an index or key."""
     memory = memory_effect(target)
     return isinstance(memory, NewVersion) and memory.of == "list" and memory.does == "sets"
 
 
 def stays_apart(target: Any) -> bool:
-    """Return whether two equal calls stay two: what they make may be written into later."""
+    """Return True if two equal calls stay two: what they make may be written into later."""
     memory = memory_effect(target)
     return isinstance(memory, Fresh | NewVersion) or (isinstance(memory, Builds) and memory.is_open)

@@ -183,7 +183,7 @@ def _refuse(type_: Type, builder: Builder, what: str) -> NoReturn:
 
 
 def _is_empty(type_: Numeric) -> bool:
-    """Return whether an array has no entries; which of the two it is, is decided by the example."""
+    """Return True if an array has no entries; which of the two it is, is decided by the example."""
     lengths = type_.shape or ()
     if any(example_of(extent) == 0 and static_value(extent) == 0 for extent in lengths):
         return True

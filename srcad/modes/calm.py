@@ -28,7 +28,7 @@ _known = _Known()
 
 
 def is_calm() -> bool:
-    """Return whether no infinity or nan of an operation becomes an exception or a call."""
+    """Return True if no infinity or nan of an operation becomes an exception or a call."""
     filters = warnings.filters
     if _handling() is _known.handling and filters and filters[0] is _known.filter:
         return True
@@ -48,7 +48,7 @@ def _looked() -> bool:
 
 
 def _warnings_raise() -> bool:
-    """Return whether a RuntimeWarning may be raised."""
+    """Return True if a RuntimeWarning may be raised."""
     for action, message, category, module, _ in warnings.filters:
         if issubclass(RuntimeWarning, category):
             if action == "error":
@@ -59,5 +59,5 @@ def _warnings_raise() -> bool:
 
 
 def raises_now() -> bool:
-    """Return whether NumPy is told to raise."""
+    """Return True if NumPy is told to raise."""
     return "raise" in np.geterr().values()

@@ -120,7 +120,7 @@ def _objects_in(s: Machine, ops: Sequence[Op], names: set[str]) -> Iterator[Any]
 
 
 def _reads(function: FunctionType, name: str, place: OutsidePlace) -> bool:
-    """Return whether the code of a function, or of one inside it, reads a variable."""
+    """Return True if the code of a function, or of one inside it, reads a variable."""
     codes = (function.__code__, *nested_codes(function.__code__))
     if place.kind == "cell":
         return any(cell is place.owner for cell in function.__closure__ or ())

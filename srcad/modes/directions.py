@@ -34,12 +34,12 @@ def by_parameter(
 
 
 def _is_several(parameter: int, places: Sequence[WrtEntry]) -> bool:
-    """Return whether a parameter takes up several arguments."""
+    """Return True if a parameter takes up several arguments."""
     return any(p.parameter == parameter and p.item is not None for p in places)
 
 
 def _is_such(dot: Any, argument: Any) -> bool:
-    """Return whether a tangent is one as it stands: a float, or an array of the same floats."""
+    """Return True if a tangent is one as it stands: a float, or an array of the same floats."""
     if type(dot) is float:
         return True
     return (

@@ -100,7 +100,7 @@ def _describes(op: Call) -> bool:
 
 
 def _dependence(op: Call, facts: Facts) -> Activity | None:
-    """Return whether a result depends on hidden numbers, also where it is an object."""
+    """Return True if a result depends on hidden numbers, also where it is an object."""
     type_ = op.result.type
     if is_text(type_) or (isinstance(type_, Numeric) and type_.kind == "b"):
         return False

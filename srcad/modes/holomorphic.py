@@ -54,7 +54,7 @@ def refuse_real(function: Function, wrt: Sequence[int], *, has_aux: bool) -> Non
 
 
 def is_undecided(function: Function, leaves: Sequence[Leaf]) -> bool:
-    """Return whether it is known only at run time which numbers are complex."""
+    """Return True if it is known only at run time which numbers are complex."""
     return any(leaf.type.kind == "?" for leaf in leaves) and may_be_complex(function)
 
 

@@ -199,7 +199,7 @@ def _has_pairs(outer: AbstractValue, inner: AbstractValue) -> bool:
 
 
 def _is_left_alone(outer: AbstractValue, inner: AbstractValue) -> bool:
-    """Return whether an object that the function writes into stays as it was for who passed it."""
+    """Return True if an object that the function writes into stays as it was for who passed it."""
     kept = outer is not inner or isinstance(outer, Value) or _has_copies(outer)
     return kept and is_mutable(outer)
 

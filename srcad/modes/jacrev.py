@@ -95,7 +95,7 @@ def _block(
 
 
 def _is_number(function: Function, request: Request) -> bool:
-    """Return whether the result is certainly one number, with one direction."""
+    """Return True if the result is certainly one number, with one direction."""
     type_ = atom_type(function.block.results[0])
     if request.has_aux and isinstance(type_, TupleOf):
         type_ = type_.items[0]

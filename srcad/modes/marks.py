@@ -181,6 +181,6 @@ def _refuse_late(s: Machine, node: ast.AST, what: str, *remedies: str) -> None:
 
 
 def _is_in_own_loop(made: ast.FunctionDef, node: ast.AST) -> bool:
-    """Return whether a ``break`` or ``continue`` is one of a loop in a function."""
+    """Return True if a ``break`` or ``continue`` is one of a loop in a function."""
     loops = (n for n in own_nodes(made) if isinstance(n, ast.For | ast.While))
     return any(inner is node for loop in loops for inner in ast.walk(loop) if inner is not loop)

@@ -45,7 +45,7 @@ def scalar_output(function: Function, *, has_aux: bool = False) -> Function:
 
 
 def is_real_number(type_: Type) -> bool:
-    """Return whether a result is certainly one real number."""
+    """Return True if a result is certainly one real number."""
     return isinstance(type_, Numeric) and type_.shape == () and type_.kind in "fiu"
 
 

@@ -86,7 +86,7 @@ def warn_of_steps(
 
 
 def _is_zero(gradient: Atom, block: Block) -> bool:
-    """Return whether a gradient is zeros that nothing has contributed to."""
+    """Return True if a gradient is zeros that nothing has contributed to."""
     if isinstance(gradient, Const):
         return gradient.value is None or gradient.value == 0
     maker = next((op for op in block.ops if gradient in op.results), None)
@@ -177,14 +177,14 @@ def _any_of(atoms: Iterable[Any], reached: set[Value]) -> bool:
 
 
 def _is_question(op: Call) -> bool:
-    """Return whether a call asks for a shape or a kind only, or ends a derivative on purpose."""
+    """Return True if a call asks for a shape or a kind only, or ends a derivative on purpose."""
     if is_stop(op.target) or never_returns(op.target):
         return True
     return op.target in _ENDS or target_name(op.target) in _ASKS
 
 
 def _is_step(op: Call, given: set[Value]) -> bool:
-    """Return whether what depends on the argument is cut to steps, or written as text."""
+    """Return True if what depends on the argument is cut to steps, or written as text."""
     if isinstance(op.target, Routine):
         return False
     if op.target in _TEXT:

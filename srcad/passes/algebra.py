@@ -26,26 +26,26 @@ _FOLDED: dict[Any, Callable[[Any, Any], Any]] = {
 
 
 def is_real(arg: Arg) -> bool:
-    """Return whether an argument certainly is a float or an array of floats, not of a subclass."""
+    """Return True if an argument certainly is a float or an array of floats, not of a subclass."""
     type_ = type_of(arg)
     return isinstance(type_, Numeric) and type_.kind == "f" and type_.cls is None
 
 
 def is_certainly_array(arg: Arg) -> bool:
-    """Return whether an argument certainly is an array."""
+    """Return True if an argument certainly is an array."""
     type_ = type_of(arg)
     return isinstance(type_, Numeric) and type_.form == "array"
 
 
 def has_more_axes(arg: Arg, other: Arg) -> bool:
-    """Return whether an argument certainly has more axes than another one."""
+    """Return True if an argument certainly has more axes than another one."""
     shapes = [t.shape for t in map(type_of, (arg, other)) if isinstance(t, Numeric)]
     known = [len(shape) for shape in shapes if shape is not None]
     return len(known) == 2 and known[0] > known[1]
 
 
 def keeps_kind(arg: Arg, literal: float) -> bool:
-    """Return whether arithmetic with a neutral literal leaves an argument's type alone."""
+    """Return True if arithmetic with a neutral literal leaves an argument's type alone."""
     type_ = type_of(arg)
     if not isinstance(type_, Numeric) or type_.cls is not None:
         return False
@@ -103,7 +103,7 @@ rewrites_by_pattern(
 
 # ------------------------------------------------------------------------------- signs
 def is_negative(r: Rewriter, arg: Arg) -> bool:
-    """Return whether an argument is ``-x``."""
+    """Return True if an argument is ``-x``."""
     return r.call_of(arg, operator.neg) is not None
 
 

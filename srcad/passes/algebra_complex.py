@@ -21,7 +21,7 @@ _TURNS = (np.transpose, np.swapaxes, np.reshape, np.expand_dims, np.moveaxis, np
 
 
 def is_its_conjugate(arg: Arg) -> bool:
-    """Return whether an argument certainly is no complex number, nor an array of such."""
+    """Return True if an argument certainly is no complex number, nor an array of such."""
     type_ = type_of(arg)
     return isinstance(type_, Numeric) and type_.kind in "fiub"
 
@@ -43,7 +43,7 @@ def _conjugate(r: Rewriter, arg: Arg) -> Arg:
 
 
 def _is_free(r: Rewriter, arg: Arg, depth: int = 6) -> bool:
-    """Return whether the conjugate of an argument takes no operation."""
+    """Return True if the conjugate of an argument takes no operation."""
     if isinstance(arg, Const) or is_its_conjugate(arg) or r.call_of(arg, np.conjugate) is not None:
         return True
     made = r.call_of(arg, *_ARITHMETIC) if depth else None

@@ -17,7 +17,7 @@ from srcad.passes.rewriting import Rewriter
 
 # ------------------------------------------------------------------------------- products
 def is_quotient_of_one(c: float, x: Arg) -> bool:
-    """Return whether ``x * (c / y)`` is ``x / y``, of the same type."""
+    """Return True if ``x * (c / y)`` is ``x / y``, of the same type."""
     return c == 1 and (is_real(x) or number(x) is not None)
 
 
@@ -64,7 +64,7 @@ def product_with_quotient(r: Rewriter, op: Call) -> Arg | None:
 
 
 def cancels(c: float, d: float) -> bool:
-    """Return whether ``c / d`` is exact: powers of two, and multiples."""
+    """Return True if ``c / d`` is exact: powers of two, and multiples."""
     if d == 0 or not math.isfinite(c / d):
         return False
     return math.frexp(d)[0] in (0.5, -0.5) or c / d == int(c / d)

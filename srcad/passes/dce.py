@@ -112,7 +112,7 @@ class _Needs:
             self.want([op.result])
 
     def _has_run(self, op: Call) -> bool:
-        """Return whether an equal call has run before, which has raised then whatever it raises.
+        """Return True if an equal call has run before, which has raised then whatever it raises.
 
         Note that this one has.
         """

@@ -87,7 +87,7 @@ def _differs_from_trip_to_trip(place: Arg, op: For) -> bool:
 
 
 def _counts(seq: Arg) -> bool:
-    """Return whether a sequence is a range of numbers of which none is negative."""
+    """Return True if a sequence is a range of numbers of which none is negative."""
     if not isinstance(seq, Display) or seq.kind != "range":
         return False
     start, _, step = (part.value if isinstance(part, Const) else None for part in seq.items)
@@ -95,7 +95,7 @@ def _counts(seq: Arg) -> bool:
 
 
 def _is_plain(part: Arg) -> bool:
-    """Return whether a part of an index is a number, a slice or an ellipsis."""
+    """Return True if a part of an index is a number, a slice or an ellipsis."""
     if isinstance(part, Display):
         return part.kind == "slice"
     if isinstance(part, Const):

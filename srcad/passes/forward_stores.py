@@ -226,7 +226,7 @@ def _is_store(op: Op) -> TypeGuard[Call]:
 
 
 def _reads(op: Op, array: Value) -> TypeGuard[Call]:
-    """Return whether an op reads a part of an array, and asks nothing else of it."""
+    """Return True if an op reads a part of an array, and asks nothing else of it."""
     if not isinstance(op, Call) or op.target is not operator.getitem:
         return False
     return op.args[0] is array and op.operands.count(array) == 1
@@ -285,7 +285,7 @@ def _is_number(arg: Arg) -> bool:
 
 
 def _holds(array: Value, value: Value) -> bool:
-    """Return whether a number is what the array returns after it was stored: of the same dtype."""
+    """Return True if a number is what the array returns after it was stored: of the same dtype."""
     a, b = array.type, value.type
     if not isinstance(a, Numeric) or not isinstance(b, Numeric):
         return False

@@ -127,7 +127,7 @@ class _Hoist:
         return quiet and (not has_storage(op.result) or _is_only_read(op.result, body))
 
     def _is_quiet(self, op: Call) -> bool:
-        """Return whether a call certainly neither raises nor warns."""
+        """Return True if a call certainly neither raises nor warns."""
         if op.kwargs:
             return False
         if all(isinstance(a, Const) or a in self.known for a in op.args):
@@ -137,7 +137,7 @@ class _Hoist:
         return op.target in _QUIET and floats
 
     def _is_tried(self, op: Call) -> bool:
-        """Return whether a call of literals makes a finite number; it is called to see."""
+        """Return True if a call of literals makes a finite number; it is called to see."""
         if not isinstance(op.target, np.ufunc) and op.target not in _TRIED:
             return False
         values: list[Any] = [
@@ -178,7 +178,7 @@ def _is_numeric(value: Value) -> bool:
 
 
 def _has_a_trip(loop: For) -> bool:
-    """Return whether a loop certainly runs at least once."""
+    """Return True if a loop certainly runs at least once."""
     if loop.count is not None or not loop.seqs:
         return False
     lengths = [length_of(seq) for seq in loop.seqs]
@@ -200,5 +200,5 @@ def _is_only_read(array: Value, body: Block) -> bool:
 
 
 def _makes_its_own(op: Call) -> bool:
-    """Return whether the result of a call shares no memory with what it reads."""
+    """Return True if the result of a call shares no memory with what it reads."""
     return makes_fresh(op) or not has_storage(op.result)

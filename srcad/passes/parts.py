@@ -86,7 +86,7 @@ def _length_of_argument(r: Rewriter, length: Extent) -> Arg | None:
 
 # ------------------------------------------------------------------------------- buffers
 def names_all(index: Arg) -> bool:
-    """Return whether an index is ``:``, or several of these."""
+    """Return True if an index is ``:``, or several of these."""
     return all(
         isinstance(part, Display) and part.kind == "slice" and part.items == (_NONE,) * 3
         for part in index_parts(index)

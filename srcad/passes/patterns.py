@@ -129,7 +129,7 @@ def _bind(name: str, value: Any, found: Found) -> bool:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Return whether two pieces of syntax are equal, wherever they stand."""
+    """Return True if two pieces of syntax are equal, wherever they stand."""
     return _fits(left, right, None)
 
 

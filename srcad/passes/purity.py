@@ -12,14 +12,14 @@ from srcad.rules.registry import lookup
 
 
 def is_noticeable(op: Call) -> bool:
-    """Return whether a call must run even if its result is unused."""
+    """Return True if a call must run even if its result is unused."""
     if op.effect:
         return True
     return op.half == "primal" and (not _only_computes(op.target) or may_raise(op))
 
 
 def is_mergeable(op: Call) -> bool:
-    """Return whether two equal calls may be one: no effect, no storage that is written to later."""
+    """Return True if two equal calls may be one: no effect, no storage that is written to later."""
     target = op.target
     if op.effect or isinstance(target, Routine) or stays_apart(target):
         return False
@@ -27,6 +27,6 @@ def is_mergeable(op: Call) -> bool:
 
 
 def _only_computes(target: Any) -> bool:
-    """Return whether a call has a value and nothing else: what it does is ours, or in the table."""
+    """Return True if a call has a value and nothing else: what it does is ours, or in the table."""
     row = operation_of(target)
     return (row is not None and row.pure) or lookup(target) is not None

@@ -238,7 +238,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         return (op.target, *op.args, *op.kwargs) if is_mergeable(op) else None
 
     def _reaches(self, earlier: Value, op: Call) -> bool:
-        """Return whether an equal value from before is in scope where `op` stands.
+        """Return True if an equal value from before is in scope where `op` stands.
 
         While a transform is open, reverse blocks read values from inside the blocks that they
         mirror: a block is in reach when an operand comes from it.

@@ -48,7 +48,7 @@ class _Nonzero:
                 self.learn(inner)
 
     def know(self, divisor: Arg, op: Call) -> bool:
-        """Return whether a divisor certainly is not zero."""
+        """Return True if a divisor certainly is not zero."""
         if isinstance(divisor, Const):
             return bool(divisor.value)
         return divisor in self.values or (op.where, divisor) in self.places
@@ -89,7 +89,7 @@ def _is_python(arg: Arg) -> bool:
 
 
 def _may_be_python(op: Call) -> bool:
-    """Return whether all operands may be Python's numbers, which raise."""
+    """Return True if all operands may be Python's numbers, which raise."""
     types = [argument_type(arg) for arg in op.args]
     return not any(isinstance(t, Numeric) and t.form in ("numpy", "array") for t in types)
 

@@ -27,13 +27,13 @@ def known_shape(arg: Arg) -> tuple[Extent, ...] | None:
 
 
 def same_shape(a: Arg, b: Arg) -> bool:
-    """Return whether two arguments certainly have the same shape."""
+    """Return True if two arguments certainly have the same shape."""
     left, right = known_shape(a), known_shape(b)
     return left is not None and left == right
 
 
 def same_kind(a: Arg, b: Arg) -> bool:
-    """Return whether two arguments certainly have the same form and dtype."""
+    """Return True if two arguments certainly have the same form and dtype."""
     left, right = type_of(a), type_of(b)
     if not isinstance(left, Numeric) or not isinstance(right, Numeric):
         return False
@@ -60,18 +60,18 @@ def arithmetic_with_broadcast(r: Rewriter, op: Call) -> Arg | None:
 
 
 def is_unchanged(a: Arg, y: Arg) -> bool:
-    """Return whether `y`, an array of the numbers of `a` in their order, is like `a`."""
+    """Return True if `y`, an array of the numbers of `a` in their order, is like `a`."""
     return same_shape(a, y) and same_kind(a, y)
 
 
 def is_one_number(a: Arg) -> bool:
-    """Return whether an argument certainly is a number of Python or NumPy, and no array."""
+    """Return True if an argument certainly is a number of Python or NumPy, and no array."""
     type_ = type_of(a)
     return isinstance(type_, Numeric) and type_.form in ("python", "numpy")
 
 
 def is_like(g: Value, x: Arg) -> bool:
-    """Return whether `g` has the dtype, the form and the shape of `x` already."""
+    """Return True if `g` has the dtype, the form and the shape of `x` already."""
     left, right = type_of(g), type_of(x)
     if not isinstance(left, Numeric) or not isinstance(right, Numeric) or right.kind not in "fc":
         return False
@@ -81,17 +81,17 @@ def is_like(g: Value, x: Arg) -> bool:
 
 
 def is_value(arg: Arg) -> bool:
-    """Return whether an argument is no constant."""
+    """Return True if an argument is no constant."""
     return isinstance(arg, Value)
 
 
 def is_matrix(arg: Arg) -> bool:
-    """Return whether an argument certainly has two axes."""
+    """Return True if an argument certainly has two axes."""
     return len(known_shape(arg) or ()) == 2
 
 
 def is_single(arg: Arg) -> bool:
-    """Return whether an argument certainly has no axes."""
+    """Return True if an argument certainly has no axes."""
     return known_shape(arg) == ()
 
 
@@ -176,7 +176,7 @@ def size_known_now(r: Rewriter, op: Call) -> Arg | None:
 
 # ------------------------------------------------------------------------------- masks
 def is_mask(arg: Arg) -> bool:
-    """Return whether an argument certainly is a flag or an array of flags."""
+    """Return True if an argument certainly is a flag or an array of flags."""
     type_ = type_of(arg)
     return isinstance(type_, Numeric) and type_.kind == "b"
 

@@ -103,7 +103,7 @@ def _only_place(op: Op, uses: dict[Value, set[Use]], ops: Sequence[Op]) -> tuple
 
 
 def _is_steady(op: Op, params: frozenset[Value]) -> bool:
-    """Return whether an op reads numbers, and arguments, only: nothing that is written in place."""
+    """Return True if an op reads numbers, and arguments, only: nothing that is written in place."""
     return all(v in params or not has_storage(v) for v in op.operands)
 
 

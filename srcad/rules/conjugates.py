@@ -18,7 +18,7 @@ PARTS = NoPartial("the parts of a complex number are taken one by one: use .real
 
 
 def may_be_complex(x: Any) -> bool:
-    """Return whether numbers are complex, or may be as far as is known before the call."""
+    """Return True if numbers are complex, or may be as far as is known before the call."""
     return np.iscomplexobj(x)
 
 

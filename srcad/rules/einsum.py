@@ -66,7 +66,7 @@ def term_of(text, k):
 
 @static
 def is_scalar(text):
-    """Return whether the result has no axes."""
+    """Return True if the result has no axes."""
     return text.endswith("->")
 
 

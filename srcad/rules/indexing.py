@@ -17,7 +17,7 @@ from srcad.runtime import stays, unbroadcast
 
 @static
 def names_places_twice(index):
-    """Return whether an index has arrays or lists of positions in it."""
+    """Return True if an index has arrays or lists of positions in it."""
     if isinstance(index, tuple):
         return any(names_places_twice(item) for item in index)
     if isinstance(index, (list, np.ndarray)):

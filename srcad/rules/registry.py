@@ -46,7 +46,7 @@ def lookup(target: Any) -> Rule | None:
 
 
 def knows(target: Any) -> bool:
-    """Return whether the table has a row for this very object, of which nothing is asked."""
+    """Return True if the table has a row for this very object, of which nothing is asked."""
     return any(one is target for one in _table)
 
 
@@ -149,12 +149,12 @@ def static(function: Helper) -> Helper:
 
 
 def is_static(function: Any) -> bool:
-    """Return whether `function` was marked by `static`."""
+    """Return True if `function` was marked by `static`."""
     return isinstance(function, types.FunctionType) and function in _static
 
 
 def is_known(option: Any) -> bool:
-    """Return whether an option is known before the call, not only when it is made.
+    """Return True if an option is known before the call, not only when it is made.
 
     The compiler decides it.  Where a rule is run as it stands, everything is known.
     """

@@ -34,7 +34,7 @@ _PLAIN = (int, float, complex, bool, bytes, type(None), type(...))
 
 
 def is_name(text: object) -> TypeGuard[str]:
-    """Return whether a text can be written as a name and then is read as that very name.
+    """Return True if a text can be written as a name and then is read as that very name.
 
     Exactly a `str`, an identifier in NFKC (Python takes ``ﬁ`` for ``fi``), no keyword.
 
@@ -127,12 +127,12 @@ def module_of(value: Any) -> str:
 
 
 def asks_for_all(kind: type) -> bool:
-    """Return whether a class of Python says itself what every attribute of its objects is."""
+    """Return True if a class of Python says itself what every attribute of its objects is."""
     return isinstance(type.__getattribute__(kind, "__getattribute__"), types.FunctionType)
 
 
 def _is_nameless(value: Any) -> bool:
-    """Return whether a class, or that of an object, was defined in a space without a name."""
+    """Return True if a class, or that of an object, was defined in a space without a name."""
     kind = value if is_instance(value, type) else type(value)
     made = bool(kind.__flags__ & _MADE_BY_STATEMENT)
     return made and vars(builtins).get(kind.__name__) is not kind

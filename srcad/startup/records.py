@@ -102,7 +102,7 @@ def _made(cls: Any, *, frozen: bool, eq: bool, kw_only: bool) -> Any:
 
 
 def is_record(cls: Any) -> bool:
-    """Return whether a class is a data class, of this module or of the standard library."""
+    """Return True if a class is a data class, of this module or of the standard library."""
     return hasattr(cls, "__dataclass_fields__")
 
 

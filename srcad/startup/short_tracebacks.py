@@ -32,7 +32,7 @@ def on_purpose(error: E) -> E:
 
 
 def is_ours(code: CodeType) -> bool:
-    """Return whether some code is srcad's own; generated code is not."""
+    """Return True if some code is srcad's own; generated code is not."""
     return code.co_filename.startswith(_HOME)
 
 

@@ -135,7 +135,7 @@ def batch_block(scope: BatchedScope, block: Block) -> None:
 
 
 def _stays(scope: BatchedScope, op: Op) -> bool:
-    """Return whether nothing in an op depends on the direction."""
+    """Return True if nothing in an op depends on the direction."""
     inside = (v for block in op.blocks for v in block.params)
     made = (v for block in op.blocks for one in walk(block) for v in one.results)
     read = (v for block in op.blocks for v in block.free)

@@ -76,7 +76,7 @@ def _ask(scope: BatchedScope, op: Call) -> None:
 
 
 def _measures(op: Call) -> bool:
-    """Return whether a call asks for the shape of one of its operands."""
+    """Return True if a call asks for the shape of one of its operands."""
     return measures(op.target) or op.target is runtime.or_zeros
 
 
@@ -156,7 +156,7 @@ def _all_wide(scope: BatchedScope, arg: Arg) -> Arg:
 
 
 def _fits(scope: BatchedScope, op: Call, found: Value) -> bool:
-    """Return whether the result of a formula has as many axes as it must have."""
+    """Return True if the result of a formula has as many axes as it must have."""
     wanted = rank(scope.wide(op.result.type))
     if isinstance(op.result.type, Numeric) and not isinstance(found.type, Numeric):
         return False
@@ -172,7 +172,7 @@ def _name_of(op: Call, place: int | str) -> str:
 
 
 def _is_known(arg: Arg) -> bool:
-    """Return whether the ranks of all arrays in an argument are known."""
+    """Return True if the ranks of all arrays in an argument are known."""
     if isinstance(arg, Display):
         return all(map(_is_known, arg.items))
     type_ = argument_type(arg)

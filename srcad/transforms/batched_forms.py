@@ -133,7 +133,7 @@ def _precision(type_: object) -> int | None:
 
 
 def _is_factor(arg: Arg, precision: int) -> bool:
-    """Return whether products of an operand with another one are as exact as those with a base."""
+    """Return True if products of an operand with another one are as exact as those with a base."""
     type_ = argument_type(arg)
     if isinstance(arg, Const):
         return type(arg.value) in (int, float, complex)

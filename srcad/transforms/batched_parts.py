@@ -51,7 +51,7 @@ def _list(scope: BatchedScope, op: Call) -> Atom | None:
 
 
 def _holds(op: Call, k: int) -> bool:
-    """Return whether an operand is a list, or goes into one: not what counts or names a place."""
+    """Return True if an operand is a list, or goes into one: not what counts or names a place."""
     return not (k == 1 and op.target in (primitives.inserted, primitives.replaced,
                                          primitives.without))  # fmt: skip
 

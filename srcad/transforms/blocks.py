@@ -277,7 +277,7 @@ class _LoopReversal:
             add_to_item(self.body, seq, self._index(), packed)
 
     def _is_whole(self, op: For) -> bool:
-        """Return whether every item of every sequence has an iteration."""
+        """Return True if every item of every sequence has an iteration."""
         return equally_long(op) and not may_exit(op)
 
     def _index(self) -> Value:

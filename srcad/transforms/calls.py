@@ -106,7 +106,7 @@ def _leave_to_run_time(scope: ReverseScope, op: Call, problem: SrcadError) -> No
 
 
 def _cannot_happen(op: Call) -> bool:
-    """Return whether a call is in a branch that is never taken: ``@`` of numbers always raises.
+    """Return True if a call is in a branch that is never taken: ``@`` of numbers always raises.
 
     Rules for operands of unknown rank write such branches.
     """
@@ -117,7 +117,7 @@ def _cannot_happen(op: Call) -> bool:
 
 
 def _joins_collected_rows(scope: ReverseScope, op: Call) -> bool:
-    """Return whether a call stacks the items that a loop has collected.
+    """Return True if a call stacks the items that a loop has collected.
 
     Then the cotangent is a sequence of the items' cotangents as it stands.
     """

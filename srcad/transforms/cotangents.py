@@ -84,7 +84,7 @@ class ReverseScope(Constructors[Arg, Value]):
         self.add((arg, path), bar)
 
     def is_active(self, slot: Slot) -> bool:
-        """Return whether anything at a slot carries a derivative."""
+        """Return True if anything at a slot carries a derivative."""
         tree = self.sweep.facts.active(slot[0])
         for k in slot[1]:
             tree = part(tree, k)
@@ -204,7 +204,7 @@ class ReverseScope(Constructors[Arg, Value]):
         return bar
 
     def is_lazy(self, bar: Atom) -> bool:
-        """Return whether a cotangent may be None when the code runs."""
+        """Return True if a cotangent may be None when the code runs."""
         return bar in self.sweep.lazy or (isinstance(bar, Const) and bar.value is None)
 
     # -------------------------------------------------------------- building

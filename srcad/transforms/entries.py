@@ -198,7 +198,7 @@ def _is_tuple(found: Any) -> bool:
 
 
 def _is_nested(parts: Sequence[Any] | None) -> bool:
-    """Return whether the first item is a sequence itself."""
+    """Return True if the first item is a sequence itself."""
     first = parts[0] if parts else None
     if isinstance(first, Value | Const):
         return isinstance(atom_type(first), TupleOf | ListOf)
@@ -206,7 +206,7 @@ def _is_nested(parts: Sequence[Any] | None) -> bool:
 
 
 def _takes_sequence(op: Call, rule: Rule) -> bool:
-    """Return whether the one active parameter takes up a sequence."""
+    """Return True if the one active parameter takes up a sequence."""
     if rule.active[0].startswith("*"):
         return True
     return any(
@@ -217,7 +217,7 @@ def _takes_sequence(op: Call, rule: Rule) -> bool:
 
 
 def is_nothing(entry: Any) -> bool:
-    """Return whether an entry says that there is no derivative."""
+    """Return True if an entry says that there is no derivative."""
     return entry is None or (isinstance(entry, Const) and entry.value is None)
 
 
@@ -235,7 +235,7 @@ def _atom(entry: Any) -> Atom:
 
 # ------------------------------------------------------------------------------- shapes
 def _agree(wanted: Numeric, given: Type) -> bool | None:
-    """Return whether two shapes are the same: True, False, or None where that is not known."""
+    """Return True if two shapes are the same: True, False, or None where that is not known."""
     if not isinstance(given, Numeric) or wanted.shape is None or given.shape is None:
         return None
     if len(wanted.shape) != len(given.shape):

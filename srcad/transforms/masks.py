@@ -126,7 +126,7 @@ def _towards_cut(sweep: Sweep, value: Value) -> list[Value] | None:
 
 
 def _may_be_infinite(sweep: Sweep, op: Call) -> bool:
-    """Return whether a partial of a call may be inf or nan, there or by way of its operands."""
+    """Return True if a partial of a call may be inf or nan, there or by way of its operands."""
     if op.target in _PRODUCTS or _is_tame(op):
         return any(_is_suspect(sweep, value) for value in op.operands)
     return True
@@ -155,7 +155,7 @@ def _back_to_singularity(sweep: Sweep, value: Value) -> list[Value] | None:
 
 
 def arrives(sweep: Sweep, start: Value, step: Callable[[Sweep, Value], list[Value] | None]) -> bool:
-    """Return whether a walk over the calls of the primal arrives; what was found is remembered.
+    """Return True if a walk over the calls of the primal arrives; what was found is remembered.
 
     `step` tells where to go on from a value, and gives None where the walk has arrived.
     """

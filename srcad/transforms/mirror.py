@@ -188,12 +188,12 @@ class Mirrors:
 
 
 def makes_version(op: Call) -> bool:
-    """Return whether a call is a new version of an array."""
+    """Return True if a call is a new version of an array."""
     return is_store(op.target, "array") and isinstance(op.args[0], Value)
 
 
 def is_free_view(call: Call) -> bool:
-    """Return whether a call reads a part of an array, or shows it in another way, at no cost."""
+    """Return True if a call reads a part of an array, or shows it in another way, at no cost."""
     return bool(call.args) and isinstance(call.args[0], Value) and _is_array(call.args[0]) and (
         is_cheap(call) and not is_one_of(call.target, _ARITHMETIC)
     )  # fmt: skip

@@ -154,7 +154,7 @@ def _keeps_places(call: Call, value: Value) -> bool:
 
 
 def _leaves_out(sweep: Sweep, call: Call, value: Value) -> bool:
-    """Return whether a call passes over entries of a value that may be nan."""
+    """Return True if a call passes over entries of a value that may be nan."""
     if is_one_of(call.target, LEAVING_OUT):
         return True
     if any(key == "where" and _may_hide_nan(sweep, arg) for key, arg in call.kwargs):
@@ -176,7 +176,7 @@ def _mask_of(call: Call, value: Value) -> Arg | None:
 
 
 def _is_nan_in_both(sweep: Sweep, call: Call, value: Value) -> bool:
-    """Return whether ``np.where(x > 0, f(x), g(x))`` is nan wherever one of its branches is."""
+    """Return True if ``np.where(x > 0, f(x), g(x))`` is nan wherever one of its branches is."""
     if call.target is not np.where or len(call.args) != 3:
         return False
     made = sweep.made.get(call.args[0]) if isinstance(call.args[0], Value) else None
@@ -257,7 +257,7 @@ def _back_to_what_is_derived(sweep: Sweep, value: Value) -> list[Value] | None:
 
 
 def _asks_for_nan(sweep: Sweep, mask: Arg) -> bool:
-    """Return whether a mask tells where something is nan."""
+    """Return True if a mask tells where something is nan."""
     call = sweep.made.get(mask) if isinstance(mask, Value) else None
     if call is None:
         return False

@@ -144,7 +144,7 @@ class Plan:
         return cost
 
     def _is_entry_of_version(self, value: Value, call: Call) -> bool:
-        """Return whether a number is read from an array that would have to be saved whole."""
+        """Return True if a number is read from an array that would have to be saved whole."""
         if call.target is not operator.getitem or not _is_number(value):
             return False
         array = call.args[0]
@@ -182,7 +182,7 @@ class Plan:
 
 
 def is_cheap(call: Call) -> bool:
-    """Return whether computing a call again is cheaper than keeping its result."""
+    """Return True if computing a call again is cheaper than keeping its result."""
     if call.effect:
         return False
     try:
@@ -197,7 +197,7 @@ def is_cheap(call: Call) -> bool:
 
 
 def is_light(call: Call) -> bool:
-    """Return whether a call is one sum, difference or product that makes a matrix.
+    """Return True if a call is one sum, difference or product that makes a matrix.
 
     Making it again from what is at hand takes less time than keeping all of them does.
     """
@@ -208,7 +208,7 @@ def is_light(call: Call) -> bool:
 
 
 def _is_fancy(call: Call) -> bool:
-    """Return whether a read copies: by arrays of integers or masks."""
+    """Return True if a read copies: by arrays of integers or masks."""
     return any(
         isinstance(v.type, Numeric) and v.type.shape != () for v in values_in(call.args[1])
     ) or (isinstance(call.args[1], Display) and _has_list(call.args[1]))
@@ -225,7 +225,7 @@ def _is_python(type_: Any) -> bool:
 
 
 def _is_view(value: Value, whole: Value) -> bool:
-    """Return whether a part of an array is an array, so that keeping the whole costs no more."""
+    """Return True if a part of an array is an array, so that keeping the whole costs no more."""
     both = isinstance(value.type, Numeric) and isinstance(whole.type, Numeric)
     return both and not _is_number(value)
 
@@ -236,7 +236,7 @@ def _is_int(value: Value) -> bool:
 
 
 def is_python_int(atom: Atom) -> bool:
-    """Return whether an atom certainly is one of Python's integers."""
+    """Return True if an atom certainly is one of Python's integers."""
     type_ = atom_type(atom)
     return isinstance(type_, Numeric) and type_.form == "python" and type_.kind == "i"
 

@@ -84,7 +84,7 @@ def _refuse_unknown_arguments(op: Call, rule: Rule) -> None:
 
 
 def _is_default(target: Any, name: str, arg: Arg) -> bool:
-    """Return whether an argument asks for nothing: None, or what the parameter is without it."""
+    """Return True if an argument asks for nothing: None, or what the parameter is without it."""
     if not isinstance(arg, Const):
         return False
     try:

@@ -106,7 +106,7 @@ def _op(op: Op, where: Location | None, changed: _Change) -> Op:
 
 
 def _may_speak(op: Call) -> bool:
-    """Return whether NumPy may warn of something in a call, or raise it."""
+    """Return True if NumPy may warn of something in a call, or raise it."""
     if isinstance(op.target, Routine) or is_one_of(op.target, _STRUCTURAL):
         return False
     module = getattr(op.target, "__module__", None) or ""
@@ -141,5 +141,5 @@ def _is_harmless(target: Any) -> bool:
 
 
 def _is_used_up(value: Value) -> bool:
-    """Return whether going through a value may leave nothing of it: a file, an iterator."""
+    """Return True if going through a value may leave nothing of it: a file, an iterator."""
     return isinstance(value.type, Opaque)

@@ -89,7 +89,7 @@ class Sweep:
                 self.collected.update(collected_outputs(op))
 
     def is_complex(self, type_: Type) -> bool:
-        """Return whether a number of a type is complex, or may be."""
+        """Return True if a number of a type is complex, or may be."""
         if isinstance(type_, Numeric):
             return type_.kind == "c" or (type_.kind == "?" and not self.all_real)
         return isinstance(type_, Opaque) and type_.cls is None and not self.all_real
@@ -105,7 +105,7 @@ class Sweep:
         return self.is_complex(type_) and self.is_complex(given)
 
     def holds_complex(self, type_: Type) -> bool:
-        """Return whether there are complex numbers in a structure, or may be."""
+        """Return True if there are complex numbers in a structure, or may be."""
         if isinstance(type_, TupleOf):
             return any(map(self.holds_complex, type_.items))
         return (
@@ -129,13 +129,13 @@ def _refuse_unknown_steps(facts: Facts, op: Call) -> None:
 
 
 def _is_for_complex(inline: Inline) -> bool:
-    """Return whether what writes a rule's formula was told that there are complex numbers."""
+    """Return True if what writes a rule's formula was told that there are complex numbers."""
     return isinstance(inline, partial) and inline.keywords.get("all_real") is False
 
 
 # ------------------------------------------------------------------------------- types
 def is_scalar(type_: Type) -> bool:
-    """Return whether a value is certainly a number without axes."""
+    """Return True if a value is certainly a number without axes."""
     return isinstance(type_, Numeric) and type_.is_scalar
 
 

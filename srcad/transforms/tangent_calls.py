@@ -195,7 +195,7 @@ def _by_function(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 
 
 def _is_option(arg: Arg) -> bool:
-    """Return whether an argument is a constant that is no number."""
+    """Return True if an argument is a constant that is no number."""
     return isinstance(arg, Const) and not isinstance(arg.type, Numeric)
 
 
@@ -238,7 +238,7 @@ def _by_transposition(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 
 
 def _is_complex(op: Call) -> bool:
-    """Return whether an operand of a call may be complex."""
+    """Return True if an operand of a call may be complex."""
     types = (argument_type(arg) for arg in arguments(op).values())
     return any(number.kind in "c?" for type_ in types for number in numbers_in(type_))
 

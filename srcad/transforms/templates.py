@@ -73,7 +73,7 @@ def _kind(arg: Arg) -> Any:
 
 
 def _is_plain(ops: list[Op], given: tuple[Value, ...]) -> bool:
-    """Return whether ops are calls that name nothing but the operands and each other."""
+    """Return True if ops are calls that name nothing but the operands and each other."""
     known = set(given)
     for op in ops:
         if not isinstance(op, Call) or op.effect or not known.issuperset(op.operands):

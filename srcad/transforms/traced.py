@@ -87,7 +87,7 @@ def operands_of(op: Call) -> list[Arg]:
 
 
 def is_number(arg: Any) -> bool:
-    """Return whether an operand is a number or an array that is computed."""
+    """Return True if an operand is a number or an array that is computed."""
     return isinstance(arg, Value) and isinstance(arg.type, Numeric)
 
 

@@ -77,7 +77,7 @@ def join(a: Type, b: Type) -> Type:
 
 
 def is_lost(type_: Type, within: Type) -> bool:
-    """Return whether a type that covers this one no longer tells that there is a structure.
+    """Return True if a type that covers this one no longer tells that there is a structure.
 
     No derivative can be followed into what may be a structure or not.
     """

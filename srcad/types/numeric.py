@@ -24,7 +24,7 @@ ARRAY_CLASSES = (np.ndarray, np.memmap)  # their subclasses do arithmetic in way
 
 
 def same_dtype(a: DType | None, b: DType | None) -> bool:
-    """Return whether two dtypes are both unknown or the same (to NumPy, None means float64)."""
+    """Return True if two dtypes are both unknown or the same (to NumPy, None means float64)."""
     return a is b or (a is not None and b is not None and a == b)
 
 
@@ -130,7 +130,7 @@ def number_base(value: Any) -> type | None:
 
 
 def form_subsumes(known: Form, form: Form) -> bool:
-    """Return whether what has a form has the known one too."""
+    """Return True if what has a form has the known one too."""
     return known in ("any", form) or (known == "number" and form in ("python", "numpy"))
 
 

@@ -90,7 +90,7 @@ def is_of_library(cls: Any) -> bool:
 
 
 def _is_bare(cls: type) -> bool:
-    """Return whether an object of a class is its attributes and no more: it can be made of them."""
+    """Return True if an object of a class is its attributes and no more: it can be made of them."""
     try:
         object.__new__(cls)
     except TypeError:
@@ -142,7 +142,7 @@ def parts_of(value: Any) -> tuple[Any, ...]:
 
 
 def holds_itself(value: Any) -> bool:
-    """Return whether an object stands anywhere inside itself."""
+    """Return True if an object stands anywhere inside itself."""
     return any(one is value for part in parts_of(value) for one in inside(part))
 
 
@@ -157,7 +157,7 @@ def holds_library_dict(value: Any) -> bool:
 
 
 def holds_floats(value: Any) -> bool:
-    """Return whether a float stands anywhere in a value."""
+    """Return True if a float stands anywhere in a value."""
     return any(
         is_instance(one, float)
         or (is_instance(one, np.ndarray | np.inexact) and one.dtype.kind in "fc")

@@ -111,7 +111,7 @@ def _for_missing(value: Any) -> Reader | None:
 
 
 def may_ask(cls: type, name: str) -> bool:
-    """Return whether reading an attribute of an object of a class may run code of the user's."""
+    """Return True if reading an attribute of an object of a class may run code of the user's."""
     if asks_for_all(cls):
         return True
     member = _member(cls, name)
@@ -131,7 +131,7 @@ def _of_slot(member: types.MemberDescriptorType, value: Any) -> Any:
 
 
 def _asks(member: Any, *, of_class: bool = True) -> bool:
-    """Return whether a member of a class runs something when it is read."""
+    """Return True if a member of a class runs something when it is read."""
     if member is _NOTHING or isinstance(member, _PLAIN_MEMBERS):
         return False
     if isinstance(member, property):
@@ -203,7 +203,7 @@ def answers(cls: type, *names: str) -> bool:
 
 
 def checks_instances(cls: Any) -> bool:
-    """Return whether a class, or one of several, is asked itself what is an instance of it."""
+    """Return True if a class, or one of several, is asked itself what is an instance of it."""
     if isinstance(cls, tuple):
         return any(map(checks_instances, cls))
     if not isinstance(cls, type):

@@ -176,7 +176,7 @@ def _environment_of(extent: Extent) -> ShapeEnvironment | None:
 
 
 def same(a: Extent, b: Extent) -> bool | None:
-    """Return whether two extents are equal: True, False (known to differ) or None (unknown).
+    """Return True if two extents are equal: True, False (known to differ) or None (unknown).
 
     Two lengths that are equal in the example are assumed equal from then on.
     """
@@ -192,14 +192,14 @@ def same(a: Extent, b: Extent) -> bool | None:
 
 
 def differ(a: Extent, b: Extent) -> bool:
-    """Return whether two extents are not equal in the example, or never are."""
+    """Return True if two extents are not equal in the example, or never are."""
     difference = resolved(a - b)
     values = _examples(difference)
     return values is not None and any(values)
 
 
 def settled(a: Extent, b: Extent) -> bool | None:
-    """Return whether two extents are equal, where the example also decides that they differ."""
+    """Return True if two extents are equal, where the example also decides that they differ."""
     found = same(a, b)
     if found is not None:
         return found
@@ -229,7 +229,7 @@ def example_of(extent: Extent) -> int | None:
 
 
 def is_one(extent: Extent) -> bool | None:
-    """Return whether a length is 1 (assumed from the example where it is not a constant)."""
+    """Return True if a length is 1 (assumed from the example where it is not a constant)."""
     extent = resolved(extent)
     one = constant_extent(1)
     if not extent.terms:
@@ -246,7 +246,7 @@ def is_one(extent: Extent) -> bool | None:
 
 
 def at_least(extent: Extent, bound: int) -> bool | None:
-    """Return whether a length is `bound` or more (assumed from the example)."""
+    """Return True if a length is `bound` or more (assumed from the example)."""
     extent = resolved(extent)
     if not extent.terms:
         return extent.constant >= bound
@@ -260,7 +260,7 @@ def at_least(extent: Extent, bound: int) -> bool | None:
 
 
 def _is_length(symbol: Symbol) -> bool:
-    """Return whether a symbol stands for a length, which is never negative."""
+    """Return True if a symbol stands for a length, which is never negative."""
     source = symbol.source
     return source is None or (isinstance(source, tuple) and source[-1][0] == "shape")
 

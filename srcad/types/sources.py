@@ -101,7 +101,7 @@ def spelled(path: Path) -> str:
 
 
 def is_filled(cell: Any) -> bool:
-    """Return whether a cell of a closure holds something."""
+    """Return True if a cell of a closure holds something."""
     try:
         cell.cell_contents  # noqa: B018 - reading an empty cell raises
     except ValueError:

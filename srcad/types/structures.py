@@ -185,5 +185,5 @@ def holds_holders(type_: Type) -> bool:
 
 
 def is_text(type_: Type) -> bool:
-    """Return whether a value certainly is a text or a row of bytes."""
+    """Return True if a value certainly is a text or a row of bytes."""
     return isinstance(type_, Opaque) and type_.cls in (str, bytes, bytearray)

@@ -109,7 +109,7 @@ class CarriedMemory:
             self.known[id(start)] = (start, header)
 
     def _is_alone(self, objects: frozenset[Value]) -> bool:
-        """Return whether only one name shows any of these arrays before the loop."""
+        """Return True if only one name shows any of these arrays before the loop."""
         return sum(self.counts[o] for o in objects) <= 1
 
     def _assume(self, param: Value, mode: str, found: Origin) -> None:
@@ -312,7 +312,7 @@ class CarriedMemory:
                     s.began[output] = s.began[param]
 
     def is_bound_anew(self, variable: LoopVariable, finals: list[Env]) -> bool:
-        """Return whether every iteration makes a new array for a name."""
+        """Return True if every iteration makes a new array for a name."""
         if self.modes.get(variable.param) != ANY or not isinstance(variable.final, Value):
             return False
         found = origin(self.s, variable.final)

@@ -52,7 +52,7 @@ def cut_in_half(statements: Statements, *, whole: bool) -> tuple[Statements, Sta
 
 
 def _is_run_of_returns(statements: Statements, places: list[int]) -> bool:
-    """Return whether clauses that return stand next to each other."""
+    """Return True if clauses that return stand next to each other."""
     nodes = [statements[k] for k in places]
     adjacent = bool(places) and places[-1] - places[0] == len(places) - 1
     return adjacent and all(isinstance(n, ast.If) and isinstance(n.body[-1], ast.Return)
@@ -64,7 +64,7 @@ def _has_elif(node: ast.If) -> bool:
 
 
 def _leaves(node: ast.AST) -> bool:
-    """Return whether a statement may leave the list that it stands in."""
+    """Return True if a statement may leave the list that it stands in."""
     pending: list[ast.AST] = [node]
     while pending:
         inner = pending.pop()

@@ -28,7 +28,7 @@ _NAME = "%each"
 
 
 def is_either(s: Machine, box: AbstractValue) -> bool:
-    """Return whether it is known by which test a value shows one array or another."""
+    """Return True if it is known by which test a value shows one array or another."""
     return isinstance(box, Value) and box in s.either and not origin(s, box).is_exact
 
 

@@ -170,7 +170,7 @@ class Join:
         return found
 
     def _is_vague(self, a: AbstractValue, b: AbstractValue) -> bool:
-        """Return whether an active structure meets what it has nothing in common with."""
+        """Return True if an active structure meets what it has nothing in common with."""
         types = [representing_type(a), representing_type(b)]
         joined = join(*types)
         lost = any(is_lost(type_, joined) for type_ in types)
@@ -307,7 +307,7 @@ class Join:
             self.s.either[outer] = Either(self.atom(pair[0], pair[1], None), *sides)
 
     def _are_alone(self, a: Atom, b: Atom) -> bool:
-        """Return whether on either path only names that meet in this value show its memory."""
+        """Return True if on either path only names that meet in this value show its memory."""
         return all(
             self.shown_by(path, o) <= {(id(a), id(b))}
             for path, atom in enumerate((a, b))

@@ -129,7 +129,7 @@ def made_in(branch: Branch) -> set[Value]:
 
 
 def is_made_of_values(box: AbstractValue) -> bool:
-    """Return whether a box is made of values, constants, functions and structures only."""
+    """Return True if a box is made of values, constants, functions and structures only."""
     if isinstance(box, Value | Constant | Stale):
         return True
     if isinstance(box, Structure | FunctionValue | BoundValue | MethodValue | Choice):
@@ -138,7 +138,7 @@ def is_made_of_values(box: AbstractValue) -> bool:
 
 
 def leaks(s: Machine, box: AbstractValue, made: set[Value]) -> bool:
-    """Return whether a function in a box holds what was made, by a frame that has returned.
+    """Return True if a function in a box holds what was made, by a frame that has returned.
 
     Nobody can replace it there.
     """

@@ -40,7 +40,7 @@ from srcad.types.structures import Opaque, Type
 
 
 def _is_code(box: AbstractValue) -> bool:
-    """Return whether a box is a function, or may be one, of which there is no value."""
+    """Return True if a box is a function, or may be one, of which there is no value."""
     if isinstance(box, Constant):
         return callable(box.value) and not is_representable(box)
     return isinstance(box, Code)
@@ -92,7 +92,7 @@ def _param(s: Machine, type_: Type, hint: str | None, active: bool) -> Value:
 
 
 def subsumes(s: Machine, known: AbstractValue, end: AbstractValue) -> bool:
-    """Return whether a header holds for what an iteration leaves."""
+    """Return True if a header holds for what an iteration leaves."""
     known, end = alike(known, end)
     if known is end or isinstance(known, Stale | Taken):
         return True

@@ -71,7 +71,7 @@ def _leaving(s: Machine, box: AbstractValue, body: Builder) -> Atom:
 def collectable(
     variable: LoopVariable, body: Builder, every: list[LoopVariable], tag: Atom
 ) -> bool:
-    """Return whether a carried list grows from empty by one item per iteration."""
+    """Return True if a carried list grows from empty by one item per iteration."""
     if not isinstance(variable.param.type, ListOf) or not isinstance(variable.final, Value):
         return False
     if not _is_empty_list(variable.init):

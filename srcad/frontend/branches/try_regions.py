@@ -66,7 +66,7 @@ def settle_region(
 
 
 def _raises_active(s: Machine, ops: list[Op]) -> bool:
-    """Return whether an exception made here holds something that carries a derivative."""
+    """Return True if an exception made here holds something that carries a derivative."""
     inner = (o for op in ops for o in (op, *(i for b in op.blocks for i in walk(b))))
     raised = (o for o in inner if isinstance(o, Call) and never_returns(o.target))
     return any(v in s.active for o in raised for v in o.operands)
@@ -199,7 +199,7 @@ def on_exit(s: Machine, tag: int, build: Callable[[], None]) -> None:
 def fails_as_one(
     s: Machine, body: Statements, before: list[Env], branch: Branch, readers: Statements | None
 ) -> bool:
-    """Return whether it is unknown how far the body came when it failed.
+    """Return True if it is unknown how far the body came when it failed.
 
     `readers` are the statements that run after a failure, if these are known and all.
     """

@@ -15,7 +15,7 @@ class Loose(Symbol):
 
 
 def type_subsumes(known: Type, end: Type) -> bool:
-    """Return whether everything that is an `end` is a `known`."""
+    """Return True if everything that is an `end` is a `known`."""
     if isinstance(end, Undefined) or known == end:
         return True
     if isinstance(known, Numeric) and isinstance(end, Numeric):

@@ -111,7 +111,7 @@ def call_other(s: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs) ->
 
 
 def has_call(cls: type) -> bool:
-    """Return whether the objects of a class can be called."""
+    """Return True if the objects of a class can be called."""
     return any("__call__" in vars(base) for base in cls.__mro__)
 
 

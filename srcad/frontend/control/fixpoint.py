@@ -174,7 +174,7 @@ class LoopReader:
         return builder.finish(condition)
 
     def _stable(self, iteration: Iteration, names: list[str]) -> bool:
-        """Return whether the headers subsume what the iteration leaves; if not, widen them."""
+        """Return True if the headers subsume what the iteration leaves; if not, widen them."""
         s, stable, same = self.s, True, Same()
         dead = iteration.tags == {DEAD}
         for level, final in enumerate(iteration.finals):
@@ -201,7 +201,7 @@ class LoopReader:
         return self._keeps_objects(iteration) and stable
 
     def _is_bound_first(self, key: Key, known: AbstractValue, end: AbstractValue) -> bool:
-        """Return whether every iteration assigns the name before reading it."""
+        """Return True if every iteration assigns the name before reading it."""
         s, (level, name) = self.s, key
         if not isinstance(known, Unbound) or name.startswith("%") or name in s.frames[level].missed:
             return False
@@ -210,7 +210,7 @@ class LoopReader:
         return sure and not list(mutable_parts(end))
 
     def _keeps_objects(self, iteration: Iteration) -> bool:
-        """Return whether every object of the headers is one object before and after the body."""
+        """Return True if every object of the headers is one object before and after the body."""
         rows: Rows = []
         ends: dict[int, AbstractValue] = {}
         for level, final in enumerate(iteration.finals):
@@ -232,7 +232,7 @@ class LoopReader:
         return not settle_aliases(self.s, rows)
 
     def _memory_holds(self, iteration: Iteration) -> bool:
-        """Return whether an iteration keeps the assumed memory; otherwise assume less."""
+        """Return True if an iteration keeps the assumed memory; otherwise assume less."""
         wrong = self.memory.wrong(self.headers, iteration.finals)
         made: Made = {}
         for key, box in self.headers.items():
@@ -262,7 +262,7 @@ class LoopReader:
 
 
 def _shares(rows: Rows, box: AbstractValue) -> bool:
-    """Return whether an object in a box goes by another name that is there before the loop."""
+    """Return True if an object in a box goes by another name that is there before the loop."""
     others = {id(end) for (start, end), _ in rows if not isinstance(start, Unbound)}
     return any(id(part) in others for part in mutable_parts(box))
 

@@ -93,7 +93,7 @@ def parts_in_order(node: ast.Call) -> list[ast.expr]:
 
 
 def _may_wait(callee: AbstractValue) -> bool:
-    """Return whether a callee may not ask for all values of an argument at once."""
+    """Return True if a callee may not ask for all values of an argument at once."""
     if isinstance(callee, MethodValue):
         return callee.name in ("extend", "update")
     if not isinstance(callee, Constant):

@@ -147,7 +147,7 @@ class _Start:
         s.frame.ends(NONE)
 
     def has_written(self, arrays: Sequence[AbstractValue]) -> bool:
-        """Return whether any of these arrays, or an item of these lists, was written into since."""
+        """Return True if any of these arrays, or an item of these lists, was written into since."""
         s = self.s
         objects = frozenset(s.written_objects[self.written :])
         wanted = s.objects.wanted[self.wanted :]

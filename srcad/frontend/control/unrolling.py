@@ -59,7 +59,7 @@ def _unrolled_iterator(s: Machine, box: IteratorValue) -> tuple[AbstractValue, .
 
 
 def _is_empty_range(box: IteratorValue) -> bool:
-    """Return whether there certainly is no iteration: nothing of the body is read then."""
+    """Return True if there certainly is no iteration: nothing of the body is read then."""
     bounds = [p.value for p in box.parts if isinstance(p, Constant)]
     ints = all(isinstance(b, int) for b in bounds)
     return box.kind == "range" and len(bounds) == 3 and ints and not range(*bounds)

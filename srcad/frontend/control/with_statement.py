@@ -198,7 +198,7 @@ def _then_left(s: Machine, managers: list[AbstractValue], inside: Callable[[], N
 
 
 def _matters(s: Machine, manager: RecordValue) -> bool:
-    """Return whether what the methods of an object made here do to it may be read later on."""
+    """Return True if what the methods of an object made here do to it may be read later on."""
     if s.is_active(manager) or any(held is manager for _, held in s.reachable()):
         return True
     if manager.cls not in s.outside.unread:
@@ -212,7 +212,7 @@ def _at_hand(s: Machine, manager: AbstractValue) -> AbstractValue:
 
 
 def _writes_outside(s: Machine, manager: AbstractValue) -> bool:
-    """Return whether entering or leaving an object outside writes what may be read later on."""
+    """Return True if entering or leaving an object outside writes what may be read later on."""
     if not isinstance(manager, Constant) or manager.path is None:
         return False
     methods = [getattr(type(manager.value), name, None) for name in ("__enter__", "__exit__")]

@@ -32,7 +32,7 @@ SAME = Step(primitives.identity)  # the array itself, after a write or by anothe
 
 
 def are_disjoint(a: Sequence[Step], b: Sequence[Step]) -> bool:
-    """Return whether two ways into one array certainly lead to different places."""
+    """Return True if two ways into one array certainly lead to different places."""
     for x, y in zip(a, b, strict=False):
         if x == y:
             continue
@@ -43,7 +43,7 @@ def are_disjoint(a: Sequence[Step], b: Sequence[Step]) -> bool:
 
 
 def _apart(a: Arg, b: Arg) -> bool:
-    """Return whether two basic indices name different places: some number in them differs."""
+    """Return True if two basic indices name different places: some number in them differs."""
     first, second = index_parts(a), index_parts(b)
     for x, y in zip(first, second, strict=False):
         if isinstance(x, Const) and isinstance(y, Const):
@@ -58,7 +58,7 @@ def _apart(a: Arg, b: Arg) -> bool:
 
 
 def is_number_index(part: Arg) -> bool:
-    """Return whether a part of an index is one number."""
+    """Return True if a part of an index is one number."""
     if isinstance(part, Const):
         return type(part.value) is int
     return isinstance(part, Value) and isinstance(part.type, Numeric) and part.type.is_scalar

@@ -80,7 +80,7 @@ class Dicts:
     latest: dict[Value, Latest] = field(default_factory=dict)
 
     def is_needed(self, where: Location | None) -> bool:
-        """Return whether what is made here has to be read; noted where that was not tried yet."""
+        """Return True if what is made here has to be read; noted where that was not tried yet."""
         if where not in self.opened:
             self.made.add(where)
         return where in self.opened
@@ -131,7 +131,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 
 def is_installed(file: str) -> bool:
-    """Return whether a file belongs to the standard library or to an installed package."""
+    """Return True if a file belongs to the standard library or to an installed package."""
     here = file.startswith(os.path.dirname(os.__file__))
     return here or any(name in file for name in _INSTALLED)
 

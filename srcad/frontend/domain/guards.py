@@ -34,7 +34,7 @@ class Guard:
     expected: Any
 
     def says(self, path: Path, kind: GuardKind, expected: Any) -> bool:
-        """Return whether it says this already; of attributes it speaks of one each."""
+        """Return True if it says this already; of attributes it speaks of one each."""
         of_one = kind in ("has", "lacks", "absent", "keys", "set", "unset", "same", "apart")
         alike = self.expected == expected if of_one else True
         return alike and self.kind == kind and self.path == path

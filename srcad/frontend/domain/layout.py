@@ -158,7 +158,7 @@ def _constant(arg: Arg) -> Any:
 
 # ------------------------------------------------------------------------------ view or copy
 def is_view(layout: Layout, target: Any, old: Shape, new: Shape) -> bool | None:
-    """Return whether ``reshape`` or ``ravel`` of an array is a view of it; None if nobody knows.
+    """Return True if ``reshape`` or ``ravel`` of an array is a view of it; None if nobody knows.
 
     Of an array without entries it does not matter.  Lengths are compared as the example that caused
     the compilation says, by assumptions.
@@ -195,13 +195,13 @@ def _all(found: list[bool | None]) -> bool | None:
 
 
 def _ends(last: list[Axis]) -> list[bool | None]:
-    """Return whether the last axis is walked entry by entry."""
+    """Return True if the last axis is walked entry by entry."""
     found = [None if stride is None else _equal(stride, Stride()) for _, stride in last]
     return [None if one is False and not _is_long(last[0][0]) else one for one in found]
 
 
 def _merge(outer: Axis, inner: Axis) -> bool | None:
-    """Return whether two axes next to each other can be walked with one stride."""
+    """Return True if two axes next to each other can be walked with one stride."""
     if outer[1] is None or inner[1] is None:
         return None
     found = _equal(outer[1], inner[1].times(inner[0]))
@@ -215,7 +215,7 @@ def _is_long(length: Extent) -> bool:
 
 
 def _equal(a: Stride, b: Stride) -> bool | None:
-    """Return whether two strides are the same, where no length is zero."""
+    """Return True if two strides are the same, where no length is zero."""
     a, b = a.settled(), b.settled()
     left, right = list(a.lengths), list(b.lengths)
     for length in list(left):
@@ -233,7 +233,7 @@ def _equal(a: Stride, b: Stride) -> bool | None:
 
 
 def is_line(shape: Shape) -> bool:
-    """Return whether an array certainly has at most one axis that counts."""
+    """Return True if an array certainly has at most one axis that counts."""
     return sum(is_one(length) is not True for length in shape) < 2
 
 

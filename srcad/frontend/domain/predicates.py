@@ -48,7 +48,7 @@ _PLAIN = (
 
 
 def is_plain(value: Any) -> bool:
-    """Return whether a constant may be bound into generated code as it is (not the user's data)."""
+    """Return True if a constant may be bound into generated code as it is (not the user's data)."""
     if value is None or is_instance(value, bool | int | float | complex | str | bytes | type):
         return True
     if is_instance(value, type(Ellipsis) | type(NotImplemented)):
@@ -60,7 +60,7 @@ def is_plain(value: Any) -> bool:
 
 
 def is_hashable(value: Any) -> bool:
-    """Return whether a value can be looked up in a table."""
+    """Return True if a value can be looked up in a table."""
     if isinstance(type.__getattribute__(type(value), "__hash__"), FunctionType):
         return registry.knows(value)  # a class of the user's says what its hash is
     try:
@@ -84,7 +84,7 @@ def is_nondifferentiable(target: Any, operands: Iterable[Value] = ()) -> bool:
 
 
 def is_static_number(box: AbstractValue) -> bool:
-    """Return whether a box is a number (not a flag) that is known at compile time."""
+    """Return True if a box is a number (not a flag) that is known at compile time."""
     return isinstance(box, Constant) and isinstance(box.value, int | float | complex)
 
 
@@ -123,7 +123,7 @@ def _describe_object(value: Any) -> str:
 
 
 def has_dtype(box: AbstractValue, dtype: AbstractValue) -> bool | None:
-    """Return whether an array certainly has a dtype, or certainly another; None: not known.
+    """Return True if an array certainly has a dtype, or certainly another; None: not known.
 
     `dtype` is what a user may write for one, but None, which means different things.
     """
@@ -164,7 +164,7 @@ def text_class(box: AbstractValue) -> type | None:
 
 
 def is_index(box: AbstractValue) -> bool:
-    """Return whether an object of a class of its own stands for an integer."""
+    """Return True if an object of a class of its own stands for an integer."""
     cls: type | None = None
     if isinstance(box, Constant):
         cls = type(box.value)
@@ -174,5 +174,5 @@ def is_index(box: AbstractValue) -> bool:
 
 
 def is_list(box: AbstractValue) -> bool:
-    """Return whether a box is a list (of known items or not)."""
+    """Return True if a box is a list (of known items or not)."""
     return isinstance(box, ListValue) or (isinstance(box, Value) and isinstance(box.type, ListOf))

@@ -25,7 +25,7 @@ from srcad.types.structures import ListOf, TupleOf, Type, Undefined, field_type
 
 
 def is_representable(box: AbstractValue) -> bool:
-    """Return whether a box can be held by one value."""
+    """Return True if a box can be held by one value."""
     if isinstance(box, Constant):
         simple = box.value is None or isinstance(box.value, bool | int | float | complex | str)
         return simple or box.atom is not None or not callable(box.value)
@@ -39,7 +39,7 @@ def is_representable(box: AbstractValue) -> bool:
 
 
 def _is_function(box: AbstractValue) -> bool:
-    """Return whether a box is a constant function, as all objects of a list may have it."""
+    """Return True if a box is a constant function, as all objects of a list may have it."""
     return isinstance(box, Constant) and isinstance(box.value, FunctionType | np.ufunc)
 
 

@@ -51,7 +51,7 @@ def rebuilt(box: Structure, items: tuple[AbstractValue, ...]) -> Structure:
 
 
 def same_structure(a: AbstractValue, b: AbstractValue) -> bool:
-    """Return whether two boxes are structures that differ in their items only."""
+    """Return True if two boxes are structures that differ in their items only."""
     if type(a) is not type(b) or not isinstance(a, Structure) or not isinstance(b, Structure):
         return False
     if isinstance(a, ViewValue):

@@ -46,19 +46,19 @@ def takes_functions(function: Any) -> bool:
 def closure_is_active(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> bool:
-    """Return whether a local function among the arguments may carry a derivative in its closure."""
+    """Return True if a local function among the arguments may carry a derivative in its closure."""
     return any(isinstance(b, FunctionValue | Choice) for b in (*args, *kwargs.values()))
 
 
 def makes_functions(function: types.FunctionType) -> bool:
-    """Return whether a function holds functions: it may return one that is then called here."""
+    """Return True if a function holds functions: it may return one that is then called here."""
     return any(isinstance(c, types.CodeType) for c in function.__code__.co_consts)
 
 
 def only_counts(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> bool:
-    """Return whether the only active inputs are Python integers: counts, not quantities."""
+    """Return True if the only active inputs are Python integers: counts, not quantities."""
     values = [v for b in (*args, *kwargs.values()) for v in values_of(b) if v in s.active]
     return all(
         isinstance(v.type, Numeric) and v.type.kind in "iub" and v.type.is_scalar for v in values

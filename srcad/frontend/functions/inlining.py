@@ -115,7 +115,7 @@ def refuse_without_result(name: str, where: Location | None) -> NoReturn:
 
 
 def is_recursive(s: Machine, callee: Callee) -> bool:
-    """Return whether a function calls itself, directly or through others."""
+    """Return True if a function calls itself, directly or through others."""
     here = size_around(s, callee.key) is not None
     return here or callee.key in s.routines or calls_itself(callee.node)
 

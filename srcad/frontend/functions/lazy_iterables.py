@@ -75,13 +75,13 @@ def one_shot(s: Machine, box: AbstractValue) -> GeneratorValue | None:
 
 
 def is_lazy(box: AbstractValue) -> bool:
-    """Return whether an iterable has to be run through item by item, once."""
+    """Return True if an iterable has to be run through item by item, once."""
     parts = box.parts if isinstance(box, IteratorValue) else ()
     return isinstance(box, GeneratorValue) or is_drawn(box) or any(map(is_lazy, parts))
 
 
 def is_drawn(box: AbstractValue) -> bool:
-    """Return whether the items have to be asked of a run-time object one by one."""
+    """Return True if the items have to be asked of a run-time object one by one."""
     if isinstance(box, Constant):
         found = type(box.value) if box.path is not None or box.atom is not None else None
         if found is None:
@@ -128,7 +128,7 @@ def _inside(op: Any) -> Iterator[Any]:
 
 
 def _is_endless(box: GeneratorValue) -> bool:
-    """Return whether a generator's text holds a loop without a test."""
+    """Return True if a generator's text holds a loop without a test."""
     tests = [n.test for n in own_nodes(box.callee.node) if isinstance(n, ast.While)]
     return any(isinstance(t, ast.Constant) and bool(t.value) for t in tests)
 

@@ -99,7 +99,7 @@ def left_alone(s: Machine, function: Any, given: Iterable[AbstractValue]) -> Non
 
 
 def looks_into_callers(function: FunctionType) -> bool:
-    """Return whether a function reads the names of others by their frames."""
+    """Return True if a function reads the names of others by their frames."""
     codes = (function.__code__, *nested_codes(function.__code__))
     return any("f_locals" in code.co_names for code in codes)
 
@@ -128,7 +128,7 @@ def refuse_hits(s: Machine) -> None:
 
 
 def _is_used(s: Machine, array: Value) -> bool:
-    """Return whether something was computed with an array from outside, by whatever name."""
+    """Return True if something was computed with an array from outside, by whatever name."""
     objects = {one for value in s.inactive.used for one in origin(s, value).everything}
     held = [_array_at(s, one) for one in objects if one in s.paths]
     written = _array_at(s, array)

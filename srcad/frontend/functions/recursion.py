@@ -140,7 +140,7 @@ def _settle(s: Machine, callee: Any, variant: Variant) -> None:
 
 
 def _is_open(s: Machine, variant: Variant) -> bool:
-    """Return whether another function is being read of whose result nothing is known yet."""
+    """Return True if another function is being read of whose result nothing is known yet."""
     running = [v for known in s.routines.values() for v in known if v.running and v is not variant]
     return any(v.result is None and not v.is_endless for v in running)
 

@@ -41,19 +41,19 @@ class Variant:
         return self.routine.function
 
     def stands(self, s: Machine, around: Read) -> bool:
-        """Return whether it was read where its surroundings were these."""
+        """Return True if it was read where its surroundings were these."""
         return len(self.around) == len(around) and all(
             name == other and (is_one_thing(s, a, b) or self._is_left_alone(a, b))
             for (name, a), (other, b) in zip(self.around, around, strict=True)
         )
 
     def _is_left_alone(self, before: AbstractValue, now: AbstractValue) -> bool:
-        """Return whether a value of the surroundings is not read: it may be another one by now."""
+        """Return True if a value of the surroundings is not read: it may be another one by now."""
         values = isinstance(before, Value) and isinstance(now, Value)
         return values and not self.running and before not in self.extra
 
     def fits(self, s: Machine, bound: dict[str, AbstractValue]) -> bool:
-        """Return whether it serves these arguments."""
+        """Return True if it serves these arguments."""
         if not self.running and not set(self.extra) <= {c.value for c in s.captures}:
             return False  # what it reads of its surroundings may be another value by now
         names = self.headers.keys() == bound.keys()

@@ -291,7 +291,7 @@ def _may_be_backward(steps: tuple[Step, ...] | None) -> bool:
 
 
 def _steps_back(part: Arg) -> bool:
-    """Return whether a part of an index is a slice that may run backwards."""
+    """Return True if a part of an index is a slice that may run backwards."""
     if not isinstance(part, Display) or part.kind != "slice":
         return False
     step = part.items[2]

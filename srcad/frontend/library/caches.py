@@ -101,7 +101,7 @@ def _everything(ops: Iterable[Op]) -> Iterator[Op]:
 
 
 def _is_noticed(op: Op) -> bool:
-    """Return whether it can be noticed how often an op runs."""
+    """Return True if it can be noticed how often an op runs."""
     if not isinstance(op, Call) or not op.effect:
         return False
     target = op.target

@@ -191,7 +191,7 @@ def found_plainly(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
 
 
 def _is_slot(cls: type, name: str) -> bool:
-    """Return whether a class only keeps a place for an attribute: ``__slots__``."""
+    """Return True if a class only keeps a place for an attribute: ``__slots__``."""
     return isinstance(inspect.getattr_static(cls, name, None), types.MemberDescriptorType)
 
 

@@ -72,7 +72,7 @@ def next_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 def _is_held(s: Machine, items: AbstractValue, iterator: AbstractValue) -> bool:
-    """Return whether others hold the list that an iterator runs through: they may change it."""
+    """Return True if others hold the list that an iterator runs through: they may change it."""
 
     def holds(box: AbstractValue) -> bool:
         return box is items or (box is not iterator and any(map(holds, components(box))))

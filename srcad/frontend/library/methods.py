@@ -95,7 +95,7 @@ RECORD: dict[str, Method] = {
 
 
 def is_number_or_array(box: AbstractValue) -> bool:
-    """Return whether a box is a number or an array."""
+    """Return True if a box is a number or an array."""
     return isinstance(box, Value) and isinstance(box.type, Numeric)
 
 

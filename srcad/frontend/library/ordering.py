@@ -38,13 +38,13 @@ def _none(box: AbstractValue | None) -> bool:
 
 
 def _is_read(s: Machine, *boxes: AbstractValue) -> bool:
-    """Return whether a choice has to be read here: by a local function, or among what is active."""
+    """Return True if a choice has to be read here: by a local function, or among what is active."""
     here = Code | GeneratorValue | IteratorValue
     return s.is_active(*boxes) or any(isinstance(b, here) for b in boxes)
 
 
 def _chooses_object(args: Args) -> bool:
-    """Return whether one of some containers is chosen: it goes by two names then."""
+    """Return True if one of some containers is chosen: it goes by two names then."""
     first = args[0] if args else None
     items = first.items if len(args) == 1 and isinstance(first, Structure) else args
     return any(isinstance(b, Structure) and is_mutable(b) for b in items)

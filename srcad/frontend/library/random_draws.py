@@ -16,7 +16,7 @@ from srcad.types.structures import Type
 
 
 def is_random(function: Any) -> bool:
-    """Return whether a function draws random numbers."""
+    """Return True if a function draws random numbers."""
     holder = looked_up(function, "__self__")
     return "random" in module_of(function) or (
         "random" in type(holder).__module__ if holder is not None else False

@@ -94,7 +94,7 @@ def pinned(s: Machine, box: Constant) -> Any:
 
 
 def is_settled(s: Machine, box: Constant) -> bool:
-    """Return whether the constant that a box is may answer what is asked of it now.
+    """Return True if the constant that a box is may answer what is asked of it now.
 
     An object of the user's may if its identity does: if its class leaves `==` alone.
     """
@@ -111,7 +111,7 @@ def is_settled(s: Machine, box: Constant) -> bool:
 
 
 def is_one_constant(s: Machine, a: Constant, b: Constant) -> bool:
-    """Return whether two constants are one: one object, or equal plain data.
+    """Return True if two constants are one: one object, or equal plain data.
 
     Two places outside that hold one object now are taken for granted to do so from now on.
     """
@@ -125,7 +125,7 @@ def is_one_constant(s: Machine, a: Constant, b: Constant) -> bool:
 
 
 def _is_plain_data(value: Any) -> bool:
-    """Return whether a constant is told by its text: a number, text, something made of these."""
+    """Return True if a constant is told by its text: a number, text, something made of these."""
     if isinstance(value, tuple | frozenset):
         return all(_is_plain_data(item) for item in value)
     return is_plain(value) or isinstance(value, range | np.generic | np.dtype)
@@ -228,7 +228,7 @@ def unpacked(s: Machine, box: AbstractValue) -> AbstractValue:
 
 
 def asks_its_class(box: AbstractValue) -> bool:
-    """Return whether the items are what a generator, or the class of an object, hands out."""
+    """Return True if the items are what a generator, or the class of an object, hands out."""
     if isinstance(box, RecordValue):
         return not issubclass(box.cls, tuple) and hasattr(box.cls, "__iter__")
     return isinstance(box, GeneratorValue)

@@ -251,7 +251,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
         return self.emit(target, *args, **how)
 
     def carries(self, target: Any, values: Iterable[Value], result: Value) -> bool:
-        """Return whether a derivative may flow from these inputs to this result."""
+        """Return True if a derivative may flow from these inputs to this result."""
         values = tuple(values)
         if not any(v in self.active for v in values):
             return False
@@ -354,7 +354,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
                     raise NumbersNeeded
 
     def is_active(self, *boxes: AbstractValue) -> bool:
-        """Return whether a derivative may flow through any of these."""
+        """Return True if a derivative may flow through any of these."""
         return any(v in self.active for box in boxes for v in values_of(box))
 
     def found_at(self, type_: Fixed) -> Path | None:

@@ -25,7 +25,7 @@ def evaluate_next(
 
 
 def _may_change(held: AbstractValue) -> bool:
-    """Return whether a box is, or holds, an array or an object that a call may write into."""
+    """Return True if a box is, or holds, an array or an object that a call may write into."""
     return any(map(has_storage, values_of(held))) or any(True for _ in mutable_parts(held))
 
 
@@ -43,7 +43,7 @@ def evaluate_each(s: Machine, nodes: Iterable[ast.expr]) -> list[AbstractValue]:
 
 
 def calls_something(node: ast.expr) -> bool:
-    """Return whether an expression calls anything, or asks something for its items."""
+    """Return True if an expression calls anything, or asks something for its items."""
     known = getattr(node, "_calls", None)
     if known is None:
         known = any(isinstance(inner, ast.Call | ast.Starred) for inner in nodes_of(node))

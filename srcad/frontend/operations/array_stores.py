@@ -260,7 +260,7 @@ def augment_item(
 
 
 def _is_sum(array: Value, operation: Any) -> bool:
-    """Return whether ``array op= value`` adds a float, or takes one away."""
+    """Return True if ``array op= value`` adds a float, or takes one away."""
     floating = isinstance(array.type, Numeric) and array.type.kind in "fc"
     return floating and operation in (operator.add, operator.sub)
 
@@ -335,14 +335,14 @@ def _rebound(s: Machine, array: Value, new: AbstractValue) -> Value:
 
 
 def _may_stay_array(old: Type, new: Type) -> bool:
-    """Return whether an array without axes may be what a number was computed for."""
+    """Return True if an array without axes may be what a number was computed for."""
     if not isinstance(old, Numeric) or not isinstance(new, Numeric):
         return False
     return old.form == "any" and not old.shape and new.form in ("numpy", "python", "number")
 
 
 def have_same_shape(a: Type, b: Type) -> bool:
-    """Return whether two arrays certainly have the same shape."""
+    """Return True if two arrays certainly have the same shape."""
     if not isinstance(a, Numeric) or not isinstance(b, Numeric):
         return False
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):

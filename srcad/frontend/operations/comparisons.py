@@ -136,7 +136,7 @@ def _is_number(type_: Numeric) -> bool:
 
 
 def _same_lengths(left: AbstractValue, right: AbstractValue) -> bool | None:
-    """Return whether two lengths are equal, as far as a rule may take for granted."""
+    """Return True if two lengths are equal, as far as a rule may take for granted."""
     values = [
         b.type.value if isinstance(b, Value) and isinstance(b.type, Numeric) else None
         for b in (left, right)
@@ -184,7 +184,7 @@ def _identity(
 
 
 def _may_be_nothing(s: Machine, box: AbstractValue) -> bool:
-    """Return whether something may be None at the call: what a data set holds may be."""
+    """Return True if something may be None at the call: what a data set holds may be."""
     if not isinstance(box, Value) or not isinstance(box.type, Numeric):
         return isinstance(box, Value) and isinstance(box.type, Opaque)
     is_unknown = box.type.form == "any" and box.type.dtype is None
@@ -192,7 +192,7 @@ def _may_be_nothing(s: Machine, box: AbstractValue) -> bool:
 
 
 def _may_be_one_object(left: AbstractValue, right: AbstractValue) -> bool:
-    """Return whether one is a constant object, and the other a value that may be it."""
+    """Return True if one is a constant object, and the other a value that may be it."""
     value, constant = (left, right) if isinstance(left, Value) else (right, left)
     if not isinstance(value, Value) or not isinstance(constant, Constant):
         return False

@@ -43,7 +43,7 @@ Kwargs = dict[str, AbstractValue]
 
 
 def is_readable(cls: type) -> bool:
-    """Return whether the objects of a class are their attributes, and no more."""
+    """Return True if the objects of a class are their attributes, and no more."""
     if (
         type(cls) not in (type, ABCMeta)
         or package_of(cls) in STABLE_MODULES | sys.stdlib_module_names

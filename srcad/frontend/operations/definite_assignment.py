@@ -23,7 +23,7 @@ from srcad.types.structures import TupleOf
 
 
 def may_be_unbound(s: Machine, start: AbstractValue) -> bool:
-    """Return whether a name may be unbound."""
+    """Return True if a name may be unbound."""
     return isinstance(start, Unbound) or any(v in s.perhaps_unbound for v in values_of(start))
 
 
@@ -104,7 +104,7 @@ def _raise_if(
 
 
 def _has_items(arg: Arg) -> bool:
-    """Return whether a sequence certainly has items (perhaps by an assumption)."""
+    """Return True if a sequence certainly has items (perhaps by an assumption)."""
     if isinstance(arg, Display) and arg.kind == "range":
         start, stop, step = arg.items
         first, last = _extent(start), _extent(stop)

@@ -35,7 +35,7 @@ from srcad.types.sources import Path
 
 
 def is_descriptor(member: Any) -> bool:
-    """Return whether reading or writing an attribute would run code of a class of the user's."""
+    """Return True if reading or writing an attribute would run code of a class of the user's."""
     kind = type(member)
     own = package_of(kind) not in STABLE_MODULES | sys.stdlib_module_names
     return own and (hasattr(kind, "__get__") or hasattr(kind, "__set__"))
@@ -47,7 +47,7 @@ def package_of(cls: type) -> str:
 
 
 def is_generated(init: Any) -> bool:
-    """Return whether a method is one that a data class writes for itself."""
+    """Return True if a method is one that a data class writes for itself."""
     return isinstance(init, types.FunctionType) and init.__code__.co_filename == "<string>"
 
 
@@ -70,7 +70,7 @@ def method(
 
 
 def has_attributes(box: AbstractValue) -> bool:
-    """Return whether a box is an object whose attributes can be written."""
+    """Return True if a box is an object whose attributes can be written."""
     if not isinstance(box, Constant) or box.path is None:
         return isinstance(box, RecordValue)
     value = box.value
@@ -137,7 +137,7 @@ def _refuse_all_at_once(s: Machine, box: Constant, name: str) -> None:
 
 
 def has_written(s: Machine, box: Constant, name: str) -> bool:
-    """Return whether this call has certainly written an attribute of an object outside."""
+    """Return True if this call has certainly written an attribute of an object outside."""
     place = attribute_place(box, name)
     found = None if place is None else places.content_of(s, place)
     if place is not None and found is not None and may_be_unbound(s, found):

@@ -139,7 +139,7 @@ def index_trick(s: Machine, maker: Constant, index: AbstractValue) -> AbstractVa
 
 
 def _is_told(part: AbstractValue) -> bool:
-    """Return whether a part is a directive to ``np.r_``, as in ``np.r_["0,2", a]``."""
+    """Return True if a part is a directive to ``np.r_``, as in ``np.r_["0,2", a]``."""
     return isinstance(part, Constant) and isinstance(part.value, str)
 
 
@@ -193,7 +193,7 @@ def _is_looked_up(box: DictValue, key: AbstractValue) -> bool:
 
 
 def _is_count(key: AbstractValue) -> bool:
-    """Return whether a key or index is an integer, or a flag, that is known only at run time."""
+    """Return True if a key or index is an integer, or a flag, that is known only at run time."""
     if not isinstance(key, Value) or not isinstance(key.type, Numeric) or not key.type.is_scalar:
         return False
     type_ = key.type
@@ -213,7 +213,7 @@ def _has_no_type(s: Machine, box: TupleValue | ListValue) -> bool:
 
 
 def _is_chosen(item: AbstractValue) -> bool:
-    """Return whether an item can be one of several: a number, or what has no value."""
+    """Return True if an item can be one of several: a number, or what has no value."""
     return not is_representable(item) or isinstance(representing_type(item), Numeric)
 
 

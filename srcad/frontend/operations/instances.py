@@ -207,7 +207,7 @@ def _own_copy(
 
 
 def _has_own(cls: type, name: str) -> bool:
-    """Return whether a class has a method that not every object has."""
+    """Return True if a class has a method that not every object has."""
     return getattr(cls, name, None) is not getattr(object, name, None)
 
 

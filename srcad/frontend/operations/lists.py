@@ -43,7 +43,7 @@ from srcad.types.structures import ListOf, PlacesOf
 
 
 def is_made_lazily(box: AbstractValue) -> bool:
-    """Return whether the items of an iterable are made one by one, each when it is asked for."""
+    """Return True if the items of an iterable are made one by one, each when it is asked for."""
     return isinstance(box, GeneratorValue | IteratorValue) and not (
         isinstance(box, IteratorValue) and box.kind == "range"
     )
@@ -223,7 +223,7 @@ def as_copy(s: Machine, box: AbstractValue) -> Value:
 
 
 def _is_simple(start: AbstractValue, stop: AbstractValue) -> bool:
-    """Return whether the end certainly does not stand before the start."""
+    """Return True if the end certainly does not stand before the start."""
     if not isinstance(start, Constant) or not isinstance(stop, Constant):
         return False
     a, b = start.value, stop.value
@@ -231,7 +231,7 @@ def _is_simple(start: AbstractValue, stop: AbstractValue) -> bool:
 
 
 def _begins(start: AbstractValue) -> bool:
-    """Return whether anything may stand before the start."""
+    """Return True if anything may stand before the start."""
     return not (isinstance(start, Constant) and start.value in (None, 0))
 
 

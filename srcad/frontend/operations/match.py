@@ -254,7 +254,7 @@ def _attribute(s: Machine, name: str, part: Part) -> Part:
 
 # ------------------------------------------------------------------------------ questions
 def _is_a(s: Machine, box: AbstractValue, test: Callable[[Any], bool]) -> AbstractValue:
-    """Return whether the subject is a sequence, or a mapping, in the sense of ``match``."""
+    """Return True if the subject is a sequence, or a mapping, in the sense of ``match``."""
     for example in _examples(box):
         return Constant(test(example))
     return s.emit(test, box, type=BOOL)

@@ -143,7 +143,7 @@ def held_under(s: Machine, box: Constant, name: str) -> Any:
 
 
 def is_own(value: Any, name: str) -> bool:
-    """Return whether an attribute is the object's own, not one of its class."""
+    """Return True if an attribute is the object's own, not one of its class."""
     return name in namespace(value)
 
 

@@ -154,7 +154,7 @@ def _structured_operand(
 
 
 def _folds(left: Constant, right: Constant) -> bool:
-    """Return whether an operation on two constants is done now: integers, flags and text are."""
+    """Return True if an operation on two constants is done now: integers, flags and text are."""
     kinds = (int, str, tuple, bytes, type(None))
     classes = (type, types.UnionType, type(None))
     if isinstance(left.value, classes) and isinstance(right.value, classes):

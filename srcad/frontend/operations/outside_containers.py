@@ -73,7 +73,7 @@ def _written(s: Machine, box: Holder) -> list[Any]:
 
 
 def _is_vague(s: Machine, box: Holder, key: Any) -> bool:
-    """Return whether an item may be one that was written under another name."""
+    """Return True if an item may be one that was written under another name."""
     others = [k for k in _written(s, box) if k is not key and k != key]
     if isinstance(box.value, list) or isinstance(key, Value):
         return bool(others)

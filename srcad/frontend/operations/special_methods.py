@@ -188,7 +188,7 @@ def _refuse_entry_by_entry(s: Machine, left: AbstractValue, right: AbstractValue
 
 
 def _goes_first(left: AbstractValue, right: AbstractValue, reflected: str) -> bool:
-    """Return whether the right operand is asked first: of a class that refines the left one's."""
+    """Return True if the right operand is asked first: of a class that refines the left one's."""
     first, second = (
         b.cls
         if isinstance(b, RecordValue)

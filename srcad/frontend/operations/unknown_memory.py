@@ -95,7 +95,7 @@ def _may_be_array(type_: Opaque) -> bool:
 
 
 def _is_seen(s: Machine, old: Value) -> bool:
-    """Return whether something that was computed before may read the memory of a value again."""
+    """Return True if something that was computed before may read the memory of a value again."""
     doubtful, shown = is_doubtful(s, old), origin(s, old).everything
     builder = s.builder
     if builder is not s.inactive.outermost:

@@ -65,7 +65,7 @@ def _paths_written(s: Machine) -> list[Path]:
 
 
 def _may_change(s: Machine, one: Doubt, path: Path) -> bool:
-    """Return whether a call may change one of the steps to a place."""
+    """Return True if a call may change one of the steps to a place."""
     names = one.effects.names
     for k, (kind, name, *_) in enumerate(path):
         if kind in ("global", "cell") and name in names:

@@ -73,7 +73,7 @@ def refuse_unknown_place(s: Machine, place: OutsidePlace) -> NoReturn:
 
 
 def is_place(name: str) -> bool:
-    """Return whether a name of the frame at the bottom stands for a place."""
+    """Return True if a name of the frame at the bottom stands for a place."""
     return name.startswith(PLACE)
 
 
@@ -83,12 +83,12 @@ def _spelled(place: OutsidePlace) -> str:
 
 
 def begins_empty(s: Machine, name: str) -> bool:
-    """Return whether nothing is at a place when the call starts, as is known by now."""
+    """Return True if nothing is at a place when the call starts, as is known by now."""
     return any(key in s.outside.first for key, known in s.outside.written.items() if known == name)
 
 
 def is_active(s: Machine) -> bool:
-    """Return whether a place outside holds something that carries a derivative."""
+    """Return True if a place outside holds something that carries a derivative."""
     env = s.frames[0].env if s.outside.written else {}
     return any(s.is_active(box) for name, box in env.items() if is_place(name))
 
@@ -202,7 +202,7 @@ def hold(s: Machine, path: Path) -> bool:
 
 
 def is_argument(s: Machine, path: Path) -> bool:
-    """Return whether a path leads into an argument whose parts the function has as its own."""
+    """Return True if a path leads into an argument whose parts the function has as its own."""
     if path[0][0] != "param":
         return False
     return len(path) == 1 or not isinstance(s.captured(path[:1], None).type, Opaque | Fixed)

@@ -63,7 +63,7 @@ def _takes_a_method(instruction: dis.Instruction) -> bool:
 
 
 def is_among(code: CodeType, others: Iterable[Any]) -> bool:
-    """Return whether one of some constants is an equal code object.
+    """Return True if one of some constants is an equal code object.
 
     Python's own comparison looks twice into the codes inside: that takes 2**depth.
     """

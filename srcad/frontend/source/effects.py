@@ -47,7 +47,7 @@ class Effects:
     cut: bool = False
 
     def reaches(self, owner: Any) -> bool:
-        """Return whether an object may be one of those changed."""
+        """Return True if an object may be one of those changed."""
         return self.cut or id(owner) in self.seen or isinstance(owner, types.ModuleType)
 
     def see(self, found: Any, depth: int = 0) -> None:

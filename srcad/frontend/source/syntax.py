@@ -62,7 +62,7 @@ def own_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
 
 @per_node
 def is_generator(node: ast.AST) -> bool:
-    """Return whether a function's own body yields."""
+    """Return True if a function's own body yields."""
     return any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own_nodes(node))
 
 
@@ -75,7 +75,7 @@ def plain_yields(node: ast.AST) -> frozenset[int]:
 
 @per_node
 def calls_itself(node: ast.AST) -> bool:
-    """Return whether a function calls a function of its own name."""
+    """Return True if a function calls a function of its own name."""
     name = getattr(node, "name", None)
     return any(
         isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name

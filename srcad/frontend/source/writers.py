@@ -18,7 +18,7 @@ _WRITERS = frozenset(
 
 
 def may_write(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Return whether a function may write into an array that it is given."""
+    """Return True if a function may write into an array that it is given."""
     arguments = node.args
     named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
     more = [a for a in (arguments.vararg, arguments.kwarg) if a is not None]

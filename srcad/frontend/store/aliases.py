@@ -22,7 +22,7 @@ from srcad.types.structures import ListOf, TupleOf, Type
 
 
 def holds_objects(type_: Type) -> bool:
-    """Return whether the items of a list are objects that can be written into."""
+    """Return True if the items of a list are objects that can be written into."""
     if isinstance(type_, TupleOf):
         named = type_.cls if type_.keys is not None or type_.cls is list else tuple
         return not issubclass(named, tuple) or any(holds_objects(t) for t in type_.items)
@@ -128,7 +128,7 @@ def doubtful(s: Machine, box: AbstractValue) -> None:
 
 
 def indices_differ(a: AbstractValue | None, b: AbstractValue) -> bool:
-    """Return whether two indices certainly are those of two items."""
+    """Return True if two indices certainly are those of two items."""
     if not isinstance(a, Constant) or not isinstance(b, Constant):
         return False
     return bool(a.value != b.value and (a.value < 0) == (b.value < 0))

@@ -112,7 +112,7 @@ def _is_beside(where: Origin, objects: frozenset[Value], place: tuple[Step, ...]
 
 
 def _may_show(s: Machine, box: AbstractValue, objects: frozenset[Value]) -> bool:
-    """Return whether a box may show some of these arrays; of what is not bound nobody knows."""
+    """Return True if a box may show some of these arrays; of what is not bound nobody knows."""
     values = list(inner_values(box))
     shown = any(not origin(s, value).everything.isdisjoint(objects) for value in values)
     return shown or not values

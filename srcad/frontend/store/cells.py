@@ -134,7 +134,7 @@ def _taken(s: Machine, box: FunctionValue, leaving: Frame | None = None) -> Env:
 
 
 def _leads_back(box: FunctionValue, taken: dict[int, Env]) -> bool:
-    """Return whether a function holds another one that holds it."""
+    """Return True if a function holds another one that holds it."""
     seen: set[int] = set()
     todo = [held for held in taken[id(box)].values() if held is not box]
     while todo:
@@ -152,7 +152,7 @@ def _leads_back(box: FunctionValue, taken: dict[int, Env]) -> bool:
 
 # ------------------------------------------------------------------------ which is which
 def is_one_thing(s: Machine, a: AbstractValue, b: AbstractValue) -> bool:
-    """Return whether two boxes certainly are one thing."""
+    """Return True if two boxes certainly are one thing."""
     if a is b:
         return True
     if isinstance(a, Constant) and isinstance(b, Constant):
@@ -166,7 +166,7 @@ def is_one_thing(s: Machine, a: AbstractValue, b: AbstractValue) -> bool:
 
 
 def same_parts(a: AbstractValue, b: AbstractValue) -> bool:
-    """Return whether two boxes are made of parts that stand for each other."""
+    """Return True if two boxes are made of parts that stand for each other."""
     match a, b:
         case FunctionValue(), FunctionValue():
             alike = a.node is b.node and (a.names, a.itself) == (b.names, b.itself)
@@ -180,7 +180,7 @@ def same_parts(a: AbstractValue, b: AbstractValue) -> bool:
 
 
 def are_alike(s: Machine, a: AbstractValue, b: AbstractValue) -> bool:
-    """Return whether two functions differ in nothing but the values that they hold."""
+    """Return True if two functions differ in nothing but the values that they hold."""
     if not isinstance(a, Code) or not same_parts(a, b):
         return False
     if isinstance(a, Choice) and isinstance(b, Choice) and a.test is b.test:
@@ -197,7 +197,7 @@ def are_alike(s: Machine, a: AbstractValue, b: AbstractValue) -> bool:
 
 
 def _stand_alike(s: Machine, a: Frame | None, b: Frame | None) -> bool:
-    """Return whether two frames that have returned had the same around them."""
+    """Return True if two frames that have returned had the same around them."""
     while a is not b:
         if a is None or b is None or _is_live(s, a) or _is_live(s, b):
             return False

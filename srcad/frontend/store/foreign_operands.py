@@ -82,7 +82,7 @@ def check_operands(s: Machine, target: Any, arguments: Iterable[Arg], result: Va
 
 
 def _is_field(container: Arg, index: Arg) -> bool:
-    """Return whether an entry of an array is asked for by a name."""
+    """Return True if an entry of an array is asked for by a name."""
     is_array = isinstance(container, Value) and isinstance(container.type, Numeric)
     return is_array and isinstance(index, Const) and isinstance(index.value, str)
 
@@ -108,7 +108,7 @@ def _check_kept(s: Machine, target: Any, arguments: tuple[Arg, ...], kept: ListO
 
 
 def is_of_unknown(s: Machine, target: Any, arguments: Iterable[Arg]) -> bool:
-    """Return whether arithmetic without a derivative may be that of an object of any class."""
+    """Return True if arithmetic without a derivative may be that of an object of any class."""
     if not isinstance(target, BuiltinFunctionType) or target not in _OPERATIONS:
         return False
     values = [a for a in arguments if isinstance(a, Value)]
@@ -117,7 +117,7 @@ def is_of_unknown(s: Machine, target: Any, arguments: Iterable[Arg]) -> bool:
 
 
 def _is_arithmetic(target: Any) -> bool:
-    """Return whether every argument is an operand."""
+    """Return True if every argument is an operand."""
     module = getattr(target, "__module__", None)
     return isinstance(target, np.ufunc) or (
         module == "_operator" and target is not operator.getitem
@@ -177,7 +177,7 @@ def ask_the_other(s: Machine, left: AbstractValue, right: AbstractValue, reflect
 
 
 def _is_overridden(cls: type, name: str) -> bool:
-    """Return whether a class that refines another says anew what a method does."""
+    """Return True if a class that refines another says anew what a method does."""
     refined: list[type] = cls.__subclasses__()
     return any(name in vars(one) or _is_overridden(one, name) for one in refined)
 
@@ -220,7 +220,7 @@ def _is_unknown(target: Any, arg: Arg) -> bool:
 
 
 def _is_foreign(cls: type) -> bool:
-    """Return whether objects of a class do arithmetic, or have items, in a way of their own."""
+    """Return True if objects of a class do arithmetic, or have items, in a way of their own."""
     if cls in ARRAY_CLASSES or issubclass(cls, _KNOWN):
         return False
     return any(hasattr(cls, name) for name in _TELLING)

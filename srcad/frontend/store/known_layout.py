@@ -76,7 +76,7 @@ def _is_as_long(array: Value, shape: Shape) -> bool:
 
 
 def is_compact(s: Machine, value: Value) -> bool:
-    """Return whether the memory of an array certainly is in C order without gaps."""
+    """Return True if the memory of an array certainly is in C order without gaps."""
     if value in s.compact:
         return True
     where = origin(s, value)
@@ -85,7 +85,7 @@ def is_compact(s: Machine, value: Value) -> bool:
 
 
 def _keeps_compact(step: Step) -> bool:
-    """Return whether a view of an array in C order is one: another shape, or one row of rows."""
+    """Return True if a view of an array in C order is one: another shape, or one row of rows."""
     if step.target is operator.getitem:
         *first, last = index_parts(step.args[0]) or (Const(Ellipsis),)
         return all(map(is_number_index, first)) and (
@@ -95,6 +95,6 @@ def _keeps_compact(step: Step) -> bool:
 
 
 def all_compact(s: Machine, args: tuple[Arg, ...]) -> bool:
-    """Return whether all arrays among some arguments certainly are in C order without gaps."""
+    """Return True if all arrays among some arguments certainly are in C order without gaps."""
     arrays = [v for arg in args for v in values_in(arg) if may_be_array(v)]
     return all(is_compact(s, v) for v in arrays)

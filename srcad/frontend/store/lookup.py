@@ -201,23 +201,23 @@ def value_of_object(s: Machine, value: Any, path: Path | None) -> AbstractValue:
 
 
 def is_stable(value: Any) -> bool:
-    """Return whether an object belongs to a module whose attributes are taken as constant."""
+    """Return True if an object belongs to a module whose attributes are taken as constant."""
     return module_of(value).partition(".")[0] in STABLE_MODULES
 
 
 def is_plain_class(value: Any) -> bool:
-    """Return whether an object is a class of the user's whose members are found as usual."""
+    """Return True if an object is a class of the user's whose members are found as usual."""
     return type(value) in (type, ABCMeta) and not is_stable(value)
 
 
 def is_library(value: Any) -> bool:
-    """Return whether a function belongs to a library: it is never read, only called."""
+    """Return True if a function belongs to a library: it is never read, only called."""
     root = module_of(value).partition(".")[0]
     return root in STABLE_MODULES and root != "srcad"
 
 
 def is_constant_object(value: Any) -> bool:
-    """Return whether an object is code or a description: compared by identity."""
+    """Return True if an object is code or a description: compared by identity."""
     return is_instance(
         value,
         types.ModuleType
@@ -232,7 +232,7 @@ def is_constant_object(value: Any) -> bool:
 
 
 def is_data(value: Any) -> bool:
-    """Return whether an object is a number, an array, or a container of such."""
+    """Return True if an object is a number, an array, or a container of such."""
     if is_instance(value, int | float | complex | np.generic | np.ndarray):
         return True
     if type(value) in (list, tuple, dict):

@@ -118,13 +118,13 @@ def _note_use(s: Machine, target: Any, args: tuple[Arg, ...], op: Op) -> None:
 
 
 def _is_users_object(arg: Arg) -> bool:
-    """Return whether an operand is an object whose class may return what it holds."""
+    """Return True if an operand is an object whose class may return what it holds."""
     cls = arg.type.cls if _is_object(arg) else None  # type: ignore[union-attr]
     return cls is not None and cls.__module__.partition(".")[0] not in ("numpy", "scipy")
 
 
 def _may_repeat_an_array(target: Any, result: Value) -> bool:
-    """Return whether a NumPy function may return one array twice, as ``np.diag_indices`` does."""
+    """Return True if a NumPy function may return one array twice, as ``np.diag_indices`` does."""
     return isinstance(result.type, TupleOf) and module_of(target).startswith("numpy")
 
 
@@ -158,7 +158,7 @@ def _note_new(
 
 
 def _names_an_order(arg: Arg) -> bool:
-    """Return whether an argument asks for another order than rows first."""
+    """Return True if an argument asks for another order than rows first."""
     return isinstance(arg, Const) and isinstance(arg.value, str) and arg.value in ("F", "A", "K")
 
 
@@ -265,7 +265,7 @@ def _is_reshaped_view(
     kwargs: tuple[tuple[str, Arg], ...],
     result: Value,
 ) -> bool | None:
-    """Return whether ``reshape`` or ``ravel`` gives a view; None if nobody knows."""
+    """Return True if ``reshape`` or ``ravel`` gives a view; None if nobody knows."""
     order = _order(target, args, kwargs)
     if order == _C_ORDER and known_layout.is_compact(s, first):
         return True

@@ -55,7 +55,7 @@ def refuse_entry_by_entry(s: Machine) -> NoReturn:
 
 
 def _is_of_objects(function: Any) -> bool:
-    """Return whether ``np.frompyfunc`` has made a function."""
+    """Return True if ``np.frompyfunc`` has made a function."""
     return isinstance(function, np.ufunc) and not set("".join(function.types)) - set("O->")
 
 
@@ -68,7 +68,7 @@ def _reason(function: Any) -> str:
 
 
 def _may_be_quantity(box: AbstractValue) -> bool:
-    """Return whether an argument may be or hold a number with a derivative: no integer, no text."""
+    """Return True if an argument may be or hold a number with a derivative: no integer, no text."""
     if isinstance(box, Constant):
         return isinstance(box.value, float | complex | np.ndarray | list | tuple)
     types = [value.type for value in values_of(box)]

@@ -35,12 +35,12 @@ from srcad.ir.core import Value
 
 
 def of_family(s: Machine, value: Value, box: AbstractValue) -> bool:
-    """Return whether two lists may hold the same objects, or be the same list."""
+    """Return True if two lists may hold the same objects, or be the same list."""
     return isinstance(box, Value) and family(s, box) is family(s, value)
 
 
 def resizes(s: Machine, lists: list[AbstractValue], since: int) -> bool:
-    """Return whether any of these lists was made longer or shorter."""
+    """Return True if any of these lists was made longer or shorter."""
     return any(
         box in lists or any(isinstance(a, Value) and of_family(s, a, box) for a in lists)
         for box in s.objects.resized[since:]

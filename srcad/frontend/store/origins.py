@@ -30,7 +30,7 @@ def origin(s: Machine, value: Value) -> Origin:
 
 
 def may_be_array(value: Any) -> bool:
-    """Return whether a value may be an array that can be written into."""
+    """Return True if a value may be an array that can be written into."""
     return (
         isinstance(value, Value) and isinstance(value.type, Numeric) and value.type.form != "python"
         and has_storage(value)
@@ -146,7 +146,7 @@ def bases(s: Machine, value: Value) -> Iterator[tuple[Value, tuple[Step, ...]]]:
 
 
 def is_doubtful(s: Machine, value: Value) -> bool:
-    """Return whether names that are not known here may show the memory of a value."""
+    """Return True if names that are not known here may show the memory of a value."""
     return any(
         ownership.is_unowned(s, one)
         for one in ownership.with_beginnings(s, origin(s, value).everything)
@@ -154,7 +154,7 @@ def is_doubtful(s: Machine, value: Value) -> bool:
 
 
 def is_outside(s: Machine, value: Value) -> bool:
-    """Return whether calls that are not read may know the memory of a value."""
+    """Return True if calls that are not read may know the memory of a value."""
     everything = ownership.with_beginnings(s, origin(s, value).everything)
     if any(ownership.is_unowned(s, one) or ownership.is_captured(s, one) for one in everything):
         return True

@@ -44,7 +44,7 @@ def with_beginnings(s: Machine, objects: frozenset[Value]) -> frozenset[Value]:
 
 
 def is_captured(s: Machine, object_: Value) -> bool:
-    """Return whether an object is one from outside the function, and no argument."""
+    """Return True if an object is one from outside the function, and no argument."""
     path = s.paths.get(object_)
     return (path is not None and path[0][0] != "param") or any(
         c.value is object_ for c in s.captures
@@ -52,7 +52,7 @@ def is_captured(s: Machine, object_: Value) -> bool:
 
 
 def is_unowned(s: Machine, object_: Value) -> bool:
-    """Return whether is known only at run time what an object is, and who else holds it."""
+    """Return True if is known only at run time what an object is, and who else holds it."""
     return object_ in s.inactive.unknown
 
 

@@ -36,7 +36,7 @@ FIELDS = ("places", "entries")
 
 # ------------------------------------------------------------------------------ kinds
 def is_mapping(box: AbstractValue) -> bool:
-    """Return whether a box is a dict of which is known only at run time the keys."""
+    """Return True if a box is a dict of which is known only at run time the keys."""
     return isinstance(box, RecordValue) and issubclass(box.cls, containers.Mapping)
 
 

@@ -58,7 +58,7 @@ def built(s: Machine, box: Structure | SliceValue | IteratorValue | PlacesValue)
 
 # ------------------------------------------------------------------------------ outside
 def is_of_library(box: AbstractValue) -> bool:
-    """Return whether a box is a container of Python's library that is read, or a view of one."""
+    """Return True if a box is a container of Python's library that is read, or a view of one."""
     return isinstance(box, RecordValue) and issubclass(box.cls, containers.Container)
 
 
@@ -86,5 +86,5 @@ def as_plain(s: Machine, box: AbstractValue) -> AbstractValue:
 
 
 def is_ours(target: object) -> bool:
-    """Return whether an operation is one of the IR's own, and puts into a list what it is given."""
+    """Return True if an operation is one of the IR's own, and puts into a list what it is given."""
     return primitives.is_primitive(target) and not calls_operand(target)

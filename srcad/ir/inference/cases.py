@@ -68,7 +68,7 @@ def of_other_ranks(args: Sequence[Arg]) -> Iterator[tuple[Arg, ...]]:
 
 
 def has_open_rank(arg: Arg) -> bool:
-    """Return whether an argument is, or holds, a number of unknown rank."""
+    """Return True if an argument is, or holds, a number of unknown rank."""
     if isinstance(arg, Display):
         return any(map(has_open_rank, arg.items))
     return isinstance(arg, Value) and "rank" in _open(arg.type)
@@ -143,7 +143,7 @@ def agreed(options: Sequence[Case], found: Sequence[Type | None]) -> Type:
 
 
 def _few(options: Sequence[Case], found: Sequence[Type | None], name: str, enough: int) -> bool:
-    """Return whether several of a thing were tried and too few did not raise."""
+    """Return True if several of a thing were tried and too few did not raise."""
     pairs = [(getattr(c, name), t) for c, t in zip(options, found, strict=True)]
     led = {tried for tried, type_ in pairs if type_ is not None}
     return len({tried for tried, _ in pairs}) > 1 and len(led) < enough

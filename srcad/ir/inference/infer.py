@@ -80,7 +80,7 @@ def _result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Ar
 
 
 def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> bool:
-    """Return whether the lengths of a result depend on what the operands hold."""
+    """Return True if the lengths of a result depend on what the operands hold."""
     given = [*args, *(a for _, a in kwargs)]
     if target is np.arange:
         values = [a.type for a in given if isinstance(a, Value)]
@@ -105,13 +105,13 @@ def _parameters(target: Any) -> tuple[str, ...]:
 
 
 def _is_any_span(arg: Arg) -> bool:
-    """Return whether an argument is a range or a slice with an unknown end."""
+    """Return True if an argument is a range or a slice with an unknown end."""
     is_span = isinstance(arg, Display) and arg.kind in ("range", "slice")
     return is_span and _is_any_integer(arg)
 
 
 def _is_any_integer(arg: Arg) -> bool:
-    """Return whether an argument is an integer, or an array of integers, of which none is known."""
+    """Return True if an argument is an integer, or an array of integers, of which none is known."""
     if isinstance(arg, Display):
         return any(map(_is_any_integer, arg.items))
     type_ = arg.type

@@ -17,7 +17,7 @@ _PRODUCTS = (operator.matmul, np.matmul, np.dot)
 
 
 def misfit(op: Call) -> bool:
-    """Return whether the example's lengths make NumPy refuse a product, or to broadcast."""
+    """Return True if the example's lengths make NumPy refuse a product, or to broadcast."""
     if op.target is np.einsum:
         return _is_broken(_of_the_same_letter(op.args))
     shapes = [shape for shape in map(_shape, (*op.args, *(a for _, a in op.kwargs))) if shape]
@@ -31,7 +31,7 @@ def misfit(op: Call) -> bool:
 
 
 def _is_broken(pairs: Iterable[tuple[Extent, Extent]]) -> bool:
-    """Return whether two lengths that have to be equal, or 1, are neither."""
+    """Return True if two lengths that have to be equal, or 1, are neither."""
     return any(differ(m, n) and not is_one(m) and not is_one(n) for m, n in pairs)
 
 

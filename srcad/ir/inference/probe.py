@@ -62,7 +62,7 @@ _ANY_COMPLEX = np.dtype(complex)
 
 
 def is_pair(target: Any) -> bool:
-    """Return whether a function returns two results, whatever its arguments."""
+    """Return True if a function returns two results, whatever its arguments."""
     return any(target is f for f in (np.linalg.slogdet, np.linalg.eigh, np.divmod, np.modf, divmod))
 
 
@@ -103,7 +103,7 @@ def _complex_if_always(target: Any, found: Type) -> Type:
 
 
 def is_known(type_: Type) -> bool:
-    """Return whether a stand-in can be made for a type, with choices for what it leaves open."""
+    """Return True if a stand-in can be made for a type, with choices for what it leaves open."""
     match type_:
         case TupleOf(items, cls=cls):
             # A dict or an object is one thing to NumPy, not the sequence of its parts.

@@ -13,7 +13,7 @@ _LOUD = (math.__name__, "numpy.linalg")
 
 
 def may_raise(op: Op, caught: Classes | None = None) -> bool:
-    """Return whether an operation may raise one of the exception classes caught around it.
+    """Return True if an operation may raise one of the exception classes caught around it.
 
     Where none are given: whether it may raise what the caller of the function has to see even if
     nobody reads its result.  That is less (see `Operation.owed`): behind an error that is caught a

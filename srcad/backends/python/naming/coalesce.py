@@ -54,7 +54,7 @@ class Web:
         )
 
     def overlaps(self, other: Web) -> bool:
-        """Return whether both are alive at some point."""
+        """Return True if both are alive at some point."""
         small, large = sorted((self.segments, other.segments), key=len)
         for start, end in small:
             k = bisect.bisect_left(large, (end,))
@@ -96,7 +96,7 @@ class Webs:
         return True
 
     def same(self, a: Value, b: Value) -> bool:
-        """Return whether two values share a variable."""
+        """Return True if two values share a variable."""
         return a is b or (self.web.get(a) is self.web.get(b) is not None)
 
 

@@ -43,7 +43,7 @@ def live_segments(
 
 
 def is_nested(statement: Statement, nesting: Nesting) -> bool:
-    """Return whether a statement is part of an expression elsewhere."""
+    """Return True if a statement is part of an expression elsewhere."""
     match statement:
         case Do(result=result, parts=()):
             return result is not None and result in nesting.nested

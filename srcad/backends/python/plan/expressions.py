@@ -78,7 +78,7 @@ def branch_source(branch: list[Statement]) -> Atom:
 
 
 def writes_in_place(do: Do) -> bool:
-    """Return whether a call is written as a statement of its own, like ``u[i] = v``."""
+    """Return True if a call is written as a statement of its own, like ``u[i] = v``."""
     return do.op.in_place or (is_store(do.op.target) and not _is_expression(do.op))
 
 
@@ -91,7 +91,7 @@ def _is_expression(op: Call) -> bool:
 
 
 def is_point(value: Value) -> bool:
-    """Return whether a value is a single number that may lie in an array without axes.
+    """Return True if a value is a single number that may lie in an array without axes.
 
     `analysis.ownership` lets one be written in place only where no larger array shares its storage.
     """
@@ -100,5 +100,5 @@ def is_point(value: Value) -> bool:
 
 
 def is_certain_scalar(value: Value) -> bool:
-    """Return whether a value is certainly a number that nothing can change in place."""
+    """Return True if a value is certainly a number that nothing can change in place."""
     return isinstance(value.type, Numeric) and value.type.form in ("python", "numpy", "number")

@@ -20,7 +20,7 @@ _OURS = frozenset({"saved", "trips", "tag"})
 
 
 def only_converts(origin: Do | Conditional, value: Value) -> bool:
-    """Return whether a value is its operand in another kind: ``return float(a_bar), x_bar``."""
+    """Return True if a value is its operand in another kind: ``return float(a_bar), x_bar``."""
     if not isinstance(origin, Do) or len(origin.op.args) != 1:
         return False
     (operand,) = origin.op.args
@@ -28,17 +28,17 @@ def only_converts(origin: Do | Conditional, value: Value) -> bool:
 
 
 def is_users(hint: str | None) -> bool:
-    """Return whether a name in the primal half is the user's, not one for what a loop counts."""
+    """Return True if a name in the primal half is the user's, not one for what a loop counts."""
     return hint is not None and hint not in _OURS and not hint.endswith("_saved")
 
 
 def is_one_line(conditional: Conditional) -> bool:
-    """Return whether the user wrote a conditional in one line."""
+    """Return True if the user wrote a conditional in one line."""
     return conditional.where is not None and conditional.where.line == conditional.where.end_line
 
 
 def writes_into(do: Do, value: Value, nesting: Nesting) -> bool:
-    """Return whether the call writes into the storage of `value`, which therefore needs a name."""
+    """Return True if the call writes into the storage of `value`, which therefore needs a name."""
     if not writes_in_place(do):
         return False
     first = do.op.args[0]
@@ -46,7 +46,7 @@ def writes_into(do: Do, value: Value, nesting: Nesting) -> bool:
 
 
 def divides(statement: Statement) -> bool:
-    """Return whether a statement divides."""
+    """Return True if a statement divides."""
     return isinstance(statement, Do) and statement.op.target is operator.truediv
 
 

@@ -129,7 +129,7 @@ Statement = Do | Copy | Append | Increment | Reverse | Conditional | Attempt | L
 
 
 def jumps(statements: list[Statement]) -> bool:
-    """Return whether control never falls off the end of the list."""
+    """Return True if control never falls off the end of the list."""
     if not statements:
         return False
     match statements[-1]:
@@ -254,7 +254,7 @@ def line_of(statement: Statement) -> object:
 
 
 def has_effect(statement: Do | Conditional) -> bool:
-    """Return whether a statement, or one inside it, must run where it stands."""
+    """Return True if a statement, or one inside it, must run where it stands."""
     if isinstance(statement, Do):
         return statement.op.effect
     branches = (*statement.then, *statement.orelse)

@@ -156,7 +156,7 @@ class Structurer:
         return (op.outputs.index(tag), guard)
 
     def _skips(self, op: If, guard: tuple[int, If], block: Block, end: terminators.End) -> bool:
-        """Return whether a path that leaves before the guard can jump past what the guard holds."""
+        """Return True if a path that leaves before the guard can jump past what the guard holds."""
         index, rest = guard
         left = [Const(BREAK) if k == index else atom for k, atom in enumerate(op.outputs)]
         return tells_tag(op, index) and terminators.Away(

@@ -27,7 +27,7 @@ class Walk(Protocol):
     """The part of the walk over blocks that an end needs."""
 
     def needs(self, output: Value) -> bool:
-        """Return whether an output is a variable that somebody reads."""
+        """Return True if an output is a variable that somebody reads."""
 
 
 class End(Protocol):
@@ -58,7 +58,7 @@ class FunctionEnd:
         return [Return(list(atoms))]
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
-        """Return whether an output is returned."""
+        """Return True if an output is returned."""
         return any(atom in op.outputs for atom in results)
 
     def skips(self, results: Sequence[Atom]) -> bool:
@@ -167,11 +167,11 @@ class GuardEnd:
         return join.finish([atoms[k] for k in kept])
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
-        """Return whether the tag comes out of the conditional."""
+        """Return True if the tag comes out of the conditional."""
         return results[self.index] in op.outputs
 
     def skips(self, results: Sequence[Atom]) -> bool:
-        """Return whether it is a path that leaves."""
+        """Return True if it is a path that leaves."""
         tag = results[self.index]
         return isinstance(tag, Const) and tag != Const(NONE)
 
@@ -226,7 +226,7 @@ class LoopEnd:
         return [Do(test, leaves), Conditional(leaves, [Exit("break")], [])]
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
-        """Return whether the tag comes out of the conditional."""
+        """Return True if the tag comes out of the conditional."""
         return results[0] in op.outputs
 
     def skips(self, results: Sequence[Atom]) -> bool:

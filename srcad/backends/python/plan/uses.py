@@ -52,7 +52,7 @@ class Uses:
     trips: dict[Loop, Hashable] = field(default_factory=dict)
 
     def is_read(self, value: Value) -> bool:
-        """Return whether anybody reads a value."""
+        """Return True if anybody reads a value."""
         return bool(self.readers.get(value))
 
 
@@ -131,7 +131,7 @@ def leaf_tags(atom: Atom, uses: Uses) -> set[int] | None:
 
 
 def tells_tag(op: If, index: int) -> bool:
-    """Return whether every path through a conditional ends with a constant tag."""
+    """Return True if every path through a conditional ends with a constant tag."""
     for branch in op.blocks:
         tag = branch.results[index]
         if isinstance(tag, Const):
@@ -145,13 +145,13 @@ def tells_tag(op: If, index: int) -> bool:
 
 
 def may_break(loop: Loop, uses: Uses) -> bool:
-    """Return whether an iteration can be the last before the sequences end."""
+    """Return True if an iteration can be the last before the sequences end."""
     tags = leaf_tags(loop.body.results[0], uses)
     return tags is None or any(tag >= BREAK for tag in tags)
 
 
 def tag_is_exact(loop: Loop, uses: Uses) -> bool:
-    """Return whether the tags of iterations that went on are distinguished."""
+    """Return True if the tags of iterations that went on are distinguished."""
     return not all(_asks_for_exit(reader) for reader in uses.readers.get(loop.outputs[0], ()))
 
 
@@ -269,7 +269,7 @@ def _display_length(display: Display, uses: Uses) -> Hashable:
 
 
 def is_count(display: Display) -> bool:
-    """Return whether a range counts 0, 1, 2, ..."""
+    """Return True if a range counts 0, 1, 2, ..."""
     start, _, step = display.items
     return start in (Const(0), Const(None)) and step in (Const(1), Const(None))
 

@@ -70,7 +70,7 @@ def _in_some_order(writer: Scope, pairs: list[tuple[Value, Atom]]) -> list[ast.s
 def _is_free(
     writer: Scope, k: int, left: list[int], pairs: list[tuple[Value, Atom]], reads: list[set[str]]
 ) -> bool:
-    """Return whether the variable that assignment `k` overwrites has no other readers."""
+    """Return True if the variable that assignment `k` overwrites has no other readers."""
     name = writer.webs.names[pairs[k][0]]
     return all(name not in reads[j] for j in left if j != k)
 

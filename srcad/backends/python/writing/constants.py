@@ -81,5 +81,5 @@ def _complex(value: complex) -> ast.expr | None:
 
 
 def is_dtype(value: Any) -> bool:
-    """Return whether a value is a dtype that its scalar type names as well."""
+    """Return True if a value is a dtype that its scalar type names as well."""
     return isinstance(value, np.dtype) and np.dtype(value.type) == value

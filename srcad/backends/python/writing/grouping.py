@@ -36,7 +36,7 @@ def grouped(statements: list[Statement], nesting: Nesting, webs: Webs) -> list[l
 
 
 def _is_rebound(statement: Statement, container: str, webs: Webs) -> bool:
-    """Return whether the part takes over the variable of the container: ``node = node["left"]``."""
+    """Return True if the part takes over the variable of the container: ``node = node["left"]``."""
     assert isinstance(statement, Do)
     assert statement.result is not None
     return webs.names[statement.result] == container

@@ -68,7 +68,7 @@ def _zipped(writer: HeadWriter, items: list[ast.expr]) -> ast.expr:
 
 
 def _enumerates(writer: HeadWriter, head: Head) -> bool:
-    """Return whether the first sequence just counts the items of another."""
+    """Return True if the first sequence just counts the items of another."""
     first = head.seqs[0]
     if len(head.seqs) < 2 or any(head.limited) or head.patterns[0] is None:
         return False

@@ -103,7 +103,7 @@ def without_comments(tree: ast.Module) -> ast.Module:
 
 
 def same_tree(left: ast.AST, right: ast.AST) -> bool:
-    """Return whether two trees are the same program, without recursion."""
+    """Return True if two trees are the same program, without recursion."""
     todo: list[tuple[Any, Any]] = [(left, right)]
     while todo:
         a, b = todo.pop()
@@ -171,7 +171,7 @@ def _broken(tokens: list[str]) -> str:
 
 
 def _has_operator(tokens: list[str]) -> bool:
-    """Return whether an operator stands outside all brackets."""
+    """Return True if an operator stands outside all brackets."""
     depth = 0
     for token in tokens:
         depth += (token in _OPEN) - (token[:1] in _CLOSE)
