@@ -60,7 +60,7 @@ def _columns(builder: Builder, leaf: Leaf, all_: Value) -> Atom:
 
 
 def _span(builder: Builder, leaf: Leaf, all_: Value, start: Atom, stop: Atom) -> Value:
-    """Some columns of a matrix; the column itself where a number stands."""
+    """Return some columns of a matrix; the column itself for a number."""
     span = start if leaf.rank == 0 else Display("slice", (start, stop, Const(None)))
     return builder.call(operator.getitem, all_, Display("tuple", (ALL, span)))
 
@@ -164,7 +164,7 @@ def _rows(builder: Builder, rows: Atom, leaf: Leaf, start: Atom, stop: Atom) -> 
 
 
 def _in_dtype_of(builder: Builder, rows: Atom, type_: Numeric) -> Atom:
-    """A block in the dtype that a gradient by the argument has, or the complex one of its kind."""
+    """Return a block in the dtype of a gradient by the argument, or the complex one of its kind."""
     given = atom_type(rows)
     if type_.kind not in "fc" or type_.dtype is None or not isinstance(given, Numeric):
         return rows

@@ -69,7 +69,7 @@ def refuse_hidden(
 
 
 def _members(given: Mapping[str, Any], active: Iterable[str]) -> list[Any]:
-    """The members of enumerations, numbers among them, in arguments that are differentiated by."""
+    """Return the enumeration members, numbers among them, in the differentiated arguments."""
     found = (objects.own_numbers(given.get(name)) for name in active)
     return [one for some in found for one in some if isinstance(one, enum.Enum)]
 

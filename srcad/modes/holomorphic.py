@@ -24,7 +24,7 @@ from srcad.types.structures import ListOf, TupleOf, Type, numbers_in
 
 
 def refuse_real(function: Function, wrt: Sequence[int], *, has_aux: bool) -> None:
-    """A complex derivative is one of a complex number by complex ones.
+    """Refuse a complex derivative of a real result, or by real arguments.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def refuse_undecided(function: Function) -> NoReturn:
 def checked_blocks(
     function: Function, y: Sequence[Leaf], x: Sequence[Leaf], *, holomorphic: bool
 ) -> None:
-    """A block is an array of one number for each pair: a derivative says no more than that.
+    """Refuse complex results and arguments that do not fit `holomorphic`.
 
     Raises
     ------

@@ -26,7 +26,7 @@ def refuse_inert(
     wrt: Sequence[int],
     types: Mapping[str, Type],
 ) -> None:
-    """An argument that `wrt` names must carry a derivative."""
+    """Refuse an argument that `wrt` names and that carries no derivative."""
     gradients = dict(zip(wrt, made.block.results[1:], strict=True))
     for place in places:
         gradient = gradient_at(made, gradients[place.parameter], place.keys)

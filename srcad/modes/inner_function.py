@@ -113,7 +113,7 @@ class InnerFunction:
 
     # -------------------------------------------------------------- as a function of the IR
     def with_pair(self) -> Function:
-        """The function with the value as its result, or a pair of that and all that is kept."""
+        """Return the function with the value as its result, or with a pair of it and all kept."""
         if not self.kept:
             return self._function(self.builder.ops, (self.value,))
         builder = Builder(ops=list(self.builder.ops), where=self.s.builder.where)
@@ -147,7 +147,7 @@ class InnerFunction:
         self.rename(found)
 
     def rename(self, found: Sequence[Atom]) -> None:
-        """The same, where the value and all that is kept are found."""
+        """Note where the value and all that is kept are found."""
         for old, new in zip((self.value, *self.kept), found, strict=True):
             if isinstance(old, Value) and new is not old:
                 self.s.builder.identity(new, result=old)
@@ -185,7 +185,7 @@ def _parameter(atom: Atom, place: nested_wrt.Key) -> Value:
 
 
 def own(s: Machine, box: AbstractValue) -> AbstractValue:
-    """The same parts under names of their own: what is written elsewhere does not reach them."""
+    """Return the same parts under names of their own, which no other write reaches."""
     if isinstance(box, Structure):
         return rebuilt(box, tuple(own(s, item) for item in box.items))
     if not isinstance(box, Value) or not has_storage(box):

@@ -164,7 +164,7 @@ class InnerWrites:
         return with_beginnings(self.s, frozenset(self.s.written_objects[self.start[0] :]))
 
     def _objects(self) -> Iterator[AbstractValue]:
-        """The lists, dicts and objects that were passed, and others of which were written into."""
+        """Yield the containers and objects that were passed, and others that were written."""
         changed = self.s.written[self.start[1] :]
         for a, b in self._pairs():
             if _is_one_of(b, changed) and _is_left_alone(a, b):
@@ -191,7 +191,7 @@ def _pairs(outer: AbstractValue, inner: AbstractValue) -> Iterator[Pair]:
 
 
 def _has_pairs(outer: AbstractValue, inner: AbstractValue) -> bool:
-    """True if two boxes are the same structure, other than an object that is written into."""
+    """Return True if two boxes are the same structure, other than a written object."""
     if not isinstance(outer, Structure) or type(outer) is not type(inner):
         return False
     alike = len(outer.items) == len(inner.items)
@@ -205,7 +205,7 @@ def _is_left_alone(outer: AbstractValue, inner: AbstractValue) -> bool:
 
 
 def _has_copies(box: AbstractValue) -> bool:
-    """True if a derivative has a structure of its own in place of this one, if it is written."""
+    """Return True if a derivative has its own structure in place of a written one."""
     if isinstance(box, RecordValue):
         return is_record(box.cls) or issubclass(box.cls, tuple) or is_of_library(box)
     return isinstance(box, Structure) and not isinstance(box, ViewValue)

@@ -54,7 +54,7 @@ def with_columns(function: Function, request: Request, wrt: Sequence[int]) -> Fu
 def columns(
     function: Function, wrt: Sequence[int], outputs: Sequence[int], request: Request
 ) -> tuple[Function, list[list[Atom]]]:
-    """The function of its first result, and for each of `outputs` the Jacobians by each of `wrt`.
+    """Return the function of the first result, and a Jacobian for each of `outputs` and `wrt`.
 
     These stand among the results, too, in the same order.
     """
@@ -115,7 +115,7 @@ def _block(
 
 
 def _carried(function: Function, wrt: Sequence[int], outputs: Sequence[int]) -> dict[int, Activity]:
-    """The parts of arguments by which there is a derivative: floats, and integers that flow."""
+    """Return the parts of arguments that have a derivative: floats, and integers that flow."""
     params = {k: function.params[k] for k in wrt}
     varied = {param: fully_active(param.type) for param in params.values()}
     wanted = [

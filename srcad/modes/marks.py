@@ -104,7 +104,7 @@ def in_reverse(s: Machine, node: ast.With, k: int) -> bool:
 
 
 def cotangent_alone(s: Machine, given: Given) -> NoReturn:
-    """A call of ``cotangent`` that does not stand in a ``with``."""
+    """Refuse a call of ``cotangent`` outside a ``with`` statement."""
     _refuse_form(s, None, "the statements inside are about the cotangent.")
 
 
@@ -144,7 +144,7 @@ _LEAVING = {ast.Return: "return", ast.Yield: "yield", ast.YieldFrom: "yield from
 
 
 def _refuse_effects(s: Machine, made: ast.FunctionDef, target: str) -> None:
-    """The body runs long after its place: it can neither leave it nor bind what is read there."""
+    """Refuse a body that leaves the block or binds a name read there: it runs long after it."""
     taken = (bound_names(made) - {target}) & (set(s.frame.env) | set(s.frame.declared))
     for inner in own_nodes(made):
         if isinstance(inner, ast.withitem) and _is_cotangent(inner.context_expr):
@@ -164,7 +164,7 @@ def _refuse_effects(s: Machine, made: ast.FunctionDef, target: str) -> None:
 
 
 def _is_cotangent(node: ast.expr) -> bool:
-    """True if an expression is spelled as a call of ``cotangent``: it would never run its body."""
+    """Return True for a call of ``cotangent`` outside ``with``, which would not run its body."""
     called = node.func if isinstance(node, ast.Call) else None
     name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
     return name == "cotangent"

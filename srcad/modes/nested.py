@@ -156,14 +156,14 @@ def gradient_now(s: Machine, given: Given) -> AbstractValue:
 
 
 def refuse_inert_inside(s: Machine) -> NoReturn:
-    """An argument that `wrt` names must carry a derivative."""
+    """Refuse an argument that `wrt` names and that carries no derivative."""
     s.refuse(errors.WrtError, "no derivative flows through an argument of the inner gradient",
              why="it is a flag, a count or an index.",
              help=("differentiate by another argument",))  # fmt: skip
 
 
 def refuse_nested(s: Machine, mode: str) -> NoReturn:
-    """A mode that is not for functions that are differentiated themselves."""
+    """Refuse a mode that is not for functions that are differentiated themselves."""
     s.refuse(errors.UnsupportedSyntaxError, f"cannot call {mode!r}",
              why=f"a {mode} inside a differentiated function is not supported yet.",
              help=("use srcad.grad or srcad.value_and_grad",))  # fmt: skip

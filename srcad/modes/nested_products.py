@@ -104,7 +104,7 @@ def hvp_now(
 
 
 def _with_direction(s: Machine, args: Boxes, kwargs: Kwargs) -> tuple[Boxes, AbstractValue, Kwargs]:
-    """The arguments of the function, and the direction: by name, or the last one by position."""
+    """Return the arguments and the direction, which is given by name or as the last one."""
     if "v" in kwargs:
         return args, kwargs["v"], {k: box for k, box in kwargs.items() if k != "v"}
     if len(args) > 1:
@@ -198,7 +198,7 @@ def _refuse_written(s: Machine, stale: Stale) -> NoReturn:
 
 # ------------------------------------------------------------------------------- shared
 def _without_options(s: Machine, given: Given) -> tuple[Given, bool]:
-    """The arguments without options, and whether the function returns something beside its value.
+    """Return the arguments without options, and True if the function has a second result.
 
     ``check_finite`` is for the outermost derivative.
     """

@@ -38,7 +38,7 @@ def derived(function: Function, request: Request, wrt: Sequence[int]) -> Functio
 
 
 def is_inert(gradient: Atom, block: Block) -> bool:
-    """True if no derivative flows through an argument: every leaf of its gradient is None."""
+    """Return True if every leaf of a gradient is None: no derivative flows."""
     if isinstance(gradient, Const):
         return gradient.value is None
     made = next((op for op in block.ops if gradient in op.results), None)
@@ -114,7 +114,7 @@ def _parts_in_order(builder: Builder, orders: MemoryOrder, arg: Any) -> Any:
 
 
 def with_zeros_for_stopped(made: Function, lowered: Function, wrt: Sequence[int]) -> Function:
-    """A stopped integer has the gradient zero: arithmetic leads from it, and is cut on purpose."""
+    """Give a stopped integer the gradient zero, since arithmetic leads from it."""
     y, *gradients = made.block.results
     stopped = {
         v

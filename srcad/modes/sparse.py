@@ -223,7 +223,7 @@ def _largest(numbers: Any) -> Any:
 
 
 def _agree(matrix: Any, direction: Any, product: Any) -> bool:
-    """True if a sparse matrix has the product with a direction that was computed without it."""
+    """Return True if a sparse matrix has the product that was computed without it."""
     small = float(np.finfo(product.dtype).eps)
     if product.size == 0:
         return True

@@ -24,7 +24,7 @@ from srcad.types.numeric import Numeric
 
 
 def checked(function: Function, wrt: Sequence[int], results: Sequence[Atom]) -> None:
-    """A sparse matrix has the numbers of arrays as its rows and columns.
+    """Check that the rows and columns are numbers of arrays, as a sparse matrix needs them.
 
     Raises
     ------

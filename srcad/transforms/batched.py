@@ -96,7 +96,7 @@ def _batched(
     name: str,
     wanted: Sequence[Activity],
 ) -> Function:
-    """The function with the axis in what the pattern says, and in the results that are wanted."""
+    """Return the function with the axis where the pattern has one, and in the results."""
     facts = dependence.of(function, pattern)
     count = Value(INT, name)
     shared = Shared(facts, dependence, inline, count, fresh_extent(name))

@@ -64,7 +64,7 @@ def _batched(scope: BatchedScope, op: Call) -> Atom | None:
 
 
 def _ask(scope: BatchedScope, op: Call) -> None:
-    """A call with the same result for every direction: made for the first direction only."""
+    """Make a call with the same result for every direction once, for the first one."""
     if is_shape(op.target) and isinstance(argument_type(op.args[0]), Numeric):
         whole = scope.builder.shape(scope.of(op.args[0]))
         rest = Display("slice", (Const(1), Const(None), Const(None)))

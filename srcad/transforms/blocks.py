@@ -129,7 +129,7 @@ def _after_branch(scope: ReverseScope, branch: ReverseScope, slot: Slot) -> Atom
 
 
 def _agree(slot: Slot, branches: list[ReverseScope], yields: list[list[Atom]], k: int) -> None:
-    """The cotangent of a list is a list in both branches, where it is one in either."""
+    """Make the cotangent of a list a list in both branches, if it is one in either."""
     type_ = type_at(slot[0].type, slot[1])
     if isinstance(type_, ListOf) and any(isinstance(y[k].type, ListOf) for y in yields):
         for branch, results in zip(branches, yields, strict=True):

@@ -319,7 +319,7 @@ def leading_of(
 
 
 def seed_of(result: Value, bars: dict[Path, Atom]) -> Any:
-    """The cotangent of a result as a rule receives it: a tuple with None for what is untouched."""
+    """Return the cotangent that a rule receives: a tuple with None for untouched results."""
     if not isinstance(result.type, TupleOf):
         return bars[()]
     return _display(result.type, (), bars)

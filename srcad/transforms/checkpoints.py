@@ -62,7 +62,7 @@ from srcad.types.structures import Opaque
 def with_ops_again(
     primal: If, before: Sequence[Op], after: Sequence[Op], reverse: If
 ) -> tuple[list[Op], If]:
-    """The reverse of a checkpoint: its ops once more, as far as they are read, then their undoing.
+    """Return the reverse of a checkpoint: the ops it reads once more, then their undoing.
 
     `before` are the ops of the checkpoint with what they save, `after` those that undo them.  The
     first result are ops that go in front of the checkpoint itself.
@@ -91,7 +91,7 @@ def _with_draws(
     copies: Sequence[Op],
     undone: Block,
 ) -> tuple[list[Op], If]:
-    """The same where numbers are drawn: all that is drawn inside is drawn again, in order."""
+    """Return the same where numbers are drawn: all draws are repeated, in order."""
     others = {v: op for v, op in effects.items() if not _may_run_twice(op)}
     makers = {v for v, op in others.items() if draws.makes_generator(op)}
     others = {v: op for v, op in others.items() if v not in makers}

@@ -64,14 +64,14 @@ def _is_generator(arg: Arg) -> bool:
 
 
 def makes_generator(op: Call) -> bool:
-    """True if a call makes a generator that begins the same way each time: with an integer."""
+    """Return True if a call makes a generator from an integer, so that it always begins alike."""
     seed = argument_type(op.args[0]) if len(op.args) == 1 and not op.kwargs else None
     is_int = isinstance(seed, Numeric) and seed.kind == "i"
     return is_int and any(op.target is one for one in _MAKERS)
 
 
 def leaves_generators_alone(op: Call) -> bool:
-    """True if a call with an effect certainly draws nothing: Python's own functions do not."""
+    """Return True if a call with an effect certainly draws nothing, such as one of Python's."""
     target: Any = op.target
     return target is not apply and module_of(target) in _QUIET
 

@@ -130,7 +130,7 @@ class Check:
             raise self._refused("is complex, where everything else is real")
 
     def _shaped(self, arg: Arg, entry: Any) -> Any:
-        """A cotangent of the shape of `arg`: known to have it, or checked when the code runs."""
+        """Return a cotangent of the shape of `arg`, known or checked when the code runs."""
         atom = _atom(entry)
         wanted, given = argument_type(arg), atom_type(atom)
         if not isinstance(wanted, Numeric) or (isinstance(atom, Const) and atom.value == 0):
@@ -247,7 +247,7 @@ def _agree(wanted: Numeric, given: Type) -> bool | None:
 
 
 def _goes_with(partial: Numeric, operands: Iterable[Arg]) -> bool:
-    """True if a partial derivative has the shape of an operand, or none: so it fits the result."""
+    """Return True if a partial derivative fits the result: it has an operand's shape, or none."""
     return partial.shape == () or any(
         isinstance(type_, Numeric) and _agree(type_, partial)
         for type_ in map(argument_type, operands)

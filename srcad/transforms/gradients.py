@@ -40,7 +40,7 @@ def gradient_leaves(scope: ReverseScope, params: Iterable[Value]) -> Leaves:
 
 
 def gradient(scope: ReverseScope, param: Value, leaves: Leaves) -> Atom:
-    """The gradient of a parameter: None for inert leaves, zeros for floats that are not used."""
+    """Return the gradient of a parameter: None for inert leaves, zeros for unused floats."""
     facts = scope.sweep.facts
     varied = facts.varied.get(param, False)
     return _gradient(scope, (param, ()), varied, facts.active(param), leaves)
@@ -98,7 +98,7 @@ def _list_gradient(
 
 
 def _is_complete(wanted: Type, tree: Activity, found: Type) -> bool:
-    """True if a cotangent is the gradient as it stands: all of it there, and of the right kind."""
+    """Return True if a cotangent is already the gradient, complete and of the right kind."""
     if isinstance(wanted, ListOf):
         return isinstance(found, ListOf) and _is_complete(wanted.item, tree, found.item)
     if isinstance(wanted, TupleOf):
@@ -158,7 +158,7 @@ def converted(scope: ReverseScope, type_: Type, bar: Atom, value: Value, hint: s
 
 
 def _is_like(found: Any, target: Numeric) -> bool:
-    """True if a cotangent, which has the shape of the argument, certainly is of its kind too."""
+    """Return True if a cotangent of the argument's shape certainly has its kind too."""
     if not isinstance(found, Numeric) or found.form != target.form:
         return False
     if target.form in ("any", "number"):

@@ -10,7 +10,7 @@ from srcad.transforms.stored import Bars
 
 
 def undo_hooked(scope: ReverseScope, op: Call, bars: Bars) -> None:
-    """The function is called in the reverse half with the whole cotangent, and may replace it."""
+    """Call the function of a hook in the reverse half; it may replace the cotangent."""
     x, function = op.args
     bar = scope.pack(op.result, bars)
     passed = scope.builder.call(through_hook, function, bar, effect=True, type=atom_type(bar))

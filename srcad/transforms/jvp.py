@@ -100,7 +100,7 @@ def _pushed(
     order: Sequence[int],
     asked: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> Function:
-    """The function with tangents of the parameters at `order` behind, and those of its results.
+    """Return the function with tangents at `order` behind its parameters, and its results'.
 
     `asked` are the results of a derived function; without it, all of them come with their tangents.
     """
@@ -375,7 +375,7 @@ def _types_of(routine: Routine) -> tuple[Type, ...]:
 def _routine_with_tangents(
     sweep: Sweep, routine: Routine, pattern: tuple[Activity, ...]
 ) -> Routine:
-    """The routine of values and tangents for a choice of parameters that have some, made once."""
+    """Return the routine of values and tangents for some moving parameters, made once."""
     order = [k for k, tree in enumerate(pattern) if tree is not False]
 
     def pushed(function: Function) -> Function:

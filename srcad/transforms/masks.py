@@ -59,7 +59,7 @@ def cut(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any) -> Atom | None
 
 
 def _meets_singularity(sweep: Sweep, value: Value) -> bool:
-    """True if a singular function is taken of a value, or of what is made of it entry by entry."""
+    """Return True if a singular function is taken of a value, or of what it becomes."""
     return arrives(sweep, value, _towards_singularity)
 
 
@@ -109,7 +109,7 @@ _CUTS = frozenset({np.triu, np.tril})
 
 
 def _is_cut(sweep: Sweep, value: Value) -> bool:
-    """True if entries of an array are overwritten later, or outside of a triangle that is kept."""
+    """Return True if entries are overwritten later, or lie outside of a kept triangle."""
     if not isinstance(value.type, Numeric) or not value.type.shape:
         return False
     return arrives(sweep, value, _towards_cut)
@@ -143,7 +143,7 @@ def _is_tame(op: Call) -> bool:
 
 
 def _is_suspect(sweep: Sweep, value: Value) -> bool:
-    """True if a value may be inf or nan because a singular function was taken on the way to it."""
+    """Return True if a singular function may have made a value infinite or nan."""
     return arrives(sweep, value, _back_to_singularity)
 
 

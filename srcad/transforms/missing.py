@@ -74,7 +74,7 @@ def zeros_stay(scope: ReverseScope, op: Call, y_bar: Atom, partial: Any, bar: At
 def rows_taking_part(
     scope: ReverseScope, op: Call, y_bar: Any, operands: dict[int | str, Arg]
 ) -> dict[int | str, Arg]:
-    """The operands of ``x @ w``, with zeros for the rows of `x` that have zero cotangents."""
+    """Return the operands of ``x @ w``, zeroed in rows of `x` that have zero cotangents."""
     x = operands.get(0)
     if op.target not in _CONTRACTIONS or not isinstance(x, Value) or not isinstance(y_bar, Value):
         return operands
@@ -108,7 +108,7 @@ def reduced_where_needed(
 
 
 def _axes_away(call: Call, rule: Rule, value: Value) -> Arg | None:
-    """The axes of a value that a call reduces, if the others are in its result as they are."""
+    """Return the axes that a call reduces, if its result keeps the others as they are."""
     if rule.kind != "adjoint" or "axis" not in (*rule.parameters, *rule.keywords):
         return None
     given = arguments(call)
@@ -142,7 +142,7 @@ def _towards_selection(sweep: Sweep, value: Value) -> list[Value] | None:
 
 
 def _keeps_places(call: Call, value: Value) -> bool:
-    """True if the entries of a value, or its rows, are still apart in the result of a call."""
+    """Return True if the entries of a value, or its rows, are still apart in the result."""
     if call.target in _CONTRACTIONS:
         return call.args[0] is value
     if is_elementwise(call.target):
@@ -189,7 +189,7 @@ def _is_nan_in_both(sweep: Sweep, call: Call, value: Value) -> bool:
 
 
 def _read_entry_by_entry(sweep: Sweep, start: Arg, goes_on: Callable[[Call], bool]) -> set[Value]:
-    """The values that an argument is computed from entry by entry, walking back over calls."""
+    """Return the values that an argument is computed from entry by entry, over several calls."""
     ends: set[Value] = set()
     seen: set[Value] = set()
     pending = [start] if isinstance(start, Value) else []
@@ -211,7 +211,7 @@ def _is_any(call: Call) -> bool:
 
 
 def _hands_nan_on(call: Call) -> bool:
-    """True if the result is nan wherever an operand is: not of a choice, or of ``nan ** 0``."""
+    """Return True if the result is nan wherever an operand is, as it is not for ``nan ** 0``."""
     return is_one_of(call.target, _HANDING_ON)
 
 
@@ -230,7 +230,7 @@ def _may_hide_nan(sweep: Sweep, mask: Arg) -> bool:
 
 
 def _is_mask(type_: Type) -> bool:
-    """True if a type is that of an array of booleans, or of a list or an index that holds one."""
+    """Return True for the type of a boolean array, or of a list or index that holds one."""
     if isinstance(type_, Numeric):
         return type_.kind == "b" and type_.shape != ()
     if isinstance(type_, ListOf):

@@ -48,7 +48,7 @@ class Around:
         return Around({**self.local, **local}, self.free, self.depth)
 
     def has(self, array: Value) -> bool:
-        """True if an array is available in the reverse iteration without being saved whole."""
+        """Return True if an array is available in the reverse iteration without being saved."""
         if array in self.free or array not in self.local:
             return True
         if array not in self.known:

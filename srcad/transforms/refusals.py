@@ -60,7 +60,7 @@ def refuse_texts(
 
 
 def refuse_what_is_missing(scope: ReverseScope, op: Call, rule: Rule) -> None:
-    """A rule says of every argument of a call what it is."""
+    """Refuse a rule that leaves out an argument of a call."""
     _refuse_unknown_arguments(op, rule)
     _refuse_missing_entries(scope, op, rule)
     _refuse_perhaps_steps(scope, op, rule)
@@ -95,7 +95,7 @@ def _is_default(target: Any, name: str, arg: Arg) -> bool:
 
 
 def _refuse_missing_entries(scope: ReverseScope, op: Call, rule: Rule) -> None:
-    """A rule says of every argument that a derivative may flow through what it is."""
+    """Refuse a rule that leaves out an argument through which a derivative may flow."""
     for place, arg in arguments(op).items():
         if rule.entry(place) is not None or scope.sweep.facts.of(arg) is False:
             continue
@@ -127,7 +127,7 @@ def _refuse_perhaps_steps(scope: ReverseScope, op: Call, rule: Rule) -> None:
 
 
 def refuse_no_partial(op: Call, place: int | str, partial: Any) -> None:
-    """A partial that no formula is known for is an error where it is needed."""
+    """Raise an error for a needed partial derivative that no formula is known for."""
     marker = partial.value if isinstance(partial, Const) else partial
     if isinstance(marker, NoPartial):
         raise NotDifferentiableError(
@@ -149,7 +149,7 @@ def refuse_saved(op: Call, rule: Rule) -> NoReturn:
 
 
 def unwritten(op: Call, rule: Rule, problem: SrcadError) -> SrcadError:
-    """The error for a rule that cannot be written for what is known of a call's arguments."""
+    """Return the error for a rule that cannot be written for these arguments."""
     if not rule.shipped or isinstance(problem, MissingRuleError | NotDifferentiableError):
         return problem
     function = f" in {op.where.function!r}" if op.where and op.where.function else ""

@@ -95,7 +95,7 @@ class LoopMirrors:
         return [atom for atom in found if atom is not None]
 
     def hand_on(self, finals: list[Value]) -> None:
-        """The mirrors as they were before the loop."""
+        """Hand on the mirrors as they were before the loop."""
         for k, final in zip(self.positions, finals, strict=True):
             init = self.op.inits[k]
             if isinstance(init, Value):
@@ -134,10 +134,10 @@ class ArmMirrors:
         return [branch.mirror[value] for value in self.before]
 
     def hand_on(self, outputs: list[Value]) -> None:
-        """The mirrors as they were before the conditional."""
+        """Hand on the mirrors as they were before the conditional."""
         for value, output in zip(self.before, outputs, strict=True):
             self.scope.mirror[value] = output
 
     def outputs(self) -> list[Value]:
-        """New values for what the branches yield."""
+        """Return new values for the results of the branches."""
         return [Value(value.type, value.hint) for value in self.before]

@@ -97,7 +97,7 @@ def derived_once(
 
 
 def of_any_form(type_: Type) -> Type:
-    """The type of a cotangent that comes back: that of a Python float may be a NumPy scalar."""
+    """Return the type of a returned cotangent, where a Python float may be a NumPy scalar."""
     match type_:
         case Numeric(dtype, (), _):
             return Numeric(dtype, (), "any")

@@ -32,7 +32,7 @@ _STRUCTURAL = frozenset({operator.getitem, operator.is_, operator.is_not, operat
 
 
 def silenced(function: Function) -> Function:
-    """The reverse half under ``np.errstate(all="ignore")``, and a primal half without omissions.
+    """Put the reverse half under ``np.errstate(all="ignore")``; keep all of the primal half.
 
     What the primal computes for its value alone is computed as well, because it may raise.  An
     integer that is too large for a float is infinite in the reverse half.
@@ -49,7 +49,7 @@ def silenced(function: Function) -> Function:
 
 
 def _with_floats(block: Block) -> Block:
-    """A block with floats in place of Python integers in the arithmetic of its reverse half."""
+    """Return a block with floats for Python integers in the arithmetic of the reverse half."""
     ops: list[Op] = []
     for op in block.ops:
         if isinstance(op, Call) and op.half != "primal" and _makes_float(op):
@@ -73,7 +73,7 @@ def _is_python_integer(arg: Arg) -> bool:
 
 
 def with_silent_tangents(block: Block) -> Block:
-    """A block with unchanged primal operations, and the others under a silent ``errstate``."""
+    """Put all but the primal operations of a block under a silent ``errstate``."""
 
     def silent(op: Op, where: Location | None) -> Op:
         if op.half == "primal":
@@ -133,7 +133,7 @@ def is_repeatable(function: Function) -> bool:
 
 
 def _is_harmless(target: Any) -> bool:
-    """True if a call that must run once may run twice: it raises, or makes what is raised."""
+    """Return True if a call that must run once may run twice: it raises, or makes an error."""
     if is_one_of(target, _OURS) or never_returns(target):
         return True
     is_error = isinstance(target, type) and issubclass(target, BaseException)

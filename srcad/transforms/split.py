@@ -90,7 +90,7 @@ def halves(
 
 
 def _bound(ops: Iterable[Op], saved: set[Value]) -> list[Op]:
-    """The ops with None, or an empty list, where a saved value would not be bound on some path."""
+    """Return the ops with None, or an empty list, for saved values that a path does not bind."""
     done: list[Op] = []
     for op in reversed(list(ops)):
         if isinstance(op, If) and not saved.isdisjoint(op.outputs):

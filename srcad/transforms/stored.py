@@ -56,12 +56,12 @@ def _read_where_stored(scope: ReverseScope, op: Call, bar: Atom) -> Atom:
 
 
 def _with_places(scope: ReverseScope, op: Call, bar: Atom) -> Atom:
-    """The cotangent of an array as an array: arithmetic makes a number of one without axes."""
+    """Return the cotangent of an array as an array: arithmetic on 0-d arrays makes numbers."""
     return scope.call(np.asarray, bar) if is_scalar(op.result.type) else bar
 
 
 def _is_all_of_a_point(index: Arg) -> bool:
-    """True if an index names all that an array without axes has: ``...``, ``()``, ``None``."""
+    """Return True for an index that names all of a 0-d array: ``...``, ``()``, ``None``."""
     parts = index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
     return all(part in (Const(None), Const(...), Const(())) for part in parts)
 
@@ -71,7 +71,7 @@ def _is_any_active(scope: ReverseScope, arg: Arg) -> bool:
 
 
 def narrowed(scope: ReverseScope, bar: Atom, value: Value) -> Atom:
-    """A cotangent of what was stored, summed to the shape of the value that was broadcast."""
+    """Return the cotangent of a stored value, summed to its shape before broadcasting."""
     wide, narrow = bar.type, value.type
     if isinstance(wide, Numeric) and isinstance(narrow, Numeric):
         if wide.shape is not None and wide.shape == narrow.shape:

@@ -60,7 +60,7 @@ def push_call(forward: ForwardScope, op: Call) -> None:
 
 
 def _of_kind(scope: ReverseScope, value: Value, dot: Tangent) -> Tangent:
-    """A tangent that is real where the value is, and an array of complex numbers where that is."""
+    """Return a tangent that is real, or complex, as the value is."""
     if not isinstance(dot, Value):
         return dot
     type_, given = value.type, dot.type
@@ -156,7 +156,7 @@ def _by_derivative(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 
 
 def _move_together(forward: ForwardScope, op: Call, rule: Rule) -> bool:
-    """True if a formula has the tangent of a call, all operands of which move, without masks."""
+    """Return True if a formula has the tangent of a call without masks, all operands moving."""
     if not rule.shipped or op.target not in tangents.FORMULAS:
         return False
     dots = [forward.of(arg) for arg in arguments(op).values()]
@@ -221,7 +221,7 @@ def _by_each_factor(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 
 
 def _by_transposition(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
-    """The formula that srcad has for tangents, if all results are needed, or the rule's transpose.
+    """Return srcad's formula for tangents if all results are needed, or the rule's transpose.
 
     Where no formula is given, or the rank of a result is not known, the transpose is taken.  So it
     is for complex numbers: the formulas are for real ones, and refuse nothing that orders them.
@@ -309,7 +309,7 @@ def _push_list(forward: ForwardScope, op: Call) -> Tangent:
 
 
 def _in_list(forward: ForwardScope, op: Call, arg: Arg) -> Arg:
-    """The tangent of a list, or of an item, with the parts that the tangents in the list have."""
+    """Return the tangent of a list, or of an item, with the parts that the list's tangents have."""
     if isinstance(arg, Display):
         return forward.spelled(arg, forward.of(arg))
     return forward.full(arg, forward.tree(op.result) if _is_like(arg, op) else None)

@@ -154,7 +154,7 @@ class ForwardScope:
         return self._zeros(atom, type_, tree) if dot is None else dot
 
     def _of_saved(self, atom: Atom, tree: Activity, dot: tuple[Tangent, ...]) -> Atom:
-        """The tangent of what a routine has saved: a tuple, although its type does not say so."""
+        """Return the tangent of what a routine has saved, a tuple unlike its type."""
         parts = []
         for k, one in enumerate(dot):
             wanted = part(tree, k)

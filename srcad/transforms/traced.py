@@ -48,7 +48,7 @@ def _bodies(op: Op) -> tuple[Block, ...]:
 
 
 def with_notes(function: Function, note: Value) -> Function:
-    """The function that says ``note(k, value, *operands)`` of its parameters and of `noted_ops`.
+    """Return the function that calls ``note(k, value, *operands)`` for each noted value.
 
     What `note` returns is called with the cotangent of the value.  `note` is the last parameter of
     the new function.

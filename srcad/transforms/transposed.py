@@ -84,7 +84,7 @@ def _structure(type_: Type, path: Path, found: dict[Path, Atom]) -> Tangent:
 def _total(
     forward: ForwardScope, inside: ReverseScope, op: Call, rule: Rule, bars: dict[Path, Value]
 ) -> Atom | None:
-    """The sum of all products of a cotangent that the rule returns and the tangent beside it."""
+    """Return the sum of the products of each returned cotangent and the tangent beside it."""
     flows = differentiable_arguments(op)
     operands = {k: lifted_arg(inside, a) if k in flows else a for k, a in arguments(op).items()}
     y_bar = seed_of(op.result, dict(bars))

@@ -116,7 +116,7 @@ def _swept(
 
 
 def reversible(function: Function) -> Function:
-    """A function as the reverse sweep wants it: its checkpointed loops are cut into segments."""
+    """Return a function whose checkpointed loops are cut into segments."""
     function = prepared(function)
     if any(isinstance(op, For) and op.segments for op in walk(function.block)):
         return checkpoints.in_segments(function)

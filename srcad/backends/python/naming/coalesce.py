@@ -46,7 +46,7 @@ class Web:
         return self.param is None and self.hint is not None and self.hint[0] >= _DERIVED
 
     def follows(self, other: Web) -> bool:
-        """True if one is written where the other is read last: a reader would take them for one."""
+        """Return True if one is written where the other is read last, which would mislead."""
         starts = {start for start, _ in self.segments}
         others = {start for start, _ in other.segments}
         return any(end in starts for _, end in other.segments) or any(
@@ -242,7 +242,7 @@ def _naming_order(web: Web) -> tuple[bool, int]:
 
 
 def moving_copies(statements: list[Statement], nesting: Nesting, webs: Webs) -> frozenset[Value]:
-    """The values that got a variable of their own although a copy at the end is all they feed."""
+    """Return values with a variable of their own whose only reader is a copy at the end."""
     moving: set[Value] = set()
     todo = list(statements)
     while todo:

@@ -46,7 +46,7 @@ def derived_name(op: Call, nesting: Nesting) -> str:
 
 
 def _is_length(op: Call) -> bool:
-    """True if a call reads one length of a shape: a Python int that is known to be a length."""
+    """Return True if a call reads one length of a shape, which is known to be an int."""
     type_ = op.result.type
     is_int = isinstance(type_, Numeric) and type_.form == "python" and type_.kind == "i"
     return is_int and isinstance(type_, Numeric) and type_.value is not None

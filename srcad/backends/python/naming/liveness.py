@@ -114,12 +114,12 @@ class Liveness:
 
     # ----------------------------------------------------------------------- primitives
     def use(self, values: Iterable[Value], point: int) -> None:
-        """Reads at a point."""
+        """Note reads at a point."""
         for value in values:
             self.live.setdefault(value, point)
 
     def define(self, value: Value, point: int) -> None:
-        """A write; an unused variable still needs its place."""
+        """Note a write; an unused variable still needs its place."""
         end = self.live.pop(value, point)
         self._segment(value, point, max(end, point + 1))
 
@@ -138,7 +138,7 @@ class Liveness:
 
     # ------------------------------------------------------------------------------ walk
     def walk(self, statements: list[Statement]) -> None:
-        """A list, backward; `live` holds what is alive behind it, then what is alive before."""
+        """Walk a list backwards; `live` is updated from what is alive behind it to before it."""
         for statement in reversed(statements):
             if is_nested(statement, self.nesting):
                 continue

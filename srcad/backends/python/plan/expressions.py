@@ -83,7 +83,7 @@ def writes_in_place(do: Do) -> bool:
 
 
 def _is_expression(op: Call) -> bool:
-    """True if a store can be written as an expression: not where an inner item is taken out."""
+    """Return True if a store can be an expression, which it cannot if it takes out an item."""
     row = operation_of(op.target)
     if row is None or row.written is None:
         return False

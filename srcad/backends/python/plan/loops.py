@@ -28,7 +28,7 @@ class Unpacker(Protocol):
     merged: dict[Value, tuple[Value, int]]
 
     def unpacked(self, value: Value, at_least: int = 1) -> tuple[Value | None, ...]:
-        """The parts of a tuple that is only read part by part."""
+        """Return the parts of a tuple that is only read part by part."""
 
 
 def loop_head(op: For, unpacker: Unpacker) -> Head:

@@ -51,7 +51,7 @@ def divides(statement: Statement) -> bool:
 
 
 def is_transparent(statement: Statement) -> bool:
-    """True if pure expressions may move past a statement (a copy: if it does not set them)."""
+    """Return True if expressions may move past a statement (a copy: if it sets none of them)."""
     match statement:
         case Do(op=op):
             return not op.effect and not op.in_place

@@ -102,7 +102,7 @@ class Nester:
                 self._note_short_circuit(statement)
 
     def _note_short_circuit(self, conditional: Conditional) -> None:
-        """``a and b`` names `a` twice in the IR, but is written with one."""
+        """Count one use of `a` in ``a and b``, where the IR has two."""
         test = self.nesting.resolve(conditional.test)
         if not isinstance(test, Value):
             return
@@ -165,7 +165,7 @@ class Nester:
                 self.nesting.nested[result] = statement
 
     def _is_cheap(self, do: Do, shapes: set[Value | None]) -> bool:
-        """True if a call only asks an array that stays what it is for its shape, or turns it."""
+        """Return True if a call only reads the shape of an unchanged array, or transposes it."""
         if do.result is None or do.result.hint is not None or do.op.kwargs or not do.op.args:
             return False
         operand = do.op.args[0]
@@ -227,7 +227,7 @@ class Nester:
         return consumed
 
     def _is_shape(self, statement: Do | Conditional, value: Value) -> bool:
-        """True if a value is the shape of a named array, which nothing that is written changes."""
+        """Return True if a value is the shape of a named array that no statement changes."""
         asks = isinstance(statement, Do) and is_shape(statement.op.target)
         return asks and self.size[value] == (1, 1)
 
@@ -311,7 +311,7 @@ class Nester:
 
     # ------------------------------------------------------------ conditional expressions
     def _may_be_choice(self, conditional: Conditional) -> bool:
-        """True if both branches do nothing but compute one value, in one line of the user's."""
+        """Return True if both branches only compute one value, in one line of the user's."""
         if not conditional.then or not conditional.orelse:
             return False
         first, second = conditional.then[-1], conditional.orelse[-1]

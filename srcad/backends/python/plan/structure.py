@@ -105,13 +105,13 @@ class Structurer:
         return statements + end.finish(block.results)
 
     def needs(self, output: Value) -> bool:
-        """True if an output is a variable that somebody reads (itself or by another name)."""
+        """Return True if an output is a variable that is read, itself or by another name."""
         return output not in self.alias and (
             self.uses.is_read(output) or output in self.stands_for_others
         )
 
     def _merge_outputs(self, op: If) -> None:
-        """An output that is another one wherever it is defined is that one."""
+        """Merge an output with another one that is equal wherever it is defined."""
         rows = list(zip(op.outputs, op.then.results, op.orelse.results, strict=True))
         for output, *yielded in rows:
             if UNDEF not in yielded:
@@ -135,7 +135,7 @@ class Structurer:
 
     # ------------------------------------------------------- code behind a possible exit
     def _guard_after(self, block: Block, k: int) -> tuple[int, If] | None:
-        """The guard ``If(tag == 0)`` right behind a conditional that may leave, if it is one."""
+        """Return the guard ``If(tag == 0)`` right behind a conditional that may leave, if any."""
         op = block.ops[k]
         if len(block.ops) != k + 3 or not isinstance(op, If):
             return None
@@ -211,13 +211,13 @@ class Structurer:
         return [Do(op, op.result, self.unpacked(op.result, at_least=2))]
 
     def _only_part(self, value: Value) -> None:
-        """A routine with one result returns it bare: reading part 0 is reading the value."""
+        """Read part 0 as the value itself: a routine with one result returns it bare."""
         for call in (item_readers(value, self.uses) or {}).get(0, ()):
             self.removed.add(call)
             self.alias[call.result] = value
 
     def unpacked(self, value: Value, at_least: int = 1) -> tuple[Value | None, ...]:
-        """The parts of a tuple that is only read part by part (else none), to be bound at once."""
+        """Return the parts of a tuple that is only read by parts, to be bound at once."""
         readers = item_readers(value, self.uses)
         width = tuple_width(value, self.uses)
         if readers is None or width is None or len(readers) < at_least:

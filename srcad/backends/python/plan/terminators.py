@@ -34,13 +34,13 @@ class End(Protocol):
     """The end of a block: where the atoms that it yields go."""
 
     def finish(self, atoms: Sequence[Atom]) -> list[Statement]:
-        """The statements that consume them."""
+        """Return the statements that consume the results."""
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:
-        """True if the last conditional of a block should end in this way in both its branches."""
+        """Return True if the last conditional of a block should end like this in both branches."""
 
     def skips(self, results: Sequence[Atom]) -> bool:
-        """True if a path that ends early, yielding these, can jump past the rest of the block."""
+        """Return True if a path that ends early with these results can skip the rest."""
 
     @property
     def leaves(self) -> bool:
@@ -62,7 +62,7 @@ class FunctionEnd:
         return any(atom in op.outputs for atom in results)
 
     def skips(self, results: Sequence[Atom]) -> bool:
-        """It returns."""
+        """Return True, because the path returns."""
         return True
 
 

@@ -89,7 +89,7 @@ def _note_rows(op: For, uses: Uses) -> None:
 
 
 def _note_stack(op: Call, uses: Uses) -> None:
-    """An array stacked from a list is as long as the list."""
+    """Note that an array stacked from a list is as long as the list."""
     type_ = op.result.type
     if op.target not in (np.stack, np.array) or len(op.args) != 1 or op.kwargs:
         return
@@ -246,7 +246,7 @@ def _row_length(item: Value, uses: Uses) -> Hashable:
 
 
 def _grown_by(value: Value, uses: Uses) -> Loop | None:
-    """The loop that fills an empty list with one item per iteration, if that made the value."""
+    """Return the loop that made a list by adding one item per iteration, if one did."""
     loop = uses.origin.get(value)
     if not isinstance(loop, For | While) or value not in carried_outputs(loop):
         return None

@@ -20,13 +20,13 @@ class Scope(Protocol):
     weak: set[str]
 
     def expr(self, arg: Arg) -> ast.expr:
-        """The expression for an argument."""
+        """Return the expression for an argument."""
 
     def name(self, value: Value) -> ast.Name:
-        """A variable that is written."""
+        """Return a variable that is written."""
 
     def assign(self, value: Value, node: ast.expr) -> ast.stmt:
-        """The statement ``value = node``."""
+        """Return the statement ``value = node``."""
 
 
 def copies(writer: Scope, copy: Copy) -> list[ast.stmt]:

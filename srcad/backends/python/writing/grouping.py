@@ -43,7 +43,7 @@ def _is_rebound(statement: Statement, container: str, webs: Webs) -> bool:
 
 
 def _container(statement: Statement, nesting: Nesting, webs: Webs) -> tuple[str, object] | None:
-    """The variable of which a statement takes one part, and the user's line if that is shown."""
+    """Return the variable of which a statement takes one part, and the shown line of the user."""
     if not isinstance(statement, Do) or statement.result is None or statement.parts:
         return None
     op = statement.op

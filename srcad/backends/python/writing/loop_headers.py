@@ -20,10 +20,10 @@ class HeadWriter(Protocol):
     uses: Uses
 
     def expr(self, arg: Arg) -> ast.expr:
-        """The expression for an argument."""
+        """Return the expression for an argument."""
 
     def store(self, pattern: Pattern | None) -> ast.expr:
-        """The target that a pattern is."""
+        """Return the target of a pattern."""
 
 
 def for_statement(writer: HeadWriter, loop: Loop, body: list[ast.stmt]) -> ast.stmt:

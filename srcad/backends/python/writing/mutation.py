@@ -28,13 +28,13 @@ class StoreWriter(Protocol):
     space: Globals
 
     def expr(self, arg: Arg) -> ast.expr:
-        """The expression for an argument."""
+        """Return the expression for an argument."""
 
     def name(self, value: Value) -> ast.Name:
-        """A variable that is written."""
+        """Return a variable that is written."""
 
     def assign(self, value: Value, node: ast.expr) -> ast.stmt:
-        """An assignment."""
+        """Return an assignment."""
 
 
 def mutation(writer: StoreWriter, op: Call, result: Value) -> list[ast.stmt]:
@@ -112,7 +112,7 @@ _FORMS: dict[str, Callable[[StoreWriter, Call, Value], ast.stmt]] = {
 
 
 def stored_outside(writer: StoreWriter, op: Call) -> ast.stmt:
-    """Writes to objects outside the function: ``net.h = h``, ``history.append(y)``."""
+    """Write to an object outside the function: ``net.h = h``, ``history.append(y)``."""
     owner, *where = (writer.expr(arg) for arg in op.args)
     name = op.args[1].value if isinstance(op.args[1], Const) else None
     if op.target is list.append:

@@ -28,7 +28,7 @@ class Scope(Protocol):
     space: Globals
 
     def expr(self, arg: Arg) -> ast.expr:
-        """The expression for an argument."""
+        """Return the expression for an argument."""
 
 
 Spelling = Callable[[Scope, Call], ast.expr | None]

@@ -11,7 +11,7 @@ from srcad.ir.traits import is_builder
 
 
 def weakly_read(statements: list[Statement], nesting: Nesting, webs: Webs) -> set[str]:
-    """The variables that are handed on unseen, so that they must be bound even if undefined."""
+    """Return the variables that are handed on unread, and must be bound even if undefined."""
     names: set[str] = set()
     todo = list(statements)
     while todo:

@@ -112,7 +112,7 @@ class Writer:
         return ast.Call(self.space.expression(range), [self.expr(i) for i in shown], [])
 
     def choice(self, conditional: Conditional) -> ast.expr:
-        """``a if test else b``, or ``and``/``or`` where a branch is the test itself."""
+        """Write ``a if test else b``, or ``and``/``or`` where a branch is the test itself."""
         then, orelse = branch_source(conditional.then), branch_source(conditional.orelse)
         test = self.nesting.resolve(conditional.test)
         if isinstance(test, Value) and self.nesting.resolve(orelse) is test:
