@@ -146,9 +146,9 @@ def groups(
 
 
 def argument_memory(argument: Any) -> Memory:
-    """Return True if the arrays in an argument may be written into, without repeated entries.
+    """Return the memory of the arrays in an argument: "read-only", "repeated" or "own".
 
-    Of several arrays, what is true of one that is not so.
+    "own" is said only if every array may be written into and repeats no entry.
     """
     arrays = list(_arrays(argument))
     if not all(array.flags.writeable for array in arrays):

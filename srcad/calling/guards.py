@@ -49,13 +49,13 @@ def _text(c: Conditions, key: Any) -> str:
 
 
 def _identities(c: Conditions, objects: tuple[str, ...], kind: str) -> str:
-    """Return True if some objects still are one, or all different ones."""
+    """Return a test that some objects still are one, or all different ones."""
     found = ", ".join(f"{c.constant(id)}({one})" for one in objects)
     return f"{c.own('len')}({{{found}}}) == {1 if kind == 'same' else len(objects)}"
 
 
 def _presence(c: Conditions, first: str, kind: str, expected: Any) -> str:
-    """Return True if something still is there, or still is not."""
+    """Return a test that something still is there, or still is not."""
     match kind:
         case "has":
             return f"{c.constant(hasattr)}({first}, {quoted(expected)})"

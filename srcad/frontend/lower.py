@@ -210,7 +210,7 @@ def _callee(s: Machine, function: FunctionType, path: Path) -> Callee:
 
 
 def separations(s: Machine, boxes: Mapping[str, AbstractValue]) -> list[Op]:
-    """The checks that an object of the caller's that is written into goes by one name only."""
+    """Return checks that a written object of the caller's has one name only."""
     objects = [part for box in boxes.values() for part in mutable_parts(box)]
     types = [part.type for part in objects if isinstance(part, Value)]
     if len(objects) < 2 and not any(isinstance(t, ListOf) and holds_objects(t.item) for t in types):

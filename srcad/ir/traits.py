@@ -113,7 +113,7 @@ def built_parts(op: Call) -> tuple[Arg, ...]:
 
 
 def puts_in(target: Any) -> Literal["item", "items"] | None:
-    """Return True if a store puts its last operand into a list: as one item, or as its items."""
+    """Return how a store puts its last operand into a list: as one item, or as its items."""
     memory = memory_effect(target)
     if not isinstance(memory, NewVersion) or memory.of != "list" or memory.does == "removes":
         return None

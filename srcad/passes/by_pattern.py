@@ -149,7 +149,7 @@ class _Line:
 
     # ------------------------------------------------------------------------- patterns
     def fits(self, node: ast.expr) -> Fits:
-        """Return True if an argument, or the call itself, fits a part of the pattern."""
+        """Return a test that an argument, or the call itself, fits a part of the pattern."""
         if isinstance(node, ast.NamedExpr):
             inner, named = self.fits(node.value), _fits_hole(node.target.id, self.text)
             return lambda r, arg, found: inner(r, arg, found) and named(r, arg, found)

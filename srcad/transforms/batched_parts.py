@@ -118,7 +118,7 @@ def _wide_index(index: Arg) -> Arg | None:
 
 
 def _index_kind(item: Arg) -> str | None:
-    """Return True if an item of an index is a slice, a number or an array; None if unknown."""
+    """Return the kind of an item of an index: "slice", "number" or "array"; None if unknown."""
     if isinstance(item, Display):
         return {"slice": "slice", "list": "array"}.get(item.kind)
     if isinstance(item, Const) and (item.value is None or item.value is Ellipsis):

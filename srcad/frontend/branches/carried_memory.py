@@ -84,7 +84,7 @@ class CarriedMemory:
 
     # ------------------------------------------------------------------------- first guesses
     def header(self, start: AbstractValue) -> AbstractValue | None:
-        """The header of something whose memory another carried name shows as well, or a view."""
+        """Return the header of a value whose memory another carried name shows too, or a view."""
         if id(start) in self.known and id(start) not in self.apart:
             return self.known[id(start)][1]
         if isinstance(start, Value):
@@ -279,7 +279,7 @@ class CarriedMemory:
         return ANY, Origin(everything, None, holds)
 
     def renewed(self, key: Key, old: AbstractValue, new: AbstractValue, end: AbstractValue) -> None:
-        """A header was widened: its new parameters begin with what was taken for granted."""
+        """Begin the new parameters of a widened header with what was assumed."""
         start = self.before[key[0]].get(key[1])
         alone = self.structures[id(start)] == 1
         before = [leaf for leaf in carried_leaves(old) if isinstance(leaf, Value)]
@@ -328,7 +328,7 @@ class CarriedMemory:
         )
 
     def before_or_after(self, variable: LoopVariable, no_trip: Value) -> Either:
-        """The value of such a name after the loop: the one before, or an array of its own."""
+        """Return the value of such a name after the loop: the one before, or a new array."""
         s, output = self.s, variable.output
         assert output is not None
         made = Value(output.type, output.hint)

@@ -129,7 +129,7 @@ def choice(s: Machine, test: Atom, then: Atom, orelse: Atom) -> Value:
 
 
 def after_break(s: Machine) -> None:
-    """The loop is over: ``break`` has done its work, ``return`` goes on outward."""
+    """End the loop: ``break`` has done its work, ``return`` goes on outward."""
     frame = s.frame
     if isinstance(frame.exit, int):
         if frame.exit in (BREAK, 1):

@@ -177,7 +177,7 @@ class Join:
         return lost and self.s.is_active(a, b)
 
     def _view(self, a: Value, b: Value, hint: str | None) -> AbstractValue | None:
-        """A view of one array on both paths is taken anew of what the array is afterwards."""
+        """Return a view of one array on both paths, taken anew of that array's later version."""
         s, found = self.s, origin(self.s, a)
         if not found.steps or not found.is_exact or found != origin(s, b):
             return None
@@ -194,7 +194,7 @@ class Join:
             s.builder = before
 
     def _may_be_missing(self, *values: Value) -> bool:
-        """True if some path reaches the join without a value: it leaves, or never bound it."""
+        """Return True if some path reaches the join without a value."""
         s = self.s
         return any(v in s.partial or v in s.perhaps_unbound for v in values)
 

@@ -103,7 +103,7 @@ def _names(
 
 
 def _is_written_on_one_path(joined: Join, name: str) -> bool:
-    """True if one path only, of two that go on, has written a place of which no more is known."""
+    """Return True if one of two paths has written a place of which no more is known."""
     envs = [branch.envs[0] for branch in (joined.left, joined.right) if branch.exit != DEAD]
     if len({name in env for env in envs}) == 1:
         return False

@@ -26,7 +26,7 @@ def conditional(s: Machine, node: ast.IfExp) -> AbstractValue:
 
 @evaluates(ast.BoolOp)
 def boolean(s: Machine, node: ast.BoolOp) -> AbstractValue:
-    """``a and b``, ``a or b``: the second operand is read in a branch."""
+    """Evaluate ``a and b``, ``a or b``: the second operand is read in a branch."""
     return _short_circuit(s, isinstance(node.op, ast.And), node.values)
 
 

@@ -158,7 +158,7 @@ def _note_seen(s: Machine, box: AbstractValue, seen: set[int]) -> None:
 
 
 def leave(s: Machine, error: AbstractValue) -> None:
-    """A failure: on to the clauses of the innermost ``try`` of this function, or out of it."""
+    """Go on to the clauses of the innermost ``try`` of this function, or out of it."""
     frame = s.frame
     if not frame.handlers:
         s.raise_(error)
@@ -248,5 +248,5 @@ def flag(s: Machine, name: str) -> AbstractValue:
 
 
 def may_pass_on(body: Statements) -> bool:
-    """True if a statement inside hands on failures of other classes than the clauses name."""
+    """Return True if a statement inside hands on failures that the clauses do not name."""
     return any(isinstance(n, ast.Try | ast.With) for part in body for n in ast.walk(part))

@@ -52,7 +52,7 @@ def _is_loose(extent: Extent) -> bool:
 
 
 def is_steady(type_: Type) -> bool:
-    """True if another loop may begin with a type: it has no lengths that are of one loop only.
+    """Return True if a type has no lengths of one loop, so that another may begin with it.
 
     Nor objects that others may hold, of which more is known than the type.
     """

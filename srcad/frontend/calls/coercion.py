@@ -35,7 +35,7 @@ _SPLITS = _BY_LENGTH | {np.hsplit, np.vsplit, np.dsplit}
 def asked_at_once(
     s: Machine, function: Any, args: tuple[AbstractValue, ...]
 ) -> tuple[AbstractValue, ...]:
-    """Lists in place of generators, if the function does nothing else while it asks them."""
+    """Return lists for generators, if the function does nothing else while it asks them."""
     joins = isinstance(looked_up(function, "__self__"), str)
     if not joins and not (is_hashable(function) and function in _ASK_AT_ONCE):
         return args

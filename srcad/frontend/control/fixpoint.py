@@ -254,7 +254,7 @@ class LoopReader:
         return changed
 
     def carried(self, iteration: Iteration) -> Iterator[tuple[Key, list[LoopVariable]]]:
-        """The variables of every carried name, with what enters and what an iteration leaves."""
+        """Yield the variables of each carried name, what enters, and what an iteration leaves."""
         for (level, name), box in self.headers.items():
             start = self.before[level].get(name, UNBOUND)
             end = iteration.finals[level].get(name, UNBOUND)
@@ -270,7 +270,7 @@ def _shares(rows: Rows, box: AbstractValue) -> bool:
 def objects(
     start: AbstractValue, end: AbstractValue, known: AbstractValue
 ) -> Iterator[tuple[tuple[AbstractValue, ...], AbstractValue]]:
-    """The objects in a header, each with what it is before the loop and after an iteration."""
+    """Yield the objects in a header, each before the loop and after an iteration."""
     if is_mutable(known):
         yield (start, end), known
     if isinstance(known, Structure | Code):

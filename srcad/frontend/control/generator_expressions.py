@@ -50,7 +50,7 @@ def generator_expression(s: Machine, node: ast.GeneratorExp) -> GeneratorValue:
 
 
 def consumed(s: Machine, node: ast.GeneratorExp) -> AbstractValue:
-    """A generator expression whose values are all used at once: a list, unless its source waits."""
+    """Evaluate a generator expression that is used up at once: a list, unless its source waits."""
     first = evaluate(s, node.generators[0].iter)
     source = ast.copy_location(Deferred(lambda _: first), node.generators[0].iter)
     head = node.generators[0]

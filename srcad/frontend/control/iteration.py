@@ -67,7 +67,7 @@ def at_once(s: Machine, box: AbstractValue) -> AbstractValue:
 def gone_through(
     s: Machine, function: Any, args: tuple[AbstractValue, ...]
 ) -> tuple[AbstractValue, ...]:
-    """The arguments of a function that goes through some of them: iterators of these objects."""
+    """Return the arguments, with iterators for the objects that the function goes through."""
     if not any(isinstance(box, RecordValue | Holder) for box in args) or not is_hashable(function):
         return args
     if function is reversed:

@@ -78,7 +78,7 @@ def _loop_over(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
 
 
 def _at_run_time(s: Machine, node: ast.For, iterable: AbstractValue) -> None:
-    """A loop at run time, read again in another way where the first does not do."""
+    """Read a loop at run time, and read it again in another way where the first fails."""
     arrays = [b for b in looped_over(iterable) if isinstance(b, Value | ListValue)]
     start, earlier = _Start(s), fixpoint_seeds(s, node.iter, "rows")
     if earlier:
@@ -178,7 +178,7 @@ def _row_by_row(s: Machine, node: ast.For, iterable: AbstractValue, start: _Star
 
 
 def generated_for(s: Machine, node: ast.For, generator: GeneratorValue) -> None:
-    """A loop over a generator: its body, with the loop's at every ``yield``."""
+    """Read a loop over a generator: its body, with the loop's at every ``yield``."""
     if s.frame.handlers:
         refuse_in_steps(s, node.iter)
     left, tags, endless = consume(s, node, generator)

@@ -140,7 +140,10 @@ def _dispatch(
     *,
     surely: bool = False,
 ) -> None:
-    """The first clause that fits (`surely` one does); on to the next ``try`` if none does."""
+    """Read the first clause that fits, or go on to the next ``try``.
+
+    `surely` one of them fits.
+    """
     if not clauses:
         leave(s, error)
         return
@@ -158,7 +161,7 @@ def _dispatch(
 
 
 def _handled(s: Machine, handler: ast.ExceptHandler, error: AbstractValue) -> None:
-    """The statements of a clause; its name ends with them."""
+    """Read the statements of a clause, after which its name is unbound."""
     frame = s.frame
     if handler.name is not None:
         bind(s, handler.name, error)

@@ -52,7 +52,7 @@ def with_(s: Machine, node: ast.With) -> None:
 
 
 def _entered(s: Machine, node: ast.With, k: int) -> None:
-    """The items from the one at a position on, and the body."""
+    """Read the items from the one at a position on, and the body."""
     if k == len(node.items):
         lower_statements(s, node.body)
         return
@@ -190,7 +190,7 @@ def _entered_then(s: Machine, enter: Callable[[], None], run: Callable[[], None]
 
 
 def _then_left(s: Machine, managers: list[AbstractValue], inside: Callable[[], None]) -> None:
-    """What is inside, after which the managers may write once more."""
+    """Read what is inside, after which the managers may write once more."""
     inside()
     for manager in managers:
         if isinstance(manager, RecordValue):
@@ -207,7 +207,7 @@ def _matters(s: Machine, manager: RecordValue) -> bool:
 
 
 def _at_hand(s: Machine, manager: AbstractValue) -> AbstractValue:
-    """A manager whose methods are called: at the call, unless they write what is read here."""
+    """Return a manager whose methods run at the call, unless they write what is read here."""
     return manager if _writes_outside(s, manager) else s.box(s.atom(manager))
 
 

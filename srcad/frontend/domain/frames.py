@@ -137,7 +137,7 @@ def is_installed(file: str) -> bool:
 
 
 def own_frame(frames: Sequence[Frame]) -> tuple[Frame | None, Location | None]:
-    """The innermost function that is no library's, and the call in it that led into a library.
+    """Return the innermost function that is no library's, and its call into the library.
 
     None twice where no function is the user's, or where the innermost one is.
     """

@@ -238,7 +238,7 @@ def is_line(shape: Shape) -> bool:
 
 
 def operands_layout(layouts: list[Layout | None], shape: Shape) -> Layout | None:
-    """The layout of a new array that NumPy lays out as its operands are, where they agree."""
+    """Return the layout of a new array that follows its operands, where these agree."""
     axes = [k for k, length in enumerate(shape) if is_one(length) is not True]
     orders = {None if one is None else _order(one, axes) for one in layouts}
     order = orders.pop() if len(orders) == 1 else None

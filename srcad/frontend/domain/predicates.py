@@ -71,7 +71,7 @@ def is_hashable(value: Any) -> bool:
 
 
 def is_nondifferentiable(target: Any, operands: Iterable[Value] = ()) -> bool:
-    """True if the table declares that no derivative flows through a function of these operands."""
+    """Return True if the table declares that no derivative flows through this call."""
     if not is_hashable(target):
         return False
     if target in _CUTS or is_inert(target):
@@ -138,14 +138,14 @@ def has_dtype(box: AbstractValue, dtype: AbstractValue) -> bool | None:
 
 
 def is_of_users(box: Constant) -> bool:
-    """True if an object is reached anew at every call, and is neither code nor plain data."""
+    """Return True if an object is reached anew at every call, and is no code or plain data."""
     if box.path is None:
         return False
     return not isinstance(box.value, _PLAIN) or answers(type(box.value), *_PROTOCOL)
 
 
 def is_asked(box: AbstractValue) -> bool:
-    """True if what a builtin makes of something is up to a class that is asked at the call."""
+    """Return True if the result of a builtin is up to a class that is asked at the call."""
     if isinstance(box, Constant):
         return is_of_users(box)
     if not isinstance(box, Value) or not isinstance(box.type, Opaque):

@@ -170,7 +170,7 @@ def _code_with(box: Code, parts: tuple[AbstractValue, ...]) -> AbstractValue:
 
 
 def is_mutable(box: AbstractValue) -> bool:
-    """True if a box is an object that can be written into under all its names (arrays apart)."""
+    """Return True if a box is a mutable object other than an array."""
     if isinstance(box, RecordValue):
         return not issubclass(box.cls, tuple)
     return isinstance(box, ListValue | DictValue) or (

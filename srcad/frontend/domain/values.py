@@ -272,7 +272,7 @@ class Frame:
     functions: list[FunctionValue] = field(default_factory=list)
 
     def ends(self, tag: int) -> None:
-        """The statements read so far certainly end with this tag."""
+        """Note that the statements read so far certainly end with this tag."""
         self.exit = tag
         self.tags = frozenset({tag})
 

@@ -33,7 +33,7 @@ _READ_WITH_FUNCTIONS = frozenset(
 
 
 def takes_functions(function: Any) -> bool:
-    """True if a function is read with what it is given, whatever that is: one of the user's."""
+    """Return True if a function is read with whatever it is given: one of the user's."""
     if is_hashable(function) and function in _READ_WITH_FUNCTIONS:
         return True
     if isinstance(function, type):

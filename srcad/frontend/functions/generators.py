@@ -123,7 +123,7 @@ def manage(
 
 
 def _yields_once(node: Any) -> bool:
-    """True if a generator hands out one value on its only path, and catches no exception there."""
+    """Return True if a generator has one path, one ``yield`` and no ``try``."""
     inner = own_nodes(node)
     if any(isinstance(n, ast.Return | ast.YieldFrom) for n in inner):
         return False

@@ -264,7 +264,7 @@ def read_body(s: Machine, node: ast.FunctionDef | ast.Lambda, frame: Frame) -> A
 
 
 def finish_body(s: Machine) -> None:
-    """A path that runs off the end returns None."""
+    """Let a path that runs off the end return None."""
     frame = s.frame
     if frame.exit == NONE:
         set_return(s, Constant(None))

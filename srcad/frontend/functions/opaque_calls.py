@@ -44,7 +44,7 @@ def call_method_of(function: Any) -> FunctionType | None:
 
 
 def may_write_arrays(function: FunctionType, given: Iterable[AbstractValue]) -> bool:
-    """True if a function may write into an array among its arguments, as far as its text tells."""
+    """Return True if a function's text may write into an array among its arguments."""
     values = (v for box in given for v in inner_values(box))
     if not any(map(may_be_array, values)):
         return False
@@ -58,7 +58,7 @@ def may_write_arrays(function: FunctionType, given: Iterable[AbstractValue]) -> 
 def changes_outside(
     s: Machine, function: FunctionType, given: Iterable[AbstractValue] = ()
 ) -> bool:
-    """True if a call may write an object outside, or read one that carries a derivative by now."""
+    """Return True if a call may write an object outside, or read an active one."""
     if module_of(function).partition(".")[0] in _NEVER_READ:
         return False
     return is_active(s) or bool(_effects(s, function, given).names)

@@ -39,7 +39,7 @@ _NOTICED = frozenset({*MOVING, print})
 
 
 def once(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """A call of a function behind a cache: it stands for the call in the reader alone."""
+    """Call a function behind a cache; only the reader of source text meets this call."""
 
 
 def remembering(function: Any) -> Any:
@@ -116,7 +116,7 @@ def _is_noticed(op: Op) -> bool:
 
 
 def _check_keys(s: Machine, given: Iterable[AbstractValue]) -> None:
-    """A cache asks its arguments for a hash first."""
+    """Ask the arguments of a cache for a hash first."""
     for box in given:
         if isinstance(box, TupleValue):
             _check_keys(s, box.items)

@@ -183,7 +183,7 @@ def print_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 def _tells(module: str, name: str) -> None:
-    """A function of the library that tells somebody something, and does nothing else."""
+    """Register a function of a library that only prints, logs or warns."""
 
     @means_in(module, name)
     def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:

@@ -39,7 +39,7 @@ FEW = 256  # combinations of things that are known one by one
 
 
 def must_be_read(s: Machine, *boxes: AbstractValue) -> bool:
-    """True if an iterator has to be read here: a derivative, or a function, goes through it."""
+    """Return True if an iterator has to be read here: it leads to a derivative or a function."""
     here = (GeneratorValue, IteratorValue, FunctionValue, Choice)
     return s.is_active(*boxes) or any(isinstance(b, here) or is_lazy(b) for b in boxes)
 
@@ -81,7 +81,7 @@ def _is_held(s: Machine, items: AbstractValue, iterator: AbstractValue) -> bool:
 
 
 def _lazily(function: Any) -> Callable[[Machine, Args, Kwargs], AbstractValue | None]:
-    """A function of `itertools` that is a generator of the prelude with the same parameters."""
+    """Return a handler of `itertools` by a generator of the prelude with the same parameters."""
 
     def special(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
         if kwargs or not must_be_read(s, *args):

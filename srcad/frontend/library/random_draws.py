@@ -30,7 +30,7 @@ def draw_type(
     args: tuple[AbstractValue, ...],
     kwargs: dict[str, AbstractValue],
 ) -> Type | None:
-    """The type of a random draw, asked of a generator of our own (the user's is not touched)."""
+    """Return the type of a random draw, asked of another generator than the user's."""
     cls = introspection.class_of(receiver)
     if cls is None or not any("random" in base.__module__ for base in cls.__mro__):
         return None

@@ -87,7 +87,7 @@ def as_tuple(box: AbstractValue) -> AbstractValue:
 
 
 def pinned(s: Machine, box: Constant) -> Any:
-    """The object of a box, taken for granted from now on: another one at its place is seen."""
+    """Return the object of a box and guard it: another one at its place compiles again."""
     if not isinstance(box.value, bool | str | bytes | type(None)):  # those are compared already
         s.guard(box.path, "is", box.value)
     return box.value
@@ -174,7 +174,7 @@ def attribute_name(s: Machine, box: AbstractValue) -> str:
 
 
 def raises(s: Machine, error: type[Exception], message: str) -> NoReturn:
-    """The original call raises here."""
+    """Raise an error, as the original call does here."""
     s.raise_(s.emit(error, Const(message)))
     raise Unreachable
 

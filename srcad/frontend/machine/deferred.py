@@ -33,7 +33,7 @@ class DeferredSteps(ast.stmt):
 
 @executes(DeferredSteps)
 def deferred_steps(s: Machine, node: DeferredSteps) -> None:
-    """The deferred code."""
+    """Read the deferred code."""
     node.read(s)
 
 

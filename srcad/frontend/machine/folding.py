@@ -31,7 +31,7 @@ def result_of(
 
 
 def all_known(args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]) -> bool:
-    """True if every input is a constant with an exact and short fold (no floats, no arrays)."""
+    """Return True if every input is a constant with an exact and short fold."""
     return all(_is_plain_constant(b) for b in (*args, *kwargs.values())) and bool(args)
 
 

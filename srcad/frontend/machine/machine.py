@@ -260,7 +260,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
 
     # ------------------------------------------------------------------ boxes and atoms
     def arg(self, box: AbstractValue | Arg) -> Arg:
-        """The box as an argument of a call: structures are displayed where they are passed."""
+        """Return the box as an argument of a call; structures are displayed there."""
         if isinstance(box, Value | Const | Display):
             return box
         if isinstance(box, Constant):
@@ -281,7 +281,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
 
     @abstractmethod
     def atom(self, box: AbstractValue | Atom) -> Atom:
-        """The box as one value or constant (a structure is built)."""
+        """Return the box as one value or constant; a structure is built."""
 
     def constant(self, box: Constant) -> Atom:
         """Return a constant, or the value that holds a user's object at the call."""
@@ -293,7 +293,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
 
     @abstractmethod
     def box(self, value: Value | Const) -> AbstractValue:
-        """The box of a value: what its type already tells is unfolded."""
+        """Return the box of a value, unfolded as far as its type tells."""
 
     # ------------------------------------------------------------------ the user's objects
     def guard(self, path: Path | None, kind: GuardKind, expected: Any) -> None:
@@ -302,7 +302,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
             self.guards.append(Guard(path, kind, expected))
 
     def captured(self, path: Path, value: Any, type_: Type | None = None) -> Value:
-        """A further parameter that is read at `path` when the compiled function is called."""
+        """Return a further parameter, read at `path` when the compiled function is called."""
         for capture in self.captures:
             if capture.path == path:
                 return capture.value
@@ -364,7 +364,7 @@ class Machine(Constructors["AbstractValue | Arg", Value], ABC):
         return type_.path
 
     def lies_close(self, value: Value) -> bool:
-        """True if an argument lies in C order without gaps, which then is taken for granted."""
+        """Return True for an argument in C order without gaps, and assume that from now on."""
         path = self.paths.get(value)
         if path is None or len(path) > 1 or path[0][0] != "param":
             return False

@@ -130,7 +130,7 @@ def _written(
 
 
 def _written_through(s: Machine, array: Value) -> tuple[Value, tuple[Step, ...]]:
-    """The array that a write goes to if it goes to no name's whole array, and the steps from there.
+    """Return the array that a write to a part goes to, and the steps from there.
 
     A view that does not lie in C order stays one, also where nothing else shows the memory: NumPy
     may add in another order where the entries lie otherwise, and round otherwise.

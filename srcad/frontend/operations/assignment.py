@@ -50,7 +50,7 @@ from srcad.types.structures import ListOf, Opaque
 
 @executes(ast.Assign)
 def assignment(s: Machine, node: ast.Assign) -> None:
-    """``a = b = value``."""
+    """Assign ``a = b = value``."""
     box = evaluate(s, node.value)
     if len(node.targets) == 1:
         assign(s, node.targets[0], box)
@@ -139,7 +139,7 @@ def _assign_each(s: Machine, targets: list[ast.expr], items: tuple[AbstractValue
 
 
 def _unpack_list(s: Machine, parts: list[ast.expr], star: int, box: Value) -> None:
-    """``a, *rest, b = items`` of a list of unknown length."""
+    """Unpack ``a, *rest, b = items`` of a list of unknown length."""
     after = len(parts) - star - 1
     enough = s.emit(operator.ge, s.emit(len, box), Const(star + after))
     _require(s, enough, f"not enough values to unpack (expected at least {star + after})")

@@ -49,7 +49,7 @@ _LONG = 12  # operands that stand in one another's branches
 
 @evaluates(ast.Compare)
 def comparison(s: Machine, node: ast.Compare) -> AbstractValue:
-    """``a < b < c``: each operand once, the rest only if the first holds.
+    """Compare ``a < b < c``: each operand once, the rest only if the first holds.
 
     A long one of names and constants, which may be read twice, is ``a < b and b < c and ...``.
     """
@@ -131,7 +131,7 @@ def _compared_values(
 
 
 def _is_number(type_: Numeric) -> bool:
-    """True if something is certainly a number: no array, text or date, nor nothing at all."""
+    """Return True if something is certainly a number: no array, text, date or None."""
     return type_.form in ("python", "numpy", "number") and type_.kind in "biufc"
 
 

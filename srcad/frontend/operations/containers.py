@@ -57,7 +57,7 @@ def delete_item(s: Machine, box: AbstractValue, index: AbstractValue) -> None:
 
 
 def is_container(box: AbstractValue) -> bool:
-    """True if a box is a list, a dict, or an object that stores items in a way of its own."""
+    """Return True if a box is a list, a dict, or an object that stores items itself."""
     own = isinstance(box, RecordValue) and hasattr(box.cls, "__setitem__")
     return own or isinstance(box, Holder | DictValue) or is_list(box)
 

@@ -72,7 +72,7 @@ def require_bound(
 
 
 def _of_name(box: AbstractValue) -> list[Value]:
-    """The values that are there where a name is bound: not those behind a choice or a function."""
+    """Return the values of a bound name, without those behind a choice or a function."""
     if isinstance(box, Choice):
         return [box.test]
     if isinstance(box, FunctionValue):

@@ -19,7 +19,7 @@ def put(s: Machine, box: DictValue, key: Any, value: AbstractValue) -> None:
 
 
 def merge(s: Machine, box: DictValue, more: dict[Any, AbstractValue]) -> None:
-    """The dict has these entries, too."""
+    """Add entries to the dict."""
     entries = {**dict(zip(box.keys, box.items, strict=True)), **more}
     same_keys = len(entries) == len(box.keys)
     write(s, box, DictValue(tuple(entries), tuple(entries.values())), resizes=not same_keys)

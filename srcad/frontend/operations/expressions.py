@@ -112,13 +112,13 @@ def starred_items(s: Machine, node: ast.Starred) -> AbstractValue:
 
 @evaluates(ast.Tuple)
 def tuple_display(s: Machine, node: ast.Tuple) -> AbstractValue:
-    """``(a, b)``."""
+    """Build ``(a, b)``."""
     return TupleValue(starred(s, node.elts))
 
 
 @evaluates(ast.List)
 def list_display(s: Machine, node: ast.List) -> AbstractValue:
-    """``[a, b]``; of unknown length if an item ``*more`` is."""
+    """Build ``[a, b]``; of unknown length if an item ``*more`` is."""
     whole: AbstractValue = ListValue(())
     for item, box in zip(node.elts, evaluate_each(s, node.elts), strict=True):
         _check_kept(s, box, item)
@@ -135,7 +135,7 @@ def list_display(s: Machine, node: ast.List) -> AbstractValue:
 
 @evaluates(ast.Set)
 def set_display(s: Machine, node: ast.Set) -> AbstractValue:
-    """``{a, b}`` of things that are known at compile time."""
+    """Build ``{a, b}`` of constants."""
     items = starred(s, node.elts)
     if all(isinstance(item, Constant) and is_settled(s, item) for item in items):
         return Constant(frozenset(item.value for item in items if isinstance(item, Constant)))

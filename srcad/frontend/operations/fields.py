@@ -217,7 +217,7 @@ def _set_outside(
 
 
 def set_field(s: Machine, box: AbstractValue, name: str, value: AbstractValue) -> None:
-    """The attribute itself, without asking the class."""
+    """Set the attribute itself, without asking the class."""
     assert isinstance(box, RecordValue)
     entries = {**dict(zip(box.keys, box.items, strict=True)), name: value}
     object_writes.write(

@@ -186,7 +186,7 @@ def attribute_item(s: Machine, box: Constant, key: Any) -> AbstractValue:
 
 
 def _is_looked_up(box: DictValue, key: AbstractValue) -> bool:
-    """True if numbers, or functions, in a dict are read by a key that is known only at run time."""
+    """Return True if a dict of numbers or functions is read by an unknown key."""
     plain = _is_count(key) or (isinstance(key, Value) and key.type == Opaque(str))
     few = 0 < len(box.keys) <= _FEW_KEYS
     return plain and few and all(_is_chosen(item) for item in box.items)
@@ -203,7 +203,7 @@ def _is_count(key: AbstractValue) -> bool:
 
 
 def _has_no_type(s: Machine, box: TupleValue | ListValue) -> bool:
-    """True if no one type has all items of a sequence: functions, objects of several classes."""
+    """Return True if no one type has all items: functions, objects of several classes."""
     if not all(map(is_representable, box.items)):
         return True
     types = [representing_type(item) for item in box.items]

@@ -145,7 +145,7 @@ def pop(s: Machine, box: AbstractValue, index: AbstractValue) -> AbstractValue:
 
 
 def take_out(s: Machine, old: Value, index: AbstractValue) -> None:
-    """The list, or dict, is without the item at an index."""
+    """Take the item at an index out of the list or dict."""
     last = isinstance(index, Constant) and index.value == -1
     new = s.without(old, index, hint=old.hint)
     write(s, old, new, keeps_places=last)
@@ -278,7 +278,7 @@ def clear(s: Machine, box: AbstractValue) -> None:
 
 
 def rename(s: Machine, box: AbstractValue, new: AbstractValue) -> None:
-    """The list has these items now, in another order."""
+    """Give the list these items, in another order."""
     if isinstance(box, Value) and isinstance(new, Value):
         new.hint = box.hint
     write(s, box, new, keeps_places=False, resizes=False)

@@ -129,7 +129,7 @@ def take_apart(s: Machine, found: Reading, pattern: ast.pattern, part: Part) -> 
 
 
 def _either(s: Machine, found: Reading, pattern: ast.MatchOr, part: Part) -> None:
-    """``a | b``: the names of the alternative that matched, kept aside until all of it has."""
+    """Match ``a | b``; the names of the alternative are bound when all of it has matched."""
     readings = [Reading() for _ in pattern.patterns]
     names: dict[str, None] = {}
     for reading, inner in zip(readings, pattern.patterns, strict=True):
@@ -161,7 +161,7 @@ def _aside(name: str) -> str:
 
 
 def _sequence(s: Machine, found: Reading, pattern: ast.MatchSequence, part: Part) -> None:
-    """``[a, *rest, b]``."""
+    """Match ``[a, *rest, b]``."""
     parts = pattern.patterns
     star = next((k for k, p in enumerate(parts) if isinstance(p, ast.MatchStar)), None)
     fixed = len(parts) - (star is not None)

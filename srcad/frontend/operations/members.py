@@ -155,7 +155,7 @@ def _note_effects(s: Machine, function: Any, box: Constant) -> None:
 
 
 def asked_at_call(s: Machine, box: Constant, name: str, what: Reader) -> AbstractValue:
-    """An attribute that code of the user's makes: it is asked at the call, as often as there.
+    """Return an attribute that a user's code makes, asked at the call as often as there.
 
     A function of Python is read instead where the use of what it returns needs that.
     """

@@ -146,7 +146,7 @@ def _other(box: AbstractValue, left: AbstractValue, right: AbstractValue) -> Abs
 def _structured_operand(
     s: Machine, target: Any, left: AbstractValue, right: AbstractValue
 ) -> AbstractValue:
-    """An operator whose operand is a tuple, list or dict: a method of Python's, or NumPy's."""
+    """Apply an operator to a tuple, list or dict: a method of Python's, or NumPy's."""
     if target is operator.or_ and isinstance(left, DictValue) and isinstance(right, DictValue):
         merged = dict(zip((*left.keys, *right.keys), (*left.items, *right.items), strict=True))
         return DictValue(tuple(merged), tuple(merged.values()))

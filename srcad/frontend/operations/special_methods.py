@@ -62,7 +62,7 @@ def _special_of_surroundings(
 
 
 def _method_of(box: Constant, name: str) -> types.FunctionType | None:
-    """A special method of an object of the surroundings, if its class defines it in Python."""
+    """Return a special method of an object outside, if its class defines it in Python."""
     found = inspect.getattr_static(type(box.value), name, None)
     is_number = isinstance(box.value, numbers.Number)
     of_users = isinstance(found, types.FunctionType) and not is_library(found) and not is_number
@@ -148,7 +148,7 @@ def of_objects(
 
 
 def is_left_to_a_class(target: Any, left: AbstractValue, right: AbstractValue) -> bool:
-    """True if an operator runs as it stands, and a class of the user's says what it gives."""
+    """Return True if an operator is left to the call, and to a class of the user's."""
     names = NAMES.get(target, ())
     return any(
         isinstance(box, Constant) and _method_of(box, name) is not None

@@ -53,7 +53,7 @@ def _lower_part(s: Machine, statements: conditional.Statements) -> None:
 
 
 def _goes_on(s: Machine, rest: conditional.Statements, read: conditional.Reader) -> bool:
-    """True if the statements that follow are still to be read, and are reached on every path."""
+    """Return True if the statements that follow are to be read, and reached on every path."""
     frame = s.frame
     if isinstance(frame.exit, Value):
         if rest and NONE in frame.tags:
@@ -108,7 +108,7 @@ def in_steps(s: Machine, node: ast.stmt) -> conditional.Statements | None:
 
 
 def _bound_one_by_one(node: ast.Assign) -> list[ast.expr]:
-    """The targets of ``a[i], a[j] = p, q`` or ``a = b[i] = p``, some of which are written into."""
+    """Return the targets of ``a[i], a[j] = p, q`` or ``a = b[i] = p``."""
     targets, (first, *more), value = node.targets, node.targets, node.value
     if not more and isinstance(first, ast.Tuple | ast.List):
         targets = first.elts
@@ -165,7 +165,7 @@ def pass_(s: Machine, node: ast.Pass) -> None:
 
 @executes(ast.Expr)
 def expression(s: Machine, node: ast.Expr) -> None:
-    """An expression for its effect; a docstring does nothing."""
+    """Evaluate an expression for its effect; a docstring does nothing."""
     if not isinstance(node.value, ast.Constant):
         evaluate(s, node.value)
 
@@ -191,7 +191,7 @@ def continue_(s: Machine, node: ast.Continue) -> None:
 
 @executes(ast.FunctionDef)
 def function_definition(s: Machine, node: ast.FunctionDef) -> None:
-    """A nested ``def``; its decorators are called with it, the last one first."""
+    """Read a nested ``def``, and call its decorators with it, the last one first."""
     decorators = [evaluate(s, d) for d in node.decorator_list]
     box: AbstractValue = function_box(s, node)
     for decorator, place in zip(reversed(decorators), reversed(node.decorator_list), strict=True):

@@ -146,7 +146,7 @@ def handle(s: Machine, place: OutsidePlace) -> Atom:
 
 
 def note_array_written(s: Machine, before: Env, is_shown: Callable[[AbstractValue], bool]) -> None:
-    """An array was written into: the places that hold it hold its new version.
+    """Let the places that hold a written array hold its new version.
 
     `is_shown` says whether a box may show its memory.
     """
@@ -209,7 +209,7 @@ def is_argument(s: Machine, path: Path) -> bool:
 
 
 def is_held(s: Machine, value: Any) -> bool:
-    """True if an object outside is never taken apart, because the function writes into it."""
+    """Return True if an object outside is kept whole, because the function writes into it."""
     return id(value) in s.outside.holders
 
 

@@ -187,7 +187,7 @@ def _lines(code: CodeType, space: dict[str, Any]) -> list[str]:
 def _top_level(
     code: CodeType, lines: list[str], flags: int, space: dict[str, Any]
 ) -> Source | None:
-    """The short way: a ``def`` at the margin is parsed and proved without the rest of the file."""
+    """Parse a ``def`` at the margin, and prove it, without the rest of the file."""
     first = code.co_firstlineno
     starts = first <= len(lines) and lines[first - 1].startswith(("def ", "@"))
     if not starts or code.co_name == "<lambda>":  # one among the defaults or decorators

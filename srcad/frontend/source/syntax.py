@@ -32,7 +32,7 @@ def per_node(question: Callable[[ast.AST], Answer]) -> Callable[[ast.AST], Answe
 
 @per_node
 def nodes_of(node: ast.AST) -> tuple[ast.AST, ...]:
-    """A node with all nodes inside, in the order of `ast.walk`, which takes four times as long."""
+    """Return a node with all nodes inside, in the order of `ast.walk`, at a quarter of its cost."""
     found = [node]
     for inner in found:
         for name in inner._fields:
@@ -68,7 +68,7 @@ def is_generator(node: ast.AST) -> bool:
 
 @per_node
 def plain_yields(node: ast.AST) -> frozenset[int]:
-    """The yields (by identity) of a generator that stand as statements: nobody reads them."""
+    """Return the yields (by identity) of a generator that are statements, so never read."""
     statements = [n.value for n in own_nodes(node) if isinstance(n, ast.Expr)]
     return frozenset(id(v) for v in statements if isinstance(v, ast.Yield | ast.YieldFrom))
 
@@ -162,7 +162,7 @@ def _read(node: ast.AST) -> str | None:
 
 @per_node
 def holds_functions(node: ast.AST) -> bool:
-    """True if a function holds functions of its own, which may read its names at any time."""
+    """Return True if a function holds functions, which may read its names at any time."""
     return any(
         isinstance(inner, ast.FunctionDef | ast.Lambda)
         for inner in nodes_of(node)
@@ -227,7 +227,7 @@ def _is_in_loop(node: ast.AST, statement: ast.stmt) -> bool:
 
 @per_node
 def names_within_a_trip(node: ast.AST) -> frozenset[str]:
-    """The names that every iteration of a loop binds before it, or what follows it, reads them."""
+    """Return the names that every iteration binds before the loop, or later code, reads them."""
     assert isinstance(node, ast.For | ast.While)
     found = set(_targets_of(node)) if isinstance(node, ast.For) else set()
     seen: set[str] = set(found)

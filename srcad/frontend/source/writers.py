@@ -46,7 +46,7 @@ def _may_write(node: ast.AST, given: set[str]) -> bool:
 
 @functools.cache
 def positional_names(function: Any, *, or_by_name: bool = False) -> tuple[str, ...]:
-    """The parameters of a function that can be given by position, and if asked also by name."""
+    """Return the parameters that can be given by position, and if asked also by name."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -59,7 +59,7 @@ def positional_names(function: Any, *, or_by_name: bool = False) -> tuple[str, .
 
 
 def may_ask(name: str, count: int, *, of_array: bool) -> bool:
-    """True if so many arguments of ``np.name``, or of a method of an array, end in an ``out``."""
+    """Return True if so many arguments of ``np.name``, or of a method, end in an ``out``."""
     function = getattr(np, name, None)
     if isinstance(function, np.ufunc):
         return count > function.nin

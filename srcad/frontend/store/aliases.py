@@ -75,14 +75,14 @@ def element_of(s: Machine, box: AbstractValue) -> Element | None:
 
 
 def bury(s: Machine, holder: Structure) -> None:
-    """The objects in a structure are now held by a value, too: writes cannot be followed there."""
+    """Note that a value holds the objects in a structure, so that writes cannot be followed."""
     for part in holder.items:
         for inner in mutable_parts(part):
             s.objects.elements.setdefault(inner, Element(None, None, s.builder.where))
 
 
 def placed(s: Machine, box: AbstractValue) -> Atom:
-    """The value of something that goes into a list, which is its only place if it had none."""
+    """Return the value of an object put in a list, which becomes its place if it had none."""
     free = [part for part in mutable_parts(box) if element_of(s, part) is None]
     atom = s.atom(box)
     for part in free:
@@ -91,7 +91,7 @@ def placed(s: Machine, box: AbstractValue) -> Atom:
 
 
 def held_by(s: Machine, box: AbstractValue, container: Value, index: AbstractValue | None) -> None:
-    """An object went into a list; if another one holds it, it has two places."""
+    """Note that an object went into a list; if another one holds it, it has two places."""
     for inner in mutable_parts(box):
         before = element_of(s, inner)
         if before is not None:
@@ -101,7 +101,7 @@ def held_by(s: Machine, box: AbstractValue, container: Value, index: AbstractVal
 
 
 def note_repeated(s: Machine, result: Value, *lists: Any) -> None:
-    """The same objects may be items of several lists, or of one list several times."""
+    """Note that the same objects may be items of several lists, or of one several times."""
     for other in lists:
         if isinstance(other, Value):
             unite(s, result, other)
@@ -110,7 +110,7 @@ def note_repeated(s: Machine, result: Value, *lists: Any) -> None:
 
 
 def detach(s: Machine, items: Value, index: AbstractValue) -> None:
-    """An item of a list was replaced: what was read there before has left the list."""
+    """Note that an item of a list was replaced: what was read there before has left it."""
     root = family(s, items)
     for _, box in s.reachable():
         for part in mutable_parts(box):
@@ -122,7 +122,7 @@ def detach(s: Machine, items: Value, index: AbstractValue) -> None:
 
 
 def doubtful(s: Machine, box: AbstractValue) -> None:
-    """It is not known under which names an object goes: writing into it is refused."""
+    """Note an object whose names are not known: writing into it is refused."""
     for inner in mutable_parts(box):
         s.objects.elements[inner] = Element(None, None, s.builder.where)
 

@@ -33,7 +33,7 @@ from srcad.startup.records import replace
 
 
 def overwritten(s: Machine, old: Value, new: Value) -> None:
-    """An array of which nothing is known beyond its value got a new version: others are stale."""
+    """Bind a new version of an array of which only the value is known; others are stale."""
     where = origin(s, old)
     check_owner(s, where.objects)
     s.origins[new] = Origin(frozenset({new}))
@@ -48,7 +48,7 @@ def written_in_part(s: Machine, value: Value) -> None:
 
 
 def perhaps_written(s: Machine, value: Value) -> None:
-    """What may be a number, which stays as it is, or an array, which has changed, is stale."""
+    """Make stale what may be a number, which stays, or an array, which has changed."""
     objects = origin(s, value).objects
     if is_doubtful(s, value):
         ask_whose(s)
@@ -59,7 +59,7 @@ def perhaps_written(s: Machine, value: Value) -> None:
 
 
 def rewritten(s: Machine, old: Value, new: Value, place: tuple[Step, ...]) -> None:
-    """An array (`old`, by itself) got a new version: everything that shows it follows."""
+    """Bind a new version of the array `old`; everything that shows it follows."""
     found = origin(s, old)
     check_owner(s, found.objects)
     s.origins[new] = found
@@ -105,7 +105,7 @@ def _follow(
 
 
 def _is_beside(where: Origin, objects: frozenset[Value], place: tuple[Step, ...]) -> bool:
-    """True if a view certainly shows nothing of what was written at a place of the one array."""
+    """Return True if a view certainly shows nothing of the place that was written."""
     if not where.is_exact or where.objects != objects or len(objects) != 1:
         return False
     return are_disjoint(where.steps or (), place)
@@ -126,7 +126,7 @@ def _shown(
     was: Value,
     value: Value,
 ) -> Value | None:
-    """What shows the memory that `was` showed, in the place of `value`; None if nobody knows."""
+    """Return the value that shows what `was` showed, in the place of `value`; None if unknown."""
     found = origin(s, was)
     if found.everything.isdisjoint(objects):
         return value
@@ -146,7 +146,7 @@ def _shown(
 
 
 def _with_latest(s: Machine, items: Value, objects: frozenset[Value], root: Value) -> Value | None:
-    """The list of a dict's values with what was stored last as it is now, if that was written."""
+    """Return the list of a dict's values with the last stored one as it is now."""
     latest = s.dicts.latest.get(items)
     if latest is None or objects != {latest.object_}:
         return None

@@ -40,7 +40,7 @@ def method_of_object(s: Machine, function: Any) -> str | None:
 
 
 def _home(found: Any, name: str) -> str | None:
-    """The public module of a library under whose name an object is found, if there is one."""
+    """Return the public library module under whose name an object is found, if any."""
     module = str(getattr(type(found), "__module__", "")).partition(".")[0]
     if found is None or module in ("builtins", "__main__"):
         return None
@@ -55,7 +55,7 @@ def _home(found: Any, name: str) -> str | None:
 
 
 def _text_of_callee(where: Location | None) -> str | None:
-    """What stands before the brackets of the call at a place, if it is a name with dots."""
+    """Return the text before the brackets of a call, if it is a name with dots."""
     if where is None:
         return None
     lines = [linecache.getline(where.file, k) for k in range(where.line, where.end_line + 1)]

@@ -47,7 +47,7 @@ def around(s: Machine, box: FunctionValue) -> Frame:
 
 
 def _emptied(s: Machine, frame: Frame) -> Frame:
-    """A frame that has returned, and those around it: their names are held by the function."""
+    """Empty a frame that has returned, and those around it: the function holds their names."""
     outer = frame.outer
     if outer is not None and not _is_live(s, outer):
         outer = _emptied(s, outer)
@@ -69,7 +69,7 @@ def surrounded(s: Machine, frame: Frame | None) -> Iterator[None]:
 
 
 def returned(s: Machine, frame: Frame) -> None:
-    """A function has returned: those that were made in it take with them what they read of it."""
+    """Note that a function has returned, with the functions made in it and what they read."""
     if not frame.functions:
         return
     taken = {id(box): _taken(s, box) for box in frame.functions}

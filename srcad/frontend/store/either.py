@@ -45,7 +45,7 @@ def chosen_again(s: Machine, either: Either, value: Value, resolve: Resolve) -> 
 
 
 def bound_if(s: Machine, test: Atom, build: Callable[[], AbstractValue]) -> Value:
-    """What is made where a test holds; where it does not, nothing reads it."""
+    """Return what is made where a test holds; nothing reads it elsewhere."""
     with s.block() as builder:
         made = build()
     assert isinstance(made, Value)

@@ -210,7 +210,7 @@ def _fills_entries(target: Any) -> bool:
 
 
 def _is_unknown(target: Any, arg: Arg) -> bool:
-    """True if an operand of NumPy's, or a value to store, is an object of a class of the user's."""
+    """Return True if an operand, or a value to store, is an object of a user's class."""
     type_ = arg.type if isinstance(arg, Value) else None
     if not isinstance(type_, TupleOf) or issubclass(type_.cls, tuple | list | dict):
         return False
@@ -227,5 +227,5 @@ def _is_foreign(cls: type) -> bool:
 
 
 def _is_linear_map(target: Any, cls: type) -> bool:
-    """True if this is the product with a sparse matrix, which has a transpose like any other."""
+    """Return True if this is the product with a sparse matrix, which has a transpose."""
     return target is operator.matmul and cls.__module__.startswith("scipy.sparse")

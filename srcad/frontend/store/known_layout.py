@@ -68,7 +68,7 @@ def _layout_from(s: Machine, value: Value, sources: tuple[Value, ...]) -> Layout
 
 
 def _is_as_long(array: Value, shape: Shape) -> bool:
-    """True if no axis of an operand is stretched: stretched ones do not count in the order."""
+    """Return True if no axis of an operand is stretched, as it must be to count in the order."""
     own = shape_of(array)
     return own is not None and all(
         resolved(m) == resolved(n) for m, n in zip(own, shape, strict=True)

@@ -84,7 +84,7 @@ def global_place(frame: Frame, name: str) -> OutsidePlace | None:
 
 
 def cell_place(frame: Frame, name: str) -> OutsidePlace | None:
-    """A name of a function around this one that has returned, as a place that may be written."""
+    """Return a name of a returned function around this one, as a place that may be written."""
     path = frame.path
     if path is None:
         return None
@@ -126,7 +126,7 @@ def _written(s: Machine, place: OutsidePlace | None) -> AbstractValue | None:
 
 
 def _unfilled(s: Machine, frame: Frame, name: str) -> NoReturn:
-    """The original call raises here until the function around has bound the name."""
+    """Raise, as the original call does until the function around has bound the name."""
     if frame.path is not None:
         cell = ("attr", "__closure__"), ("item", frame.unfilled[name])
         s.guard((*frame.path, *cell), "empty", None)
@@ -163,7 +163,7 @@ def global_name(s: Machine, frame: Frame, name: str) -> AbstractValue:
 
 
 def unbound(s: Machine, name: str, *, local: bool) -> NoReturn:
-    """The original call raises here, so the compiled one does."""
+    """Raise, as the original call does here."""
     kind = UnboundLocalError if local else NameError
     message = (
         f"cannot access local variable {name!r} where it is not associated with a value"
@@ -175,7 +175,7 @@ def unbound(s: Machine, name: str, *, local: bool) -> NoReturn:
 
 
 def value_of_object(s: Machine, value: Any, path: Path | None) -> AbstractValue:
-    """The box of an object of the user's that is reached by `path` (None: it never changes)."""
+    """Return the box of a user's object at `path` (None: it never changes)."""
     if path is None:
         return Constant(value)
     note_read(s, path, value)

@@ -129,7 +129,7 @@ def _may_repeat_an_array(target: Any, result: Value) -> bool:
 
 
 def _is_object(arg: Arg) -> bool:
-    """True if an argument is an object of a known class, which may hold what was put into it."""
+    """Return True for an object of a known class, which may hold what was put into it."""
     return isinstance(arg, Value) and isinstance(arg.type, Opaque) and arg.type.cls is not None
 
 
@@ -192,7 +192,7 @@ def _note_view(
 
 
 def _is_surely_view(index: Arg, result: Value) -> bool:
-    """True if what is read is a view, not a number: that depends on how many axes there are."""
+    """Return True if a read is surely a view, not a number, by the number of axes."""
     is_array = isinstance(result.type, Numeric) and result.type.form == "array"
     return reads_a_view(index) and (is_array or keeps_an_axis(index))
 
@@ -252,7 +252,7 @@ def _view_step(
 
 
 def _backward(rank: int) -> Arg:
-    """The index ``::-1`` along every axis: a write through it leaves the array as it lies."""
+    """Return the index ``::-1`` along every axis, by which a write leaves the layout."""
     part = Display("slice", (Const(None), Const(None), Const(-1)))
     return Display("tuple", (part,) * rank) if rank > 1 else part
 

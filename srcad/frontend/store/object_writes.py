@@ -55,7 +55,7 @@ def write(
     keeps_places: bool = True,
     resizes: bool = True,
 ) -> None:
-    """An object was written into: bind its new version under all its names.
+    """Bind the new version of a written object under all its names.
 
     `keeps_places` says that the other items of a list stand where they stood; `resizes` that it
     may be longer or shorter now.
@@ -104,7 +104,7 @@ def _keep_inner(
     new: AbstractValue,
     held: list[tuple[AbstractValue, AbstractValue]],
 ) -> None:
-    """A part of an item of a list was written: the item must be at hand, to be put back."""
+    """Put back an item of a list of which a part was written."""
     if not any(_is_item(s, before) for before, _ in held):
         _place(s, element)
     s.objects.elements[new] = element
@@ -145,7 +145,7 @@ def _frames(box: AbstractValue) -> list[Frame | None]:
 
 
 def _carry(s: Machine, before: AbstractValue, after: AbstractValue) -> None:
-    """A structure that holds the object has a new version: it is held where the old one was."""
+    """Bind the new version of a structure that holds the object."""
     element = element_of(s, before)
     if element is None or not is_mutable(before):
         return
@@ -169,7 +169,7 @@ def _place(s: Machine, element: Element) -> tuple[Value, AbstractValue]:
 
 
 def _current(s: Machine, container: Value | None) -> Value | None:
-    """The version of a list that is there now: one that a name, or another such list, holds."""
+    """Return the present version of a list, which a name, or another such list, holds."""
     while container is not None:
         element = s.objects.elements.get(container)
         if element is not None and element.container is not None:
@@ -198,7 +198,7 @@ def _refuse_unknown_path(s: Machine, element: Element) -> NoReturn:
 def _make_others_stale(
     s: Machine, new: AbstractValue, container: Value, index: AbstractValue
 ) -> None:
-    """What may be the same item, read before, does not show the write."""
+    """Make stale what was read before and may be the same item."""
     root, where = family(s, container), s.builder.where
 
     def change(box: AbstractValue) -> AbstractValue | None:

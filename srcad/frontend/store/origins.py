@@ -121,7 +121,7 @@ def realised(s: Machine, root: Value, steps: Sequence[Step], hint: str | None = 
 
 
 def seen_from(s: Machine, value: Value) -> tuple[Value, tuple[Step, ...]]:
-    """The array under a name of which a value certainly is a view, and the steps that lead there.
+    """Return the array of which a value certainly is a view, and the steps to the view.
 
     That is known also where nobody knows which array that is.
     """

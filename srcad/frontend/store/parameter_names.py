@@ -19,7 +19,7 @@ Kwargs = dict[str, AbstractValue]
 
 
 def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """The arguments of a function of NumPy's: by name ``out``, and what its rule has no place for.
+    """Return the arguments of a NumPy function, with names for ``out`` and what has no place.
 
     What has no default value is given by position (``np.sum(a=x)``).  An ``out`` that is None asks
     for nothing.
@@ -44,7 +44,7 @@ def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
 
 
 def _without_names(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """The arguments, where those that its rule names without a default value have no names."""
+    """Return the arguments, without names where its rule has no default value."""
     rule = registry.lookup(function) if is_hashable(function) else None
     if rule is None or not rule.shipped or isinstance(function, type):
         return args, kwargs

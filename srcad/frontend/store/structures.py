@@ -63,7 +63,7 @@ def is_of_library(box: AbstractValue) -> bool:
 
 
 def is_deque(box: AbstractValue) -> bool:
-    """True if a box is a `collections.deque` that is read: to NumPy, the list of its items."""
+    """Return True for a `collections.deque` that is read: to NumPy, the list of its items."""
     return isinstance(box, RecordValue) and issubclass(box.cls, Deque)
 
 

@@ -65,7 +65,7 @@ def _path_of_part(s: Machine, value: Value, fields: bool, key: Any) -> Path | No
 
 
 def _object(s: Machine, part: Value, path: Path) -> AbstractValue:
-    """An object inside a structure from outside: its class is known, so it is read as it is."""
+    """Return an object inside a structure from outside, of a known class, as it is."""
     try:
         found = read(path, s.root, s.arguments)
     except Unreadable:
