@@ -56,7 +56,7 @@ def check_operands(s: Machine, target: Any, arguments: Iterable[Arg], result: Va
         s.refuse(
             errors.UnsupportedTypeError,
             f"an array {'of objects' if is_plain else 'with fields'} depends on the arguments",
-            why="what it holds carries no derivative that NumPy could follow.",
+            why="NumPy calls Python for each entry, so no derivative can be taken of its entries.",
             help=("give it a number type:  dtype=float", "or keep the values in a list or dict"),
         )
     if isinstance(type_, ListOf):

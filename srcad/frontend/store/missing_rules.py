@@ -46,7 +46,7 @@ def refuse_entry_by_entry(s: Machine) -> NoReturn:
     s.refuse(
         UnsupportedSyntaxError,
         "cannot differentiate through a function that is called for each entry",
-        why="np.vectorize and np.frompyfunc call it from inside NumPy, where nothing is read.",
+        why="np.vectorize and np.frompyfunc call it from compiled code, which srcad cannot read.",
         help=(
             "write the loop:  np.array([f(v) for v in x])",
             "or write the function with np.where, so that it takes arrays",
