@@ -264,7 +264,7 @@ def _inspected(options: argparse.Namespace) -> Inspection:
 
 
 def _refuse_unreadable(options: argparse.Namespace, function: Any, module: Any) -> None:
-    """Say what can be shown instead of a class, or of a function that is compiled."""
+    """Raise an error for a class or compiled function; name objects that can be shown."""
     if isinstance(function, type):
         what = "is a class"
         names = [f"{options.function}.{name}" for name, one in vars(function).items()

@@ -48,7 +48,7 @@ class Tolerance:
 # --------------------------------------------------------------------------------- comparison
 @dataclass(frozen=True)
 class Place:
-    """A float or array of floats in an argument: where it is, and what it is."""
+    """A float or array of floats in an argument, with its path."""
 
     position: int
     name: str

@@ -73,7 +73,7 @@ def compiled(
     *,
     of_any_lengths: bool = False,
 ) -> Compiled:
-    """Compile what is asked for, for arguments like these.
+    """Compile a derivative for arguments like these.
 
     What is refused is read once more with the items of its lists known one by one.
 
@@ -138,7 +138,7 @@ def compiled_for_types(
     environment: ShapeEnvironment,
     arguments: Mapping[str, Any],
 ) -> Compiled:
-    """Read a function for these types, derive what is asked for, and write it."""
+    """Lower a function for these types, differentiate it, and generate code."""
     with deep_recursion():
         return _of_types(function, parameters, request, types, environment, arguments)
 

@@ -130,7 +130,7 @@ def activity(
     told: Told | None = None,
     still: frozenset[Value] = frozenset(),
 ) -> Facts:
-    """Find what depends on the `varied` parameters and reaches the `wanted` results."""
+    """Find values that depend on the `varied` parameters and reach the `wanted` results."""
     facts = _found(function, varied, wanted := tuple(wanted), Facts(told=told, still=still))
     still = frozenset() if told is not None else cancelled(function, facts.active)
     return _found(function, varied, wanted, Facts(still=still)) if still else facts

@@ -71,7 +71,7 @@ def _has_complex(args: Iterable[Arg]) -> bool:
 
 
 def rule_of(target: Any) -> Rule | None:
-    """Return the rule of a callee; None for what cannot be looked up."""
+    """Return the rule of a callee; None for an unhashable one."""
     try:
         return lookup(target)
     except TypeError:
@@ -79,7 +79,7 @@ def rule_of(target: Any) -> Rule | None:
 
 
 def _structural_arguments(call: Call) -> dict[int | str, Arg] | None:
-    """Return the arguments of an operation of which its row says what flows; None for others."""
+    """Return the differentiable arguments of an operation, if its row lists them; else None."""
     row = operation_of(call.target)
     if row is None or row.flows is None:
         return None

@@ -112,7 +112,7 @@ class Conflicts:
         return self.sharing.own(value) in self.sharing.with_axes
 
     def _reads_itself(self, op: Call) -> bool:
-        """Return True if a store reads, while it writes, what it writes into."""
+        """Return True if a store reads its destination while it writes."""
         assert isinstance(op.args[0], Value)
         node = self.sharing.own(op.args[0])
         memory = memory_effect(op.target)
@@ -122,7 +122,7 @@ class Conflicts:
         return any(self.sharing.shares(node, v) for arg in careful for v in values_in(arg))
 
     def _walk(self, block: Block, live: set[Value], loop: Loop | None) -> set[Value]:
-        """Walk a block backward; `live` is what is alive behind it."""
+        """Walk a block backward; `live` holds the values that are live after it."""
         live = live | {v for atom in block.results for v in values_in(atom) if has_storage(v)}
         for op in reversed(block.ops):
             live.difference_update(op.results)
@@ -203,7 +203,7 @@ def _read_outside(block: Block) -> Iterator[Value]:
 
 
 def copy_of(source: Atom, result: Value, near: Op) -> Call:
-    """Return a copy of an array or a list, or of what may be a number instead.
+    """Return a copy of an array, a list, or a value that may be a number instead.
 
     The items of the list are not copied.
     """

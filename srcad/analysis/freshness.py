@@ -38,7 +38,7 @@ _COPIES = frozenset({owned, laid_out})
 
 
 def fresh_results(function: Function, own: Iterable[int], *, writable: bool = True) -> Function:
-    """Copy what may share memory with an argument, a constant or another result.
+    """Copy results that may alias an argument, a constant or another result.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which values may be read-only: what is broadcast, diagonals, and views of these."""
+"""Read-only analysis: broadcast arrays, diagonals, and views of these."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from srcad.ir.traits import is_read_only, is_store
 
 
 def read_only_values(function: Function) -> set[Value]:
-    """Return the values that may be read-only: what is broadcast, diagonals, and views of these."""
+    """Return the values that may be read-only: broadcast arrays, diagonals, and their views."""
     calls = (op for op in walk(function.block) if isinstance(op, Call))
     todo = [op.result for op in calls if is_read_only(op.target)]
     ways = _ways(function) if todo else {}  # most functions make nothing that is read-only

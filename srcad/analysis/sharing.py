@@ -84,11 +84,11 @@ class Sharing:
         return self.find((value, "own"))
 
     def parts(self, value: Value) -> Node:
-        """Return the class of what a value holds."""
+        """Return the alias class of the parts of a value."""
         return self.find((value, "parts"))
 
     def is_foreign(self, value: Value) -> bool:
-        """Return True if somebody outside may see the storage of a value."""
+        """Return True if the storage of a value may be reachable outside the function."""
         return self.own(value) in self.foreign
 
     def shares(self, node: Node, value: Value) -> bool:

@@ -27,7 +27,7 @@ _CASTS = (float, np.float64, np.float32, np.astype, runtime.like, runtime.owned,
 
 
 class Support:
-    """A set of inputs, as what stands in an array of tangents.
+    """A set of inputs, used as an entry of an array of tangents.
 
     The inputs are bits of a number, counted from `start`: neighbours need few.
     """

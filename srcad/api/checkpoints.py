@@ -1,4 +1,4 @@
-"""Less memory for more time: what a derivative computes again instead of keeping it."""
+"""Checkpointing: recompute values in the reverse pass instead of storing them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking inside: what the compiler makes of a function."""
+"""Inspection of compiled functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from srcad.startup.short_tracebacks import short_traceback
 
 
 def inspect(function: Callable[..., Any], /, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Inspection:
-    """Show what the compiler makes of a function; nothing of the user's is executed.
+    """Return a report on the compilation of a function, without executing user code.
 
     Parameters
     ----------

@@ -248,7 +248,7 @@ class _Describer:
         return Opaque(cls) if module_of(cls) in _PLAIN_MODULES else None
 
     def _mixed(self, values: list[Any]) -> Type | None:
-        """Numbers of several kinds: what they have in common."""
+        """Return the common type of numbers of several kinds."""
         if not all(is_number(v) for v in values):
             return None
         loose: list[Type] = [_loose(v) for v in values]

@@ -79,7 +79,7 @@ def differentiated(
 
 @dataclass(frozen=True)
 class Seeker:
-    """Finds what an entry of `wrt` means for one callable.
+    """Resolves an entry of `wrt` for one callable.
 
     `parameters` are its own; `outward` those that it shows, which differ for a wrapper; `given`
     is what a call passes in ``*args`` (any items) and ``**kw`` (the keywords), where it is known;

@@ -18,7 +18,7 @@ Steps = tuple[tuple[str, Any], ...]
 
 
 def path_of(text: str) -> tuple[str, Steps] | None:
-    """Return the name and the steps of a path; None for what is none."""
+    """Return the name and the steps of a path; None if it is no path."""
     try:
         node = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError):

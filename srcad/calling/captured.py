@@ -41,7 +41,7 @@ class WithCaptured:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """The signature of the function, with what the variables hold now as defaults."""
+        """The signature of the function, with present values of the variables as defaults."""
         own = signature(self.function)
         parameters = list(own.parameters.values())
         last = bool(parameters) and parameters[-1].kind is Parameter.VAR_KEYWORD

@@ -1,4 +1,4 @@
-"""From a compiled derivative to an entry of the cache: what it takes for granted as a pattern."""
+"""Cache entries: a compiled derivative with the pattern of its assumptions."""
 
 from __future__ import annotations
 

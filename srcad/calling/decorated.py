@@ -232,7 +232,7 @@ class Differentiable(Decorated[P, R]):
         return self.inspect().ssa
 
     def inspect(self, *args: Any, **kwargs: Any) -> Inspection:
-        """Show what the compiler makes of it: see `srcad.inspect`."""
+        """Return a report on the compilation: see `srcad.inspect`."""
         with short_traceback():
             return inspection(self.function, self.request, args, kwargs)
 

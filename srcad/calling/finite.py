@@ -151,7 +151,7 @@ def _evaluated(part: Part, origins: _Origins, *arguments: Any) -> Any:
 
 
 def _watched(origins: _Origins, function: Function, op: Call, env: Env) -> Any:
-    """Run a call, and note where what is not finite in its result comes from."""
+    """Run a call, and note the origin of entries of its result that are not finite."""
     states: dict[str, Any] = dict(op.where.errstate) if op.where is not None else {}
     again = partial(_watched, origins, function)
     if states or op.half != "primal":

@@ -221,7 +221,7 @@ class Gradient(Generic[P, R]):
             return family.entry_for(self.function, arguments).bare(self.function)
 
     def inspect(self, *args: Any, **kwargs: Any) -> Inspection:
-        """Show what the compiler made: see `srcad.inspect`."""
+        """Return a report on the compilation: see `srcad.inspect`."""
         with short_traceback():
             if not args and not kwargs:
                 return Inspection(readable.readable(self.function, self.request), self.function)
@@ -276,7 +276,7 @@ class Gradient(Generic[P, R]):
         )
 
     def cache_clear(self) -> None:
-        """Forget what has been compiled."""
+        """Drop all compiled code."""
         for family in self._families():
             family.clear()
             self._connect(family)

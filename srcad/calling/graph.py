@@ -102,7 +102,7 @@ class _Writer:
         self.read = {value for op in walk(function.block) for value in op.operands}
 
     def lines(self) -> Iterator[str]:
-        """Parameters, ops, and what is returned."""
+        """Return the lines for parameters, operations and results."""
         for param in self.function.params:
             yield self._declared(param, "  ")
         yield from self._block(self.function.block, "  ")

@@ -99,7 +99,7 @@ class Definition:
 
 
 class Inspection:
-    """The result of `srcad.inspect`: the halves of the generated code, and what is saved.
+    """The result of `srcad.inspect`: both halves of the generated code, and the saved values.
 
     Attributes
     ----------

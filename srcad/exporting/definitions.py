@@ -34,7 +34,7 @@ _SHORT = {"numpy": "np"}
 
 @dataclass(eq=False)
 class Definitions:
-    """Collects what is defined; every object has one name.
+    """Collects definitions; every object has one name.
 
     `taken` are the names that are in use, `outside` those outside the generated functions, `name`
     is the function that is differentiated.  `imports` are lines, `constants` and `functions` texts

@@ -1,4 +1,4 @@
-"""Exported modules as files: written, and compared with what would be written now."""
+"""Exported modules as files: write them, and compare them with a new export."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write(path: Any, text: str) -> None:
 
 
 def staleness(path: Any, text: str) -> str | None:
-    """Why a file is not what would be written now; None if it is.
+    """Return why a file differs from a new export; None if it does not.
 
     Parameters
     ----------

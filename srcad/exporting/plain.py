@@ -17,7 +17,7 @@ from srcad.exporting.structures import arrays_in, filled, mold_of
 
 # ------------------------------------------------------------------------------- the arguments
 def check_array(name: str, value: Any, dtype: Any, axes: int | None) -> None:
-    """Refuse what is no array of this dtype with this many axes."""
+    """Raise unless a value is an array of this dtype with this many axes."""
     if type(value) not in (np.ndarray, np.memmap):
         raise TypeError(f"{name} has to be an array of {dtype}, and is {kind_of(value)}")
     if value.dtype != dtype:
@@ -27,7 +27,7 @@ def check_array(name: str, value: Any, dtype: Any, axes: int | None) -> None:
 
 
 def check_class(name: str, value: Any, cls: type) -> None:
-    """Refuse what is not of exactly this class."""
+    """Raise unless a value is of exactly this class."""
     if type(value) is not cls:
         raise TypeError(f"{name} has to be of type {cls.__name__}, and is {kind_of(value)}")
 
@@ -45,7 +45,7 @@ def check_object(name: str, value: Any, expected: Any) -> None:
 
 
 def check_keys(name: str, value: Any, keys: Sequence[Any]) -> None:
-    """Refuse what is no dict with these keys in this order."""
+    """Raise unless a value is a dict with these keys in this order."""
     if type(value) is not dict:
         raise TypeError(f"{name} has to be a dict, and is {kind_of(value)}")
     if list(value) != keys:
@@ -53,7 +53,7 @@ def check_keys(name: str, value: Any, keys: Sequence[Any]) -> None:
 
 
 def check_items(name: str, value: Any, cls: type, count: int) -> None:
-    """Refuse what is not of this class, or has not this many items."""
+    """Raise unless a value is of this class and has this many items."""
     check_class(name, value, cls)
     if len(value) != count:
         raise ValueError(f"{name} has to have {count} items, and has {len(value)}")
@@ -72,7 +72,7 @@ def check_length(holds: Any, what: str) -> None:
 
 
 def check_number(name: str, value: Any, form: str) -> None:
-    """Refuse what is no number (or array of numbers) of this form."""
+    """Raise unless a value is a number (or array of numbers) of this form."""
     array, numpy = isinstance(value, np.ndarray), isinstance(value, np.generic)
     fits = {"any": True, "number": not array, "python": not (array or numpy), "numpy": numpy}
     if not (is_number(value) and fits.get(form, array)):

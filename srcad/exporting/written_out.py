@@ -25,7 +25,7 @@ Node = ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
 
 @dataclass(frozen=True)
 class Edit:
-    """A part of a text, by offsets in bytes, and what stands there instead."""
+    """A part of a text, by offsets in bytes, and its replacement."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""The modes: what may be asked for, by name."""
+"""The modes, by name."""
 
 from __future__ import annotations
 

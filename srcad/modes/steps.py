@@ -131,7 +131,7 @@ def _reached(function: Function, param: Value, steps: list[Call]) -> set[Value]:
 
 
 def _pass_on(op: Op, reached: set[Value], steps: list[Call]) -> None:
-    """Add the results of an op, and the parameters of its blocks, that depend on what it reads."""
+    """Add the results of an op, and its blocks' parameters, that depend on its operands."""
     match op:
         case Call():
             given = reached.intersection(op.operands)

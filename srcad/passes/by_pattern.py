@@ -196,7 +196,7 @@ def _fits_literal(literal: object) -> Fits:
 
 
 def _fits_hole(name: str, text: str) -> Fits:
-    """Bind a hole, or compare with what it has bound; of the call itself, what it makes."""
+    """Bind a hole, or compare with its value; for the call itself, use its result."""
     hole = hole_of(name)
     if hole is None or hole[1]:
         raise ValueError(f"{name!r} is no hole for one argument in {text!r}")

@@ -1,4 +1,4 @@
-"""Erase what has done its work once every derivative has been taken."""
+"""Erase markers after all derivatives have been taken."""
 
 from __future__ import annotations
 

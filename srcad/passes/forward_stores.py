@@ -1,4 +1,4 @@
-"""Store-to-load forwarding: reads of what was just stored, and stores overwritten at once.
+"""Store-to-load forwarding, and removal of stores that are overwritten at once.
 
 A factorisation writes ``A[i, j]`` in two statements and reads ``A[j, j]`` between them; its adjoint
 puts old entries back only to read others.  Here a store is done after the reads that it does not
@@ -55,7 +55,7 @@ class _Forwarding:
     changed: bool = False
 
     def block(self, block: Block) -> Block:
-        """Return a block, what is inside it first."""
+        """Return the rewritten block, inner blocks first."""
         ops: list[Op] = []
         for op in block.ops:
             self.known.note(op)

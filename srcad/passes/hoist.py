@@ -1,4 +1,4 @@
-"""Loop-invariant code motion: compute before a loop what every iteration computes alike.
+"""Loop-invariant code motion.
 
 >>> import numpy as np
 >>> import srcad
@@ -200,5 +200,5 @@ def _is_only_read(array: Value, body: Block) -> bool:
 
 
 def _makes_its_own(op: Call) -> bool:
-    """Return True if the result of a call shares no memory with what it reads."""
+    """Return True if the result of a call shares no memory with its operands."""
     return makes_fresh(op) or not has_storage(op.result)

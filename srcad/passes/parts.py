@@ -1,4 +1,4 @@
-"""Rewrites of reads and stores: parts of what was just built, places that were just written."""
+"""Rewrites of reads from structures just built and of positions just written."""
 
 from __future__ import annotations
 

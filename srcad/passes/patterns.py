@@ -66,7 +66,7 @@ def parsed(text: str) -> ast.AST:
 
 
 def filled(template: Syntax, found: Mapping[str, Any]) -> ast.AST:
-    """Return a template with what was bound in the place of its holes.
+    """Return a template with its holes filled by their bindings.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def hole_of(pattern: Any) -> tuple[str, bool] | None:
 
 
 def _bind(name: str, value: Any, found: Found) -> bool:
-    """Bind a hole, or compare with what it has bound."""
+    """Bind a hole, or compare with its binding."""
     if not name:
         return True
     if name in found:

@@ -71,7 +71,7 @@ def _kind(arg: Arg, definitions: Mapping[Value, Call]) -> Any:
 
 
 def _are(kinds: tuple[Any, ...], wanted: tuple[Wanted, ...]) -> bool:
-    """Return True if arguments may be what a rewrite wants."""
+    """Return True if the arguments may match a rewrite."""
     return len(wanted) <= len(kinds) and all(
         want is None or (kind is want if want is NUMBER else any(kind is one for one in want))
         for kind, want in zip(kinds, wanted, strict=False)

@@ -1,4 +1,4 @@
-"""Rewrites of what concerns shapes, masks and conversions, in the reverse half."""
+"""Rewrites of shapes, masks and conversions in the reverse half."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code sinking: compute in a branch what only that branch of a conditional reads.
+"""Code sinking: move a computation into the only branch that reads it.
 
 The reverse half reads again what the forward half has read (``x[k] * w[k]`` in a test), and much of
 it is needed on one path only.  There it stands next to its use, and the other path does not pay for

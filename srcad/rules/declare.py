@@ -244,7 +244,7 @@ def nondifferentiable(*targets: Any, memory: Memory | None = None, override: boo
 
 
 def unruled(*targets: Any, memory: Memory) -> None:
-    """Say what functions that have no rule do with memory."""
+    """Declare the memory effects of functions without a rule."""
     for target in targets:
         add_memory(target, memory)
 

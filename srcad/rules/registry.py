@@ -135,7 +135,7 @@ def add(rule: Rule, override: bool) -> None:
 
 
 def add_memory(target: Any, memory: Memory) -> None:
-    """Note what a function without a rule does with memory."""
+    """Register the memory effect of a function without a rule."""
     _memories[target] = memory
 
 

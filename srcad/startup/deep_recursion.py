@@ -11,7 +11,7 @@ _DEEP = 20_000
 
 @contextmanager
 def deep_recursion() -> Iterator[None]:
-    """Let what reads the user's code recurse as deep as that nests.
+    """Raise the recursion limit to 20,000 inside a block.
 
     >>> with deep_recursion():
     ...     sys.getrecursionlimit() >= 20_000

@@ -55,7 +55,7 @@ class Registry(Generic[T]):
         return thing
 
     def withdraw(self, name: str) -> None:
-        """Take out what was registered under a name."""
+        """Remove the entry of a name."""
         del self._known[name]
 
     def check(self, name: str) -> str:

@@ -35,7 +35,7 @@ from srcad.types.structures import ListOf
 
 
 def batch_call(scope: BatchedScope, op: Call) -> None:
-    """Append a call, and set what stands for its result."""
+    """Append a call, and set the replacement of its result."""
     args = (*op.args, *(a for _, a in op.kwargs))
     if not any(scope.tree(a) is not False for a in args):
         scope.builder.ops.append(op)

@@ -101,7 +101,7 @@ class BatchedScope:
         return found
 
     def put(self, value: Value, found: Atom) -> None:
-        """Set what stands for a value."""
+        """Set the replacement of a value."""
         if isinstance(found, Value) and found.hint is None:
             found.hint = value.hint
         self.shared.values[value] = found
@@ -150,7 +150,7 @@ class BatchedScope:
         return self._spread(found, atom_type(atom), have, wanted)
 
     def _measured(self, atom: Atom) -> Value | None:
-        """Return the array that zeros have the shape of; None for what are no zeros."""
+        """Return the array whose shape some zeros have; None if the value is no zeros."""
         found = None
         while isinstance(atom, Value):
             made = self.shared.made.get(atom)

@@ -175,7 +175,7 @@ class _LoopReversal:
         self.mirrors = LoopMirrors(scope, self.body, op)
 
     def run(self) -> None:
-        """Write the reverse loop and hand on what it yields."""
+        """Append the reverse loop, and contribute its results."""
         scope, op = self.scope, self.op
         scope.builder.where = self.body.builder.where = op.where
         width = len(op.inits)

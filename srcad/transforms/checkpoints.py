@@ -173,7 +173,7 @@ def _may_run_twice(op: Call) -> bool:
 
 
 def _refuse_effect(op: Call) -> NoReturn:
-    """Refuse to run a second time what the user's program runs once."""
+    """Refuse a checkpoint of operations that must run only once."""
     raise UnsupportedSyntaxError(
         "cannot run this a second time for a checkpoint",
         where=op.where,
@@ -228,7 +228,7 @@ class _Segments:
         self.start, self.stop, self.step = self._bounds()
 
     def run(self) -> None:
-        """Append the loop; what it leaves are the values that the whole loop has left."""
+        """Append the loop, whose results are those of the whole loop."""
         op, outer = self.op, self.outer
         stride = self._stride()
         carried = tuple(Value(p.type, p.hint) for p in op.carried)
@@ -295,7 +295,7 @@ class _Segments:
         return self.outer.call(operator.mul, length, self.step, type=INT, hint="stride")
 
     def _checkpoint(self, stride: Atom, inits: tuple[Value, ...]) -> tuple[Value, ...]:
-        """Append one segment; what it leaves are new values."""
+        """Append one segment, with new values for its results."""
         op, inside = self.op, Builder([], self.op.where, self.op.half)
         assert isinstance(self.step, Const)
         end = inside.call(operator.add, self.first, stride, type=INT)

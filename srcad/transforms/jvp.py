@@ -150,7 +150,7 @@ def _with_floats(function: Function, types: Sequence[Type]) -> Function:
 
 
 def push_block(forward: ForwardScope, block: Block) -> None:
-    """Append the ops of a block, each with what it does to tangents."""
+    """Append the ops of a block, each with its tangent."""
     for op in block.ops:
         match op:
             case Call(target=Routine()):
@@ -243,7 +243,7 @@ class _LoopWithTangents:
         self.body = forward.inner()
 
     def run(self) -> None:
-        """Write the loop, and set the tangents of what it yields."""
+        """Append the loop, and set the tangents of its results."""
         op, width = self.op, len(self.op.inits)
         self.forward.builder.where = op.where
         seqs, items = self._sequences()
@@ -265,7 +265,7 @@ class _LoopWithTangents:
         self._append(body, seqs, inits, params, _named(finals), _named(columns))
 
     def _collected(self, lists: Sequence[Atom]) -> tuple[list[Value], list[Atom]]:
-        """Return the lists that have tangents beside them, and what an iteration adds to these."""
+        """Return the lists that have tangents beside them, and the items added per iteration."""
         kept, rows = [], []
         for output, row in zip(collected_outputs(self.op), lists, strict=True):
             tree = self.forward.tree(output)

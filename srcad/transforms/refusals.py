@@ -139,7 +139,7 @@ def refuse_no_partial(op: Call, place: int | str, partial: Any) -> None:
 
 
 def refuse_saved(op: Call, rule: Rule) -> NoReturn:
-    """Refuse a derivative of what a function saves for its rule."""
+    """Refuse a derivative of values that a function saves for its rule."""
     raise UnsupportedTypeError(
         f"a second derivative needs that of what {qualified_name(rule.about)} saves for its rule",
         where=op.where,

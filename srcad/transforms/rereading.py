@@ -24,7 +24,7 @@ def mirrored(scope: ReverseScope, value: Atom) -> Atom | None:
 
 
 def put_back(scope: ReverseScope, op: Op) -> None:
-    """Undo a store on the mirror: put back what it has overwritten."""
+    """Undo a store on the mirror: put back the overwritten entries."""
     mirrors = scope.sweep.mirrors
     if mirrors is None or not isinstance(op, Call) or op.result not in mirrors.old:
         return

@@ -159,7 +159,7 @@ def _close_conditional(primal: If, reverse: If, around: Around) -> tuple[If, If]
 def _exported(
     value: Value, branch: int, outputs: list[Value], yields: list[list[Atom]], filler: Const
 ) -> Value:
-    """Make a branch yield a value of its own; return what it is called outside."""
+    """Make a branch yield a value; return its name outside."""
     for output, other, own in zip(outputs, yields[1 - branch], yields[branch], strict=True):
         if own is value and other in (UNDEF, _NONE):
             return output

@@ -184,7 +184,7 @@ def _contribute_hollow(scope: ReverseScope, atom: Atom, seed: Value) -> None:
 
 
 def _install(pair: Pair, parts: Halves, count: int) -> None:
-    """Pack what is saved into one value, which the two functions hand over."""
+    """Pack the saved values into one, which the primal passes to the reverse function."""
     results = parts.primal.block.results
     saved_type = TupleOf(tuple(atom_type(atom) for atom in results[count:]))
     builder = Builder(ops=list(parts.primal.block.ops), where=parts.primal.where)
@@ -205,7 +205,7 @@ def _install(pair: Pair, parts: Halves, count: int) -> None:
 
 
 def with_primal_calls(function: Function, sweep: Sweep) -> Function:
-    """Call the primal of a pair wherever the reverse half reads what it saved."""
+    """Call the primal of a pair wherever the reverse half reads its saved values."""
     if not sweep.calls:
         return function
     mapping: dict[Value, Atom] = {old: full for old, (_, full, _) in sweep.calls.items()}

@@ -1,4 +1,4 @@
-"""The adjoints of what is stored into arrays: ``y[i] = v``, ``y[i] += v``."""
+"""The adjoints of array stores: ``y[i] = v``, ``y[i] += v``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def undo_updated(scope: ReverseScope, op: Call, bars: Bars) -> None:
 
 
 def undo_add_at(scope: ReverseScope, op: Call, bars: Bars) -> None:
-    """``y[i] += v``: the cotangent of what was added is read there."""
+    """``y[i] += v``: the cotangent of `v` is read at `i`."""
     array, _, value = op.args
     bar = bars[()]
     assert isinstance(value, Value) or not _is_any_active(scope, value)
@@ -47,7 +47,7 @@ def undo_add_at(scope: ReverseScope, op: Call, bars: Bars) -> None:
 
 
 def _read_where_stored(scope: ReverseScope, op: Call, bar: Atom) -> Atom:
-    """Return the part of the cotangent of an array that belongs to what was stored."""
+    """Return the part of an array's cotangent that belongs to the stored value."""
     _, index, value = op.args
     single = is_scalar(op.result.type) and is_scalar(argument_type(value))
     if single and _is_all_of_a_point(index):

@@ -1,4 +1,4 @@
-"""The adjoints of what the IR itself provides: structures, lists, stores, element reads."""
+"""The adjoints of IR operations: structures, lists, stores, element reads."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def _add_to_slice(scope: ReverseScope, items: Value, index: Arg, bars: Atom) -> 
 
 # ------------------------------------------------------------------------------- elements
 def undo_getitem(scope: ReverseScope, op: Call, bars: Bars) -> None:
-    """Add the cotangent of what was read to the place where it was read."""
+    """Add the cotangent of a read element to its position."""
     container, index = op.args[0], op.args[1]
     type_ = argument_type(container)
     if isinstance(container, Display):

@@ -21,7 +21,7 @@ _MOST = 1024
 
 @dataclass(frozen=True, eq=False)
 class _Template:
-    """The calls that a rule wrote for some operands, and what it returned."""
+    """The calls that a rule wrote for some operands, and its result."""
 
     operands: tuple[Value, ...]
     calls: tuple[Call, ...]
@@ -34,7 +34,7 @@ _templates: dict[Any, _Template] = {}
 def write_rule(
     inline: Inline, builder: Builder, rule: Rule, args: list[Arg], keywords: dict[str, Arg]
 ) -> Any:
-    """Write the formula of an elementwise rule; return what the rule returns."""
+    """Write the formula of an elementwise rule; return its result."""
     assert rule.function is not None
     key = _key(rule, args, keywords)
     if key is None:

@@ -129,7 +129,7 @@ def prepared(function: Function) -> Function:
 
 
 def simplified_sweep(derived: Function, sweep: Sweep) -> Function:
-    """Simplify what the sweep wrote, then bring what it reads into scope."""
+    """Simplify the code of the sweep, then bring its residuals into scope."""
     return _with_fewer_stores(dce(close(simplified(derived, sweep))))
 
 

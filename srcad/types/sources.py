@@ -33,7 +33,7 @@ class Unreadable(LookupError):  # noqa: N818 - a state of the world, caught wher
 
 
 def read(path: Path, function: Any, arguments: Mapping[str, Any] = EMPTY) -> Any:
-    """Read what is at a path now.
+    """Return the object at a path.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def is_besides_arguments(path: Path) -> bool:
 
 
 def spelled(path: Path) -> str:
-    """How a person would write what is at a path.
+    """Return the source text of a path.
 
     >>> spelled((("global", "net"), ("attr", "layers"), ("item", 0)))
     'net.layers[0]'

@@ -30,7 +30,7 @@ class Written(Protocol):
 
 @dataclass(frozen=True)
 class Backend:
-    """One way to write a function and to run what was written.
+    """One way to write a function as source code and to run it.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ _unused: set[str] = set()  # texts of functions that died since the last one was
 
 
 def load(emitted: Emitted, label: str | None = None) -> Callable[..., Any]:
-    """Compile what was written.
+    """Compile the generated code.
 
     The text is in `linecache` under ``<srcad label hash>`` as long as the function lives, so that
     tracebacks, debuggers and `inspect.getsource` show it.

@@ -26,7 +26,7 @@ class Branch:
 
     @property
     def is_left(self) -> bool:
-        """True if what follows the join is certainly not reached from here."""
+        """True if the code after the join is certainly not reached from here."""
         return isinstance(self.exit, int) and self.exit != NONE
 
 

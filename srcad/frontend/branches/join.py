@@ -338,7 +338,7 @@ class Join:
 
 
 def type_of_atom(atom: Atom) -> Type:
-    """Return the type of what a branch yields.
+    """Return the type of the result of a branch.
 
     An int constant stays just an int where paths meet.
     """

@@ -49,7 +49,7 @@ def _is_code(box: AbstractValue) -> bool:
 def header(
     s: Machine, start: AbstractValue, hint: str | None = None, memory: CarriedMemory | None = None
 ) -> AbstractValue:
-    """Return the first guess: what the name is before the loop."""
+    """Return the first guess: the value of the name before the loop."""
     found = memory.header(start) if memory is not None else None
     if found is None:
         found = _header(s, start, hint, memory)
@@ -92,7 +92,7 @@ def _param(s: Machine, type_: Type, hint: str | None, active: bool) -> Value:
 
 
 def subsumes(s: Machine, known: AbstractValue, end: AbstractValue) -> bool:
-    """Return True if a header holds for what an iteration leaves."""
+    """Return True if a header holds for the value after an iteration."""
     known, end = alike(known, end)
     if known is end or isinstance(known, Stale | Taken):
         return True

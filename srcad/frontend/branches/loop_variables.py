@@ -1,4 +1,4 @@
-"""The values that a loop carries: what enters, what an iteration leaves, what comes out."""
+"""Loop-carried variables: initial value, value after an iteration, final value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LoopVariable:
 def loop_variables(
     s: Machine, known: AbstractValue, start: AbstractValue, end: AbstractValue, body: Builder
 ) -> list[LoopVariable]:
-    """Return the carried values behind a header, with what enters and what an iteration leaves."""
+    """Return the variables of a header, with their values before and after an iteration."""
     if isinstance(known, Value):
         return [LoopVariable(known, _entering(s, start), _leaving(s, end, body))]
     if isinstance(known, Structure | Code):

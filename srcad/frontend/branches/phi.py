@@ -1,4 +1,4 @@
-"""Where paths meet: one box for what a name is on either path."""
+"""Phi functions: one box for the values of a name on two paths."""
 
 from __future__ import annotations
 

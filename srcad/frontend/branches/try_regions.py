@@ -49,7 +49,7 @@ def read_region(s: Machine, build: Callable[[], None]) -> Branch:
 def settle_region(
     s: Machine, branch: Branch, catches: Classes, handle: Callable[[AbstractValue], None]
 ) -> None:
-    """Join what was tried with what happens if it fails."""
+    """Join the body of a ``try`` with its handler."""
     frame = s.frame
     if not any(may_raise(op, catches) for op in branch.builder.ops):
         s.builder.ops += branch.builder.ops
@@ -229,7 +229,7 @@ def fails_as_one(
 
 
 def refuse_in_steps(s: Machine, node: ast.AST) -> None:
-    """Refuse what cannot be tried step by step."""
+    """Refuse statements that a ``try`` cannot run step by step."""
     s.refuse(
         errors.UnsupportedSyntaxError,
         "cannot read this inside a 'try' whose state is seen after a failure",

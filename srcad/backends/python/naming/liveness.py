@@ -131,7 +131,7 @@ class Liveness:
             known.append((start, end))
 
     def _close(self, point: int) -> list[Value]:
-        """End all open segments at a boundary; returns what was alive there."""
+        """End all open segments at a boundary; return the values that were live there."""
         for value, end in self.live.items():
             self._segment(value, point, end)
         return list(self.live)
@@ -187,7 +187,7 @@ class Liveness:
         self.use(self.nesting.leaves([conditional.test]), head)
 
     def _attempt(self, attempt: Attempt) -> None:
-        """Keep what the handler reads alive in the whole body, which may fail anywhere."""
+        """Keep values that the handler reads live in the whole body, which may raise anywhere."""
         _, middle, end = self.points[attempt]
         after = self._close(end)
         self.live = {} if jumps(attempt.handler) else dict.fromkeys(after, end)

@@ -69,7 +69,7 @@ class Conditional:
 
 @dataclass(eq=False)
 class Attempt:
-    """``try`` with one ``except`` clause; `error` is what it binds."""
+    """``try`` with one ``except`` clause, which binds `error`."""
 
     op: Try
     body: list[Statement]

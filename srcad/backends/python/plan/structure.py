@@ -255,7 +255,7 @@ class Structurer:
         return [*self._inits(op, end), loop, *self._after(op, end)]
 
     def _carried(self, op: For | While) -> list[int]:
-        """Return the carried values that change and that somebody reads.
+        """Return the carried values that change and are read.
 
         The others get an alias.
         """

@@ -27,7 +27,7 @@ class Walk(Protocol):
     """The part of the walk over blocks that an end needs."""
 
     def needs(self, output: Value) -> bool:
-        """Return True if an output is a variable that somebody reads."""
+        """Return True if an output is a variable that is read."""
 
 
 class End(Protocol):
@@ -84,7 +84,7 @@ class JoinAssignments:
         return False
 
     def skips(self, results: Sequence[Atom]) -> bool:
-        """Never: what follows the branches runs."""
+        """Return False: the statements after the branches run."""
         return False
 
 
