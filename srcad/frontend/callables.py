@@ -1,4 +1,4 @@
-"""Reading any callable: plain functions, and whatever ends in one when it is called."""
+"""Lowering of any callable: plain functions, methods, partials and callable objects."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ class For(Op):
 
     @once
     def operands(self) -> tuple[Value, ...]:
-        """Return the values among the sequences, what enters, and the counts."""
+        """Return the values among the sequences, the initial values and the counts."""
         counts = self.segments if self.count is None else (self.count, *self.segments)
         return tuple(_values_among((*self.seqs, *self.inits, *counts)))
 
@@ -271,7 +271,7 @@ class While(Op):
 
     @once
     def operands(self) -> tuple[Value, ...]:
-        """Return the values among what enters."""
+        """Return the values among the initial values."""
         return tuple(_values_among(self.inits))
 
     @property
@@ -379,7 +379,7 @@ def collected_outputs(loop: Loop) -> tuple[Value, ...]:
 
 
 def free_values(block: Block) -> tuple[Value, ...]:
-    """Return the values that a block (and what is inside) names but does not define, in order."""
+    """Return the free variables of a block, in order."""
     return block.free
 
 

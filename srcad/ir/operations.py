@@ -50,7 +50,7 @@ Change = Literal["sets", "adds", "appends", "extends", "inserts", "removes"]
 
 @dataclass(frozen=True, eq=False)
 class NewVersion(Memory):
-    """The result is the first operand after a change; the old version stays what it was.
+    """The result is a new version of the first operand; the old version is unchanged.
 
     What is written is `buffered` if it may show what it is written into.  Where it is not, one
     place may be written twice.
@@ -79,7 +79,7 @@ class SameAs(Memory):
 
 @dataclass(frozen=True, eq=False)
 class Gathers(Memory):
-    """The result is a new container of what an operand holds."""
+    """The result is a new container with the contents of an operand."""
 
     operand: int = 0
 
@@ -139,7 +139,7 @@ _effects: dict[Any, Memory] = {}  # of the rows: asked most of all
 
 
 def operation_of(target: Any) -> Operation | None:
-    """Return the row of what is called, or None."""
+    """Return the row of a callee, or None."""
     try:
         return _rows.get(target)
     except TypeError:

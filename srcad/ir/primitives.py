@@ -330,5 +330,5 @@ nondifferentiable(stop, memory="argument")
 
 
 def is_primitive(target: object) -> bool:
-    """Return True if what is called is one of the operations that stand here."""
+    """Return True if a callee is one of the operations of this module."""
     return getattr(target, "__module__", None) in (__name__, writes.__name__)

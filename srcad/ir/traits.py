@@ -80,7 +80,7 @@ def is_item(target: Any) -> bool:
 
 
 def is_attribute(target: Any) -> bool:
-    """Return True if the result is what an object has by a name that is known."""
+    """Return True if the result is an attribute of an object."""
     memory = memory_effect(target)
     return isinstance(memory, PartOf) and memory.at == "name"
 

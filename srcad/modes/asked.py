@@ -68,7 +68,7 @@ def _as_it_is(loaded: Run) -> Run:
 
 
 def _answer(function: Function, problem: Problem, *, gives_value: bool) -> Function:
-    """Return the derived function with what was asked for as its results.
+    """Return the derived function with the requested results.
 
     These are the gradients, or the value and them; with aux the pair ``(gradients, aux)`` or
     ``((value, aux), gradients)``.  The gradients are one value, or a tuple.

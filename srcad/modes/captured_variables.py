@@ -29,7 +29,7 @@ def called(
     args: tuple[AbstractValue, ...],
     kwargs: dict[str, AbstractValue],
 ) -> AbstractValue:
-    """Call a function while variables of these names hold what is given for them."""
+    """Call a function while variables of these names hold given values."""
     assert isinstance(function, Constant)
     plain, path = _plain(function.value, function.path or ())
     places = {name: _place(plain, path, name) for name in names}

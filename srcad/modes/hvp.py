@@ -31,7 +31,7 @@ def with_products(function: Function, request: Request, wrt: Sequence[int]) -> F
 
 
 def in_one_sweep(made: Function, problem: Problem) -> Results:
-    """One function of the arguments, of what is captured, and of the directions."""
+    """One function of the arguments, the captured values and the directions."""
     name = name_of(problem.function)
     if len(problem.distinct) < len(problem.places):
         raise WrtError(

@@ -28,7 +28,7 @@ def with_tangents(function: Function, request: Request, wrt: Sequence[int]) -> F
 
 
 def in_one_sweep(made: Function, problem: Problem) -> Results:
-    """One function of the arguments, of what is captured, and of the tangents."""
+    """One function of the arguments, the captured values and the tangents."""
     part = Part(f"jvp_{problem.written_name}", made, own=(0, 1))
     return Results(
         (part,),

@@ -1,4 +1,4 @@
-"""A mode: one kind of derivative, from the function that was read to what a call runs."""
+"""A mode: one kind of derivative, from the lowered function to the code of a call."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def _attribute(s: Machine, callee: Constant, function: Any) -> AbstractValue:
 
 
 def means_inside(target: Any) -> Callable[[Meaning], Meaning]:
-    """Register what a call of a function means inside a function that is read."""
+    """Register a handler of calls of a mode inside a differentiated function."""
 
     def register(meaning: Meaning) -> Meaning:
         MEANINGS[target] = meaning

@@ -149,7 +149,7 @@ class Adjoint:
 
 
 def pullback_now(s: Machine, given: Given) -> AbstractValue:
-    """``pullback(f, *args)``: the value, and a function that holds what was saved."""
+    """``pullback(f, *args)``: the value, and a function that holds the saved values."""
     given, has_aux = _without_options(s, given)
     function, args = given.function(s), given.args[1:]
     kwargs = {k: box for k, box in given.kwargs.items() if k != "wrt"}

@@ -30,7 +30,7 @@ SEED = "the seed of the pullback"
 
 
 def fitting(s: Machine, box: AbstractValue, x: Atom, what: str, *, broadcast: bool = False) -> Atom:
-    """Return a seed in the structure, shapes and dtypes of what it belongs to.
+    """Return a seed in the structure, shapes and dtypes of `x`.
 
     With `broadcast` one number stands for all entries.
     """

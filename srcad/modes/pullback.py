@@ -25,7 +25,7 @@ def with_seed(function: Function, request: Request, wrt: Sequence[int]) -> Funct
 
 
 def in_halves(made: Function, problem: Problem) -> Results:
-    """Return a function that returns the value and what the adjoint needs, and the adjoint."""
+    """Return the function of the value and the residuals, and the adjoint function."""
     made = asked_gradients(made, problem)
     halves, count = split(made), len(made.block.results) - 1
     name = problem.written_name

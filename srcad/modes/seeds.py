@@ -127,7 +127,7 @@ def _is_numpy(value: Any) -> bool:
 
 
 def mold_of(y: Any) -> Any:
-    """Return the molds of all parts of a value, in its structure; None for what is no number."""
+    """Return the molds of all parts of a value, in its structure; None for other objects."""
     if isinstance(y, bool | np.bool_) or y is None:
         return None
     if isinstance(y, int | float | complex | np.number | np.ndarray):

@@ -50,7 +50,7 @@ def checked(function: Function, wrt: Sequence[int], results: Sequence[Atom]) -> 
 
 
 def in_one_matrix(made: Function, problem: Problem, *, outputs: int, symmetric: bool) -> Results:
-    """One function of the arguments, of what is captured, and of many directions."""
+    """One function of the arguments, the captured values and many directions."""
     wrt, count = problem.wrt, len(made.params) - len(problem.wrt)
     directions = range(count, len(made.params))
     wide = batched(made, directions, lower_inline, results=range(outputs))

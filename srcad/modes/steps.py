@@ -184,7 +184,7 @@ def _is_question(op: Call) -> bool:
 
 
 def _is_step(op: Call, given: set[Value]) -> bool:
-    """Return True if what depends on the argument is cut to steps, or written as text."""
+    """Return True if an op turns a dependent value into steps or text."""
     if isinstance(op.target, Routine):
         return False
     if op.target in _TEXT:

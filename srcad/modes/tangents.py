@@ -54,7 +54,7 @@ def in_many(made: Function, position: int) -> Function:
 
 
 def in_one_call(made: Function, problem: Problem) -> Results:
-    """One function of the arguments, of what is captured, and of the directions."""
+    """One function of the arguments, the captured values and the directions."""
     name = name_of(problem.function)
     if len(problem.places) != 1 or problem.places[0].item is not None:
         raise WrtError(

@@ -18,7 +18,7 @@ from srcad.types.structures import OPAQUE
 
 
 def with_rows(function: Function, request: Request, wrt: Sequence[int]) -> Function:
-    """Return the function that notes what it computes.
+    """Return the function that records its intermediate values.
 
     The last parameter is who takes the notes.
     """

@@ -86,7 +86,7 @@ def _halved(node: ast.If) -> Statements:
 
 
 def _chain(clauses: list[ast.If], orelse: Statements) -> Statements:
-    """Return the clauses in order, and what holds if none applies."""
+    """Return the clauses in order, and the value if none applies."""
     if len(clauses) <= _LONG:
         for clause in reversed(clauses):
             orelse = [_conditional(clause, clause.body, orelse)]

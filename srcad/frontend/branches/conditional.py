@@ -1,4 +1,4 @@
-"""Conditionals and early exits: branches are read apart and meet; what follows an exit is guarded.
+"""Conditionals and early exits: branches are joined; code after an early exit is guarded.
 
 A statement list ends with an *exit tag* (`Frame.exit`): 0 falls through, 1 continue, 2 break,
 3 return; `DEAD` raises.  If one branch of an ``if`` surely leaves and the other falls through, the
@@ -59,7 +59,7 @@ def lower_if(s: Machine, node: ast.If, rest: Statements, read: Reader) -> bool:
 
 
 def read_either(s: Machine, box: Choice, read: Callable[[AbstractValue], None]) -> None:
-    """Read statements about what is one thing where a test holds and another where not."""
+    """Interpret statements on a value that depends on a test, once for each outcome."""
     known = s.assumed.get(box.test)
     if known is not None:
         read(box.left if known else box.right)

@@ -72,7 +72,7 @@ def _on_path(s: Machine, test: Atom, side: str) -> dict[Value, Value]:
 
 
 def _as_was(s: Machine, value: Value, side: str) -> Value:
-    """Return the value with what is known of it on one path."""
+    """Return the value with the facts known on one path."""
     was: Atom = getattr(s.either[value], side)
     found = origin(s, was) if isinstance(was, Value) else NOWHERE
     if found.is_exact and found.steps is not None:

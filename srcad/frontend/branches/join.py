@@ -170,7 +170,7 @@ class Join:
         return found
 
     def _is_vague(self, a: AbstractValue, b: AbstractValue) -> bool:
-        """Return True if an active structure meets what it has nothing in common with."""
+        """Return True if an active structure meets a value of an unrelated kind."""
         types = [representing_type(a), representing_type(b)]
         joined = join(*types)
         lost = any(is_lost(type_, joined) for type_ in types)
@@ -266,7 +266,7 @@ class Join:
             s.either[output] = Either(self.test, *sides)
 
     def _sighted(self, atom: Atom, *, left: bool) -> Atom:
-        """Return an atom of a branch, or what stands for it outside.
+        """Return an atom of a branch, or its replacement outside.
 
         That is another value if the atom is ambiguous by itself, or seen by an index of the branch.
         """

@@ -137,7 +137,7 @@ def _values(box: AbstractValue) -> Iterator[Value]:
 def wider_header(
     s: Machine, known: AbstractValue, type_: Type, *, active: bool, hint: str | None
 ) -> Value | None:
-    """Return a header of a wider type for what starts as `known`.
+    """Return a header of a wider type for a variable that starts as `known`.
 
     None if it is not wider, or not so.
     """

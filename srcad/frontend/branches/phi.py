@@ -26,7 +26,7 @@ class Raised:
 def join_branches(
     s: Machine, test: Atom, left: Branch, right: Branch, failure: Raised | None = None
 ) -> None:
-    """Append the conditional that joins two branches, and bind every name to what it is now."""
+    """Append the conditional that joins two branches, and rebind every name."""
     joined = Join(s, test, left, right)
     if failure is not None:
         joined.test = joined.atom(Const(True), Const(False), "done")

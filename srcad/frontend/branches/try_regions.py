@@ -35,7 +35,7 @@ STEP = "%step"  # what one step of a statement leaves to the next
 
 # ------------------------------------------------------------------------------ regions
 def read_region(s: Machine, build: Callable[[], None]) -> Branch:
-    """Read what may fail, as one: its own failures need no other treatment inside."""
+    """Interpret a body that may raise as one region, without handlers inside."""
     frame = s.frame
     handlers, frame.handlers = frame.handlers, ()
     frame.attempts += 1
@@ -102,7 +102,7 @@ def _forget_steps(frame: Frame) -> None:
 def _may_fail_after(
     s: Machine, branch: Branch, builder: Builder, position: int, catches: Classes
 ) -> bool:
-    """Return True if what follows a place in a try region may fail.
+    """Return True if the code after a position in a try region may raise.
 
     Inside a loop, anything does.
     """

@@ -1,4 +1,4 @@
-"""The order of types: what holds for what an iteration leaves, and what holds for both."""
+"""The partial order of types: subsumption and join."""
 
 from __future__ import annotations
 

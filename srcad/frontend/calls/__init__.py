@@ -1,1 +1,1 @@
-"""Calls: who is called, and what is done about it."""
+"""Calls: resolve the callee, then inline it, apply its rule, or leave it opaque."""

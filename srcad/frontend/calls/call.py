@@ -1,4 +1,4 @@
-"""Calls: the form, and what is called by the kind of value that it is.
+"""Calls: the syntax, and dispatch on the kind of callee.
 
 Functions that are known before the call are `known_callee`'s, methods `method_call`'s.
 """
@@ -86,13 +86,13 @@ def call_instance(s: Machine, callee: RecordValue, args: Args, kwargs: Kwargs) -
 
 @applies(Choice)
 def call_either(s: Machine, callee: Choice, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """Call what is one function where a test holds and another where not."""
+    """Call a function that depends on a test."""
     return by_case(s, callee, lambda part: apply(s, part, args, kwargs))
 
 
 @applies(Conflict)
 def call_conflict(s: Machine, callee: Conflict, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """Refuse a call of what is one thing on one path and another on the other."""
+    """Refuse a call of a value that differs between two paths."""
     return stale.refuse_to_hold(s, callee)
 
 

@@ -99,7 +99,7 @@ def invoke_static(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> A
 
 
 def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """Return a call that writes into what it is given, or a method of a known text.
+    """Return a call that writes into its arguments, or a method of a constant string.
 
     ``out=``, ``np.add.at``, ``list.append(items, v)``.
     """
@@ -140,7 +140,7 @@ def _made(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractV
 
 
 def _wrapped(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """Call what holds another function: a partial, a bound method, a cache."""
+    """Call a wrapper of another function: a partial, a bound method, a cache."""
     function, path = callee.value, callee.path
     if isinstance(function, functools.partial):
         return partial(s, callee, args, kwargs)

@@ -1,4 +1,4 @@
-"""Reading a loop's body until what it carries has settled: iteration to a fixpoint.
+"""Fixpoint iteration over the loop-carried variables of a loop.
 
 The names that an iteration changes are carried.  A *header* says what each carried name is at the
 start of an iteration: a box whose values become the parameters of the body.  The body is read with
@@ -71,7 +71,7 @@ class Iteration:
 
 @dataclass(eq=False)
 class LoopReader:
-    """Reads one loop until what it carries has settled."""
+    """Interprets one loop until its carried variables reach a fixpoint."""
 
     s: Machine
     node: ast.For | ast.While
@@ -82,7 +82,7 @@ class LoopReader:
     memory: CarriedMemory = field(init=False)
 
     def settle(self) -> Iteration:
-        """Read the body until the headers subsume what every iteration leaves."""
+        """Interpret the body until the headers subsume the values after each iteration."""
         s = self.s
         self.before = s.snapshot()
         self.memory = CarriedMemory(s, self.before)
@@ -126,7 +126,7 @@ class LoopReader:
                 self.memory.renewed(key, known, wider, start)
 
     def _carry(self, key: Key) -> None:
-        """Make a name one that is carried: its header is what it is before the loop."""
+        """Make a name loop-carried; its header is its value before the loop."""
         level, name = key
         start = self.before[level].get(name, UNBOUND)
         if isinstance(start, Unbound) and is_place(name) and not begins_empty(self.s, name):
@@ -174,7 +174,7 @@ class LoopReader:
         return builder.finish(condition)
 
     def _stable(self, iteration: Iteration, names: list[str]) -> bool:
-        """Return True if the headers subsume what the iteration leaves; if not, widen them."""
+        """Return True if the headers subsume the values after the iteration; else widen them."""
         s, stable, same = self.s, True, Same()
         dead = iteration.tags == {DEAD}
         for level, final in enumerate(iteration.finals):
@@ -254,7 +254,7 @@ class LoopReader:
         return changed
 
     def carried(self, iteration: Iteration) -> Iterator[tuple[Key, list[LoopVariable]]]:
-        """Yield the variables of each carried name, what enters, and what an iteration leaves."""
+        """Yield the variables of each carried name, with initial and next values."""
         for (level, name), box in self.headers.items():
             start = self.before[level].get(name, UNBOUND)
             end = iteration.finals[level].get(name, UNBOUND)

@@ -1,4 +1,4 @@
-"""Writing a loop down that has settled, and what the names are after it."""
+"""The end of a loop: append it to the IR, and bind names to its results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from srcad.ir.substitute import substituted_block
 def finish(
     s: Machine, reader: LoopReader, iteration: Iteration, seqs: Sequences | None
 ) -> tuple[Value, ...]:
-    """Append the loop and bind the carried names to what it leaves."""
+    """Append the loop and bind the carried names to its results."""
     groups = list(reader.carried(iteration))
     every = list({variable.param: variable for _, group in groups for variable in group}.values())
     gathered = [

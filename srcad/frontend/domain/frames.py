@@ -23,7 +23,7 @@ class NumbersNeeded(Exception):  # noqa: N818 - a state of the reading, caught w
 
 
 class Unreachable(Exception):  # noqa: N818 - control flow of the reader, not an error
-    """The path being read ends here: it raises, or nothing is known yet of what it reads."""
+    """The current path ends here: it raises, or it reads a value that is still unknown."""
 
 
 class NotConstant(Exception):  # noqa: N818 - control flow of the reader, not an error

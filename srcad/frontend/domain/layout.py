@@ -158,7 +158,7 @@ def _constant(arg: Arg) -> Any:
 
 # ------------------------------------------------------------------------------ view or copy
 def is_view(layout: Layout, target: Any, old: Shape, new: Shape) -> bool | None:
-    """Return True if ``reshape`` or ``ravel`` of an array is a view of it; None if nobody knows.
+    """Return True if ``reshape`` or ``ravel`` of an array is a view; None if unknown.
 
     Of an array without entries it does not matter.  Lengths are compared as the example that caused
     the compilation says, by assumptions.

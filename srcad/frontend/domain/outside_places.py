@@ -1,4 +1,4 @@
-"""Places outside a function, and calls that may have changed what they hold."""
+"""Locations outside a function, and opaque calls that may have changed their contents."""
 
 from __future__ import annotations
 

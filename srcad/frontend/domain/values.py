@@ -1,4 +1,4 @@
-"""Abstract values: what the front end knows of a value while it reads a program.
+"""Abstract values of the interpreter in the front end.
 
 A name is bound to an `AbstractValue`.  A `Value` of the IR is one: something that is computed at
 the call.  The others are known at compile time, wholly (`Constant`) or in their structure

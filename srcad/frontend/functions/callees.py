@@ -66,7 +66,7 @@ def only_counts(
 
 
 def below(path: Path | None, *steps: tuple[Any, ...]) -> Path | None:
-    """Return the path of a part of what `path` reaches."""
+    """Return the path of a part of the object at `path`."""
     return None if path is None else (*path, *steps)
 
 
@@ -90,7 +90,7 @@ def partial(
 def call_value(
     s: Machine, callee: Value, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    """Call what is there at the call only."""
+    """Call a function that is only known at run time."""
     if isinstance(callee.type, Opaque) and not s.is_active(*args, *kwargs.values()):
         opaque_calls.handed_out(s, callee.type.cls, (*args, *kwargs.values()))
         unknown_memory.before_method(s, callee)

@@ -105,7 +105,7 @@ def callee_of(s: Machine, function: FunctionType, path: Path | None) -> Callee:
 
 
 def refuse_without_result(name: str, where: Location | None) -> NoReturn:
-    """Refuse what a call does not run to its end."""
+    """Refuse a generator or a coroutine, which has no single result."""
     raise errors.UnsupportedSyntaxError(
         f"cannot differentiate through {name!r}",
         where=where,

@@ -1,4 +1,4 @@
-"""Iterables that are run through once, item by item: which they are, and what they become."""
+"""One-pass iterables: generators and iterators."""
 
 from __future__ import annotations
 

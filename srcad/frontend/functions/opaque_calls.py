@@ -92,7 +92,7 @@ def entered_alone(s: Machine, cls: type, given: Iterable[AbstractValue]) -> None
 
 
 def left_alone(s: Machine, function: Any, given: Iterable[AbstractValue]) -> None:
-    """Note what a call that is left as it stands may change: it is not read any more."""
+    """Note the objects that an opaque call may change; they are not read after it."""
     effects = _effects(s, function, given)
     if effects.names:
         doubt(s, effects, label(function))

@@ -22,7 +22,7 @@ _being_read: set[FunctionType] = set()
 def type_of_several(
     s: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> Type | None:
-    """Return the type of what a function of the user's returns, if that is a tuple; else None.
+    """Return the type of the result of a user's function, if it is a tuple; else None.
 
     The function is read as if it had no rule, and then it is as if it had not been read.
     """

@@ -63,7 +63,7 @@ class Variant:
 def with_outside_parameters(
     s: Machine, variant: Variant, body: Block, inner: list[Variant]
 ) -> None:
-    """Make what the function reads from outside parameters of its own.
+    """Turn the captured values of the function into parameters.
 
     Of the functions that were read meanwhile (`inner`), those that call this one hand it all on.
     """

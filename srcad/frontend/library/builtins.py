@@ -199,7 +199,7 @@ def _rounded_once(items: Sequence[AbstractValue], start: AbstractValue) -> int:
 
 
 def _python_kind(box: AbstractValue) -> str | None:
-    """Return the kind of what is, or may be, a Python number; None of anything else."""
+    """Return the kind of a value that is, or may be, a Python number; else None."""
     if isinstance(box, Constant):
         return {int: "i", float: "f"}.get(type(box.value))
     if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.form in _PYTHON:

@@ -1,4 +1,4 @@
-"""Functions that remember what they have returned: `functools.lru_cache` and `functools.cache`.
+"""Memoized functions: `functools.lru_cache` and `functools.cache`.
 
 A call with a derivative reads the function behind the cache, each time anew.  That is what the
 original call does only where the function does nothing but compute, and where nobody changes, or

@@ -40,7 +40,7 @@ Kwargs = dict[str, AbstractValue]
 
 @means(isinstance)
 def isinstance_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``isinstance(x, kinds)``, decided by what is known of `x`."""
+    """Evaluate ``isinstance(x, kinds)`` by the abstract value of `x`."""
     box, kinds = args
     wanted = known(s, kinds, "a class")
     found = class_of(box)
@@ -55,7 +55,7 @@ def isinstance_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 
 def class_of(box: AbstractValue) -> type | None:
-    """Return the class of what a box stands for, where it is known."""
+    """Return the class of the object of a box, where it is known."""
     match box:
         case Constant():
             return type(box.value)

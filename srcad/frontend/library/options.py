@@ -1,4 +1,4 @@
-"""Options of NumPy functions that decide what a call returns: they are known before it."""
+"""Options of NumPy functions that determine the type of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``min``, ``max``, ``sorted``, ``any``, ``all``: what chooses by comparing."""
+"""Builtins that choose by comparing: ``min``, ``max``, ``sorted``, ``any``, ``all``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random numbers: what is a draw, and of which type."""
+"""Random numbers: draws and their types."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The state of one reading, and the dispatch of what is read."""
+"""The state of the interpreter, and the dispatch of syntax, calls and attributes."""

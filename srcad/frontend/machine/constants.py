@@ -228,7 +228,7 @@ def unpacked(s: Machine, box: AbstractValue) -> AbstractValue:
 
 
 def asks_its_class(box: AbstractValue) -> bool:
-    """Return True if the items are what a generator, or the class of an object, hands out."""
+    """Return True if a generator, or the class of an object, yields the items."""
     if isinstance(box, RecordValue):
         return not issubclass(box.cls, tuple) and hasattr(box.cls, "__iter__")
     return isinstance(box, GeneratorValue)

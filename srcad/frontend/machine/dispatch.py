@@ -91,7 +91,7 @@ def manages(*targets: Any) -> Callable[[ManagerHandler], ManagerHandler]:
 
 
 def means(*targets: Any) -> Callable[[Meaning], Meaning]:
-    """Register what a call of a function means; None from it says: go on as usual."""
+    """Register a handler of calls of a function; if it returns None, the default follows."""
     return _registers(MEANINGS, targets)
 
 
@@ -103,7 +103,7 @@ def means_object(meaning: ObjectMeaning) -> ObjectMeaning:
 
 
 def means_in(module: str, *names: str) -> Callable[[Meaning], Meaning]:
-    """Register what calls of functions of a module mean, without loading the module."""
+    """Register handlers of calls of a module's functions, without importing the module."""
 
     def register(meaning: Meaning) -> Meaning:
         known = _OF_MODULES.setdefault(module, {})

@@ -1,4 +1,4 @@
-"""Calls of constants that are made now: what is exact and short is folded."""
+"""Constant folding of calls with exact and short results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of one reading: frames of names, the cursor into the IR, what was taken for granted.
+"""The state of the interpreter: frames of names, the IR builder, the assumptions.
 
 A `Machine` reads one function (and what it inlines) for one signature; how it appends a call and
 makes values of abstract values is the `Interpreter`'s.  Every function being read

@@ -1,4 +1,4 @@
-"""Reading what may turn out to be refused: then it is as if nothing had been read."""
+"""Speculative interpretation: the state is restored if the code is refused."""
 
 from __future__ import annotations
 

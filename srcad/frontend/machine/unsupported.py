@@ -1,4 +1,4 @@
-"""Forms of Python without a handler: what is said of them."""
+"""Error messages for Python syntax without a handler."""
 
 from __future__ import annotations
 

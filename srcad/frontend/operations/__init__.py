@@ -1,1 +1,1 @@
-"""Expressions, statements, and what they do to arrays and objects."""
+"""Expressions and statements, and their effects on arrays and objects."""

@@ -84,13 +84,13 @@ def of_callable(s: Machine, box: BoundValue | Holder, name: str) -> AbstractValu
 
 @attributes_of(Choice)
 def of_choice(s: Machine, box: Choice, name: str) -> AbstractValue:
-    """Return an attribute of what is one thing where a test holds and another where not."""
+    """Return an attribute of a value that depends on a test."""
     return by_case(s, box, lambda part: attribute(s, part, name))
 
 
 @attributes_of(object)
 def of_other(s: Machine, box: AbstractValue, name: str) -> NoReturn:
-    """Refuse to read an attribute of what has none, or of what nobody knows."""
+    """Refuse to read an attribute of a value without attributes, or of an unknown one."""
     if isinstance(box, Stale):
         stale.refuse_stale(s, box)
     if isinstance(box, Conflict):
@@ -127,7 +127,7 @@ def of_sequence(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
 
 @attributes_of(Value)
 def of_value(s: Machine, box: Value, name: str) -> AbstractValue:
-    """Return an attribute of what is there at the call only."""
+    """Return an attribute of a value that is only known at run time."""
     if isinstance(box.type, Numeric):
         return of_number(s, box, name)
     if isinstance(box.type, ListOf):

@@ -1,4 +1,4 @@
-"""``container[index] = value`` and ``del container[index]``, whatever the container is."""
+"""``container[index] = value`` and ``del container[index]`` of all kinds of containers."""
 
 from __future__ import annotations
 

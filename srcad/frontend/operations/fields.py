@@ -168,7 +168,7 @@ def set_attribute(
 
 
 def _refuse_own_way(s: Machine, cls: type, name: str) -> None:
-    """Refuse to write to an argument whose class says what that does."""
+    """Refuse to write an attribute of an argument whose class defines ``__setattr__``."""
     own = inspect.getattr_static(cls, name)
     parameters = getattr(cls, "__dataclass_params__", None)
     plain = own is vars(object)[name] or cls is types.SimpleNamespace

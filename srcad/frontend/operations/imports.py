@@ -1,4 +1,4 @@
-"""Imports inside a function: every call asks for the module, and for what is in it, again."""
+"""Imports inside a function, which every call executes again."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def deep(
     box: AbstractValue,
     done: dict[int, tuple[AbstractValue, AbstractValue]] | None = None,
 ) -> AbstractValue:
-    """Return a copy of everything inside; what was one object stays one."""
+    """Return a deep copy; two references to one object stay that."""
     done = {} if done is None else done
     if id(box) not in done:
         own = _own_copy(s, box, "__deepcopy__", DictValue((), ()))

@@ -1,4 +1,4 @@
-"""Lists and what their methods do; where the items are known one by one they stay so.
+"""Lists and their methods; items that are known one by one stay so.
 
 A write at an index that is computed makes a list one of which the items are known at the call only.
 """

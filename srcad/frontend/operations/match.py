@@ -45,7 +45,7 @@ WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tu
 
 @dataclass(eq=False)
 class Reading:
-    """One pattern taken apart: questions in order, and what the names are if all hold."""
+    """One pattern as conditions in order, and the bindings if all of them hold."""
 
     questions: list[Part] = field(default_factory=list)
     captures: dict[str, Part] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Dicts and lists outside that the function writes into: what is done to them, item by item.
+"""Dicts and lists outside that the function writes into, item by item.
 
 ``cache[key] = y`` and ``history.append(loss)`` write the object itself.  An item that was written
 is read back as what was put there; any other item holds what it held when the call started, unless

@@ -18,7 +18,7 @@ from srcad.types.numeric import Numeric
 
 
 def check_writable(s: Machine, steps: Sequence[Step]) -> None:
-    """Refuse to write through a view that NumPy does not let anybody write into."""
+    """Refuse to write through a view that is read-only in NumPy."""
     for step in steps:
         if is_read_only(step.target):
             s.refuse(

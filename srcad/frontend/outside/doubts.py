@@ -1,4 +1,4 @@
-"""Calls that are left as they stand, and what they may have changed outside.
+"""Opaque calls, and the outside state that they may have changed.
 
 A place is read when the compiled function is called, or holds what this function has put there.
 Where a call may change it that srcad does not read, neither is true afterwards, so reading it is
@@ -40,7 +40,7 @@ def doubt(s: Machine, effects: Effects, name: str, unread: Any = None) -> None:
 
 
 def note_read(s: Machine, path: Path, value: Any) -> None:
-    """Refuse to read what a call may have changed that was not read."""
+    """Refuse to read state that an opaque call may have changed."""
     if is_instance(value, FunctionType | ModuleType | type):
         return
     if s.builder is not s.inactive.outermost:

@@ -63,7 +63,7 @@ def content_of(s: Machine, place: OutsidePlace) -> AbstractValue | None:
 
 
 def refuse_unknown_place(s: Machine, place: OutsidePlace) -> NoReturn:
-    """Refuse to read a place of which nobody knows what it holds, if anything."""
+    """Refuse to read a location with unknown contents."""
     s.refuse(
         errors.MutationError,
         f"cannot tell what {_spelled(place)} holds",

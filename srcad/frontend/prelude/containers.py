@@ -171,7 +171,7 @@ def from_keys(keys, value):
 
 
 class DefaultDict(Mapping):
-    """A dict that makes what is missing."""
+    """A dict with a factory for missing values."""
 
     stands_for = collections.defaultdict
 

@@ -1,1 +1,1 @@
-"""The text of a function: its proved syntax tree, and what the text alone tells."""
+"""The source of a function: its verified syntax tree, and facts from the source alone."""

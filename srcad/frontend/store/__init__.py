@@ -1,1 +1,1 @@
-"""Whose memory a value is, and what a write leaves behind."""
+"""Memory: aliases of values, and the effects of writes."""

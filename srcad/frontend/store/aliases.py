@@ -1,4 +1,4 @@
-"""Lists, dicts and objects under several names, and what a write into one leaves behind.
+"""Aliases of lists, dicts and objects, and the effects of writes on them.
 
 An object is a box, and its identity is the object's: a write binds the new box wherever the old
 one is reachable.  That is not enough for an object that is held by a *value*, a list whose items

@@ -265,7 +265,7 @@ def _is_reshaped_view(
     kwargs: tuple[tuple[str, Arg], ...],
     result: Value,
 ) -> bool | None:
-    """Return True if ``reshape`` or ``ravel`` gives a view; None if nobody knows."""
+    """Return True if ``reshape`` or ``ravel`` gives a view; None if unknown."""
     order = _order(target, args, kwargs)
     if order == _C_ORDER and known_layout.is_compact(s, first):
         return True

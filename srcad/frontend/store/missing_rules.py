@@ -42,7 +42,7 @@ def refuse_without_rule(
 
 
 def refuse_entry_by_entry(s: Machine) -> NoReturn:
-    """Refuse a call of what ``np.vectorize`` or ``np.frompyfunc`` has made of a function."""
+    """Refuse a call of a function made by ``np.vectorize`` or ``np.frompyfunc``."""
     s.refuse(
         UnsupportedSyntaxError,
         "cannot differentiate through a function that is called for each entry",

@@ -52,7 +52,7 @@ def is_captured(s: Machine, object_: Value) -> bool:
 
 
 def is_unowned(s: Machine, object_: Value) -> bool:
-    """Return True if is known only at run time what an object is, and who else holds it."""
+    """Return True if the owner of an object is unknown at compile time."""
     return object_ in s.inactive.unknown
 
 
@@ -64,7 +64,7 @@ def ask_whose(s: Machine) -> None:
 
 
 def refuse_shared_write(s: Machine) -> NoReturn:
-    """Refuse to write into what others may hold."""
+    """Refuse to write into an object that may have aliases."""
     s.refuse(
         errors.MutationError,
         "cannot tell whose array is changed in place here",
@@ -74,7 +74,7 @@ def refuse_shared_write(s: Machine) -> NoReturn:
 
 
 def refuse_kept(s: Machine) -> NoReturn:
-    """Refuse to write into what a function with a cache has returned."""
+    """Refuse to write into the result of a memoized function."""
     s.refuse(
         errors.MutationError,
         "cannot change what a function with a cache has returned",

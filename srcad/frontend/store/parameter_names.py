@@ -19,7 +19,7 @@ Kwargs = dict[str, AbstractValue]
 
 
 def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """Return the arguments of a NumPy function, with names for ``out`` and what has no place.
+    """Return the arguments of a NumPy function; ``out`` and others without a position by name.
 
     What has no default value is given by position (``np.sum(a=x)``).  An ``out`` that is None asks
     for nothing.

@@ -1,1 +1,1 @@
-"""The types of what is built: what a call returns is asked of NumPy."""
+"""Type inference: NumPy itself is asked for the type of a call's result."""

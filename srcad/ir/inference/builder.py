@@ -86,7 +86,7 @@ class Builder(Constructors["Arg", "Value"]):
         yield Builder(where=self.where, half=self.half)
 
     def if_(self, test: Atom, then: Block, orelse: Block) -> tuple[Value, ...]:
-        """Append a conditional; its results have the joined types of what the blocks yield."""
+        """Append a conditional; its results have the joined types of its blocks' results."""
         pairs = zip(then.results, orelse.results, strict=True)
         outputs = tuple(Value(_joined(a, b), _common_hint(a, b)) for a, b in pairs)
         self.ops.append(If(test=test, then=then, orelse=orelse, outputs=outputs,

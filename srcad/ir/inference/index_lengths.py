@@ -1,4 +1,4 @@
-"""The lengths of what is read at an index.
+"""The shape of the result of indexing.
 
 A slice cuts its bounds to the axis, so what it leaves is a linear expression only where it is known
 which of them lie inside. That is asked of `srcad.types.sizes`, which records what it takes from the

@@ -80,7 +80,7 @@ def _result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Ar
 
 
 def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> bool:
-    """Return True if the lengths of a result depend on what the operands hold."""
+    """Return True if the shape of a result depends on the contents of the operands."""
     given = [*args, *(a for _, a in kwargs)]
     if target is np.arange:
         values = [a.type for a in given if isinstance(a, Value)]
