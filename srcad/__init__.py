@@ -15,8 +15,7 @@ from srcad.startup.locks import importing
 if TYPE_CHECKING:
     from srcad import errors, rules, testing
     from srcad.api.checkpoints import checkpoint, checkpointed_range
-    from srcad.api.decorator import differentiate
-    from srcad.api.gradients import elementwise_grad, grad, gradient, value_and_grad
+    from srcad.api.gradients import differentiate, elementwise_grad, grad, gradient, value_and_grad
     from srcad.api.jacobians import hessian, hvp, jacfwd, jacobian, jacrev, sparsity
     from srcad.api.looking import inspect, trace_table
     from srcad.api.marks import cotangent, hook, stop_gradient
@@ -55,7 +54,7 @@ _HOMES = {
     "checkpoint": "srcad.api.checkpoints",
     "checkpointed_range": "srcad.api.checkpoints",
     "cotangent": "srcad.api.marks",
-    "differentiate": "srcad.api.decorator",
+    "differentiate": "srcad.api.gradients",
     "elementwise_grad": "srcad.api.gradients",
     "grad": "srcad.api.gradients",
     "gradient": "srcad.api.gradients",

@@ -29,7 +29,7 @@ from srcad.backends.registry import BACKENDS
 from srcad.calling.gradient import exported
 from srcad.calling.inspection import Inspection
 from srcad.errors import SrcadError
-from srcad.exporting import files
+from srcad.exporting.module import staleness, write
 from srcad.modes.registry import MODES
 from srcad.rules import registry
 
@@ -218,9 +218,9 @@ def _export(options: argparse.Namespace) -> int:
     except TypeError as error:  # no function, or no arguments of it
         raise SystemExit(f"srcad: {error}") from None
     if not options.check:
-        files.write(options.output, text)
+        write(options.output, text)
         return 0
-    why = files.staleness(options.output, text)
+    why = staleness(options.output, text)
     print(f"{options.output}: {'up to date' if why is None else f'stale, {why}'}")
     return 0 if why is None else 1
 

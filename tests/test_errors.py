@@ -10,7 +10,7 @@ import pytest
 
 import srcad
 from srcad import errors
-from srcad.ir.location import Location
+from srcad.ir.core import Location
 
 CLASSES = [
     c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.SrcadError)

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import srcad
 from srcad import grad, gradient, pullback, rules, stop_gradient, value_and_grad
-from srcad.passes.patterns import match, rewritten
+from srcad.passes.by_pattern import match, rewritten
 from tests.adapter import edited
 from tests.numeric import difference
 

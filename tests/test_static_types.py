@@ -18,7 +18,7 @@ follow_imports = skip
 follow_imports = silent
 """
 PROGRAM = """
-from srcad.api.decorator import differentiate
+from srcad.api.gradients import differentiate
 from srcad.api.gradients import elementwise_grad, grad, gradient, value_and_grad
 from srcad.api.products import pullback
 

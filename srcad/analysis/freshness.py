@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from srcad.analysis.conflicts import copy_of
+from srcad.analysis.ownership import copy_of
 from srcad.analysis.sharing import Sharing, sharing
 from srcad.ir.core import (
     Arg,

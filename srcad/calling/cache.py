@@ -23,6 +23,7 @@ from srcad.calling.patterns import Bind, Failure, Pattern, binder, default_now
 from srcad.calling.quiet import form_now, quiet_of, repeated
 from srcad.errors import SrcadError
 from srcad.modes.calm import raises_now
+from srcad.modes.mode import Run
 from srcad.rules import registry
 from srcad.startup.locks import COMPILING, lock
 from srcad.startup.records import dataclass, field
@@ -34,7 +35,6 @@ MOST_PATTERNS = 8
 MOST_ENTRIES = 16
 MOST_RECORDS = 1024
 
-Run = Callable[..., Any]
 _PLAIN = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 

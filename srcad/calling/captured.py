@@ -13,7 +13,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from srcad.arguments.request import Parameter, anchor_of, name_of
-from srcad.arguments.wrt_paths import path_of
+from srcad.arguments.wrt import path_of
 from srcad.frontend.source import effects
 from srcad.modes import captured_variables
 from srcad.types.reading import looked_up, signature

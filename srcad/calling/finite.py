@@ -21,13 +21,12 @@ from srcad.errors import NonFiniteError
 from srcad.ir.core import Arg, Call, Const, Display, Function, Value
 from srcad.ir.evaluate import Env, argument_value, evaluate_by, run_call
 from srcad.ir.text import Printer, target_name
-from srcad.modes.mode import Part
+from srcad.modes.mode import Part, Run
 from srcad.pipeline import Compiled
 from srcad.runtime import owned
 from srcad.startup.records import dataclass
 from srcad.startup.short_tracebacks import short_traceback
 
-Run = Callable[..., Any]
 _CALLED = {
     "pullback": "cotangent",
     "jvp": "tangent",

@@ -22,13 +22,13 @@ from srcad.arguments.request import (
     wrt_entries,
 )
 from srcad.backends.interface.tracebacks import noted
-from srcad.calling import captured, compiling, exports, nodes, readable
+from srcad.calling import captured, compiling, exports, nodes
 from srcad.calling.cache import Family, record_of
 from srcad.calling.inspection import CacheInfo, Inspection
 from srcad.calling.patterns import Failure
 from srcad.calling.quiet import repeated
 from srcad.calling.showing import Code, Documentation, documented, highlighted, signature_of
-from srcad.exporting import files
+from srcad.exporting import module
 from srcad.modes.registry import MODES
 from srcad.startup.records import replace
 from srcad.startup.short_tracebacks import short_traceback
@@ -152,7 +152,7 @@ class Gradient(Generic[P, R]):
         entry = self._newest()
         if entry is not None:
             return entry.run
-        made = readable.readable(self.function, self.request).function
+        made = compiling.readable(self.function, self.request).function
         if made is None:
             raise AttributeError("__wrapped__")
         return made
@@ -201,7 +201,7 @@ class Gradient(Generic[P, R]):
         entry = self._newest()
         if entry is not None:
             return Code(entry.artifact.text)
-        return Code(readable.readable(self.function, self.request).text)
+        return Code(compiling.readable(self.function, self.request).text)
 
     def specialize(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
         """Return the bare compiled function for arguments like these: it checks nothing.
@@ -224,7 +224,7 @@ class Gradient(Generic[P, R]):
         """Return a report on the compilation: see `srcad.inspect`."""
         with short_traceback():
             if not args and not kwargs:
-                return Inspection(readable.readable(self.function, self.request), self.function)
+                return Inspection(compiling.readable(self.function, self.request), self.function)
             family, arguments = self._bound(args, kwargs)
             artifact = family.entry_for(self.function, arguments).artifact
             named = dict(zip((p.name for p in family.parameters), arguments, strict=True))
@@ -259,7 +259,7 @@ class Gradient(Generic[P, R]):
         True
         """
         with short_traceback():
-            files.write(path, exported(self, args, kwargs))
+            module.write(path, exported(self, args, kwargs))
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Family, Sequence[Any]]:
         parameters = parameters_of(self.function) or parameters_of_call(len(args), kwargs)

@@ -47,11 +47,9 @@ from typing import Any
 
 from srcad.arguments.aliasing import Pairs, overlapping, shared
 from srcad.backends.interface.tracebacks import add_note
-from srcad.calling.assumptions import assume
 from srcad.calling.conditions import Conditions, guarded_code
-from srcad.calling.guards import guard, own_code
 from srcad.calling.quiet import FLOATING, again, form_now
-from srcad.calling.type_guards import check
+from srcad.calling.type_guards import assume, check, guard, own_code
 from srcad.frontend.domain.guards import Guard
 from srcad.ir.memory import type_has_storage
 from srcad.rules import registry

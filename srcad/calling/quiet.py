@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from srcad.backends.interface.tracebacks import add_note
 from srcad.modes.calm import is_calm
+from srcad.modes.mode import Run
 from srcad.startup.locks import COMPILING
 from srcad.startup.records import dataclass
 
-Run = Callable[..., Any]
 FLOATING = (FloatingPointError, RuntimeWarning, OverflowError)
 
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from srcad.errors import short_path
-from srcad.ir.core import Const, For, Function, If, Op, Value, While, walk
-from srcad.ir.location import Location
+from srcad.ir.core import Const, For, Function, If, Location, Op, Value, While, walk
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, resolved
 from srcad.types.sources import EACH, Unreadable, read

@@ -3,20 +3,193 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
+from srcad.arguments.aliasing import argument_memory, backward_axes
 from srcad.arguments.signature import is_number
-from srcad.calling.assumptions import take_assumptions_of_items
-from srcad.calling.conditions import Conditions
-from srcad.calling.guards import equals
+from srcad.calling.conditions import Conditions, guarded_code
 from srcad.startup.identifiers import quoted
 from srcad.types import objects
 from srcad.types.numeric import Numeric
-from srcad.types.sources import EACH, Path
+from srcad.types.reading import has
+from srcad.types.sizes import Assumption, Extent, Symbol
+from srcad.types.sources import EACH, Path, is_filled
 from srcad.types.structures import Fixed, ListOf, Opaque, TupleOf, Type, Undefined
+
+# Guards: checks that something outside the arguments has not changed.
+
+
+def guard(c: Conditions, path: Path, kind: str, expected: Any) -> None:
+    """Check that the value at a path has not changed."""
+    first = c.expression(path)
+    if path not in c.names and path:
+        name = c.names[path] = c.fresh("v")
+        first = f"({name} := {first})"
+    match kind:
+        case "is":
+            c.add(f"{first} is {c.constant(expected)}")
+        case "code":
+            c.risky = True
+            code = None if expected is None else guarded_code(expected)
+            c.add(f"{first}.__code__ is {_code(c, code)}")
+        case "class":
+            c.is_class(first, c.class_name(expected))
+        case "contiguous":
+            c.add(f"{first}.flags.c_contiguous")
+        case "backward":
+            c.add(f"{c.constant(backward_axes)}({first}) == {expected}")
+        case "memory":
+            c.add(f"{c.constant(argument_memory)}({first}) == {expected!r}")
+        case "equals":
+            equals(c, first, c.names.get(path, first), expected)
+        case "same" | "apart":
+            c.add(_identities(c, (first, *map(c.named, expected)), kind))
+        case _:
+            c.add(_presence(c, first, kind, expected))
+
+
+def _text(c: Conditions, key: Any) -> str:
+    """Return a key of a dict."""
+    return quoted(key) if isinstance(key, str) else c.constant(key)
+
+
+def _identities(c: Conditions, objects: tuple[str, ...], kind: str) -> str:
+    """Return a test that some objects still are one, or all different ones."""
+    found = ", ".join(f"{c.constant(id)}({one})" for one in objects)
+    return f"{c.own('len')}({{{found}}}) == {1 if kind == 'same' else len(objects)}"
+
+
+def _presence(c: Conditions, first: str, kind: str, expected: Any) -> str:
+    """Return a test that something still is there, or still is not."""
+    match kind:
+        case "has":
+            return f"{c.constant(hasattr)}({first}, {quoted(expected)})"
+        case "lacks":
+            return f"not {c.constant(hasattr)}({first}, {quoted(expected)})"
+        case "absent":
+            return f"not {c.constant(has)}({first}, {quoted(expected)})"
+        case "keys":
+            return f"[*{first}] == {c.constant(expected)}"
+        case "length":
+            return f"{c.own('len')}({first}) == {expected}"
+        case "set":
+            return f"{_text(c, expected)} in {first}"
+        case "unset":
+            return f"{_text(c, expected)} not in {first}"
+        case "empty":
+            return f"not {c.constant(is_filled)}({first})"
+    raise KeyError(kind)
+
+
+def _code(c: Conditions, code: CodeType | None) -> str:
+    """Return a code object; None is that of the function itself, which must not be held."""
+    return own_code(c) if code is None else c.constant(code)
+
+
+def own_code(c: Conditions) -> str:
+    """Return the code that the function had when it was bound."""
+    return c.prepared("code", f"{c.own('code_of')}({c.own('function')})")
+
+
+def equals(c: Conditions, first: str, name: str, expected: Any) -> None:
+    """Add the condition that a constant has the same type and value."""
+    if expected is None or isinstance(expected, bool):
+        c.add(f"{first} is {expected}")
+    elif type(expected) in (str, bytes, int) or isinstance(expected, np.dtype):
+        c.is_class(first, c.class_name(type(expected)))
+        c.add(f"{name} == {c.constant(expected)}")
+    elif type(expected) in (float, complex):
+        c.is_class(first, c.class_name(type(expected)))
+        c.add(f"{c.constant(repr)}({name}) == {c.constant(repr(expected))}")
+    else:
+        c.add(f"{first} is {c.constant(expected)}")
+
+
+# Assumptions of a pattern about lengths and integers, as comparisons.
+
+
+def assume(c: Conditions, assumption: Assumption) -> None:
+    """Add the condition that an assumption about lengths and integers holds."""
+    symbols = _symbols(assumption)
+    repeated = [s for s in symbols if EACH in _source(s)]
+    if repeated:
+        _assume_each(c, assumption, symbols)
+    else:
+        of_shapes = all((*_source(s)[:-1], ("shape",)) in c.names for s in symbols)
+        c.add(_relation(assumption, {s: _symbol(c, s) for s in symbols}),
+                 quick="" if of_shapes else None)  # fmt: skip
+
+
+def take_assumptions_of_items(c: Conditions, items: Conditions, path: Path) -> None:
+    """Let conditions about each item of one list test the assumptions that are only theirs."""
+    left = []
+    for assumption in c.assumptions:
+        sources = [_source(s) for s in _symbols(assumption)]
+        if all(s[: len(path)] == path and EACH not in s[len(path) :] for s in sources):
+            values = {s: _symbol(items, s) for s in _symbols(assumption)}
+            items.add(_relation(assumption, values))
+        else:
+            left.append(assumption)
+    c.assumptions = left
+
+
+def _assume_each(c: Conditions, assumption: Assumption, symbols: list[Symbol]) -> None:
+    distinct = list(dict.fromkeys(symbols))
+    repeated = [s for s in distinct if EACH in _source(s)]
+    items = {s: c.fresh("n") for s in repeated}
+    values = {s: items[s] if s in items else _symbol(c, s) for s in distinct}
+    test = _relation(assumption, values)
+    columns = ", ".join(c.expression(_source(s)) for s in repeated)
+    c.constants[c.own("columns")] = columns_of
+    names = ", ".join([*items.values(), ""])
+    rows = c.fresh("c")  # named outside: what is gone through must not name anything
+    c.add(f"({rows} := {c.own('columns')}({columns})) is not None")
+    c.add(f"[1 for {names} in {rows} if not {test}] == []")
+
+
+def _source(symbol: Symbol) -> Path:
+    """Where a symbol is read."""
+    source: Path = symbol.source  # type: ignore[assignment]
+    return source
+
+
+def _symbol(c: Conditions, symbol: Symbol) -> str:
+    source = _source(symbol)
+    shape = c.names.get((*source[:-1], ("shape",)))
+    if source[-1][0] == "shape" and shape is not None:
+        return f"{shape}[{source[-1][1]}]"
+    return c.expression(source)
+
+
+def _relation(assumption: Assumption, values: dict[Symbol, str]) -> str:
+    """Return an assumption as a comparison."""
+    left = _sum(assumption.left, values)
+    return f"{left} {assumption.relation} {_sum(assumption.right, values)}"
+
+
+def _symbols(assumption: Assumption) -> list[Symbol]:
+    return [symbol for side in (assumption.left, assumption.right) for symbol, _ in side.terms]
+
+
+def _sum(extent: Extent, values: dict[Symbol, str]) -> str:
+    parts = [values[s] if k == 1 else f"{k} * {values[s]}" for s, k in extent.terms]
+    if extent.constant or not parts:
+        parts.append(str(extent.constant))
+    return " + ".join(parts)
+
+
+def columns_of(*columns: list[int]) -> list[tuple[int, ...]]:
+    """Return the lengths of the items of several lists, item by item.
+
+    A failing row if they differ.
+    """
+    if len({len(column) for column in columns}) > 1:
+        raise ValueError("lists of different lengths")
+    return list(zip(*columns, strict=True))
+
 
 _PYTHON_KINDS = {"f": float, "i": int, "c": complex, "b": bool}
 

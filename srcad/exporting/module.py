@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -10,16 +12,152 @@ from typing import Any
 import numpy as np
 
 from srcad.arguments.request import name_of
-from srcad.errors import SrcadError
+from srcad.errors import ExportError, SrcadError
 from srcad.exporting import self_check
+from srcad.exporting.definitions import Definitions
 from srcad.exporting.derivative import Derivative, Draft, drafted
-from srcad.exporting.examples import example_text
 from srcad.exporting.fronts import public_function, sentence
-from srcad.exporting.literals import assignment
+from srcad.exporting.literals import MOST_ENTRIES, assignment, dtype_text, literal, size
 from srcad.exporting.written_out import WIDTH, identifiers, reads_early, renamed
 from srcad.frontend.source.definition import definition
 from srcad.types.numeric import Numeric
+from srcad.types.sizes import Extent
 from srcad.types.sources import Unreadable, read
+from srcad.types.structures import Fixed, ListOf, TupleOf, Type, Undefined
+
+# The point at which an exported module checks itself, as text.
+
+_PYTHON = {"f": "0.7", "c": "(0.7 + 0.2j)", "b": "True"}
+
+
+def example_text(definitions: Definitions, value: Any, type_: Type) -> str | None:
+    """Return an argument as it was given, or one of its type where there is none or it is large.
+
+    ``rng`` is a generator of random numbers and ``np`` NumPy in the text.
+    """
+    text = None
+    if value is not None and size(value) <= MOST_ENTRIES:
+        text = literal(value)
+    return _of_type(definitions, type_) if text is None else text
+
+
+def _of_type(d: Definitions, type_: Type) -> str | None:
+    if isinstance(type_, Numeric):
+        return _number(type_)
+    if isinstance(type_, Fixed):
+        text = literal(type_.value)
+        return text if text is not None else d.importable(type_.value, str(type_)[1:])
+    if isinstance(type_, ListOf):
+        if isinstance(type_.item, Undefined):
+            return "[]"
+        item = _of_type(d, type_.item)
+        return None if item is None else f"[{', '.join([item] * _count(type_.item))}]"
+    if isinstance(type_, TupleOf) and type_.cls in (tuple, dict):
+        items = [_of_type(d, item) for item in type_.items]
+        if None in items:
+            return None
+        if type_.keys is None:
+            return f"({', '.join(map(str, items))}{',' * (len(items) == 1)})"
+        pairs = zip(type_.keys, items, strict=True)
+        return "{" + ", ".join(f"{literal(key)}: {item}" for key, item in pairs) + "}"
+    return None
+
+
+def _number(type_: Numeric) -> str | None:
+    kind = type_.kind
+    if type_.form == "python":
+        known = None if type_.value is None else _example(type_.value)
+        return str(2 if known is None else known) if kind == "i" else _PYTHON.get(kind)
+    if type_.form == "numpy" and type_.dtype is not None:
+        return f"np.{type_.dtype.type.__name__}({'2' if kind in 'iu' else '0.7'})"
+    if type_.form != "array" or type_.dtype is None or type_.shape is None:
+        return None
+    lengths = tuple(_example(extent) for extent in type_.shape)
+    if None in lengths or kind not in "fiub":
+        return None
+    if kind == "f":
+        text = f"rng.random({lengths!r})"
+        plain = type_.dtype == np.float64
+        return text if plain else f"{text}.astype({dtype_text(type_.dtype)})"
+    return f"rng.integers(0, 2, {lengths!r}).astype({dtype_text(type_.dtype)})"
+
+
+def _example(extent: Extent) -> int | None:
+    """Return the value of an extent in the call that caused the compilation."""
+    total = extent.constant
+    for symbol, k in extent.terms:
+        known = symbol.example[0] if isinstance(symbol.example, tuple) else symbol.example
+        if known is None:
+            return None
+        total += k * known
+    return total
+
+
+def _count(type_: Type) -> int:
+    """How many items a list had, where the lengths of their axes tell."""
+    if isinstance(type_, Numeric) and type_.shape:
+        for extent in type_.shape:
+            for symbol, _ in extent.terms:
+                if isinstance(symbol.example, tuple):
+                    return len(symbol.example)
+    return 3
+
+
+# Exported modules as files: write them, and compare them with a new export.
+
+_MARKS = re.compile(r"^# source ([0-9a-f]{16}), code ([0-9a-f]{16})$", re.MULTILINE)
+
+
+def write(path: Any, text: str) -> None:
+    """Write a module to a file, which is new or was written by srcad.
+
+    Raises
+    ------
+    ExportError
+        The file holds something else.
+    """
+    name = os.fspath(path)
+    if os.path.exists(name) and _MARKS.search(_read(name)) is None:
+        raise ExportError(
+            f"{os.path.basename(name)!r} is there already, and was not written by srcad",
+            why="what it holds would be lost.",
+            help="choose another name, or remove the file first",
+        )
+    with open(name, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def staleness(path: Any, text: str) -> str | None:
+    """Return why a file differs from a new export; None if it does not.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    text : str
+        What would be written now.
+    """
+    name = os.fspath(path)
+    if not os.path.exists(name):
+        return "it is not there"
+    old, new = _read(name), text
+    marks, current = _MARKS.search(old), _MARKS.search(new)
+    assert current is not None
+    if marks is None:
+        return "it was not written by srcad"
+    if marks[1] != current[1]:
+        return "the source of the function has changed"
+    if marks[2] != current[2]:
+        return "srcad writes another text now"
+    if old[marks.end() :] != new[current.end() :]:
+        return "it was edited"
+    return None
+
+
+def _read(name: str) -> str:
+    with open(name, encoding="utf-8") as file:
+        return file.read()
+
 
 MARK = "# srcad"
 # What generated code does on purpose: it goes backwards through lists of the same name, asks for

@@ -8,12 +8,11 @@ has the decorators.
 
 from __future__ import annotations
 
-import srcad.frontend.branches.short_circuits
+import srcad.frontend.branches.conditional
 import srcad.frontend.calls.call
 import srcad.frontend.calls.known_callee
 import srcad.frontend.calls.method_call
 import srcad.frontend.control.comprehensions
-import srcad.frontend.control.generator_expressions
 import srcad.frontend.control.iteration
 import srcad.frontend.control.loops
 import srcad.frontend.control.try_statement
@@ -22,7 +21,6 @@ import srcad.frontend.functions.generators
 import srcad.frontend.library.array_writes
 import srcad.frontend.library.builtins
 import srcad.frontend.library.caches
-import srcad.frontend.library.conjugates
 import srcad.frontend.library.conversions
 import srcad.frontend.library.getters
 import srcad.frontend.library.in_python

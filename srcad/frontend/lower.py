@@ -44,9 +44,8 @@ from srcad.frontend.store.aliases import holds_objects
 from srcad.frontend.store.lookup import first_content
 from srcad.frontend.store.structures import as_plain
 from srcad.frontend.store.written_arguments import matrices, overlaid, written_parameters
-from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Op, Value
+from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Op, Value
 from srcad.ir.inference.builder import Builder
-from srcad.ir.location import Location
 from srcad.rules.row import AlwaysRaisesError
 from srcad.startup.identifiers import plain
 from srcad.startup.records import dataclass

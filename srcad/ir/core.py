@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from srcad.ir.constants import same_constant
-from srcad.ir.location import Location
 from srcad.startup.identifiers import plain
 from srcad.startup.records import dataclass, field, once
 from srcad.types.join import type_of_constant
@@ -392,3 +391,23 @@ def _note(values: Iterable[Value], bound: set[Value], free: dict[Value, None]) -
 def walk(block: Block) -> Iterator[Op]:
     """Every op of a block, outer before inner, in order."""
     return iter(block.all_ops)
+
+
+# A place in the user's text.
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in the user's text; lines from 1, columns from 0, as in `ast`.
+
+    `errstate` holds the arguments of the ``with np.errstate(...)`` that surrounds it: what is
+    stamped with this place runs under it, in both halves.
+    """
+
+    file: str
+    line: int
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+    function: str = ""
+    errstate: tuple[tuple[str, str], ...] = ()

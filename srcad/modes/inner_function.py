@@ -6,22 +6,285 @@ everything else that it names is simply in scope.
 
 from __future__ import annotations
 
-import collections.abc
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NoReturn
 
-from srcad import errors
+import numpy as np
+
+from srcad import errors, runtime
 from srcad.arguments.request import Request
 from srcad.frontend.domain.frames import Unreachable
-from srcad.frontend.domain.structure import rebuilt, values_of
-from srcad.frontend.domain.values import AbstractValue, RecordValue, Structure, TupleValue
+from srcad.frontend.domain.memory import Origin
+from srcad.frontend.domain.structure import (
+    Done,
+    is_mutable,
+    mapped,
+    mutable_parts,
+    rebuilt,
+    values_of,
+)
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    RecordValue,
+    Stale,
+    Structure,
+    TupleValue,
+    ViewValue,
+)
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.prelude.containers import Mapping
+from srcad.frontend.prelude.containers import Mapping as ReadMapping
+from srcad.frontend.store.origins import inner_values, may_be_array, origin
+from srcad.frontend.store.ownership import with_beginnings
+from srcad.frontend.store.structures import is_of_library
 from srcad.ir.core import Atom, Block, Call, Function, Op, Value, free_values
 from srcad.ir.inference.builder import Builder
 from srcad.ir.memory import has_storage
 from srcad.ir.substitute import substituted_block
-from srcad.modes import inner_writes, nested_wrt
+from srcad.modes import nested_wrt
+from srcad.modes.nested_wrt import Key
+from srcad.startup.records import is_record
+from srcad.types.numeric import Numeric
+from srcad.types.structures import ListOf
+
+# Writes of an inner differentiated call into its arguments.
+#
+# A derivative leaves its arguments alone, as a gradient leaves those of its caller: arrays,
+# lists, dicts and data classes that the function writes into are others than those that were
+# passed. So each must go by one name only: where another argument, or the function itself, may
+# know it by another one, the call is refused. Other objects are written into, as they are by a
+# plain gradient.
+
+Pair = tuple[AbstractValue, AbstractValue]
+
+
+class InnerWrites:
+    """The arguments of a call as they were passed, and as the function sees them.
+
+    Attributes
+    ----------
+    boxes, params
+        What was passed, and the parameters that stand for what is differentiated by.
+    inner
+        What the function sees; the first `count` ops of its block make that.
+    """
+
+    def __init__(
+        self, s: Machine, boxes: Mapping[Key, AbstractValue], params: Mapping[Key, Value]
+    ) -> None:
+        self.s, self.boxes, self.params = s, boxes, params
+        self.names, self.objects = s.snapshot(), s.objects.copy()
+        self.start = len(s.written_objects), len(s.written)
+        self.copied: list[AbstractValue] = []
+        self.hidden: list[AbstractValue] = []
+
+    def given(self) -> dict[Key, AbstractValue]:
+        """Make what the function sees, at the start of its block."""
+        s, done = self.s, Done()
+        boxes = {k: _copied(s, box, self.copied, done) for k, box in self.boxes.items()}
+        self.count = len(s.builder.ops)
+        self.inner = boxes | {k: s.box(param) for k, param in self.params.items()}
+        return self.inner
+
+    def is_to_be_read_again(self) -> bool:
+        """Return True if anything that was passed was written into.
+
+        If so, take back what was read.
+        """
+        s, arrays, self.hidden = self.s, self._written(), [*self._objects()]
+        shared = [a for a, b in self._pairs() if a is b]
+        self.copied = [a for a in shared if _is_hit(s, a, arrays) or _is_one_of(a, self.hidden)]
+        if not self.hidden and not self.copied:
+            return False
+        s.restore(self.names)
+        s.objects = self.objects.copy()
+        del s.written_objects[self.start[0] :], s.written[self.start[1] :]
+        return True
+
+    @contextmanager
+    def hiding(self, function: AbstractValue) -> Iterator[AbstractValue]:
+        """Hide the arguments that are written into; yields the function without them."""
+        if not self.hidden:
+            yield function
+            return
+        s = self.s
+        marks = [(box, Stale(box, s.builder.where)) for box in self.hidden]
+        done: Done = {id(box): (box, mark) for box, mark in marks}
+        for frame in s.frames:
+            frame.env = {name: mapped(box, _nothing, done) for name, box in frame.env.items()}
+        yield mapped(function, _nothing, done)
+        back: Done = {id(new): (new, old) for old, new in done.values() if new is not old}
+        for frame in s.frames:
+            frame.env = {name: mapped(box, _nothing, back) for name, box in frame.env.items()}
+
+    # ------------------------------------------------------------------ the check
+    def check(self, name: str, block: Block) -> None:
+        """Refuse writes into what is outside, and into what goes by several names."""
+        s, arrays, objects = self.s, self._written(), [*self._objects()]
+        if not arrays and not objects:
+            return
+        if arrays & self._outside():
+            s.refuse(
+                errors.MutationError,
+                "cannot write into an array from outside the differentiated function",
+                why="it would change with every gradient.",
+                help=("write into a copy:  y = y.copy()", "or pass the array as an argument"),
+            )
+        own = {*self.params.values(), *(v for op in block.ops[: self.count] for v in op.results)}
+        inside = free_values(Block((), block.ops[self.count :], ()))
+        read = [v for v in dict.fromkeys(inside) if v not in own]
+        self._check_objects(name, objects, read)
+        leaves = [(a, b) for a, b in self._pairs() if not _has_pairs(a, b)]
+        given = [(v, _is_hit(s, b, arrays)) for a, b in leaves for v in inner_values(a)]
+        for k, (one, is_hit) in enumerate(given):
+            if is_hit and not (isinstance(one.type, Numeric) and not may_be_array(one)):
+                others = [v for v, _ in (*given[:k], *given[k + 1 :])]
+                self._compare(name, one, [*others, *read])
+
+    def note_shared(self, kept: Sequence[Value]) -> None:
+        """Note that what is kept of the arguments is who they are, if they were not copied."""
+        s, arrays = self.s, self._written()
+        for a, b in self._pairs() if kept else ():
+            if a is b or _has_pairs(a, b) or not isinstance(b, Value) or _is_hit(s, b, arrays):
+                continue
+            there = frozenset().union(*(origin(s, v).everything for v in inner_values(a)))
+            for value in kept:
+                known = origin(s, value)
+                if not known.everything.isdisjoint(origin(s, b).everything):
+                    s.origins[value] = Origin(known.everything | there, None)
+
+    def _check_objects(
+        self, name: str, objects: Sequence[AbstractValue], read: Sequence[Value]
+    ) -> None:
+        """Refuse a list, dict or object that is written into and goes by another name, too."""
+        s = self.s
+        parts = [part for box in self.boxes.values() for part in mutable_parts(box)]
+        for one in objects:
+            shown = origin(s, one).objects if isinstance(one, Value) else frozenset()
+            others = [v for v in (*parts, *read) if isinstance(v, Value) and v is not one]
+            known = sum(part is one for part in parts) > 1 or _is_one_of(one, read)
+            if (
+                known
+                or not _is_one_of(one, self.hidden)
+                or any(origin(s, v).everything & shown for v in others)
+            ):
+                _refuse(s, name, "goes by another name, too")
+
+    def _compare(self, name: str, one: Value, others: Sequence[Value]) -> None:
+        s = self.s
+        several = [v for v in others if may_be_array(v) or not isinstance(v.type, Numeric)]
+        laid = any(key.startswith("%base") for frame in s.frames for key in frame.env)
+        for other in several:
+            common = origin(s, one).everything & origin(s, other).everything
+            if other is one or (laid and common):
+                _refuse(s, name)
+        if several or isinstance(one.type, ListOf):
+            s.emit(runtime.apart, one, *several, effect=True)
+
+    # ------------------------------------------------------------------ what was written into
+    def _pairs(self) -> Iterator[Pair]:
+        """Yield the parts of an argument, each beside the part that the function sees."""
+        for key, box in self.boxes.items():
+            yield from _pairs(box, self.inner[key])
+
+    def _written(self) -> frozenset[Value]:
+        return with_beginnings(self.s, frozenset(self.s.written_objects[self.start[0] :]))
+
+    def _objects(self) -> Iterator[AbstractValue]:
+        """Yield the containers and objects that were passed, and others that were written."""
+        changed = self.s.written[self.start[1] :]
+        for a, b in self._pairs():
+            if _is_one_of(b, changed) and _is_left_alone(a, b):
+                yield from (a,) if _has_pairs(a, b) else mutable_parts(a)
+
+    def _outside(self) -> frozenset[Value]:
+        held = frozenset(self._held())
+        return with_beginnings(self.s, held) - frozenset(self.params.values())
+
+    def _held(self) -> Iterator[Value]:
+        boxes = [box for env in self.names for box in env.values()]
+        for box in [*boxes, *self.boxes.values()]:
+            for value in inner_values(box):
+                yield from origin(self.s, value).everything
+
+
+def _pairs(outer: AbstractValue, inner: AbstractValue) -> Iterator[Pair]:
+    yield outer, inner
+    if _has_pairs(outer, inner):
+        assert isinstance(outer, Structure)
+        assert isinstance(inner, Structure)
+        for a, b in zip(outer.items, inner.items, strict=True):
+            yield from _pairs(a, b)
+
+
+def _has_pairs(outer: AbstractValue, inner: AbstractValue) -> bool:
+    """Return True if two boxes are the same structure, other than a written object."""
+    if not isinstance(outer, Structure) or type(outer) is not type(inner):
+        return False
+    alike = len(outer.items) == len(inner.items)
+    return alike and (outer is not inner or _has_copies(outer))
+
+
+def _is_left_alone(outer: AbstractValue, inner: AbstractValue) -> bool:
+    """Return True if an object that the function writes into stays as it was for who passed it."""
+    kept = outer is not inner or isinstance(outer, Value) or _has_copies(outer)
+    return kept and is_mutable(outer)
+
+
+def _has_copies(box: AbstractValue) -> bool:
+    """Return True if a derivative has its own structure in place of a written one."""
+    if isinstance(box, RecordValue):
+        return is_record(box.cls) or issubclass(box.cls, tuple) or is_of_library(box)
+    return isinstance(box, Structure) and not isinstance(box, ViewValue)
+
+
+def _is_one_of(box: AbstractValue, boxes: Sequence[AbstractValue]) -> bool:
+    return any(box is one for one in boxes)
+
+
+def _is_hit(s: Machine, box: AbstractValue, written: frozenset[Value]) -> bool:
+    return isinstance(box, Value) and not written.isdisjoint(origin(s, box).everything)
+
+
+def _nothing(_: AbstractValue) -> None:
+    """Leave a part as it is."""
+
+
+def _copied(
+    s: Machine, box: AbstractValue, parts: Sequence[AbstractValue], done: Done
+) -> AbstractValue:
+    """Return the same, with copies of some parts."""
+    if id(box) not in done:
+        done[id(box)] = box, _copy(s, box, parts, done)
+    return done[id(box)][1]
+
+
+def _copy(
+    s: Machine, box: AbstractValue, parts: Sequence[AbstractValue], done: Done
+) -> AbstractValue:
+    if isinstance(box, Structure) and _has_copies(box):
+        items = tuple(_copied(s, item, parts, done) for item in box.items)
+        same = all(a is b for a, b in zip(items, box.items, strict=True))
+        return box if same and not _is_one_of(box, parts) else rebuilt(box, items)
+    if not isinstance(box, Value) or not _is_one_of(box, parts):
+        return box
+    if may_be_array(box):
+        return s.emit(np.copy, box, hint=box.hint)
+    own = s.builder.identity(box, type=box.type, hint=box.hint)  # what is written is a new version
+    if box in s.active:
+        s.active.add(own)
+    return own
+
+
+def _refuse(s: Machine, name: str, problem: str = "shares memory with another array") -> NoReturn:
+    s.refuse(
+        errors.MutationError,
+        f"{name!r} writes into an argument that {problem}",
+        why="the write would have to be seen there, too.",
+        help=("pass a copy of it:  copy.deepcopy(x)",) if "name" in problem
+        else ("pass a copy of it:  x.copy()",),
+    )  # fmt: skip
 
 
 class InnerFunction:
@@ -58,7 +321,7 @@ class InnerFunction:
         self.atoms = [s.atom(boxes[place]) for place in places]
         self.params = [_parameter(a, place) for a, place in zip(self.atoms, places, strict=True)]
         s.active.update(self.params)
-        writes = inner_writes.InnerWrites(s, boxes, dict(zip(places, self.params, strict=True)))
+        writes = InnerWrites(s, boxes, dict(zip(places, self.params, strict=True)))
         returns = self._read(request, function, writes, len(args))
         if writes.is_to_be_read_again():
             with writes.hiding(function) as hidden:
@@ -76,7 +339,7 @@ class InnerFunction:
         self,
         request: Request,
         function: AbstractValue,
-        writes: inner_writes.InnerWrites,
+        writes: InnerWrites,
         count: int,
     ) -> bool:
         """Read a call of the function; return False if every path through it raises."""
@@ -129,9 +392,7 @@ class InnerFunction:
         return Function(self.name, tuple(self.params), block, self.s.builder.where)
 
     # -------------------------------------------------------------- written into the outer block
-    def write(
-        self, made: Function, given: collections.abc.Mapping[Value, Atom] | None = None
-    ) -> Block:
+    def write(self, made: Function, given: Mapping[Value, Atom] | None = None) -> Block:
         """Append the ops of what was made of the function; `given` are its further parameters."""
         mapping: dict[Value, Atom] = dict(zip(self.params, self.atoms, strict=True))
         block = substituted_block(made.block, {**mapping, **(given or {})})
@@ -200,7 +461,7 @@ def with_keys(box: AbstractValue, gradient: AbstractValue) -> AbstractValue:
     """Give the gradient by a dict with run-time keys the keys of that dict."""
     if not isinstance(box, Structure) or not isinstance(gradient, Structure):
         return gradient
-    if isinstance(box, RecordValue) and issubclass(box.cls, Mapping):
+    if isinstance(box, RecordValue) and issubclass(box.cls, ReadMapping):
         places, _, *fields = box.items
         return rebuilt(gradient, (places, gradient.items[1], *fields))
     if len(box.items) != len(gradient.items):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from srcad.errors import short_path
-from srcad.ir.location import Location
+from srcad.ir.core import Location
 from srcad.startup.records import dataclass
 
 _HEAD, _TAIL = 40, 20  # rows of a long table that are printed

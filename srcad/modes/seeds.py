@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -13,10 +13,10 @@ from srcad.backends.interface.tracebacks import add_note
 from srcad.errors import SeedError
 from srcad.ir.primitives import rebuilt
 from srcad.modes.calm import is_calm
+from srcad.modes.mode import Run
 from srcad.startup.identifiers import label
 from srcad.types import objects
 
-Run = Callable[..., Any]
 _SEED = "the seed of the pullback"
 _WHY = "a cotangent has the shape of the value that it belongs to."
 

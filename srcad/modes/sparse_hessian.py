@@ -9,7 +9,7 @@ from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Function
 from srcad.modes.mode import Mode, Problem, Results
 from srcad.modes.reverse import derived
-from srcad.modes.sparse_results import checked, in_one_matrix
+from srcad.modes.sparse import checked, in_one_matrix
 from srcad.transforms.jvp import jvp
 from srcad.transforms.vjp import as_primal
 

@@ -9,7 +9,7 @@ from srcad.arguments.request import Request
 from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Function
 from srcad.modes.mode import Mode
-from srcad.modes.sparse_results import checked, in_one_matrix
+from srcad.modes.sparse import checked, in_one_matrix
 from srcad.transforms.jvp import jvp
 
 

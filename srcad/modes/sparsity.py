@@ -7,9 +7,8 @@ from typing import Any
 from srcad.arguments.request import name_of
 from srcad.ir.core import Function
 from srcad.modes.mode import Mode, Part, Problem, Results, Run
-from srcad.modes.sparse import Asked
+from srcad.modes.sparse import Asked, Blocks
 from srcad.modes.sparse_jacobian import with_tangents
-from srcad.modes.sparse_results import Blocks
 
 
 def in_flags(made: Function, problem: Problem) -> Results:

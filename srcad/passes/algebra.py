@@ -10,7 +10,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from srcad.ir.core import Arg, Call, Const
+import numpy as np
+
+from srcad.ir.constants import conjugate
+from srcad.ir.core import Arg, Atom, Call, Const, Value
 from srcad.passes.by_pattern import rewrites_by_pattern
 from srcad.passes.rewrites import number, rewrites
 from srcad.passes.rewriting import Rewriter, type_of
@@ -131,3 +134,243 @@ rewrites_by_pattern(
     is_real,
     is_negative,
 )
+
+
+# ------------------------------------------------------------------------------- conjugates
+# A conjugate goes inwards where it meets what is real, or another one; it is exact in every step.
+
+
+_ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg)
+_TURNS = (np.transpose, np.swapaxes, np.reshape, np.expand_dims, np.moveaxis, np.matrix_transpose)
+
+
+def is_its_conjugate(arg: Arg) -> bool:
+    """Return True if an argument certainly is no complex number, nor an array of such."""
+    type_ = type_of(arg)
+    return isinstance(type_, Numeric) and type_.kind in "fiub"
+
+
+def _is_plain(op: Call) -> bool:
+    return len(op.args) == 1 and not op.kwargs
+
+
+def _imaginary(arg: Arg) -> float | None:
+    """Return the number ``k`` that ``1j * k`` is."""
+    value = arg.value if isinstance(arg, Const) else None
+    return value.imag if type(value) is complex and value.real == 0.0 else None
+
+
+def _conjugate(r: Rewriter, arg: Arg) -> Arg:
+    if isinstance(arg, Const) and type(arg.value) is complex:
+        return Const(conjugate(arg.value))
+    return arg if is_its_conjugate(arg) else r.make(np.conjugate, arg)
+
+
+def _is_free(r: Rewriter, arg: Arg, depth: int = 6) -> bool:
+    """Return True if the conjugate of an argument takes no operation."""
+    if isinstance(arg, Const) or is_its_conjugate(arg) or r.call_of(arg, np.conjugate) is not None:
+        return True
+    made = r.call_of(arg, *_ARITHMETIC) if depth else None
+    return made is not None and all(_is_free(r, a, depth - 1) for a in made.args)
+
+
+rewrites_by_pattern(
+    """
+    np.conjugate(x_) -> x_                         if is_its_conjugate(x_)
+    np.conjugate(np.conjugate(x_)) -> x_
+    np.conjugate(complex(x_)) -> np.conjugate(x_)
+    """,
+    is_its_conjugate,
+    complex=(complex,),
+)
+
+
+@rewrites(np.conjugate)
+def conjugate_of_literal(r: Rewriter, op: Call) -> Arg | None:
+    """``np.conj(1j)``."""
+    value = op.args[0].value if isinstance(op.args[0], Const) and _is_plain(op) else None
+    return Const(conjugate(value)) if type(value) is complex else None
+
+
+@rewrites(np.conjugate)
+def conjugate_of_turned(r: Rewriter, op: Call) -> Arg | None:
+    """``np.conj(np.conj(x).T)``."""
+    inner = r.call_of(op.args[0], *_TURNS)
+    inside = r.call_of(inner.args[0], np.conjugate) if inner and _is_plain(op) else None
+    if inner is None or inside is None or not _is_plain(inside):
+        return None
+    return r.make(inner.target, inside.args[0], *inner.args[1:], **dict(inner.kwargs))
+
+
+@rewrites(np.conjugate)
+def conjugate_of_arithmetic(r: Rewriter, op: Call) -> Arg | None:
+    """``np.conj(2 * x)``, ``np.conj(1 / x)``, ``np.conj(-x)``, ``np.conj(np.conj(x) * y)``."""
+    inner = r.call_of(op.args[0], *_ARITHMETIC)
+    if inner is None or not _is_plain(op):
+        return None
+    if len(inner.args) == 2 and not any(_is_free(r, a) for a in inner.args):
+        return None
+    if inner.target in (operator.add, operator.sub) and not all(_is_free(r, a) for a in inner.args):
+        return None
+    return r.make(inner.target, *(_conjugate(r, a) for a in inner.args))
+
+
+rewrites_by_pattern(
+    """
+    np.real(x_) -> x_                       if is_its_conjugate(x_)
+    np.real(np.conjugate(x_)) -> np.real(x_)
+    np.imag(np.conjugate(x_)) -> -np.imag(x_)
+    np.real(-x_) -> -np.real(x_)
+    np.imag(-x_) -> -np.imag(x_)
+    """,
+    is_its_conjugate,
+)
+
+
+@rewrites(np.real, np.imag)
+def part_of_scaled(r: Rewriter, op: Call) -> Arg | None:
+    """``np.real(2 * x)`` is ``2 * np.real(x)``; ``np.real(-1j * x)`` is ``np.imag(x)``."""
+    inner = r.call_of(op.args[0], operator.mul)
+    if inner is None or not r.used_once(op.args[0]):
+        return None
+    for a, other in (inner.args, inner.args[::-1]):
+        k = _imaginary(a)
+        if is_its_conjugate(a) or number(a) is not None:
+            return r.make(operator.mul, a, r.make(op.target, other))
+        if k is not None:
+            swapped = r.make(np.imag if op.target is np.real else np.real, other)
+            factor = -k if op.target is np.real else k
+            return r.make(operator.mul, Const(factor), swapped)
+    return None
+
+
+# ------------------------------------------------------------------------------- products
+# A product is kept as ``c * a * b``: one literal in front, the rest in the order of writing.
+def is_quotient_of_one(c: float, x: Arg) -> bool:
+    """Return True if ``x * (c / y)`` is ``x / y``, of the same type."""
+    return c == 1 and (is_real(x) or number(x) is not None)
+
+
+rewrites_by_pattern(
+    """
+    x_ * c_ -> c_ * x_                      if number(x_) is None
+    c_ * (d_ * x_) -> (c_ * d_) * x_
+    (c_ * x_) * (d_ * y_) -> (c_ * d_) * x_ * y_
+    # It stays with `y` where `x` has more axes: there one long product is enough.
+    x_ * (t_ := c_ * y_) -> c_ * x_ * y_    if not has_more_axes(x_, t_) and once(t_)
+
+    # So that literals meet.
+    c_ * ((t_ := d_ * x_) * y_) -> c_ * t_ * y_
+    c_ * (t_ := x_ * y_) -> c_ * x_ * y_    if once(t_)
+
+    # Arrays go above the bar.
+    x_ * (c_ / y_) -> x_ / y_               if is_quotient_of_one(c_, x_)
+    d_ * (c_ / y_) -> (c_ * d_) / y_
+    x_ * (c_ / y_) -> c_ * x_ / y_          if is_certainly_array(x_) and not is_certainly_array(y_)
+    c_ * (t_ := x_ / y_) -> c_ * x_ / y_    if once(t_)
+    (c_ / y_) * x_ -> x_ / y_               if is_quotient_of_one(c_, x_)
+    (c_ / y_) * x_ -> c_ * x_ / y_          if is_certainly_array(x_) and not is_certainly_array(y_)
+    """,
+    number,
+    has_more_axes,
+    is_quotient_of_one,
+    is_certainly_array,
+)
+
+
+@rewrites(operator.mul)
+def product_with_quotient(r: Rewriter, op: Call) -> Arg | None:
+    """``g * (y / b)`` where ``g / b`` is at hand: ``g / b * y``, one division less."""
+    for g, other in (op.args, op.args[::-1]):
+        quotient = r.call_of(other, operator.truediv)
+        if quotient is None or not isinstance(g, Value) or not r.used_once(other):
+            continue
+        y, b = quotient.args
+        if is_real(g) and is_real(y) and is_real(b):
+            shared = r.made_before(operator.truediv, g, b)
+            if shared is not None:
+                return r.make(operator.mul, shared, y)
+    return None
+
+
+def cancels(c: float, d: float) -> bool:
+    """Return True if ``c / d`` is exact: powers of two, and multiples."""
+    if d == 0 or not math.isfinite(c / d):
+        return False
+    return math.frexp(d)[0] in (0.5, -0.5) or c / d == int(c / d)
+
+
+def ratio(c: float, d: float) -> float | int:
+    """``c / d``, of the type of `c` where it is a whole number."""
+    found = c / d
+    return int(found) if found == int(found) and type(c) is int else found
+
+
+rewrites_by_pattern("(c_ * x_) / d_ -> ratio(c_, d_) * x_ if cancels(c_, d_) and is_real(x_)",
+                    ratio, cancels, is_real)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------- equal terms
+@rewrites(operator.add, operator.sub)
+def sum_of_equal_terms(r: Rewriter, op: Call) -> Arg | None:
+    """``x + x`` is ``2 * x``; ``a * b + b * a`` is ``2 * a * b``; ``3 * x - x`` is ``2 * x``."""
+    (c, left), (d, right) = _factors(r, op.args[0]), _factors(r, op.args[1])
+    if not left or sorted(map(id, left)) != sorted(map(id, right)):
+        return None
+    total = c + d if op.target is operator.add else c - d
+    if total == 0 or not is_real(left[0]) or not is_real(op.result):
+        return None
+    return _scaled(r, total, left)
+
+
+@rewrites(operator.add)
+def sum_that_ends_in_an_equal_term(r: Rewriter, op: Call) -> Arg | None:
+    """``(z + x) + x`` is ``z + 2 * x``."""
+    inner = r.call_of(op.args[0], operator.add)
+    if inner is None or not r.used_once(op.args[0]):
+        return None
+    (c, left), (d, right) = _factors(r, inner.args[1]), _factors(r, op.args[1])
+    if not left or sorted(map(id, left)) != sorted(map(id, right)):
+        return None
+    if not is_real(left[0]) or not is_real(op.result):
+        return None
+    return r.make(operator.add, inner.args[0], _scaled(r, c + d, left))
+
+
+def _factors(r: Rewriter, arg: Arg) -> tuple[float, list[Value]]:
+    """Return a product as its literal and its other factors."""
+    if number(arg) is not None or not isinstance(arg, Value):
+        return 1, []
+    sign: float = 1
+    negative = r.call_of(arg, operator.neg)
+    if negative is not None and isinstance(negative.args[0], Value):
+        sign, arg = -1, negative.args[0]
+    factors: list[Value] = []
+    pending: list[Arg] = [arg]
+    while pending and len(factors) < 6:
+        one = pending.pop()
+        value = number(one)
+        if value is not None:
+            sign = sign * value
+            continue
+        product = r.call_of(one, operator.mul)
+        if product is not None and len(factors) + len(pending) < 5:
+            pending.extend(product.args[::-1])
+        elif isinstance(one, Value):
+            factors.append(one)
+        else:
+            return 1, []
+    return sign, factors
+
+
+def _scaled(r: Rewriter, literal: float, factors: list[Value]) -> Atom:
+    result: Atom = factors[0]
+    if literal == -1:
+        for factor in factors[1:]:
+            result = r.make(operator.mul, result, factor)
+        return r.make(operator.neg, result)
+    if literal != 1:
+        result = r.make(operator.mul, Const(literal), result)
+    for factor in factors[1:]:
+        result = r.make(operator.mul, result, factor)
+    return result

@@ -2,20 +2,144 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from srcad.analysis.freshness import fresh_results, is_writable
 from srcad.analysis.ownership import in_place
-from srcad.ir.core import Call, Function, Routine, walk
+from srcad.ir.core import (
+    CHECKPOINT,
+    Arg,
+    Atom,
+    Block,
+    Call,
+    Const,
+    For,
+    Function,
+    Half,
+    If,
+    Op,
+    Routine,
+    Value,
+    walk,
+)
+from srcad.ir.substitute import substituted_block, with_blocks
+from srcad.ir.traits import is_marker
 from srcad.ir.verify import verify
 from srcad.passes.dce import dce
 from srcad.passes.dead_zero_stores import without_dead_zero_stores
-from srcad.passes.drop_markers import drop_markers
-from srcad.passes.float_literals import with_float_literals
 from srcad.passes.fuse import fuse
 from srcad.passes.record_lists import with_record_lists
 from srcad.passes.sink import sink
+from srcad.startup.records import replace
+from srcad.types.numeric import Numeric
+
+# Whole numbers in the reverse half that meet floats are written as floats: ``2.0 * g``.
+#
+# Rules say ``2 * x`` and ``1 - y * y``, and mean it for numbers of every kind. Where the other
+# operand is known to be a float, Python and NumPy would convert the integer at every call; the
+# result has the same bits.
+
+
+_TARGETS = frozenset(
+    {operator.add, operator.sub, operator.mul, operator.truediv, np.add, np.subtract, np.multiply,
+     np.divide}
+)  # fmt: skip
+_EXACT = 2**53  # integers up to here are floats as they are
+
+
+def with_float_literals(function: Function) -> Function:
+    """Write constants of the reverse half as the floats that they become."""
+    return replace(function, block=_block(function.block))
+
+
+def _block(block: Block) -> Block:
+    ops = tuple(map(_op, block.ops))
+    return block if _are_same(ops, block.ops) else replace(block, ops=ops)
+
+
+def _op(op: Op) -> Op:
+    if isinstance(op, Call):
+        return _call(op)
+    blocks = tuple(map(_block, op.blocks))
+    return op if _are_same(blocks, op.blocks) else with_blocks(op, blocks)
+
+
+def _are_same(some: Sequence[object], others: Sequence[object]) -> bool:
+    return all(a is b for a, b in zip(some, others, strict=True))
+
+
+def _call(op: Call) -> Call:
+    if op.half != "reverse" or op.kwargs or len(op.args) != 2 or op.target not in _TARGETS:
+        return op
+    first, second = op.args
+    if _is_whole(first) and _is_float(second):
+        return replace(op, args=(_as_float(first), second))
+    if _is_whole(second) and _is_float(first):
+        return replace(op, args=(first, _as_float(second)))
+    return op
+
+
+def _is_whole(arg: Arg) -> bool:
+    return isinstance(arg, Const) and type(arg.value) is int and abs(arg.value) < _EXACT
+
+
+def _is_float(arg: Arg) -> bool:
+    type_ = getattr(arg, "type", None)
+    return isinstance(type_, Numeric) and not isinstance(arg, Const) and type_.kind == "f"
+
+
+def _as_float(arg: Arg) -> Const:
+    assert isinstance(arg, Const)
+    return Const(float(arg.value))
+
+
+# Erase markers after all derivatives have been taken.
+
+
+def drop_markers(function: Function) -> Function:
+    """Put what was marked in place of ``stop(x)``, and tell derived ops of all orders alike.
+
+    What stands inside a checkpoint takes its place.
+
+    This is safe only as the last transform: until then the ops say where no derivative flows, or
+    what it passes through, what is not saved, and which half of which order they belong to.
+    """
+    return replace(function, block=_erased(function.block))
+
+
+def _erased(block: Block) -> Block:
+    names: dict[Value, Atom] = {}
+    kept: list[Op] = []
+    for op in block.ops:
+        if isinstance(op, Call) and is_marker(op.target):
+            inner = op.args[0]
+            assert isinstance(inner, Value)
+            names[op.result] = names.get(inner, inner)
+        elif isinstance(op, If) and op.test == CHECKPOINT:
+            inside = _erased(op.then)
+            kept += inside.ops
+            for output, atom in zip(op.outputs, inside.results, strict=True):
+                names[output] = names.get(atom, atom) if isinstance(atom, Value) else atom
+        else:
+            kept.append(_marked(op))
+    left = replace(block, ops=tuple(kept))
+    return substituted_block(left, names) if names else left
+
+
+_FINAL: dict[Half, Half] = {"derived": "reverse", "repeated": "primal", "again": "primal"}
+
+
+def _marked(op: Op) -> Op:
+    half = _FINAL.get(op.half, op.half)
+    op = with_blocks(op, tuple(map(_erased, op.blocks)))
+    if isinstance(op, For) and op.segments:
+        op = replace(op, segments=())
+    return op if half == op.half else replace(op, half=half)
+
 
 # The passes over a finished function and over each routine that it calls, in order.
 ORDER: tuple[Callable[[Function], Function], ...] = (

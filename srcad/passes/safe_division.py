@@ -15,8 +15,7 @@ import numpy as np
 
 from srcad.analysis.kinds import may_be_complex
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Op, Value, While
-from srcad.ir.location import Location
+from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Location, Op, Value, While
 from srcad.passes.retype import retype
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Form, Numeric

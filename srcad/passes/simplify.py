@@ -1,23 +1,15 @@
-"""Simplify the reverse half: the rewrites of some files, and merging of equal calls."""
+"""Simplify the reverse half: apply the rewrites, and merge equal calls."""
 
 from __future__ import annotations
 
 from srcad.ir.core import Function
-from srcad.passes import (
-    algebra,
-    algebra_complex,
-    algebra_matrices,
-    algebra_products,
-    parts,
-    shapes,
-    slices,
-)
+from srcad.passes import algebra, parts, shapes, slices
 from srcad.passes.dce import dce
 from srcad.passes.rewriting import Rewriter
 from srcad.passes.shape_reads import shape_reads
 
-# Importing them registers their rewrites.
-ROOMS = (algebra, algebra_products, algebra_matrices, shapes, parts, slices, algebra_complex)
+# Modules that register their rewrites when they are imported.
+REWRITES = (algebra, shapes, parts, slices)
 _MOST = 4
 
 

@@ -8,8 +8,10 @@ everything else a loop takes one direction after the other, and stacks what come
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from srcad import runtime
 from srcad.analysis.arguments import arguments, rule_of
@@ -24,14 +26,210 @@ from srcad.ir.traits import (
     is_structure,
     measures,
 )
-from srcad.rules.batching_products import formula_for
+from srcad.rules.batching import formula_for
 from srcad.rules.row import AlwaysRaisesError
-from srcad.transforms.batched_forms import in_fewer_products
+from srcad.startup.records import replace
 from srcad.transforms.batched_loops import looped
 from srcad.transforms.batched_parts import BATCHES
-from srcad.transforms.batched_values import BatchedScope, rank
+from srcad.transforms.batched_values import BatchedScope, Term, rank
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf
+
+# Sums and multiples of batched values: factors without the axis are multiplied first.
+#
+# A value of all directions is many times as long as the factors that it is multiplied by. So
+# ``2.0 * x_dot * a / b`` is written ``x_dot * (2.0 * a / b)``, and ``x_dot * a - x_dot * b`` is
+# ``x_dot * (a - b)``: the same number to the last bits, with one long product in the place of
+# three. What a value is made of, terms ``base * factor / divisor``, is kept beside it; of the
+# products in between nothing is left if nobody else reads them.
+
+_PRODUCTS = (operator.mul, np.multiply)
+_QUOTIENTS = (operator.truediv, np.true_divide, np.divide)
+_NEGATIVES = (operator.neg, np.negative)
+_SUMS = {operator.add: False, np.add: False, operator.sub: True, np.subtract: True}
+_MOST_TERMS = 3
+
+
+def in_fewer_products(scope: BatchedScope, op: Call) -> tuple[Sequence[Term], Atom | None]:
+    """Return the terms of the result of an elementwise call, and the result if that saves products.
+
+    There are no terms where nothing is known.
+    """
+    precision = _precision(op.result.type)
+    if precision is None or op.kwargs:
+        return (), None
+    if op.target in _SUMS:
+        return _sum(scope, op, precision, minus=_SUMS[op.target])
+    if op.target in _NEGATIVES:
+        term = _single(scope, op.args[0], precision)
+        return _answer(scope, term and _negated(term), term)
+    if op.target not in _PRODUCTS and op.target not in _QUOTIENTS:
+        return (), None
+    wide, narrow = op.args
+    if op.target in _PRODUCTS and scope.tree(wide) is False:
+        wide, narrow = narrow, wide
+    term = _single(scope, wide, precision)
+    if term is None or scope.tree(narrow) is not False or not _is_factor(narrow, precision):
+        return (), None
+    height = max(term.rank, rank(argument_type(narrow)) or 0)
+    made = _times(scope, term, narrow) if op.target in _PRODUCTS else _over(scope, term, narrow)
+    return _answer(scope, replace(made, rank=height), term)
+
+
+def _answer(
+    scope: BatchedScope, made: Term | None, given: Term | None
+) -> tuple[Sequence[Term], Atom | None]:
+    """Return a term; it is written if what it was made of was more than a value."""
+    if made is None or given is None:
+        return (), None
+    return (made,), None if given.is_base else _written(scope, (made,))
+
+
+# ------------------------------------------------------------------------------- sums
+def _sum(
+    scope: BatchedScope, op: Call, precision: int, *, minus: bool
+) -> tuple[Sequence[Term], Atom | None]:
+    first, second = (_terms(scope, a, precision) for a in op.args)
+    height = rank(op.result.type)
+    both = [*first, *(_negated(t) if minus else t for t in second)]
+    if not first or not second or any(term.rank != height for term in both):
+        return (), None
+    bases = dict.fromkeys(term.base for term in both)
+    if len(bases) > _MOST_TERMS:
+        return (), None
+    if len(bases) == len(both):
+        return both, None
+    found = []
+    for base in bases:
+        term, *others = (t for t in both if t.base is base)
+        for other in others:
+            term = _together(scope, term, other)
+        found.append(term)
+    return found, _written(scope, found)
+
+
+def _together(scope: BatchedScope, a: Term, b: Term) -> Term:
+    """Return the sum of two terms of one base."""
+    x, y = _factor(scope, a), _factor(scope, b)
+    if a.negative == b.negative:
+        factor = _narrow(scope, operator.add, x, y)
+    elif a.negative:
+        return replace(b, factor=_narrow(scope, operator.sub, y, x), divisor=None)
+    else:
+        factor = _narrow(scope, operator.sub, x, y)
+    return replace(a, factor=factor, divisor=None)
+
+
+def _terms(scope: BatchedScope, arg: Arg, precision: int) -> Sequence[Term]:
+    """Return the terms of an operand.
+
+    One that is read again, or is no such sum, is a term itself.
+    """
+    found = scope.of(arg)
+    if scope.tree(arg) is not True or not isinstance(found, Value):
+        return ()
+    height = rank(argument_type(arg))
+    if height is None or _precision(argument_type(arg)) != precision:
+        return ()
+    known = scope.shared.terms.get(found, ())
+    if len(known) == 1 or (known and isinstance(arg, Value) and scope.shared.reads[arg] == 1):
+        return known
+    return (Term(found, height, height),)
+
+
+def _single(scope: BatchedScope, arg: Arg, precision: int) -> Term | None:
+    """Return an operand as one term."""
+    terms = _terms(scope, arg, precision)
+    if len(terms) > 1:
+        found, height = scope.of(arg), terms[0].rank
+        assert isinstance(found, Value)
+        return Term(found, height, height)
+    return terms[0] if terms else None
+
+
+# ------------------------------------------------------------------------------- factors
+def _precision(type_: object) -> int | None:
+    """How many bits the real and the imaginary parts of numbers have; None for other kinds."""
+    if not isinstance(type_, Numeric) or type_.dtype is None or type_.kind not in "fc":
+        return None
+    return np.finfo(type_.dtype).bits
+
+
+def _is_factor(arg: Arg, precision: int) -> bool:
+    """Return True if products of an operand with another one are as exact as those with a base."""
+    type_ = argument_type(arg)
+    if isinstance(arg, Const):
+        return type(arg.value) in (int, float, complex)
+    if not isinstance(type_, Numeric) or type_.shape is None:
+        return False
+    return _precision(type_) == precision or (type_.is_python and type_.kind in "fc")
+
+
+def _negated(term: Term) -> Term:
+    return replace(term, negative=not term.negative)
+
+
+def _times(scope: BatchedScope, term: Term, narrow: Arg) -> Term:
+    if term.divisor is not None:
+        return replace(
+            term, factor=_narrow(scope, operator.truediv, narrow, term.divisor), divisor=None
+        )
+    if term.factor is None:
+        return replace(term, factor=narrow)
+    return replace(term, factor=_narrow(scope, operator.mul, term.factor, narrow))
+
+
+def _over(scope: BatchedScope, term: Term, narrow: Arg) -> Term:
+    if term.factor is None and term.divisor is None:
+        return replace(term, divisor=narrow)
+    whole = _factor(scope, term)
+    return replace(term, factor=_narrow(scope, operator.truediv, whole, narrow), divisor=None)
+
+
+def _factor(scope: BatchedScope, term: Term) -> Arg:
+    """Return the factor of the base of a term, without the sign."""
+    if term.divisor is not None:
+        return _narrow(scope, operator.truediv, Const(1.0), term.divisor)
+    return Const(1.0) if term.factor is None else term.factor
+
+
+def _narrow(scope: BatchedScope, target: object, a: Arg, b: Arg) -> Arg:
+    if isinstance(a, Const) and isinstance(b, Const) and target is not operator.truediv:
+        return Const(target(a.value, b.value))  # type: ignore[operator]
+    if target is operator.mul and a == Const(1.0):
+        return b
+    return scope.call(target, a, b)
+
+
+# ------------------------------------------------------------------------------- writing
+def _written(scope: BatchedScope, terms: Sequence[Term]) -> Atom:
+    """Return the sum of terms; a positive one stands first if there is any."""
+    first = next((t for t in terms if not t.negative), terms[0])
+    total: Value = _product(scope, first, negative=first.negative)
+    for term in terms:
+        if term is not first:
+            target = operator.sub if term.negative else operator.add
+            total = scope.call(target, total, _product(scope, term, negative=False))
+    return total
+
+
+def _product(scope: BatchedScope, term: Term, *, negative: bool) -> Value:
+    base = scope.reshaped(term.base, term.base_rank, term.rank)
+    if term.divisor is not None:
+        divisor = scope.call(operator.neg, term.divisor) if negative else term.divisor
+        return scope.call(operator.truediv, base, divisor)
+    factor = term.factor
+    if factor is None:
+        return scope.call(operator.neg, base) if negative else _value(base)
+    if isinstance(factor, Const):
+        signed = Const(-factor.value) if negative else factor
+        return scope.call(operator.mul, signed, base)
+    return scope.call(operator.mul, base, scope.call(operator.neg, factor) if negative else factor)
+
+
+def _value(base: Arg) -> Value:
+    assert isinstance(base, Value)
+    return base
 
 
 def batch_call(scope: BatchedScope, op: Call) -> None:

@@ -18,9 +18,8 @@ import numpy as np
 from srcad import runtime
 from srcad.analysis.activity_trees import Activity, fully_active, part
 from srcad.ir.constructors import Constructors
-from srcad.ir.core import Arg, Atom, Block, Const, Display, Value
+from srcad.ir.core import Arg, Atom, Block, Const, Display, Location, Value
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.location import Location
 from srcad.startup.records import dataclass, field
 from srcad.transforms.sweep import (
     NOTHING,

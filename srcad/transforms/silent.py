@@ -10,10 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from srcad import runtime
-from srcad.ir.core import Arg, Block, Call, For, Function, Op, Routine, Value, walk
+from srcad.ir.core import Arg, Block, Call, For, Function, Location, Op, Routine, Value, walk
 from srcad.ir.inference.builder import Builder
 from srcad.ir.library_operations import is_elementwise
-from srcad.ir.location import Location
 from srcad.ir.memory import is_one_of
 from srcad.ir.substitute import with_blocks
 from srcad.ir.traits import never_returns

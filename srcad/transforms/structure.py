@@ -15,16 +15,27 @@ from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Value
 from srcad.ir.disjoint import may_repeat
+from srcad.ir.hooks import through_hook
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.operations import every
 from srcad.ir.traits import built_parts, sets_places, sums_at_places
-from srcad.transforms import hooks
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.refusals import refuse_unknown_field
 from srcad.transforms.stored import Bars, narrowed, undo_add_at, undo_updated
 from srcad.transforms.sweep import Path, cotangent_type, is_scalar, item_type
 from srcad.types.numeric import INT, Numeric
 from srcad.types.structures import OPAQUE, ListOf, TupleOf, Type
+
+# Hooks: the cotangent of ``hook(x, f)`` passes through `f` once it is complete.
+
+
+def undo_hooked(scope: ReverseScope, op: Call, bars: Bars) -> None:
+    """Call the function of a hook in the reverse half; it may replace the cotangent."""
+    x, function = op.args
+    bar = scope.pack(op.result, bars)
+    passed = scope.builder.call(through_hook, function, bar, effect=True, type=atom_type(bar))
+    scope.unpack(x, passed)
+
 
 Undo = Callable[[ReverseScope, Call, Bars], None]
 
@@ -361,7 +372,7 @@ def _undo_plus(scope: ReverseScope, op: Call, bars: Bars) -> None:
 
 
 def _undo_hooked(scope: ReverseScope, op: Call, bars: Bars) -> None:
-    hooks.undo_hooked(scope, op, bars)
+    undo_hooked(scope, op, bars)
 
 
 def _nothing(scope: ReverseScope, op: Call, bars: Bars) -> None:

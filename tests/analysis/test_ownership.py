@@ -8,8 +8,8 @@ import numpy as np
 
 from srcad.analysis.freshness import fresh_results
 from srcad.analysis.ownership import in_place
+from srcad.backends.python.backend import load
 from srcad.backends.python.emitter import emit
-from srcad.backends.python.loader import load
 from srcad.ir.core import Block, Call, Const, Display, Function, Value, walk
 from srcad.ir.inference.builder import Builder
 from srcad.ir.primitives import add_at, append, build_dict, build_list, build_tuple, updated

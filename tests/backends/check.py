@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from srcad.backends.python.backend import load
 from srcad.backends.python.emitter import emit
-from srcad.backends.python.loader import load
 from srcad.ir.core import Function
 from srcad.ir.evaluate import evaluate
 from srcad.ir.verify import verify

@@ -18,10 +18,10 @@ from srcad.ir.core import (
     Const,
     Display,
     Function,
+    Location,
     Value,
 )
 from srcad.ir.inference.builder import Builder
-from srcad.ir.location import Location
 from srcad.ir.primitives import add_at, append, build_list, build_tuple, identity, item, updated
 from srcad.types.numeric import FLOAT, INT, array_type
 from srcad.types.sizes import constant_extent

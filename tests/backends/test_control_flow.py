@@ -16,11 +16,11 @@ from srcad.ir.core import (
     Const,
     Display,
     Function,
+    Location,
     Routine,
     Value,
 )
 from srcad.ir.inference.builder import Builder
-from srcad.ir.location import Location
 from srcad.ir.primitives import build_tuple, item
 from srcad.types.numeric import FLOAT, INT, array_type
 from srcad.types.sizes import fresh_extent

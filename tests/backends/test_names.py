@@ -7,8 +7,8 @@ import operator
 import numpy as np
 import pytest
 
+from srcad.backends.python.backend import load
 from srcad.backends.python.emitter import emit
-from srcad.backends.python.loader import load
 from srcad.backends.python.naming.names import fresh, identifier, parameter_name
 from srcad.ir.core import Const, Function, Value
 from srcad.ir.inference.builder import Builder

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from srcad.analysis.ownership import in_place
+from srcad.backends.python.backend import load
 from srcad.backends.python.emitter import emit
-from srcad.backends.python.loader import load
 from srcad.ir.core import Call, Function, walk
 from srcad.ir.evaluate import evaluate
 from srcad.ir.verify import verify

@@ -11,12 +11,11 @@ import traceback
 
 import numpy as np
 
+from srcad.backends.python.backend import load
 from srcad.backends.python.emitter import emit
-from srcad.backends.python.loader import load
 from srcad.backends.python.writing.text import Comment, render, same_tree
-from srcad.ir.core import Const, Function, Value
+from srcad.ir.core import Const, Function, Location, Value
 from srcad.ir.inference.builder import Builder
-from srcad.ir.location import Location
 from srcad.types.numeric import FLOAT
 
 

@@ -131,7 +131,7 @@ def test_what_is_no_rewrite_is_refused_at_once(line, complaint):
 
 def lines() -> list[Any]:
     importlib.import_module("srcad.passes.simplify")
-    importlib.import_module("srcad.passes.algebra_complex")
+    importlib.import_module("srcad.passes.algebra")
     tried = {rewrite for some in rewrites._REWRITES.values() for rewrite, _ in some}
     return [
         rewrite for rewrite in tried if hasattr(rewrite, "prepared") and "f(" not in rewrite.text

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from srcad.passes.patterns import filled, match, rewritten, sides
+from srcad.passes.by_pattern import filled, match, rewritten, sides
 
 
 def shown(found):

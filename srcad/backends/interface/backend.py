@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from srcad.ir.core import Function
-from srcad.ir.location import Location
+from srcad.ir.core import Function, Location
 from srcad.startup.records import dataclass
 
 Run = Callable[..., Any]

@@ -9,7 +9,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from srcad.errors import short_path
-from srcad.ir.location import Location
+from srcad.ir.core import Location
 
 _MAPS: dict[str, tuple[weakref.ref[CodeType], Mapping[int, Location]]] = {}
 

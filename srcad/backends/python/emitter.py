@@ -1,7 +1,7 @@
 """An IR function becomes text that a person can read.
 
 >>> import operator
->>> from srcad.backends.python.loader import load
+>>> from srcad.backends.python.backend import load
 >>> from srcad.ir.inference.builder import Builder
 >>> from srcad.ir.core import Const, Function, Value
 >>> from srcad.types.numeric import FLOAT
@@ -23,17 +23,50 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from srcad.backends.python.naming.coalesce import Webs, coalesce, moving_copies
+from srcad.backends.python.naming.liveness import is_nested, visible_lists
 from srcad.backends.python.naming.names import Globals, parameter_name
 from srcad.backends.python.plan.expressions import Nesting
 from srcad.backends.python.plan.nesting import nest
-from srcad.backends.python.plan.statements import Statement
+from srcad.backends.python.plan.statements import Append, Copy, Do, Return, Statement, head_atoms
 from srcad.backends.python.plan.structure import Structured, structure
 from srcad.backends.python.writing.text import Comment, render
-from srcad.backends.python.writing.undefined import weakly_read
 from srcad.backends.python.writing.writer import Writer
-from srcad.ir.core import Call, Function, Routine, Value, walk
-from srcad.ir.location import Location
+from srcad.ir.core import Atom, Call, Function, Location, Routine, Value, walk
+from srcad.ir.traits import is_builder
 from srcad.startup.records import dataclass
+
+# Which variables must be bound even where they are undefined.
+
+
+def weakly_read(statements: list[Statement], nesting: Nesting, webs: Webs) -> set[str]:
+    """Return the variables that are handed on unread, and must be bound even if undefined."""
+    names: set[str] = set()
+    todo = list(statements)
+    while todo:
+        statement = todo.pop()
+        for inner in visible_lists(statement):
+            todo += inner
+        if is_nested(statement, nesting):
+            continue
+        for atom in _handed_on(statement):
+            for value in nesting.leaves([atom]):
+                names.add(webs.names[value])
+    return names
+
+
+def _handed_on(statement: Statement) -> list[Atom]:
+    match statement:
+        case Append(items=items):
+            return list(items)
+        case Copy(sources=sources):
+            return list(sources)
+        case Return(values=values):
+            return list(values)
+        case Do(op=op) if is_builder(op.target):
+            return list(head_atoms(statement))
+        case _:
+            return []
+
 
 _ROUNDS = 3
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from srcad.frontend.branches.leaves import Leaf, _alike, carried_leaves, pairs
 from srcad.frontend.branches.loop_variables import LoopVariable
 from srcad.frontend.domain.memory import Either, Origin
 from srcad.frontend.domain.structure import (
@@ -25,6 +24,7 @@ from srcad.frontend.domain.structure import (
 )
 from srcad.frontend.domain.values import AbstractValue, Code, Env, Structure, Taken
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.store.cells import same_parts
 from srcad.frontend.store.known_layout import layout
 from srcad.frontend.store.origins import (
     inner_values,
@@ -37,6 +37,36 @@ from srcad.ir.core import Value
 from srcad.ir.memory import has_storage
 from srcad.startup.records import dataclass, field
 from srcad.types.structures import OPAQUE
+
+# The carried values and views in a header.
+
+Leaf = Value | Taken
+
+
+def carried_leaves(box: AbstractValue) -> Iterator[Leaf]:
+    """Yield the carried values and views of a header."""
+    if isinstance(box, Value | Taken):
+        yield box
+    elif isinstance(box, Structure | Code):
+        for item in shown_parts(box):
+            yield from carried_leaves(item)
+
+
+def pairs(header: AbstractValue, other: AbstractValue) -> Iterator[tuple[Leaf, AbstractValue]]:
+    """Yield the leaves of a header, each with what stands in its place in another box."""
+    if isinstance(header, Value | Taken):
+        yield header, other
+    elif isinstance(header, Structure | Code):
+        same = _alike(header, other)
+        for k, item in enumerate(shown_parts(header)):
+            yield from pairs(item, shown_parts(other)[k] if same else other)
+
+
+def _alike(a: Structure | Code, b: AbstractValue) -> bool:
+    if isinstance(a, Structure):
+        return isinstance(b, Structure) and len(a.items) == len(b.items)
+    return same_parts(a, b)
+
 
 Key = tuple[int, str]
 

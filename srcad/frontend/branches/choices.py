@@ -15,16 +15,11 @@ from srcad.frontend.branches.branch import read_branch_value
 from srcad.frontend.domain.frames import DEAD, Unreachable
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant
 from srcad.frontend.machine.constants import truth
+from srcad.frontend.machine.dispatch import Args, Kwargs
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store import runtime_keys
 from srcad.ir.core import UNDEF, Atom, Value
 from srcad.types.numeric import Numeric
-
-Args = tuple[AbstractValue, ...]
-
-
-Kwargs = dict[str, AbstractValue]
-
 
 Use = Callable[[AbstractValue], AbstractValue]
 

@@ -3,16 +3,357 @@
 from __future__ import annotations
 
 from srcad.frontend.branches.branch import Branch
-from srcad.frontend.branches.join import Join
+from srcad.frontend.branches.joined_objects import (
+    in_both,
+    is_made_of_values,
+    leaks,
+    made_in,
+    settle_aliases,
+    version_in,
+)
 from srcad.frontend.domain.frames import (
     DEAD,
     RETURN_NAME,
 )
-from srcad.frontend.domain.values import UNBOUND, AbstractValue, Env, Stale, Unbound
+from srcad.frontend.domain.memory import Either, Origin
+from srcad.frontend.domain.representation import is_representable, representing_type
+from srcad.frontend.domain.structure import (
+    Done,
+    components,
+    is_mutable,
+    mapped,
+    mutable_parts,
+    rebuilt,
+    same_structure,
+    shown_parts,
+    values_of,
+    with_parts,
+)
+from srcad.frontend.domain.values import (
+    UNBOUND,
+    AbstractValue,
+    BoundValue,
+    Choice,
+    Conflict,
+    Env,
+    FunctionValue,
+    IteratorValue,
+    MethodValue,
+    Stale,
+    Structure,
+    Unbound,
+)
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside.places import begins_empty, is_place
-from srcad.ir.core import NONE, RETURN, Atom, Block, Const, If, Try, Value
-from srcad.startup.records import dataclass
+from srcad.frontend.store.cells import are_alike, is_one_thing
+from srcad.frontend.store.origins import (
+    current,
+    inner_values,
+    note_container,
+    note_join,
+    note_own,
+    origin,
+    realised,
+)
+from srcad.frontend.store.runtime_keys import alike
+from srcad.ir.core import NONE, RETURN, UNDEF, Atom, Block, Const, If, Try, Value, values_in
+from srcad.ir.inference.builder import Builder, atom_type
+from srcad.ir.memory import has_storage
+from srcad.ir.substitute import substituted
+from srcad.startup.records import dataclass, field, replace
+from srcad.types.join import is_lost, join, take_lengths_for_equal
+from srcad.types.numeric import Numeric
+from srcad.types.structures import Type
+
+# Joins of control flow: the value and the memory of every name after two paths meet.
+
+
+@dataclass(eq=False)
+class Join:
+    """The pairs of atoms that the two branches yield, and the values in which they meet.
+
+    `outside` says that names of a function around are joined: they go on where this one returns.
+    """
+
+    s: Machine
+    test: Atom
+    left: Branch
+    right: Branch
+    yields: list[tuple[Atom, Atom]] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+    known: dict[tuple[int, int], AbstractValue] = field(default_factory=dict)
+    kept: list[tuple[AbstractValue, AbstractValue]] = field(default_factory=list)
+    objects: list[tuple[tuple[AbstractValue, AbstractValue], AbstractValue]] = field(
+        default_factory=list
+    )
+    pairs: list[tuple[AbstractValue, AbstractValue]] = field(default_factory=list)
+    shows: dict[int, dict[Value, set[tuple[int, int]]]] = field(default_factory=dict)
+    outside: bool = False
+    after: Builder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.after = Builder(where=self.s.builder.where, half=self.s.builder.half)
+
+    def box(self, a: AbstractValue, b: AbstractValue, hint: str | None) -> AbstractValue:
+        """Return the value of a name after the join."""
+        key = (id(a), id(b))
+        if key not in self.known:
+            self.known[key] = self._box(a, b, hint)
+            self.kept.append((a, b))
+        return self.known[key]
+
+    def _box(self, a: AbstractValue, b: AbstractValue, hint: str | None) -> AbstractValue:
+        a, b = alike(a, b)
+        if isinstance(b, Stale):
+            return b
+        if isinstance(a, Stale) or is_one_thing(self.s, a, b):
+            return a
+        if same_structure(a, b) or are_alike(self.s, a, b):
+            return self._by_parts(a, b)
+        if isinstance(a, Unbound):
+            return self._half_bound(b, hint, left=False)
+        if isinstance(b, Unbound):
+            return self._half_bound(a, hint, left=True)
+        if not is_representable(a) or not is_representable(b) or self._is_vague(a, b):
+            return self._choice(a, b)
+        if isinstance(a, Value) and isinstance(b, Value):
+            view = self._view(a, b, hint)
+            if view is not None:
+                return view
+        output = self.atom(self._inside(self.left, a), self._inside(self.right, b), hint)
+        if isinstance(a, Structure) and isinstance(b, Structure):
+            note_container(self.s, output)  # one list, longer on one path than on the other
+        return output
+
+    def _by_parts(self, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+        """One structure, or function, that holds this on one path and that on the other."""
+        pairs = zip(shown_parts(a), shown_parts(b), strict=True)
+        met = tuple(self.box(x, y, None) for x, y in pairs)
+        if not isinstance(a, Structure) and any(isinstance(part, Conflict) for part in met):
+            return Conflict(a, b) if isinstance(a, Choice) else self._choice(a, b)
+        return with_parts(a, met)
+
+    def _choice(self, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+        """Return a guarded choice of two values without a common run-time representation."""
+        left, right = self._carried_out(a, left=True), self._carried_out(b, left=False)
+        if left is None or right is None or not isinstance(self.test, Value):
+            return Conflict(a, b)
+        test = self.test
+        if has_storage(test):  # it may be written into
+            test = self.atom(Const(True), Const(False), None)
+        return Choice(test, left, right)
+
+    def _carried_out(self, box: AbstractValue, *, left: bool) -> AbstractValue | None:
+        """Return the value that a branch leaves, as visible after the join; None if it is not.
+
+        What has no value of its own, but holds values that were made in the branch, holds the
+        results of the conditional instead.
+        """
+        s, branch, other = self.s, self.left, self.right
+        if not left:
+            branch, other = other, branch
+        made = made_in(branch)
+        if not is_made_of_values(box) or leaks(s, box, made):
+            return None
+        kept, done = in_both(self.pairs), Done()
+
+        def change(part: AbstractValue) -> AbstractValue | None:
+            if isinstance(part, Stale) or id(part) in kept:
+                return part
+            if not isinstance(part, Value):
+                return None
+            there: AbstractValue = UNBOUND
+            if has_storage(part):
+                there = version_in(s, part, other) or UNBOUND
+            if part is there or (there is UNBOUND and part not in made and not is_mutable(part)):
+                return part
+            return self.box(part, there, None) if left else self.box(there, part, None)
+
+        found = mapped(box, change, done)
+        for before, after in done.values():
+            if isinstance(before, Structure) and is_mutable(before) and id(before) not in kept:
+                pair = (before, UNBOUND) if left else (UNBOUND, before)
+                self.objects.append((pair, after))
+        return found
+
+    def _is_vague(self, a: AbstractValue, b: AbstractValue) -> bool:
+        """Return True if an active structure meets a value of an unrelated kind."""
+        types = [representing_type(a), representing_type(b)]
+        joined = join(*types)
+        lost = any(is_lost(type_, joined) for type_ in types)
+        return lost and self.s.is_active(a, b)
+
+    def _view(self, a: Value, b: Value, hint: str | None) -> AbstractValue | None:
+        """Return a view of one array on both paths, taken anew of that array's later version."""
+        s, found = self.s, origin(self.s, a)
+        if not found.steps or not found.is_exact or found != origin(s, b):
+            return None
+        (object_,) = found.objects
+        roots = [current(s, object_, branch.envs) for branch in (self.left, self.right)]
+        if roots[0] is None or roots[1] is None or self._may_be_missing(roots[0], roots[1]):
+            return None
+        root = self.box(roots[0], roots[1], roots[0].hint)
+        assert isinstance(root, Value)
+        before, s.builder = s.builder, self.after
+        try:
+            return realised(s, root, found.steps, hint or a.hint)
+        finally:
+            s.builder = before
+
+    def _may_be_missing(self, *values: Value) -> bool:
+        """Return True if some path reaches the join without a value."""
+        s = self.s
+        return any(v in s.partial or v in s.perhaps_unbound for v in values)
+
+    def _half_bound(self, box: AbstractValue, hint: str | None, *, left: bool) -> AbstractValue:
+        if isinstance(box, Structure):
+            pairs = ((b, UNBOUND) if left else (UNBOUND, b) for b in box.items)
+            return rebuilt(box, tuple(self.box(x, y, None) for x, y in pairs))
+        if isinstance(box, IteratorValue):
+            parts = tuple(self._half_bound(b, None, left=left) for b in box.parts)
+            return IteratorValue(box.kind, parts)
+        if isinstance(box, FunctionValue | BoundValue | MethodValue | Choice):
+            pairs = ((b, UNBOUND) if left else (UNBOUND, b) for b in components(box))
+            parts = tuple(self.box(x, y, None) for x, y in pairs)
+            made = made_in(self.left if left else self.right)
+            vague = any(isinstance(part, Conflict) for part in parts) or leaks(self.s, box, made)
+            return Conflict(box, UNBOUND) if vague else with_parts(box, parts)
+        if not isinstance(box, Value):
+            return Conflict(box, UNBOUND) if values_of(box) else box
+        output = self.atom(box, UNDEF, hint) if left else self.atom(UNDEF, box, hint)
+        other = self.right if left else self.left
+        if other.exit != DEAD and (self.outside or not other.is_left):
+            self.s.unbound_if[output] = (self.test, not left)
+            self.s.perhaps_unbound[output] = None
+        else:
+            self.s.partial.add(output)
+        return output
+
+    def _inside(self, branch: Branch, box: AbstractValue) -> Atom:
+        """Build a structure inside the branch that yields it."""
+        before, self.s.builder = self.s.builder, branch.builder
+        try:
+            return self.s.atom(box)
+        finally:
+            self.s.builder = before
+
+    def atom(self, a: Atom, b: Atom, hint: str | None) -> Value:
+        """Return a value that is `a` on the left path and `b` on the right."""
+        take_lengths_for_equal(type_of_atom(a), type_of_atom(b))
+        output = Value(join(type_of_atom(a), type_of_atom(b)), hint or _hint(a, b))
+        self.yields.append((a, b))
+        self.outputs.append(output)
+        if any(isinstance(x, Value) and x in self.s.active for x in (a, b)):
+            self.s.active.add(output)
+        if any(isinstance(x, Value) and x in self.s.perhaps_unbound for x in (a, b)):
+            self.s.perhaps_unbound[output] = None
+        if a in self.s.partial or b in self.s.partial:
+            self.s.partial.add(output)
+        note_join(self.s, a, b, output)
+        if has_storage(output) and not origin(self.s, output).is_exact:
+            self._note_either(a, b, output)
+        return output
+
+    def _note_either(self, a: Atom, b: Atom, output: Value) -> None:
+        """Record the memory of a value that may alias several arrays."""
+        s = self.s
+        values = [x for x in (a, b) if isinstance(x, Value) and origin(s, x).objects]
+        if not values:
+            return
+        form = output.type.form if isinstance(output.type, Numeric) else "array"
+        if form == "array" and self._are_alone(a, b):
+            note_own(s, output, *values)
+        elif UNDEF in (a, b) and (self.left if a == UNDEF else self.right).is_left:
+            # where it goes on, it is bound
+            s.origins[output] = self._seen_outside(origin(s, values[0]), left=b == UNDEF)
+            s.partial.add(output)
+            self._keep(values[0], output, left=b == UNDEF)
+        else:
+            sides = self._sighted(a, left=True), self._sighted(b, left=False)
+            s.either[output] = Either(self.test, *sides)
+
+    def _sighted(self, atom: Atom, *, left: bool) -> Atom:
+        """Return an atom of a branch, or its replacement outside.
+
+        That is another value if the atom is ambiguous by itself, or seen by an index of the branch.
+        """
+        s = self.s
+        if not isinstance(atom, Value):
+            return atom
+        known = origin(s, atom)
+        seen = self._seen_outside(known, left=left)
+        if seen is known and atom not in s.either:
+            return atom
+        found = Value(atom.type, atom.hint)
+        s.origins[found] = seen
+        self._keep(atom, found, left=left)
+        return found
+
+    def _seen_outside(self, found: Origin, *, left: bool) -> Origin:
+        """Whose memory a value of a branch is, by steps whose indices can be seen outside of it."""
+        ops = (self.left if left else self.right).builder.ops
+        made = {result for op in ops for result in op.results} if found.steps else set()
+        args = [arg for step in found.steps or () for arg in step.args]
+        named = [v for arg in args for v in values_in(arg) if v in made]
+        if not named:
+            return found
+        seen = {v: self.atom(v, UNDEF, None) if left else self.atom(UNDEF, v, None) for v in named}
+        steps = tuple(
+            replace(step, args=tuple(substituted(arg, seen) for arg in step.args))
+            for step in found.steps or ()
+        )
+        return replace(found, steps=steps)
+
+    def _keep(self, inner: Value, outer: Value, *, left: bool) -> None:
+        """Note the tests inside a branch that tell what a value is, where they can be seen."""
+        either = self.s.either.get(inner)
+        if either is not None:
+            test = either.test
+            pair = (test, Const(False)) if left else (Const(False), test)
+            sides = (self._sighted(side, left=left) for side in (either.left, either.right))
+            self.s.either[outer] = Either(self.atom(pair[0], pair[1], None), *sides)
+
+    def _are_alone(self, a: Atom, b: Atom) -> bool:
+        """Return True if on either path only names that meet in this value show its memory."""
+        return all(
+            self.shown_by(path, o) <= {(id(a), id(b))}
+            for path, atom in enumerate((a, b))
+            if isinstance(atom, Value)
+            for o in origin(self.s, atom).everything
+        )
+
+    def shown_by(self, path: int, object_: Value) -> set[tuple[int, int]]:
+        """Return the aliases of an array on a path: pairs of boxes, or structures that hold it."""
+        if path not in self.shows:
+            found = self.shows[path] = dict[Value, set[tuple[int, int]]]()
+            for pair in self.pairs:
+                for value in inner_values(pair[path]):
+                    key = (id(pair[0]), id(pair[1])) if value is pair[path] else (id(pair), 0)
+                    for one in origin(self.s, value).everything:
+                        found.setdefault(one, set()).add(key)
+        return self.shows[path].get(object_, set())
+
+    def keep_aliases(self) -> None:
+        """Record the uncertainty if one object on a path becomes two afterwards."""
+        rows: list[tuple[tuple[AbstractValue, ...], AbstractValue]] = [*self.objects]
+        for a, b in self.kept:
+            if a is b:
+                rows += [((part, part), part) for part in mutable_parts(a)]
+            else:
+                rows.append(((a, b), self.known[id(a), id(b)]))
+        settle_aliases(self.s, rows)
+
+
+def type_of_atom(atom: Atom) -> Type:
+    """Return the type of the result of a branch.
+
+    An int constant stays just an int where paths meet.
+    """
+    return atom_type(atom)
+
+
+def _hint(a: Atom, b: Atom) -> str | None:
+    return next((x.hint for x in (a, b) if isinstance(x, Value) and x.hint), None)
 
 
 @dataclass(eq=False)

@@ -9,7 +9,7 @@ import ast
 
 from srcad import errors
 from srcad.frontend.branches.choices import by_case
-from srcad.frontend.control.generator_expressions import parts_in_order
+from srcad.frontend.control.comprehensions import parts_in_order
 from srcad.frontend.domain.predicates import described_value
 from srcad.frontend.domain.values import (
     AbstractValue,
@@ -19,7 +19,7 @@ from srcad.frontend.domain.values import (
     FunctionValue,
     RecordValue,
 )
-from srcad.frontend.functions import user_call
+from srcad.frontend.functions import callees
 from srcad.frontend.functions.callees import (
     call_value,
 )
@@ -73,7 +73,7 @@ def call_local(s: Machine, callee: FunctionValue, args: Args, kwargs: Kwargs) ->
     """Call a function that the function being read has made."""
     local = callee_of_value(s, callee)
     with surrounded(s, local.around):
-        return user_call.called_in_place(s, local, args, kwargs)
+        return callees.called_in_place(s, local, args, kwargs)
 
 
 @applies(RecordValue)

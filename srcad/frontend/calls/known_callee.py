@@ -3,30 +3,58 @@
 from __future__ import annotations
 
 import functools
+import math
+import operator
 import types
+from contextlib import suppress
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from srcad import errors
+from srcad.errors import SrcadError
 from srcad.frontend.branches.choices import by_argument
-from srcad.frontend.calls import method_call, without_rule
-from srcad.frontend.calls.coercion import as_arrays, asked_at_once, items_of_split
+from srcad.frontend.calls import method_call
 from srcad.frontend.control.iteration import gone_through
+from srcad.frontend.domain import representation
+from srcad.frontend.domain.frames import NotConstant, Unreachable
 from srcad.frontend.domain.predicates import is_hashable, is_nondifferentiable
-from srcad.frontend.domain.values import AbstractValue, Conflict, Constant
+from srcad.frontend.domain.structure import mutable_parts
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    Conflict,
+    Constant,
+    GeneratorValue,
+    ListValue,
+    RecordValue,
+    TupleValue,
+)
 from srcad.frontend.functions.callees import (
     below,
+    called_in_place,
+    closure_is_active,
+    makes_functions,
+    only_counts,
     partial,
     takes_functions,
 )
+from srcad.frontend.functions.inlining import callee_of, inline
 from srcad.frontend.functions.opaque_calls import (
+    MOVING,
+    call_method_of,
+    changes_outside,
+    handed_out,
+    left_alone,
+    looks_into_callers,
+    may_write_arrays,
+    note_hit,
     put_into_objects,
 )
-from srcad.frontend.functions.result_counts import type_of_several
 from srcad.frontend.library import array_writes, caches, getters, random_draws
+from srcad.frontend.library.random_draws import draw_type, is_random
 from srcad.frontend.machine import folding, speculation
-from srcad.frontend.machine.constants import pinned, raises
+from srcad.frontend.machine.constants import as_list, as_tuple, pinned, raises
 from srcad.frontend.machine.dispatch import (
     Args,
     Kwargs,
@@ -36,17 +64,223 @@ from srcad.frontend.machine.dispatch import (
     meaning_of_object,
 )
 from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.operations import construction, containers
 from srcad.frontend.operations.special_methods import of_call
-from srcad.frontend.store import stale
-from srcad.frontend.store.lookup import value_of_object
+from srcad.frontend.outside.places import is_active
+from srcad.frontend.source.definition import inert_entries
+from srcad.frontend.store import missing_rules, stale
+from srcad.frontend.store.lookup import is_library, value_of_object
 from srcad.frontend.store.parameter_names import by_name
-from srcad.ir.core import Const
+from srcad.frontend.store.structures import is_deque
+from srcad.ir.core import Const, Value
 from srcad.rules import registry
+from srcad.rules.registry import lookup
 from srcad.rules.row import Rule
-from srcad.startup.identifiers import class_label, label
+from srcad.startup.identifiers import class_label, label, module_of
 from srcad.types.reading import looked_up
-from srcad.types.structures import OPAQUE, Opaque, TupleOf
+from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type
+
+# Calls of functions without a rule: they are read, or run as they stand, or are refused.
+
+
+def call_without_rule(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Call a function that has neither a rule nor a meaning of its own."""
+    function = callee.value
+    python, given = isinstance(function, types.FunctionType), (*args, *kwargs.values())
+    active = s.is_active(*given) or closure_is_active(s, args, kwargs)
+    if s.frame.trusted and python and not is_library(function):
+        return called_in_place(s, callee_of(s, function, callee.path), args, kwargs)
+    dunder_call = call_method_of(function)
+    writes = dunder_call and (
+        may_write_arrays(dunder_call, given) or changes_outside(s, dunder_call, (callee, *given))
+    )
+    left = not python or is_library(function)
+    left = left or not (makes_functions(function) or looks_into_callers(function))
+    if not active and left and not writes:
+        return _inactive(s, callee, args, kwargs)
+    if python and not is_library(function):
+        return called_in_place(s, callee_of(s, function, callee.path), args, kwargs)
+    if dunder_call is not None:
+        path = below(callee.path, ("attr", "__call__"), ("attr", "__func__"))
+        if path is not None:
+            s.guard(path, "code", dunder_call)
+        return called_in_place(s, callee_of(s, dunder_call, path), (callee, *args), kwargs)
+    return call_active_without_rule(s, function, args, kwargs)
+
+
+def _inactive(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Return a call through which no derivative flows.
+
+    A function that may write is read nevertheless.
+
+    So is every one if, left alone, some of them returned what could not be used.
+    """
+    function, given = callee.value, (*args, *kwargs.values())
+    objects = [p for box in given for p in mutable_parts(box)]
+    local = [p for p in objects if not isinstance(p, Value) and p.source is None]  # type: ignore[union-attr]
+    if is_library(function) or not isinstance(function, types.FunctionType):
+        return opaque_call(s, callee, args, kwargs)
+    written, outside = may_write_arrays(function, given), changes_outside(s, function, given)
+    if not objects and not written and not outside and not s.inactive.are_read:
+        s.inactive.left = True
+        return opaque_call(s, callee, args, kwargs)
+    s.inactive.hit = None
+    found = unless_refused(
+        s, lambda: called_in_place(s, callee_of(s, function, callee.path), args, kwargs)
+    )
+    if not isinstance(found, errors.SrcadError):
+        return found
+    if local or written or (outside and is_active(s)):
+        raise found
+    note_hit(s, found)
+    return opaque_call(s, callee, args, kwargs)
+
+
+def opaque_call(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Return a call through which no derivative flows: it runs as it stands."""
+    found = by_argument(s, args, kwargs, lambda *given: opaque_call(s, callee, *given))
+    if found is not None:
+        return found
+    function = callee.value
+    left_alone(s, function, (*args, *kwargs.values()))
+    module = module_of(function).partition(".")[0]
+    pure = module in ("numpy", "math", "cmath", "_operator", "builtins") and not is_random(function)
+    pure = pure and not (is_hashable(function) and function in MOVING)
+    if isinstance(function, types.FunctionType) and not function.__closure__:
+        s.guard(callee.path, "is", function)
+    elif callee.path is not None and not isinstance(function, type):
+        callee_value = s.constant(callee)
+        if isinstance(callee_value, Value):
+            return s.box(s.apply(callee_value, *args, kwargs=kwargs, effect=True))
+    type_ = None
+    if is_random(function):
+        holder = Constant(getattr(function, "__self__", None))
+        made = function.__name__ == "default_rng"
+        type_ = (Opaque(np.random.Generator) if made
+                 else draw_type(s, holder, function.__name__, args, kwargs))  # fmt: skip
+    elif isinstance(function, type) and (not pure or function is types.MappingProxyType):
+        handed_out(s, function, (*args, *kwargs.values()))
+        type_ = Opaque(function)
+    result = s.emit(function, *args, kwargs=kwargs, effect=not pure, type=type_)
+    if is_library(function):
+        s.inactive.unknown.discard(result)
+    return s.box(result)
+
+
+def call_active_without_rule(
+    s: Machine, function: Any, args: Args, kwargs: Kwargs
+) -> AbstractValue:
+    """Refuse a function without a rule that carries a derivative."""
+    if only_counts(s, args, kwargs):
+        return opaque_call(s, Constant(function), args, kwargs)
+    return missing_rules.refuse_without_rule(s, function, args, kwargs)
+
+
+# How many results a function with a rule of the user's has: its text tells.
+
+_being_read: set[FunctionType] = set()
+
+
+def type_of_several(
+    s: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> Type | None:
+    """Return the type of the result of a user's function, if it is a tuple; else None.
+
+    The function is read as if it had no rule, and then it is as if it had not been read.
+    """
+    if not isinstance(function, FunctionType) or is_library(function) or function in _being_read:
+        return None
+    found: list[AbstractValue] = []
+
+    def read() -> AbstractValue:
+        with suppress(Unreachable, NotConstant):
+            found.append(inline(s, callee_of(s, function, None), args, kwargs))
+        raise SrcadError("read for its type only")
+
+    _being_read.add(function)
+    try:
+        speculation.unless_refused(s, read)
+    finally:
+        _being_read.discard(function)
+    several = found and isinstance(found[0], TupleValue | RecordValue)
+    type_ = representation.representing_type(found[0]) if several else None
+    return type_ if isinstance(type_, TupleOf) else None
+
+
+# Arguments that NumPy and Python turn into something else before they use them.
+
+_ASK_AT_ONCE = frozenset({set, frozenset, math.prod, math.fsum})
+_BY_LENGTH = frozenset({np.split, np.array_split})
+_SPLITS = _BY_LENGTH | {np.hsplit, np.vsplit, np.dsplit}
+
+
+def asked_at_once(
+    s: Machine, function: Any, args: tuple[AbstractValue, ...]
+) -> tuple[AbstractValue, ...]:
+    """Return lists for generators, if the function does nothing else while it asks them."""
+    joins = isinstance(looked_up(function, "__self__"), str)
+    if not joins and not (is_hashable(function) and function in _ASK_AT_ONCE):
+        return args
+    return tuple(as_list(s, a) if isinstance(a, GeneratorValue) else a for a in args)
+
+
+def as_arrays(
+    s: Machine, function: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> tuple[tuple[AbstractValue, ...], dict[str, AbstractValue]]:
+    """Arrays in place of lists where a derivative may flow: a rule adds and multiplies what it has.
+
+    ``2 * x`` and ``x[1:] + x[:-1]`` mean something else of a list.
+    """
+    module = module_of(function)
+    if not (isinstance(function, np.ufunc) or module.startswith("numpy")):
+        return args, kwargs
+    if not s.is_active(*args, *kwargs.values()):
+        return args, kwargs
+    args = tuple(a.items[0] if is_deque(a) else a for a in args)  # type: ignore[union-attr]
+    args, kwargs = tuple(map(as_tuple, args)), {k: as_tuple(b) for k, b in kwargs.items()}
+    rule = lookup(function)
+    if rule is not None and rule.takes_lists:
+        return args, kwargs
+    if function in _BY_LENGTH and _is_list(args[0]) and (len(args) > 2 or kwargs.get("axis")):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            f"cannot read 'np.{function.__name__}' of a list along an axis",
+            why="it takes the length of the list for that of the axis, whichever axis it is.",
+            help=("make it an array first:  np.array(...)",),
+        )
+    inert = inert_entries(rule.function) if rule is not None and rule.function else frozenset()
+
+    def as_array(place: int | str, box: AbstractValue) -> AbstractValue:
+        if not _is_list(box):
+            return box
+        entry = rule.entry(place) if rule is not None else None
+        is_operand = entry is not None and entry[0] not in inert
+        return s.emit(np.array, box) if is_operand or s.is_active(box) else box
+
+    positional = tuple(as_array(k, box) for k, box in enumerate(args))
+    return positional, {name: as_array(name, box) for name, box in kwargs.items()}
+
+
+def items_of_split(
+    s: Machine, function: Any, args: tuple[AbstractValue, ...], result: AbstractValue
+) -> AbstractValue:
+    """Return the parts of an array that is split in a number of parts that is known, one by one."""
+    if function not in _SPLITS or len(args) < 2 or not isinstance(result, Value):
+        return result
+    parts = args[1]
+    if isinstance(parts, TupleValue | ListValue):
+        count = len(parts.items) + 1
+    elif isinstance(parts, Constant) and isinstance(parts.value, int | list | tuple):
+        count = parts.value if isinstance(parts.value, int) else len(parts.value) + 1
+    else:
+        return result
+    return ListValue(tuple(s.box(s.emit(operator.getitem, result, Const(k))) for k in range(count)))
+
+
+def _is_list(box: AbstractValue) -> bool:
+    listed = isinstance(box, Value) and isinstance(box.type, ListOf | TupleOf)
+    return listed or isinstance(box, ListValue | TupleValue)
 
 
 @applies(Constant)
@@ -95,7 +329,7 @@ def invoke_static(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> A
     rule = registry.lookup(function) if is_hashable(function) else None
     if rule is not None:
         return _ruled(s, function, rule, args, kwargs)
-    return without_rule.call_without_rule(s, callee, args, kwargs)
+    return call_without_rule(s, callee, args, kwargs)
 
 
 def _of_holder(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractValue | None:
@@ -149,9 +383,7 @@ def _wrapped(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> Abstra
         inner = value_of_object(s, function.__func__, below(path, ("attr", "__func__")))
         return apply(s, inner, (receiver, *args), kwargs)
     if not s.is_active(*args, *kwargs.values()):
-        return without_rule.opaque_call(
-            s, Constant(function), args, kwargs
-        )  # what it kept of an earlier call
+        return opaque_call(s, Constant(function), args, kwargs)  # what it kept of an earlier call
     inner = Constant(function.__wrapped__, below(path, ("attr", "__wrapped__")))
     return invoke_static(s, Constant(caches.once), (inner, *args), kwargs)
 

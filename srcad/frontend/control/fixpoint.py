@@ -15,20 +15,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from srcad import errors
-from srcad.frontend.branches.carried_memory import CarriedMemory, Key, Made
+from srcad.frontend.branches.carried_memory import CarriedMemory, Key, Made, carried_leaves
 from srcad.frontend.branches.conditional import settle_continue
 from srcad.frontend.branches.joined_objects import settle_aliases
-from srcad.frontend.branches.leaves import carried_leaves
 from srcad.frontend.branches.loop_header import (
     Same,
     assigned_names,
     header,
+    is_steady,
     subsumes,
     widened,
     wider_header,
 )
 from srcad.frontend.branches.loop_variables import LoopVariable, loop_variables
-from srcad.frontend.branches.type_order import is_steady
 from srcad.frontend.domain.frames import DEAD, Unreachable
 from srcad.frontend.domain.structure import is_mutable, mutable_parts, shown_parts, values_of
 from srcad.frontend.domain.values import (

@@ -15,7 +15,7 @@ from srcad.frontend.domain.values import AbstractValue, Taken, Unbound
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.definite_assignment import note_outputs
 from srcad.frontend.operations.sequences import Sequences
-from srcad.frontend.store.either import bound_if
+from srcad.frontend.store.array_versions import bound_if
 from srcad.frontend.store.origins import note_laid_out
 from srcad.ir.core import RETURN, Block, Const, Value, carried_outputs, collected_outputs
 from srcad.ir.substitute import substituted_block

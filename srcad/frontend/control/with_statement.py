@@ -35,8 +35,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.special_methods import special
 from srcad.frontend.operations.statements import lower_statements
-from srcad.ir.core import NONE, Const
-from srcad.ir.location import Location
+from srcad.ir.core import NONE, Const, Location
 from srcad.runtime import undecided
 from srcad.startup.identifiers import label
 from srcad.startup.records import replace

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 from srcad import errors
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Frame
-from srcad.ir.core import Arg, Value
+from srcad.ir.core import Arg, Location, Value
 from srcad.ir.inference.builder import Builder
-from srcad.ir.location import Location
 from srcad.startup.records import dataclass, field
 
 RETURN_NAME = "%return"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.values import AbstractValue
-from srcad.ir.core import Atom, Value
-from srcad.ir.location import Location
+from srcad.ir.core import Atom, Location, Value
 from srcad.startup.records import dataclass, field
 from srcad.types.sources import Path
 

@@ -14,8 +14,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from srcad.ir.core import NONE, Value
-from srcad.ir.location import Location
+from srcad.ir.core import NONE, Location, Value
 from srcad.startup.records import dataclass, field
 from srcad.types.sources import Path
 

@@ -13,11 +13,22 @@ from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.structure import values_of
 from srcad.frontend.domain.values import AbstractValue, Choice, Constant, FunctionValue
-from srcad.frontend.functions import opaque_calls
+from srcad.frontend.functions import lazy_iterables, opaque_calls, recursion
+from srcad.frontend.functions.inlining import (
+    bind_parameters,
+    inline,
+    is_recursive,
+    reading,
+)
 from srcad.frontend.machine.constants import number_class, raises
-from srcad.frontend.machine.dispatch import apply
+from srcad.frontend.machine.dispatch import (
+    Args,
+    Kwargs,
+    apply,
+)
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import construction, unknown_memory
+from srcad.frontend.source.syntax import is_generator
 from srcad.frontend.store import missing_rules
 from srcad.frontend.store.lookup import is_library, value_of_object
 from srcad.ir.core import Value
@@ -109,3 +120,19 @@ def call_value(
         why=f"what is called{what} is known at the call only, and the derivative needs its source.",
         help=("pass the function as an argument of its own", "or name it:  f = np.sin"),
     )
+
+
+# A call of a function of the user: read in place, or as a routine or generator.
+
+
+def called_in_place(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
+    """Call a function of the user."""
+    if is_generator(callee.node):
+        return lazy_iterables.generator_of_call(s, callee, args, kwargs)
+    if is_recursive(s, callee):
+        bound = bind_parameters(s, callee, args, kwargs)
+        found = recursion.call_recursive(s, callee, bound)
+        if found is not None:
+            return found
+    with reading(s, callee.key, (*callee.parts, *args, *kwargs.values())):
+        return inline(s, callee, args, kwargs)

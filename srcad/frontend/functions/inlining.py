@@ -33,8 +33,7 @@ from srcad.frontend.source.definition import definition
 from srcad.frontend.source.syntax import bound_names, calls_itself, declared_names
 from srcad.frontend.store.cells import around, returned
 from srcad.frontend.store.lookup import value_of_object
-from srcad.ir.core import NONE, RETURN, Value
-from srcad.ir.location import Location
+from srcad.ir.core import NONE, RETURN, Location, Value
 from srcad.startup.deep_recursion import deep_recursion
 from srcad.startup.identifiers import module_of, plain
 from srcad.startup.records import dataclass, field

@@ -19,7 +19,7 @@ from srcad.frontend.domain.values import AbstractValue, Constant, Holder
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.outside.doubts import doubt, refuse_doubts
 from srcad.frontend.outside.places import is_active
-from srcad.frontend.source import writers
+from srcad.frontend.source import written_names
 from srcad.frontend.source.code import nested_codes
 from srcad.frontend.source.definition import definition
 from srcad.frontend.source.effects import Effects, effects_of
@@ -52,7 +52,7 @@ def may_write_arrays(function: FunctionType, given: Iterable[AbstractValue]) -> 
         node = definition(function).tree
     except errors.SrcadError:
         return False
-    return isinstance(node, ast.FunctionDef | ast.Lambda) and writers.may_write(node)
+    return isinstance(node, ast.FunctionDef | ast.Lambda) and written_names.may_write(node)
 
 
 def changes_outside(

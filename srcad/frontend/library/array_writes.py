@@ -12,9 +12,9 @@ from srcad.frontend.branches import try_regions
 from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.values import AbstractValue, Constant, SliceValue, TupleValue
 from srcad.frontend.library.builtins import read_prelude
-from srcad.frontend.machine.dispatch import apply, means
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations import array_stores, store_checks
+from srcad.frontend.operations import array_stores
 from srcad.frontend.prelude import builtins
 from srcad.frontend.store.memory_effects import flat
 from srcad.frontend.store.origins import may_be_array, origin
@@ -24,8 +24,6 @@ from srcad.ir.memory import reads_a_copy
 from srcad.rules.indexing import along
 from srcad.types.numeric import Numeric
 
-Args = tuple[AbstractValue, ...]
-Kwargs = dict[str, AbstractValue]
 NOTHING = Constant(None)
 # Ufuncs that round correctly, wherever their operands lie.
 _EXACT = frozenset(
@@ -257,8 +255,8 @@ def into(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractVa
         value = _rounded(s, function, kept_array, args, value)
     if where is not None:
         value = s.emit(np.where, where, value, kept_array)
-    store_checks.check_cast(s, kept_array, value)
-    value = store_checks.check_fits(s, kept_array, value)
+    array_stores.check_cast(s, kept_array, value)
+    value = array_stores.check_fits(s, kept_array, value)
     return array_stores.store(s, kept_array, array_stores.EVERYTHING, value)
 
 

@@ -27,10 +27,10 @@ from srcad.frontend.functions.lazy_iterables import (
     refuse_listing,
 )
 from srcad.frontend.machine.constants import known, of_constant, raises, spread, static_items
-from srcad.frontend.machine.dispatch import apply, means
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import mappings, sequences
-from srcad.frontend.operations.dict_writes import dict_entries
+from srcad.frontend.operations.dicts import dict_entries
 from srcad.frontend.operations.lists import as_copy
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.operations.outside_containers import as_data
@@ -40,8 +40,6 @@ from srcad.ir.core import Value
 from srcad.types.numeric import INT, Numeric
 from srcad.types.structures import ListOf
 
-Args = tuple[AbstractValue, ...]
-Kwargs = dict[str, AbstractValue]
 _PYTHON = ("python", "number")  # forms of what is, or may be, a number of Python's own
 _KINDS = ("f", "i", "b")
 

@@ -13,20 +13,16 @@ import numpy as np
 from srcad.frontend.domain.predicates import has_dtype, is_asked, is_of_users
 from srcad.frontend.domain.values import AbstractValue, Constant, ListValue, SliceValue, TupleValue
 from srcad.frontend.machine.constants import known, truth
-from srcad.frontend.machine.dispatch import apply, means, means_in
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_in
 from srcad.frontend.machine.folding import all_known, result_of
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.operators import operate
 from srcad.frontend.store.runtime_keys import tested
 from srcad.ir.core import Value
+from srcad.rules.conjugates import conj, may_be_complex
 from srcad.rules.registry import is_known
 from srcad.types.numeric import BOOL, FLOAT, INT, Numeric
 from srcad.types.structures import ListOf, Opaque, Type
-
-Args = tuple[AbstractValue, ...]
-
-
-Kwargs = dict[str, AbstractValue]
 
 
 @means(is_known)
@@ -211,3 +207,31 @@ def slice_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     parts: list[AbstractValue] = [Constant(None), *args] if len(args) == 1 else list(args)
     parts += [Constant(None)] * (3 - len(parts))
     return SliceValue(*parts)
+
+
+# Queries of rules that serve real and complex numbers.
+
+
+@means(may_be_complex)
+def may_be_complex_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``may_be_complex(x)``: known at compile time, and assumed where no dtype tells."""
+    return Constant(_may_be_complex(s, args[0]))
+
+
+@means(conj)
+def conj_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``conj(x)``: `x` itself, and nothing written, where it is real."""
+    (box,) = args
+    if not _may_be_complex(s, box):
+        return box
+    if isinstance(box, Constant):
+        return Constant(np.conjugate(box.value))
+    return s.box(s.emit(np.conjugate, box))
+
+
+def _may_be_complex(s: Machine, box: AbstractValue) -> bool:
+    if isinstance(box, Constant):
+        return np.iscomplexobj(box.value)
+    if not isinstance(box, Value) or not isinstance(box.type, Numeric):
+        return not s.all_real
+    return box.type.kind == "c" or (box.type.kind == "?" and not s.all_real)

@@ -22,7 +22,7 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.machine.constants import attribute_name, known, raises
-from srcad.frontend.machine.dispatch import apply, means
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.fields import class_path, has_written
@@ -33,9 +33,6 @@ from srcad.ir.core import Value
 from srcad.types.numeric import BOOL, Numeric
 from srcad.types.reading import checks_instances, reader
 from srcad.types.structures import ListOf, Opaque
-
-Args = tuple[AbstractValue, ...]
-Kwargs = dict[str, AbstractValue]
 
 
 @means(isinstance)

@@ -26,15 +26,13 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.functions.lazy_iterables import indexable, is_lazy, prelude_generator
 from srcad.frontend.library.builtins import read_prelude
 from srcad.frontend.machine.constants import known, spread
-from srcad.frontend.machine.dispatch import means
+from srcad.frontend.machine.dispatch import Args, Kwargs, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.lists import known_items
 from srcad.frontend.prelude import arrays, iterators
 from srcad.ir.core import Value
 from srcad.types.numeric import Numeric
 
-Args = tuple[AbstractValue, ...]
-Kwargs = dict[str, AbstractValue]
 FEW = 256  # combinations of things that are known one by one
 
 

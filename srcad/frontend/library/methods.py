@@ -6,7 +6,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from srcad.frontend.domain.predicates import is_list
+import numpy as np
+
+from srcad import errors
+from srcad.frontend.domain.predicates import has_dtype, is_list
 from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
@@ -15,13 +18,259 @@ from srcad.frontend.domain.values import (
     RecordValue,
     TupleValue,
 )
-from srcad.frontend.library.array_methods import ARRAY
+from srcad.frontend.library import array_writes
+from srcad.frontend.machine.constants import known
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.folding import text_method
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import lists
 from srcad.frontend.operations.dicts import DICT, Method
+from srcad.frontend.operations.indexing import getitem
+from srcad.frontend.prelude import arrays
+from srcad.frontend.store.parameter_names import by_name
 from srcad.ir.core import Value
-from srcad.types.numeric import Numeric
+from srcad.types.numeric import FLOAT, INT, Numeric
+
+# Methods of arrays, as the functions that they are.
+
+SAME_SIGNATURE = {
+    name: getattr(np, name)
+    for name in [
+        "sum",
+        "mean",
+        "prod",
+        "max",
+        "min",
+        "std",
+        "var",
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argsort",
+        "argpartition",
+        "cumsum",
+        "cumprod",
+        "trace",
+        "diagonal",
+        "repeat",
+        "squeeze",
+        "swapaxes",
+        "take",
+        "dot",
+        "round",
+        "nonzero",
+        "searchsorted",
+        "ravel",
+        "choose",
+    ]
+} | {"ptp": np.ptp}
+
+
+WRITING = frozenset(["partition", "resize", "setfield", "setflags", "itemset", "byteswap"])
+
+
+def _function(function: Any) -> Method:
+    def method(
+        s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    ) -> AbstractValue:
+        given, kwargs = by_name(function, (receiver, *args), kwargs)
+        args = given[1:]
+        if "out" in kwargs:
+            stored = array_writes.into(s, Constant(function), (receiver, *args), kwargs)
+            if stored is not None:
+                return stored
+        return s.box(s.emit(function, receiver, *args, kwargs=kwargs))
+
+    return method
+
+
+def _conj(
+    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    """``x.conj()`` of real numbers is `x` itself, not a new array as that of ``np.conj(x)``."""
+    kind = receiver.type.kind if isinstance(receiver.type, Numeric) else "?"
+    if args or kwargs or kind == "c":
+        return _function(np.conj)(s, receiver, args, kwargs)
+    if kind not in "biuf":
+        s.refuse(
+            errors.UnsupportedTypeError,
+            "cannot tell whether this is real or complex",
+            why="the method returns a real array itself, and a new one of complex numbers.",
+            help=("write np.conj(x), which always makes a new array",),
+        )
+    return s.identity(receiver)
+
+
+def _clip(
+    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    """``x.clip(0.0)`` is ``np.clip(x, 0.0, None)``: the function needs both bounds."""
+    if len(args) == 1 and "max" not in kwargs:
+        args = (*args, Constant(None))
+    elif len(args) == 1:
+        args = (args[0], kwargs["max"])
+        kwargs = {name: box for name, box in kwargs.items() if name != "max"}
+    return _function(np.clip)(s, receiver, args, kwargs)
+
+
+def _compress(
+    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    """``x.compress(mask, 0)`` is ``np.compress(mask, x, 0)``."""
+    names = ("condition", "axis", "out")
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    condition = given.pop("condition")
+    return apply(s, Constant(np.compress), (condition, receiver), given)
+
+
+def _shape_arguments(args: tuple[AbstractValue, ...]) -> AbstractValue:
+    if len(args) == 1:
+        return args[0]
+    return TupleValue(args)
+
+
+def _reshape(
+    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    return s.emit(np.reshape, receiver, _shape_arguments(args), kwargs=kwargs)
+
+
+def _transpose(
+    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    if not args or (len(args) == 1 and isinstance(args[0], Constant) and args[0].value is None):
+        return s.emit(np.transpose, receiver)
+    return s.emit(np.transpose, receiver, _shape_arguments(args))
+
+
+def _astype(
+    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    names = ("dtype", "order", "casting", "subok", "copy")
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    dtype, copy = given["dtype"], given.get("copy", Constant(True))
+    order = known(s, given.get("order", Constant("K")), "the order of the entries")
+    casting = known(s, given.get("casting", Constant("unsafe")), "the rule of casting")
+    is_same = has_dtype(receiver, dtype)
+    if casting != "unsafe":
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot read the option 'casting' of 'astype'",
+            why="whether the cast is allowed is not asked for here.",
+            help=("leave it out, or assert np.can_cast(...) before",),
+        )
+    copies = known(s, copy, "whether to copy")
+    if order != "K" and receiver.type.form != "numpy":
+        make = np.array if copies else np.asarray
+        return s.emit(make, receiver, kwargs={"dtype": dtype, "order": Constant(order)})
+    if copies or is_same is False:
+        return s.emit(np.astype, receiver, dtype)
+    if is_same:
+        return s.identity(receiver)
+    return s.emit(np.astype, receiver, dtype, kwargs={"copy": copy})
+
+
+def _copy(
+    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    """``x.copy()`` is laid out in C order, ``np.copy(x)`` as `x` is; a number stays one."""
+    if isinstance(receiver.type, Numeric) and receiver.type.form == "numpy":
+        return s.box(receiver)
+    rank = receiver.type.shape if isinstance(receiver.type, Numeric) else None
+    if rank is not None and len(rank) < 2:
+        return s.emit(np.copy, receiver)
+    order = args[0] if args else kwargs.get("order", Constant("C"))
+    return s.emit(np.copy, receiver, kwargs={"order": order})
+
+
+def _flatten(
+    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    return s.emit(np.copy, s.emit(np.ravel, receiver, *args, kwargs=kwargs))
+
+
+def _item(
+    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    shape = receiver.type.shape if isinstance(receiver.type, Numeric) else None
+    if (
+        len(args) == 1
+        and not isinstance(args[0], TupleValue)
+        and (shape is None or len(shape) != 1)
+    ):
+        receiver = s.emit(np.ravel, receiver)  # one number counts all entries
+    if args:
+        entry = getitem(s, receiver, _shape_arguments(args))
+        of_objects = isinstance(receiver.type, Numeric) and receiver.type.kind == "O"
+        return entry if of_objects else as_python(s, entry)
+    if shape == ():
+        return as_python(s, receiver)
+    flat = s.emit(np.reshape, receiver, Constant(()))
+    return as_python(s, flat)
+
+
+def as_python(s: Machine, box: AbstractValue) -> AbstractValue:
+    """``float(x)`` or ``int(x)`` of a number; a text, a date or an object as Python has it."""
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.kind in "iu":
+        return s.emit(int, box, type=INT)
+    if isinstance(box, Value) and isinstance(box.type, Numeric) and box.type.kind in "bcMmOSUV":
+        return s.apply(s.field(box, "item"))
+    return s.emit(float, box, type=FLOAT)
+
+
+def _tolist(
+    s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    if not s.is_active(receiver):
+        return s.apply(s.field(receiver, "tolist"))
+    axes = None if receiver.type.shape is None else len(receiver.type.shape)
+    if axes == 0:
+        return as_python(s, receiver)
+    if axes not in (1, 2):
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot differentiate through 'tolist'",
+            why="it is read for arrays that are known to have at most two axes.",
+            help=("loop over the array, or index it",),
+        )
+    return apply(s, Constant(arrays.numbers_of if axes == 1 else arrays.rows_of), (receiver,), {})
+
+
+def _writes(name: str) -> Method:
+    def method(
+        s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+    ) -> AbstractValue:
+        return s.refuse(
+            errors.MutationError,
+            f"cannot call '.{name}', which changes an array in place",
+            why="others may hold the array.",
+            help=("use the function that returns a new array, for example np.sort(x)",),
+        )
+
+    return method
+
+
+ARRAY: dict[str, Method] = {
+    **{name: _function(function) for name, function in SAME_SIGNATURE.items()},
+    **{name: _writes(name) for name in WRITING},
+    "conj": _conj,
+    "conjugate": _conj,
+    "clip": _clip,
+    "compress": _compress,
+    "reshape": _reshape,
+    "transpose": _transpose,
+    "astype": _astype,
+    "copy": _copy,
+    "flatten": _flatten,
+    "item": _item,
+    "tolist": _tolist,
+    "view": lambda s, r, a, k: array_writes.view(s, r, a, k),
+    "fill": lambda s, r, a, k: array_writes.fill(s, r, a, k),
+    "sort": lambda s, r, a, k: array_writes.sort(s, r, a, k),
+    "put": lambda s, r, a, k: array_writes.put_items(s, r, a, k),
+    "__add__": lambda s, r, a, k: s.box(s.emit(operator.add, r, *a)),
+}
 
 
 def _writes_list(write: Callable[..., object]) -> Method:

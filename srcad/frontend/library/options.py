@@ -11,13 +11,10 @@ import numpy as np
 from srcad import errors
 from srcad.frontend.domain.values import AbstractValue, Constant, ListValue, TupleValue
 from srcad.frontend.machine.constants import known
-from srcad.frontend.machine.dispatch import apply, means
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import Value
 from srcad.types.structures import Opaque
-
-Args = tuple[AbstractValue, ...]
-Kwargs = dict[str, AbstractValue]
 
 _DECIDING: dict[Any, tuple[str, ...]] = {
     np.linalg.svd: ("full_matrices", "compute_uv"),

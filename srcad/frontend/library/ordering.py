@@ -19,7 +19,7 @@ from srcad.frontend.domain.values import (
 )
 from srcad.frontend.library.builtins import few_known_items, indexed, read_prelude
 from srcad.frontend.machine.constants import truth
-from srcad.frontend.machine.dispatch import apply, means
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import sequences
 from srcad.frontend.prelude import builtins
@@ -28,8 +28,6 @@ from srcad.runtime import ascending
 from srcad.types.numeric import INT
 from srcad.types.structures import ListOf
 
-Args = tuple[AbstractValue, ...]
-Kwargs = dict[str, AbstractValue]
 Special = Callable[[Machine, Args, Kwargs], AbstractValue | None]
 
 

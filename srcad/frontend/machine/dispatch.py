@@ -4,7 +4,7 @@
 `iterate` says what a loop goes through, `reify` makes a value of what is not one.  Who is asked is
 a *handler*, registered by the form of syntax, by the kind of abstract value, or by the function
 that is called.  A handler imports what is below it and comes back here for everything else;
-`srcad.frontend.handlers` imports all modules that register one.
+`srcad.frontend.interpreter` imports all modules that register one.
 """
 
 from __future__ import annotations

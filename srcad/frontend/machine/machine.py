@@ -48,9 +48,8 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.ir.constructors import Constructors
-from srcad.ir.core import Arg, Atom, Const, Display, Op, Value
+from srcad.ir.core import Arg, Atom, Const, Display, Location, Op, Value
 from srcad.ir.inference.builder import Builder, Placing
-from srcad.ir.location import Location
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric, number_base
 from srcad.types.sizes import ShapeEnvironment

@@ -32,7 +32,7 @@ from srcad.frontend.machine.order import evaluate_next
 from srcad.frontend.operations import array_stores, outside_containers
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.containers import is_container, set_item
-from srcad.frontend.operations.dict_writes import update
+from srcad.frontend.operations.dicts import update
 from srcad.frontend.operations.fields import has_attributes, set_attribute
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.lists import extend

@@ -18,7 +18,7 @@ from typing import Any
 from srcad.frontend.domain.frames import Kept
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, RecordValue
 from srcad.frontend.machine.constants import raises
-from srcad.frontend.machine.dispatch import apply
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.fields import (
     class_path,
@@ -34,12 +34,6 @@ from srcad.startup.records import is_record
 from srcad.types.sources import Path
 
 _PLAIN = ("__new__", "__setattr__", "__delattr__", "__getattribute__")
-
-
-Args = tuple[AbstractValue, ...]
-
-
-Kwargs = dict[str, AbstractValue]
 
 
 def is_readable(cls: type) -> bool:

@@ -17,7 +17,7 @@ from srcad.frontend.domain.values import (
 from srcad.frontend.machine.constants import raises
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers
-from srcad.frontend.operations.dict_writes import put, take
+from srcad.frontend.operations.dicts import put, take
 from srcad.frontend.operations.lists import (
     as_value,
     pop,

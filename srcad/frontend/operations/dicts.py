@@ -5,13 +5,66 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from srcad.frontend.domain.frames import Unreachable
 from srcad.frontend.domain.structure import view_of
 from srcad.frontend.domain.values import AbstractValue, Constant, DictValue, TupleValue
-from srcad.frontend.machine.constants import known, raises
+from srcad.frontend.machine.constants import known, raises, spread
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.operations import dict_writes
+from srcad.frontend.operations.lists import is_made_lazily
 from srcad.frontend.store.object_writes import write
 from srcad.frontend.store.runtime_keys import invoked, unless_open
+from srcad.ir.core import Const
+
+# Writes into dicts with keys that are known at compile time.
+
+
+def put(s: Machine, box: DictValue, key: Any, value: AbstractValue) -> None:
+    """``mapping[key] = value``."""
+    merge(s, box, {key: value})
+
+
+def merge(s: Machine, box: DictValue, more: dict[Any, AbstractValue]) -> None:
+    """Add entries to the dict."""
+    entries = {**dict(zip(box.keys, box.items, strict=True)), **more}
+    same_keys = len(entries) == len(box.keys)
+    write(s, box, DictValue(tuple(entries), tuple(entries.values())), resizes=not same_keys)
+
+
+def update(
+    s: Machine, box: DictValue, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> None:
+    """``mapping.update(*args, **kwargs)`` and ``mapping |= more``."""
+    if any(is_made_lazily(more) for more in args):
+        s.note_write(box)  # what came before a failure stays in the dict
+    merge(s, box, dict_entries(s, args, kwargs))
+
+
+def dict_entries(
+    s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
+) -> dict[Any, AbstractValue]:
+    """Return the entries of ``dict(*args, **kwargs)``."""
+    entries: dict[Any, AbstractValue] = {}
+    for box in args:
+        if isinstance(box, DictValue):
+            entries.update(zip(box.keys, box.items, strict=True))
+            continue
+        for pair in spread(s, box):
+            key, value = spread(s, pair)
+            entries[known(s, key, "a dict key")] = value
+    entries.update(kwargs)
+    return entries
+
+
+def take(s: Machine, box: DictValue, key: Any) -> AbstractValue:
+    """``mapping.pop(key)``."""
+    if key not in box.keys:
+        s.raise_(s.emit(KeyError, Const(key)))
+        raise Unreachable
+    entries = dict(zip(box.keys, box.items, strict=True))
+    taken: AbstractValue = entries.pop(key)
+    write(s, box, DictValue(tuple(entries), tuple(entries.values())))
+    return taken
+
 
 Method = Callable[
     [Machine, Any, tuple[AbstractValue, ...], dict[str, AbstractValue]], AbstractValue
@@ -73,7 +126,7 @@ def _dict_copy(
 def _update(
     s: Machine, receiver: Any, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> AbstractValue:
-    dict_writes.update(s, receiver, args, kwargs)
+    update(s, receiver, args, kwargs)
     return Constant(None)
 
 
@@ -83,7 +136,7 @@ def _dict_pop(
     key = known(s, args[0], "a dict key")
     if key not in receiver.keys and len(args) > 1:
         return args[1]
-    return dict_writes.take(s, receiver, key)
+    return take(s, receiver, key)
 
 
 def _popitem(
@@ -92,7 +145,7 @@ def _popitem(
     if not receiver.keys:
         raises(s, KeyError, "popitem(): dictionary is empty")
     key = receiver.keys[-1]
-    return TupleValue((Constant(key), dict_writes.take(s, receiver, key)))
+    return TupleValue((Constant(key), take(s, receiver, key)))
 
 
 def _setdefault(
@@ -102,7 +155,7 @@ def _setdefault(
     if key in receiver.keys:
         return _at(receiver, key)
     value = args[1] if len(args) > 1 else Constant(None)
-    dict_writes.put(s, receiver, key, value)
+    put(s, receiver, key, value)
     return value
 
 

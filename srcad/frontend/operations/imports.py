@@ -8,12 +8,9 @@ import importlib.util
 
 from srcad.frontend.domain.values import AbstractValue, Constant
 from srcad.frontend.machine.constants import raises
-from srcad.frontend.machine.dispatch import attribute, executes, means
+from srcad.frontend.machine.dispatch import Args, Kwargs, attribute, executes, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.lookup import STABLE_MODULES, value_of_object
-
-Args = tuple[AbstractValue, ...]
-Kwargs = dict[str, AbstractValue]
 
 
 @executes(ast.Import, ast.ImportFrom)

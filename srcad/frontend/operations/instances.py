@@ -23,7 +23,7 @@ from srcad.frontend.domain.values import (
     Super,
 )
 from srcad.frontend.machine.constants import attribute_name
-from srcad.frontend.machine.dispatch import apply, means, means_in
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, means, means_in
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import outside_containers, sequences
 from srcad.frontend.operations.construction import replace
@@ -37,8 +37,6 @@ from srcad.startup.identifiers import dotted, label
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf, Opaque
 
-Args = tuple[AbstractValue, ...]
-Kwargs = dict[str, AbstractValue]
 _STATE = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")  # what copying asks
 
 

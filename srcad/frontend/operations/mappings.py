@@ -17,7 +17,7 @@ from srcad.frontend.domain.values import (
     RecordValue,
     TupleValue,
 )
-from srcad.frontend.machine.dispatch import Meaning, apply, means
+from srcad.frontend.machine.dispatch import Args, Kwargs, Meaning, apply, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.attributes import read_attribute
 from srcad.frontend.operations.construction import construct
@@ -31,9 +31,6 @@ from srcad.frontend.store.runtime_keys import FIELDS, opened
 from srcad.ir import primitives
 from srcad.ir.core import Call, Value
 from srcad.types.numeric import INT, Numeric
-
-Args = tuple[AbstractValue, ...]
-Kwargs = dict[str, AbstractValue]
 
 
 # ------------------------------------------------------------------------------ dicts

@@ -24,7 +24,7 @@ from srcad.frontend.domain.values import (
     TupleValue,
 )
 from srcad.frontend.machine.constants import known, raises
-from srcad.frontend.machine.dispatch import apply, reifies
+from srcad.frontend.machine.dispatch import Args, Kwargs, apply, reifies
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.definite_assignment import may_be_unbound, require_bound
 from srcad.frontend.outside import places
@@ -36,8 +36,6 @@ from srcad.types.sizes import static_value
 from srcad.types.sources import read
 from srcad.types.structures import OPAQUE, Opaque
 
-Args = tuple[AbstractValue, ...]
-Kwargs = dict[str, AbstractValue]
 LAST = -1
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue, BoundValue, Constant, RecordValue
-from srcad.frontend.machine.dispatch import apply
+from srcad.frontend.machine.dispatch import Args, apply
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import construction
 from srcad.frontend.operations.fields import (
@@ -24,8 +24,6 @@ from srcad.frontend.store.lookup import is_library
 from srcad.ir.core import Value
 from srcad.startup.identifiers import label
 from srcad.types.numeric import Numeric
-
-Args = tuple[AbstractValue, ...]
 
 
 def special(

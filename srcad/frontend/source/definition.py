@@ -30,7 +30,7 @@ from srcad.frontend.source.text import (
     parse,
     spell_private_names,
 )
-from srcad.ir.location import Location
+from srcad.ir.core import Location
 from srcad.startup.identifiers import dotted, plain, printable, quoted
 from srcad.startup.locks import lock
 from srcad.startup.records import dataclass

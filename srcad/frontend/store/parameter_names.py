@@ -7,15 +7,11 @@ from typing import Any
 import numpy as np
 
 from srcad.frontend.domain.predicates import is_hashable
-from srcad.frontend.domain.values import AbstractValue, Constant
-from srcad.frontend.source import writers
+from srcad.frontend.domain.values import Constant
+from srcad.frontend.machine.dispatch import Args, Kwargs
+from srcad.frontend.source import written_names
 from srcad.rules import registry
 from srcad.startup.identifiers import module_of
-
-Args = tuple[AbstractValue, ...]
-
-
-Kwargs = dict[str, AbstractValue]
 
 
 def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
@@ -32,7 +28,7 @@ def by_name(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         more = args[function.nin :]
         asks = any(not isinstance(box, Constant) or box.value is not None for box in more)
         return (args if asks else args[: function.nin]), kwargs
-    names = () if isinstance(function, type) else writers.positional_names(function)
+    names = () if isinstance(function, type) else written_names.positional_names(function)
     place = _places(function, names)
     if not place < len(args) <= len(names):
         return args, kwargs
@@ -51,9 +47,9 @@ def _without_names(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwa
     names = rule.parameters[: rule.required]
     if not any(name in kwargs for name in names[len(args) :]):
         return args, kwargs
-    if writers.positional_names(function)[: len(names)] != names:
+    if written_names.positional_names(function)[: len(names)] != names:
         return args, kwargs
-    given, by_name = dict(kwargs), writers.positional_names(function, or_by_name=True)
+    given, by_name = dict(kwargs), written_names.positional_names(function, or_by_name=True)
     while len(args) < len(names) and names[len(args)] in {*given}.intersection(by_name):
         args = (*args, given.pop(names[len(args)]))
     return args, given

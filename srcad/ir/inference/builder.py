@@ -26,13 +26,13 @@ from srcad.ir.core import (
     For,
     Half,
     If,
+    Location,
     Op,
     Routine,
     Value,
     While,
 )
 from srcad.ir.inference.infer import result_type
-from srcad.ir.location import Location
 from srcad.startup.records import dataclass, field
 from srcad.types.join import join
 from srcad.types.numeric import INT, Numeric

@@ -8,20 +8,13 @@ branch, and no read moves past a write.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
 
 from srcad.backends.python.plan.expressions import Nesting, is_point, writes_in_place
-from srcad.backends.python.plan.moving import (
-    divides,
-    is_one_line,
-    is_transparent,
-    is_users,
-    only_converts,
-    writes_into,
-)
 from srcad.backends.python.plan.statements import (
     Append,
     Attempt,
@@ -45,6 +38,55 @@ from srcad.ir.inference.raising import fails_for_values
 from srcad.ir.traits import costs_nothing, is_builder, is_part, is_shape
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import Numeric
+
+# Queries on single statements: which may be reordered, and which keep a name.
+
+_OURS = frozenset({"saved", "trips", "tag"})
+
+
+def only_converts(origin: Do | Conditional, value: Value) -> bool:
+    """Return True if a value is its operand in another kind: ``return float(a_bar), x_bar``."""
+    if not isinstance(origin, Do) or len(origin.op.args) != 1:
+        return False
+    (operand,) = origin.op.args
+    return isinstance(operand, Value) and operand.hint == value.hint
+
+
+def is_users(hint: str | None) -> bool:
+    """Return True if a name in the primal half is the user's, not one for what a loop counts."""
+    return hint is not None and hint not in _OURS and not hint.endswith("_saved")
+
+
+def is_one_line(conditional: Conditional) -> bool:
+    """Return True if the user wrote a conditional in one line."""
+    return conditional.where is not None and conditional.where.line == conditional.where.end_line
+
+
+def writes_into(do: Do, value: Value, nesting: Nesting) -> bool:
+    """Return True if the call writes into the storage of `value`, which therefore needs a name."""
+    if not writes_in_place(do):
+        return False
+    first = do.op.args[0]
+    return isinstance(first, Value) and nesting.resolve(first) is value
+
+
+def divides(statement: Statement) -> bool:
+    """Return True if a statement divides."""
+    return isinstance(statement, Do) and statement.op.target is operator.truediv
+
+
+def is_transparent(statement: Statement) -> bool:
+    """Return True if expressions may move past a statement (a copy: if it sets none of them)."""
+    match statement:
+        case Do(op=op):
+            return not op.effect and not op.in_place
+        case Conditional(choice=choice):
+            return choice is not None and not has_effect(statement)
+        case Copy() | Append() | Increment():
+            return True
+        case _:
+            return False
+
 
 _MAX_DEPTH = 40
 _MAX_OPS = {"primal": 60, "reverse": 24}

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from srcad.ir.core import Arg, Atom, Call, Display, For, Try, Value, While
-from srcad.ir.location import Location
+from srcad.ir.core import Arg, Atom, Call, Display, For, Location, Try, Value, While
 from srcad.startup.records import dataclass, field
 
 

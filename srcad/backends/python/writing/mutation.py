@@ -10,8 +10,7 @@ from typing import Protocol
 from srcad.backends.python.naming.coalesce import Webs
 from srcad.backends.python.naming.names import Globals, attribute
 from srcad.backends.python.plan.expressions import Nesting
-from srcad.backends.python.writing.forms import filled_statement
-from srcad.backends.python.writing.spelling import BINARY, index_expression
+from srcad.backends.python.writing.spelling import BINARY, filled_statement, index_expression
 from srcad.ir.core import Arg, Call, Const, Display, Value
 from srcad.ir.operations import operation_of
 from srcad.ir.traits import is_store
