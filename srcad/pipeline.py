@@ -10,7 +10,7 @@ from srcad.arguments.aliasing import groups, names_of, overlapping, refuse_share
 from srcad.arguments.request import Parameter, Request, module_of_callable, name_of
 from srcad.arguments.signature import describe, generic, is_in_c_order
 from srcad.arguments.wrt import WrtEntry, differentiated
-from srcad.backends.interface.backend import Deopt, Written
+from srcad.backends.interface import Deopt, Written
 from srcad.backends.registry import BACKENDS
 from srcad.errors import SrcadError, UnsupportedTypeError
 from srcad.frontend.callables import lower_callable

@@ -181,15 +181,16 @@ class Seeker:
 
 
 # Parts of an argument to differentiate by: ``wrt="params.W"``, ``wrt="net.layers[0].b"``.
-#
-# >>> path_of("net.layers[-1]['b']")
-# ('net', (('attr', 'layers'), ('item', -1), ('item', 'b')))
 
 Steps = tuple[tuple[str, Any], ...]
 
 
 def path_of(text: str) -> tuple[str, Steps] | None:
-    """Return the name and the steps of a path; None if it is no path."""
+    """Return the name and the steps of a path; None if it is no path.
+
+    >>> path_of("net.layers[-1]['b']")
+    ('net', (('attr', 'layers'), ('item', -1), ('item', 'b')))
+    """
     try:
         node = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError):

@@ -5,7 +5,7 @@ The first one covers every function, and stands in for the others where they do 
 
 from __future__ import annotations
 
-from srcad.backends.interface.backend import Backend
+from srcad.backends.interface import Backend
 from srcad.startup.registry import Registry
 
 BACKENDS: Registry[Backend] = Registry(

@@ -36,22 +36,23 @@ from srcad.types.structures import ListOf, TupleOf, Type
 # A parameter that is subscripted with texts is a dict, one that is unpacked a tuple, one that a
 # loop unpacks a list of tuples, one that counts (``range(n)``) an integer; everything else is a
 # float64 array of unknown rank. The text that is written from this is for reading only.
-#
-# >>> import ast
-# >>> tree = ast.parse("def f(p, layers, n, x):\n"
-# ...                  "    for W, b in layers: x = W @ x + b\n"
-# ...                  "    return p['a'] * x ** p['b'] * range(n)").body[0]
-# >>> for name, type_ in sorted(guessed(tree).items()):
-# ...     print(name, type_)
-# layers list[(float64[...], float64[...])]
-# n int
-# p dict(a: float64[...], b: float64[...])
 
 ARRAY = array_type(np.float64, None)
 
 
 def guessed(tree: ast.AST) -> dict[str, Type]:
-    """Return the types of the names of which the code says more than that they are arrays."""
+    r"""Return the types of the names of which the code says more than that they are arrays.
+
+    >>> import ast
+    >>> tree = ast.parse("def f(p, layers, n, x):\n"
+    ...                  "    for W, b in layers: x = W @ x + b\n"
+    ...                  "    return p['a'] * x ** p['b'] * range(n)").body[0]
+    >>> for name, type_ in sorted(guessed(tree).items()):
+    ...     print(name, type_)
+    layers list[(float64[...], float64[...])]
+    n int
+    p dict(a: float64[...], b: float64[...])
+    """
     found: dict[str, Type] = {}
     keys: dict[str, list[str]] = {}
     for node in ast.walk(tree):

@@ -17,18 +17,21 @@ import numpy as np
 
 from srcad.analysis.colouring import Ints, columns_coloured, readings, star_coloured
 from srcad.analysis.supports import Support, supports, units
-from srcad.arguments.request import name_of
+from srcad.arguments.request import Request, name_of
 from srcad.errors import InvalidIRError, UnsupportedTypeError
 from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Atom, Function
 from srcad.ir.inference.builder import atom_type
-from srcad.modes.mode import Part, Problem, Results, Run
+from srcad.modes.mode import Mode, Part, Problem, Results, Run
+from srcad.modes.reverse import derived
 from srcad.passes.dce import dce
 from srcad.passes.simplify import simplify
 from srcad.startup.locks import importing
 from srcad.startup.records import dataclass, field, once, replace
 from srcad.transforms.batched import batched
+from srcad.transforms.jvp import jvp
 from srcad.transforms.silent import is_repeatable, silenced
+from srcad.transforms.vjp import as_primal
 from srcad.types.numeric import Numeric
 
 # The functions of a sparse derivative: tangents in several directions, for one matrix.
@@ -319,3 +322,56 @@ def _agree(matrix: Any, direction: Any, product: Any) -> bool:
         near = apart <= small**0.45 * (scale + sums) + most
         near |= ~np.isfinite(sums) & ~np.isfinite(product)
     return bool(near.all())
+
+
+# ``jacobian`` with ``sparse=True``: the Jacobian as a sparse matrix.
+
+
+def jacobian_tangents(function: Function, request: Request, wrt: Sequence[int]) -> Function:
+    """Return the function of the tangent of its result; its last parameters are tangents."""
+    checked(function, wrt, function.block.results)
+    return jvp(function, wrt, lower_inline, values=(), tangents=(0,))
+
+
+JACOBIAN = Mode("sparse_jacobian", "Sparse Jacobian", jacobian_tangents,
+            partial(in_one_matrix, outputs=1, symmetric=False))  # fmt: skip
+
+
+# ``hessian`` with ``sparse=True``: the Hessian as a sparse matrix, forward over reverse.
+
+
+def hessian_tangents(function: Function, request: Request, wrt: Sequence[int]) -> Function:
+    """Return the function of the tangents of its gradients; its last parameters are tangents."""
+    checked(function, wrt, ())
+    made = as_primal(derived(function, request, wrt))
+    gradients = range(1, len(made.block.results))
+    return jvp(made, wrt, lower_inline, values=(), tangents=gradients)
+
+
+def in_symmetric_matrix(made: Function, problem: Problem) -> Results:
+    """Return one matrix, whose rows belong to the same arguments as its columns."""
+    return in_one_matrix(made, problem, outputs=len(problem.wrt), symmetric=True)
+
+
+HESSIAN = Mode("sparse_hessian", "Sparse Hessian", hessian_tangents, in_symmetric_matrix)
+
+
+# ``sparsity``: where a Jacobian may have entries, as a sparse matrix of flags.
+
+
+def in_flags(made: Function, problem: Problem) -> Results:
+    """Write the function of one direction; what runs is its meaning on sets of inputs."""
+    asked = Asked(made, problem.wrt, 1, name_of(problem.function))
+    blocks = Blocks(problem)
+
+    def running(loaded: Run) -> Run:
+        def run(*arguments: Any) -> Any:
+            return blocks.of(asked.pattern(arguments).flags, arguments)
+
+        return run
+
+    part = Part(f"sparsity_{problem.written_name}", made, own=())
+    return Results((part,), run=running, repeats=True)
+
+
+PATTERN = Mode("sparsity", "Pattern of the Jacobian", jacobian_tangents, in_flags)

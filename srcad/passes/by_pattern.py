@@ -34,18 +34,6 @@ from srcad.startup.records import dataclass
 # ``a_`` binds one expression, statement or name; ``xs__`` binds a sequence of any length, of
 # which there is at most one among its neighbours; ``_`` and ``__`` bind nothing. A name that
 # stands twice has to bind the same twice.
-#
-# >>> match("a_ * a_", "x * x")["a"].id
-# 'x'
-# >>> match("a_ * a_", "x * y") is None
-# True
-# >>> len(match("f(first_, rest__)", "f(1, 2, 3)")["rest"])
-# 2
-#
-# A *rule* is ``pattern -> replacement``:
-#
-# >>> print(rewritten("b_ += e_ * 1.0 -> b_ += e_", "b += g * 1.0"))
-# b += g
 
 
 Matches = dict[str, Any]
@@ -74,6 +62,13 @@ def match(pattern: Syntax, node: Syntax) -> Matches | None:
     ------
     ValueError
         The pattern has two holes for sequences side by side.
+
+    >>> match("a_ * a_", "x * x")["a"].id
+    'x'
+    >>> match("a_ * a_", "x * y") is None
+    True
+    >>> len(match("f(first_, rest__)", "f(1, 2, 3)")["rest"])
+    2
     """
     found: Matches = {}
     whole = parsed(pattern) if isinstance(pattern, str) else pattern
@@ -101,7 +96,11 @@ def filled(template: Syntax, found: Mapping[str, Any]) -> ast.AST:
 
 
 def rewritten(rule: str, node: Syntax) -> str | None:
-    """Return the text that a rule ``pattern -> replacement`` makes of a node, or None."""
+    """Return the text that a rule ``pattern -> replacement`` makes of a node, or None.
+
+    >>> print(rewritten("b_ += e_ * 1.0 -> b_ += e_", "b += g * 1.0"))
+    b += g
+    """
     pattern, replacement = sides(rule)
     found = match(pattern, node)
     return None if found is None else ast.unparse(filled(replacement, found))

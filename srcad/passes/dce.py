@@ -41,28 +41,6 @@ def dce(function: Function) -> Function:
 
     This is safe while a transform is open, when the reverse half names values from inside the
     blocks of the primal: what is needed is told by values, wherever they are.
-
-    `q` feeds only itself, and NumPy's logarithm does not raise; that of `math` may.
-
-    >>> from srcad.ir.parse import parse
-    >>> from srcad.ir.text import text
-    >>> function = parse('''
-    ... f(x: float, n: int):
-    ...     for k in range(0, n, 1) [p, q = 1.0, 1.0] -> tag, trips, p_n, q_n:
-    ...         p_1 = mul(p, x)
-    ...         q_1 = add(q, x)
-    ...         yield 0, p_1, q_1
-    ...     t = log(x)
-    ...     u = math.log(x)
-    ...     return p_n
-    ... ''')
-    >>> print(text(dce(function)))
-    f(x, n):
-        for k in range(0, n, 1) [p = 1.0] -> tag, trips, p_n:
-            p_1 = mul(p, x)
-            yield 0, p_1
-        u = log(x)
-        return p_n
     """
     needs = _Needs()
     needs.read(function.block, None)

@@ -159,32 +159,7 @@ class _Hoist:
 
 
 def hoisted(function: Function, wrt: Sequence[int]) -> Function:
-    """Move loop-invariant calls in front of loops, if no derivative flows through them.
-
-    The logarithm stays, as it warns of a negative `a`.
-
-    >>> from srcad.ir.parse import parse
-    >>> from srcad.ir.text import text
-    >>> function = parse('''
-    ... f(x: float, a: float, n: int):
-    ...     for k in range(0, n, 1) [y = x] -> tag, trips, y_n:
-    ...         t = tanh(a)
-    ...         u = log(a)
-    ...         v = mul(t, u)
-    ...         y_1 = mul(y, v)
-    ...         yield 0, y_1
-    ...     return y_n
-    ... ''')
-    >>> print(text(hoisted(function, wrt=[0])))
-    f(x, a, n):
-        t = tanh(a)
-        for k in range(0, n, 1) [y = x] -> tag, trips, y_n:
-            u = log(a)
-            v = mul(t, u)
-            y_1 = mul(y, v)
-            yield 0, y_1
-        return y_n
-    """
+    """Move loop-invariant calls in front of loops, if no derivative flows through them."""
     if not any(isinstance(op, For | While) for op in walk(function.block)):
         return function
     hoist = _Hoist({function.params[k] for k in wrt})

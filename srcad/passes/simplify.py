@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from srcad.ir.core import Function
-from srcad.passes import algebra, parts, shapes, slices
+from srcad.passes import algebra, algebra_products, parts, shapes, slices
 from srcad.passes.dce import dce
 from srcad.passes.rewriting import Rewriter
 from srcad.passes.shape_reads import shape_reads
 
 # Modules that register their rewrites when they are imported.
-REWRITES = (algebra, shapes, parts, slices)
+REWRITES = (algebra, algebra_products, shapes, parts, slices)
 _MOST = 4
 
 

@@ -1,4 +1,4 @@
-"""Registries of options: each entry in a file of its own, imported when it is named.
+"""Registries of options, whose entries are imported when they are named.
 
 >>> from types import SimpleNamespace
 >>> tools = Registry("tool", "TOOL", {})
@@ -33,9 +33,9 @@ class Registry(Generic[T]):
     kind : str
         What the things are called, which is the name of the option.
     attribute : str
-        The name of the thing in its file.
+        The name of the thing in its module.
     index : mapping from str to str
-        The module of each thing.
+        The module of each thing; ``"module:NAME"`` if it has another name there.
     """
 
     def __init__(self, kind: str, attribute: str, index: Mapping[str, str]) -> None:
@@ -78,7 +78,8 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         found = self._known.get(name)
         if found is None:
+            module, _, attribute = self._index[self.check(name)].partition(":")
             with importing:
-                module = importlib.import_module(self._index[self.check(name)])
-            found = self._known.setdefault(name, getattr(module, self._attribute))
+                loaded = importlib.import_module(module)
+            found = self._known.setdefault(name, getattr(loaded, attribute or self._attribute))
         return found

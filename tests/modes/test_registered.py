@@ -7,7 +7,7 @@ import pytest
 
 import srcad
 from srcad.api.asking import derivative
-from srcad.backends.interface.backend import Backend, Deopt
+from srcad.backends.interface import Backend, Deopt
 from srcad.backends.registry import BACKENDS
 from srcad.errors import OptionError, UnsupportedSyntaxError
 from srcad.frontend.lower import lower_inline

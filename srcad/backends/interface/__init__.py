@@ -1,1 +1,51 @@
-"""The interface of backends, and the mapping from lines of text to the user's lines."""
+"""Backends: from a finished function of the IR to something executable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from srcad.ir.core import Function, Location
+from srcad.startup.records import dataclass
+
+Run = Callable[..., Any]
+
+
+class Deopt(Exception):  # noqa: N818 - no error: it says who writes the function instead
+    """A backend does not cover a function: the one that covers every function writes it."""
+
+
+class Written(Protocol):
+    """A function as text, and the place of the user's that each line comes from."""
+
+    @property
+    def text(self) -> str:
+        """The text that is shown."""
+
+    @property
+    def line_map(self) -> Mapping[int, Location]:
+        """The user's place of the lines that have one."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One way to write a function as source code and to run it.
+
+    Attributes
+    ----------
+    name : str
+        The name by which it is asked for.
+    prepare : callable
+        ``prepare(function)`` takes a function after all passes that every backend shares, and
+        returns what is written.  It raises `Deopt` for what the backend does not cover.
+    write : callable
+        ``write(prepared, name)`` returns the text, the line map, and whatever `load` needs.
+    load : callable
+        ``load(written, label)`` returns what is called: with the arguments of the function, for
+        its results.  `label` says whose derivative it is, in tracebacks.
+    """
+
+    name: str
+    prepare: Callable[[Function], Any]
+    write: Callable[[Any, str], Any]
+    load: Callable[[Any, str], Run]

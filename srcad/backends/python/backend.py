@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from srcad.backends.interface.backend import Backend
+from srcad.backends.interface import Backend
 from srcad.backends.interface.tracebacks import register
 from srcad.backends.python.emitter import Emitted, emit
 from srcad.ir.core import Function

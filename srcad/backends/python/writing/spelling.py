@@ -23,18 +23,19 @@ from srcad.types.numeric import Numeric
 from srcad.types.structures import PlacesOf
 
 # Filling operands into the form that an operation's row says Python writes it in.
-#
-# >>> import ast
-# >>> from srcad.backends.python.naming.names import Globals
-# >>> operands = [ast.Name("items"), ast.Constant(2.0)]
-# >>> ast.unparse(filled_expression("[*a, b]", operands, Globals({})))
-# '[*items, 2.0]'
 
 _OPERANDS = "abc"
 
 
 def filled_expression(form: str, operands: Sequence[ast.expr], space: Globals) -> ast.expr:
-    """Return the expression with the operands in the places of ``a``, ``b`` and ``c``."""
+    """Return the expression with the operands in the places of ``a``, ``b`` and ``c``.
+
+    >>> import ast
+    >>> from srcad.backends.python.naming.names import Globals
+    >>> operands = [ast.Name("items"), ast.Constant(2.0)]
+    >>> ast.unparse(filled_expression("[*a, b]", operands, Globals({})))
+    '[*items, 2.0]'
+    """
     statement = _parsed(form)
     assert isinstance(statement, ast.Expr), form
     found = _filled(statement.value, operands, space)

@@ -1,4 +1,4 @@
-"""``elementwise_grad``: the gradients of the sum of all numbers in the result."""
+"""``grad``, ``value_and_grad`` and ``elementwise_grad``: gradients by one reverse pass."""
 
 from __future__ import annotations
 
@@ -18,5 +18,13 @@ def of_the_sum(function: Function, request: Request, wrt: Sequence[int]) -> Func
     return derived(summed_output(function, complex_too=request.holomorphic), request, wrt)
 
 
-MODE = Mode("elementwise_grad", "Gradient of the sum", of_the_sum,
-            partial(in_one_function, gives_value=False), nests=True)  # fmt: skip
+_gradients = partial(in_one_function, gives_value=False)
+_with_value = partial(in_one_function, gives_value=True)
+
+GRAD = Mode("grad", "Gradient", derived, _gradients, nests=True)
+VALUE_AND_GRAD = Mode(
+    "value_and_grad", "Value and gradient", derived, _with_value, gives_value=True, nests=True
+)
+ELEMENTWISE_GRAD = Mode(
+    "elementwise_grad", "Gradient of the sum", of_the_sum, _gradients, nests=True
+)
