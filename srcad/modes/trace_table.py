@@ -20,7 +20,7 @@ from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 from srcad.types.structures import OPAQUE
 
-# Every number on the way noted when it is made, and its cotangent when that is complete.
+# Instrumentation: report every number when it is computed, its cotangent when that is complete.
 
 
 def noted_ops(function: Function) -> list[tuple[Call, Call]]:
@@ -59,8 +59,21 @@ def _bodies(op: Op) -> tuple[Block, ...]:
 def with_notes(function: Function, note: Value) -> Function:
     """Return the function that calls ``note(k, value, *operands)`` for each noted value.
 
-    What `note` returns is called with the cotangent of the value.  `note` is the last parameter of
-    the new function.
+    The object that `note` returns is called with the cotangent of the value.  `note` is the last
+    parameter of the new function.
+
+    >>> function = parse('''
+    ... f(x: float):
+    ...     y = sin(x)
+    ...     return y
+    ... ''')
+    >>> print(text(with_notes(function, Value(OPAQUE, "note"))))
+    f(x, note):
+        t1 = apply(note, 0, x)
+        y = sin(x)
+        t2 = apply(note, 1, y, x)
+        y_3 = hooked(y, t2)
+        return y_3
     """
     start = Builder(where=function.where)
     for k, param in enumerate(function.params):

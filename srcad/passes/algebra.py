@@ -1,6 +1,22 @@
-"""Rewrites of arithmetic in the reverse half.
+"""Algebraic simplification of arithmetic in the reverse half.
 
 Exact folding of literals, neutral elements and signs.
+
+>>> from srcad.passes.simplify import simplify
+>>> function = parse('''
+... f(x: float, y: float):
+...     # reverse half
+...     a = mul(1.0, x)
+...     b = neg(y)
+...     c = mul(a, b)
+...     d = sub(x, c)
+...     return d
+... ''')
+>>> print(text(simplify(function)))
+f(x, y):
+    t1 = mul(x, y)
+    d = add(x, t1)
+    return d
 """
 
 from __future__ import annotations
@@ -58,7 +74,7 @@ def keeps_kind(arg: Arg, literal: float) -> bool:
 # ------------------------------------------------------------------------------- literals
 @rewrites(operator.add, operator.sub, operator.mul, operator.truediv, operator.pow)
 def arithmetic_of_two_literals(r: Rewriter, op: Call) -> Arg | None:
-    """``2 * 3`` is 6 and ``1.5 - True`` is 0.5, where Python itself would not complain."""
+    """Fold ``2 * 3`` to 6 and ``1.5 - True`` to 0.5, unless Python would raise or overflow."""
     if not (isinstance(op.args[0], Const) and isinstance(op.args[1], Const)):
         return None
     a, b = (int(x.value) if isinstance(x, Const) and type(x.value) is bool else number(x)
@@ -137,7 +153,8 @@ rewrites_by_pattern(
 
 
 # ------------------------------------------------------------------------------- conjugates
-# A conjugate goes inwards where it meets what is real, or another one; it is exact in every step.
+# A conjugate moves to the operands where one of them is real, or a conjugate itself; every step is
+# exact.
 
 
 _ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg)
@@ -187,14 +204,14 @@ rewrites_by_pattern(
 
 @rewrites(np.conjugate)
 def conjugate_of_literal(r: Rewriter, op: Call) -> Arg | None:
-    """``np.conj(1j)``."""
+    """Fold ``np.conj(1j)`` to ``-1j``."""
     value = op.args[0].value if isinstance(op.args[0], Const) and _is_plain(op) else None
     return Const(conjugate(value)) if type(value) is complex else None
 
 
 @rewrites(np.conjugate)
 def conjugate_of_turned(r: Rewriter, op: Call) -> Arg | None:
-    """``np.conj(np.conj(x).T)``."""
+    """Rewrite ``np.conj(np.conj(x).T)`` to ``x.T``; likewise for reshapes and swapped axes."""
     inner = r.call_of(op.args[0], *_TURNS)
     inside = r.call_of(inner.args[0], np.conjugate) if inner and _is_plain(op) else None
     if inner is None or inside is None or not _is_plain(inside):
@@ -204,7 +221,26 @@ def conjugate_of_turned(r: Rewriter, op: Call) -> Arg | None:
 
 @rewrites(np.conjugate)
 def conjugate_of_arithmetic(r: Rewriter, op: Call) -> Arg | None:
-    """``np.conj(2 * x)``, ``np.conj(1 / x)``, ``np.conj(-x)``, ``np.conj(np.conj(x) * y)``."""
+    """Distribute a conjugate: ``np.conj(np.conj(x) * y)`` becomes ``x * np.conj(y)``.
+
+    Also ``np.conj(2 * x)``, ``np.conj(1 / x)`` and ``np.conj(-x)``, but not ``np.conj(x * y)``.
+
+    >>> from srcad.passes.simplify import simplify
+    >>> function = parse('''
+    ... f(x: float, z: complex128[3]):
+    ...     # reverse half
+    ...     a = conjugate(z)
+    ...     b = mul(x, a)
+    ...     c = conjugate(b)
+    ...     d = real(c)
+    ...     return d
+    ... ''')
+    >>> print(text(simplify(function)))
+    f(x, z):
+        t1 = real(z)
+        d = mul(x, t1)
+        return d
+    """
     inner = r.call_of(op.args[0], *_ARITHMETIC)
     if inner is None or not _is_plain(op):
         return None
@@ -229,7 +265,7 @@ rewrites_by_pattern(
 
 @rewrites(np.real, np.imag)
 def part_of_scaled(r: Rewriter, op: Call) -> Arg | None:
-    """``np.real(2 * x)`` is ``2 * np.real(x)``; ``np.real(-1j * x)`` is ``np.imag(x)``."""
+    """Rewrite ``np.real(2 * x)`` to ``2 * np.real(x)``, ``np.real(-1j * x)`` to ``np.imag(x)``."""
     inner = r.call_of(op.args[0], operator.mul)
     if inner is None or not r.used_once(op.args[0]):
         return None

@@ -1,4 +1,4 @@
-"""Rewrites of products, quotients, systems and equal terms in the reverse half.
+"""Algebraic simplification of products, quotients, linear systems and equal terms.
 
 A product is kept as ``c * a * b``: one literal in front, the rest in the order of writing.
 """
@@ -37,7 +37,22 @@ def _turned(r: Rewriter, arg: Arg) -> Arg | None:
 
 @rewrites(np.linalg.solve)
 def solution_of_product(r: Rewriter, op: Call) -> Arg | None:
-    """``solve(a, a @ h @ z)`` is ``h @ z``: so the tangents of a factor go into a system."""
+    """Rewrite ``solve(a, a @ h @ z)`` to ``h @ z``; ``a @ h`` is the tangent of a factor.
+
+    >>> from srcad.passes.simplify import simplify
+    >>> function = parse('''
+    ... f(a: float64[3, 3], h: float64[3, 3], z: float64[3]):
+    ...     # reverse half
+    ...     b = matmul(a, h)
+    ...     c = matmul(b, z)
+    ...     y = np.linalg.solve(a, c)
+    ...     return y
+    ... ''')
+    >>> print(text(simplify(function)))
+    f(a, h, z):
+        y = matmul(h, z)
+        return y
+    """
     if not _has_operands(op, 2) or _rank(op.args[0]) != 2:
         return None
     a, right = op.args
@@ -54,7 +69,10 @@ def solution_of_product(r: Rewriter, op: Call) -> Arg | None:
 
 @rewrites(np.linalg.solve)
 def solution_by_known_inverse(r: Rewriter, op: Call) -> Arg | None:
-    """``solve(l, b)``, ``solve(l.T, b)`` where the inverse of a triangle ``l`` is at hand."""
+    """Rewrite ``solve(l, b)`` to ``inverse @ b`` where ``lower_inverse(l)`` is at hand.
+
+    Likewise ``solve(l.T, b)`` to ``inverse.T @ b``.
+    """
     if not _has_operands(op, 2) or _rank(op.args[0]) != 2 or _rank(op.args[1]) not in (1, 2):
         return None
     a, b = op.args
@@ -68,7 +86,7 @@ def solution_by_known_inverse(r: Rewriter, op: Call) -> Arg | None:
 
 @rewrites(operator.matmul)
 def product_with_inverse(r: Rewriter, op: Call) -> Arg | None:
-    """``lower_inverse(l) @ (l @ h)`` is ``h``."""
+    """Rewrite ``lower_inverse(l) @ (l @ h)`` to ``h``."""
     product = r.call_of(op.args[1], operator.matmul)
     if product is None or _rank(op.args[0]) != 2 or _rank(product.args[1]) != 2:
         return None
@@ -78,7 +96,7 @@ def product_with_inverse(r: Rewriter, op: Call) -> Arg | None:
 
 @rewrites(np.diag)
 def diagonal_of_product(r: Rewriter, op: Call) -> Arg | None:
-    """``np.diag(a @ b)`` is ``np.sum(a * b.T, axis=1)``."""
+    """Rewrite ``np.diag(a @ b)`` to ``np.sum(a * b.T, axis=1)``."""
     product = r.call_of(op.args[0], operator.matmul)
     if product is None or not _has_operands(op, 1) or not r.used_once(op.args[0]):
         return None
@@ -126,7 +144,7 @@ rewrites_by_pattern(
 
 @rewrites(operator.mul)
 def product_with_quotient(r: Rewriter, op: Call) -> Arg | None:
-    """``g * (y / b)`` where ``g / b`` is at hand: ``g / b * y``, one division less."""
+    """Rewrite ``g * (y / b)`` to ``g / b * y`` where ``g / b`` is at hand: one division less."""
     for g, other in (op.args, op.args[::-1]):
         quotient = r.call_of(other, operator.truediv)
         if quotient is None or not isinstance(g, Value) or not r.used_once(other):
@@ -159,7 +177,25 @@ rewrites_by_pattern("(c_ * x_) / d_ -> ratio(c_, d_) * x_ if cancels(c_, d_) and
 # ------------------------------------------------------------------------------- equal terms
 @rewrites(operator.add, operator.sub)
 def sum_of_equal_terms(r: Rewriter, op: Call) -> Arg | None:
-    """``x + x`` is ``2 * x``; ``a * b + b * a`` is ``2 * a * b``; ``3 * x - x`` is ``2 * x``."""
+    """Rewrite ``a * b + b * a`` to ``2 * a * b``, and ``3 * x - x`` to ``2 * x``.
+
+    >>> from srcad.passes.simplify import simplify
+    >>> function = parse('''
+    ... f(x: float, y: float):
+    ...     # reverse half
+    ...     a = mul(x, 2.0)
+    ...     b = mul(3.0, y)
+    ...     c = mul(a, b)
+    ...     d = mul(y, x)
+    ...     e = add(c, d)
+    ...     return e
+    ... ''')
+    >>> print(text(simplify(function)))
+    f(x, y):
+        t1 = mul(7.0, x)
+        e = mul(t1, y)
+        return e
+    """
     (c, left), (d, right) = _factors(r, op.args[0]), _factors(r, op.args[1])
     if not left or sorted(map(id, left)) != sorted(map(id, right)):
         return None
@@ -171,7 +207,7 @@ def sum_of_equal_terms(r: Rewriter, op: Call) -> Arg | None:
 
 @rewrites(operator.add)
 def sum_that_ends_in_an_equal_term(r: Rewriter, op: Call) -> Arg | None:
-    """``(z + x) + x`` is ``z + 2 * x``."""
+    """Rewrite ``(z + x) + x`` to ``z + 2 * x``."""
     inner = r.call_of(op.args[0], operator.add)
     if inner is None or not r.used_once(op.args[0]):
         return None

@@ -1,10 +1,10 @@
-"""Rewrites in one line: ``pattern -> replacement if guard``, in the syntax of Python.
+"""Pattern-matching rewrites in one line: ``pattern -> replacement if guard``, in Python's syntax.
 
-A pattern has holes: ``x_`` binds an argument, and the same one where
-it stands again; ``__`` is whatever else a call is given.  Here ``c_`` and ``d_`` bind literal
-numbers and nothing else, and what a replacement makes of these alone is computed now.
+A pattern has holes: ``x_`` binds an argument, the same one at each occurrence; ``__`` stands for
+all other arguments of a call.  Here ``c_`` and ``d_`` bind literal numbers and nothing else, and a
+part of a replacement with no other holes is folded.
 ``(t_ := a_ - b_)`` binds the result of a call beside its parts, for guards: ``once(t_)`` says that
-nobody else reads it.
+it has no other use.
 
 A guard is an expression of the functions that are given with the lines; ``c_`` is a number in it,
 every other hole an argument, and ``r`` the walk.  Operations have the names that a user writes, or
@@ -252,12 +252,29 @@ def rewrites_by_pattern(lines: str, *guards: Callable[..., Any], **names: tuple[
     *guards : callable
         The functions that guards and literals of replacements call, by their names.
     **names : tuple of callable
-        What a name of an operation stands for.
+        The callees that a name of an operation stands for.
 
     Raises
     ------
     ValueError
-        A line is no rewrite, or says something that cannot stand there.
+        A line is no rewrite, or has a construct that is not supported there.
+
+    Examples
+    --------
+    >>> def f(x, y): ...
+    >>> rewrites_by_pattern("f(a_, c_) -> (c_ + 1) * a_ if c_ > 1", f=(f,))
+    >>> function = parse('''
+    ... g(x: float):
+    ...     # reverse half
+    ...     y = f(x, 2.0)
+    ...     z = f(y, 1.0)
+    ...     return z
+    ... ''', f=f)
+    >>> print(text(Rewriter().function(function)))
+    g(x):
+        y = mul(3.0, x)
+        z = f(y, 1.0)
+        return z
     """
     space = {"np": np, **{guard.__name__: guard for guard in guards}}
     kept = [line.strip() for line in lines.splitlines()]

@@ -1,16 +1,4 @@
-"""Writing ops again: the same calls, with results of their own.
-
->>> from srcad.ir.core import Block
->>> from srcad.ir.inference.builder import Builder
->>> from srcad.types.numeric import FLOAT
->>> b, x, y = Builder(), Value(FLOAT), Value(FLOAT)
->>> block = b.finish(b.build_tuple(x, x))
->>> again = copied_block(block, {x: y})
->>> again.ops[0].args == (y, y), again.results == (again.ops[0].result,)
-(True, True)
->>> again.results == block.results
-False
-"""
+"""Cloning of blocks: the same calls, with results of their own."""
 
 from __future__ import annotations
 
@@ -27,6 +15,21 @@ def copied_block(block: Block, mapping: Mapping[Value, Atom]) -> Block:
     """Return a block with values replaced, in which all values that it defines are new ones.
 
     So the copy may stand beside the block, and each value is still defined once.
+
+    >>> from srcad.ir.core import Function
+    >>> function = parse('''
+    ... f(x: float, z: float):
+    ...     y = sin(x)
+    ...     return y
+    ... ''')
+    >>> x, z = function.params
+    >>> copied = copied_block(function.block, {x: z})
+    >>> print(text(Function("g", (z,), copied)))
+    g(z):
+        y = sin(z)
+        return y
+    >>> copied.results == function.block.results
+    False
     """
     names: Names = {}
     _note(block, names)

@@ -1,8 +1,8 @@
 """Dead-code elimination.
 
 What is needed is marked first, from the results backwards, once for the whole function: so a value
-that only feeds itself around a loop is not needed, and neither is the one output of a conditional
-that nobody uses.  Then every block is rebuilt from what is needed.
+that only feeds itself around a loop is not needed, and neither is an output of a conditional that
+is unused.  Then every block is rebuilt from what is needed.
 
 An op of the reverse half goes when its results are unused.  In the primal half an op also stays if
 running it can be noticed: by an effect, or by an exception that the original call would raise.
@@ -41,6 +41,26 @@ def dce(function: Function) -> Function:
 
     This is safe while a transform is open, when the reverse half names values from inside the
     blocks of the primal: what is needed is told by values, wherever they are.
+
+    `q` feeds only itself, and NumPy's logarithm does not raise; that of `math` may.
+
+    >>> function = parse('''
+    ... f(x: float, n: int):
+    ...     for k in range(0, n, 1) [p, q = 1.0, 1.0] -> tag, count, p_n, q_n:
+    ...         p_1 = mul(p, x)
+    ...         q_1 = add(q, x)
+    ...         yield 0, p_1, q_1
+    ...     t = log(x)
+    ...     u = math.log(x)
+    ...     return p_n
+    ... ''')
+    >>> print(text(dce(function)))
+    f(x, n):
+        for k in range(0, n, 1) [p = 1.0] -> tag, count, p_n:
+            p_1 = mul(p, x)
+            yield 0, p_1
+        u = log(x)
+        return p_n
     """
     needs = _Needs()
     needs.read(function.block, None)

@@ -1,8 +1,8 @@
-"""Remove zeros that the adjoint of a store writes and that are never read.
+"""Dead-store elimination for zeros: remove those that the adjoint of a store writes.
 
 ``y[i] = v`` in a loop overwrites what was there, so its adjoint reads ``y_bar[i]`` and then sets it
 to zero.  Where every iteration has a place of its own and the array is not read again, the zeros
-are idle: the cotangent need not change at all, and what is read of it need not be copied.
+are dead: the cotangent need not change at all, and what is read of it need not be copied.
 """
 
 from __future__ import annotations
@@ -34,6 +34,24 @@ def without_dead_zero_stores(function: Function) -> Function:
     """Leave an array of a reverse loop unchanged if it is only read where it is set to zero.
 
     This is safe because each iteration reads and zeroes a place that no other iteration looks at.
+
+    >>> function = parse('''
+    ... f(y_bar: float64[n], n: int):
+    ...     # reverse half
+    ...     for i in range(0, n, 1) [s, y_bar_1 = 0.0, y_bar] -> tag, count, s_n, y_bar_n:
+    ...         v_bar = getitem(y_bar_1, i)
+    ...         s_1 = add(s, v_bar)
+    ...         y_bar_2 = updated(y_bar_1, i, 0.0)
+    ...         yield 0, s_1, y_bar_2
+    ...     return s_n
+    ... ''')
+    >>> print(text(without_dead_zero_stores(function)))
+    f(y_bar, n):
+        for i in range(0, n, 1) [s = 0.0] -> tag, count, s_n:
+            v_bar = getitem(y_bar, i)
+            s_1 = add(s, v_bar)
+            yield 0, s_1
+        return s_n
     """
     reads = Counter(_read(function.block))
     return replace(function, block=_cleared(function.block, reads))

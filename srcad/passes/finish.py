@@ -1,4 +1,4 @@
-"""The last steps before writing: results of the caller's own, storage used again."""
+"""Pass pipeline before code generation: clean up, copy results that are aliased, reuse storage."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from srcad.passes.sink import sink
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
 
-# Whole numbers in the reverse half that meet floats are written as floats: ``2.0 * g``.
+# Constant conversion: integers of the reverse half that meet floats are written as floats.
 #
 # Rules say ``2 * x`` and ``1 - y * y``, and mean it for numbers of every kind. Where the other
 # operand is known to be a float, Python and NumPy would convert the integer at every call; the
@@ -52,7 +52,23 @@ _EXACT = 2**53  # integers up to here are floats as they are
 
 
 def with_float_literals(function: Function) -> Function:
-    """Write constants of the reverse half as the floats that they become."""
+    """Write constants of the reverse half as the floats that they become.
+
+    >>> function = parse('''
+    ... f(y: float, n: int):
+    ...     # reverse half
+    ...     t = mul(y, y)
+    ...     x_bar = sub(1, t)
+    ...     m = sub(n, 1)
+    ...     return x_bar, m
+    ... ''')
+    >>> print(text(with_float_literals(function)))
+    f(y, n):
+        t = mul(y, y)
+        x_bar = sub(1.0, t)
+        m = sub(n, 1)
+        return x_bar, m
+    """
     return replace(function, block=_block(function.block))
 
 
@@ -101,12 +117,27 @@ def _as_float(arg: Arg) -> Const:
 
 
 def drop_markers(function: Function) -> Function:
-    """Put what was marked in place of ``stop(x)``, and tell derived ops of all orders alike.
-
-    What stands inside a checkpoint takes its place.
+    """Replace ``stop(x)`` by ``x`` and a checkpoint by its ops; drop the order of derived ops.
 
     This is safe only as the last transform: until then the ops say where no derivative flows, or
     what it passes through, what is not saved, and which half of which order they belong to.
+
+    >>> function = parse('''
+    ... f(x: float):
+    ...     s = stop(x)
+    ...     if checkpoint -> y:
+    ...         t = sin(s)
+    ...         yield t
+    ...     else:
+    ...         yield undef
+    ...     z = mul(y, x)
+    ...     return z
+    ... ''')
+    >>> print(text(drop_markers(function)))
+    f(x):
+        t = sin(x)
+        z = mul(t, x)
+        return z
     """
     return replace(function, block=_erased(function.block))
 
@@ -166,6 +197,27 @@ def finished(function: Function, own: Sequence[int]) -> Function:
         After all transforms.
     own : sequence of int
         The positions of the results that must share memory with nothing else.
+
+    Examples
+    --------
+    A call with ``!`` may reuse the storage of its first argument.
+
+    >>> function = parse('''
+    ... f(x: float64[3]):
+    ...     y = transpose(x)
+    ...     # reverse half
+    ...     z = zeros_like(x)
+    ...     x_bar = add_at(z, 0, 1.0)
+    ...     t = mul(2, x_bar)
+    ...     return y, x_bar
+    ... ''')
+    >>> print(text(finished(function, own=[0, 1])))
+    f(x):
+        y = transpose(x)
+        z = zeros_like(x)
+        x_bar = add_at!(z, 0, 1.0)
+        y_1 = copy(y)
+        return y_1, x_bar
     """
     cleaned = checked(_cleaned(function))
     for routine in routines_of(cleaned):

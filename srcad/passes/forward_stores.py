@@ -41,7 +41,22 @@ from srcad.types.numeric import Numeric, same_dtype
 
 
 def forward_stores(function: Function) -> Function:
-    """Read and write entries of arrays as often as needed; the same object if nothing changes."""
+    """Read and write entries of arrays as often as needed; the same object if nothing changes.
+
+    >>> function = parse('''
+    ... f(a: float64[3], v: float64, i: int):
+    ...     a_1 = updated(a, i, v)
+    ...     t = getitem(a_1, i)
+    ...     s = mul(t, t)
+    ...     a_2 = updated(a_1, i, s)
+    ...     return a_2
+    ... ''')
+    >>> print(text(forward_stores(function)))
+    f(a, v, i):
+        s = mul(v, v)
+        a_2 = updated(a, i, s)
+        return a_2
+    """
     if not any(_is_store(op) for op in walk(function.block)):
         return function
     work = _Forwarding()

@@ -1,4 +1,4 @@
-"""Conditionals on the same test become one.
+"""If-fusion: join conditionals on the same test.
 
 The adjoint of ``if`` is an ``if`` on the recorded condition.  Where nothing between the two stands
 in the way, the reverse branch follows its primal branch directly: values need not be carried from
@@ -18,9 +18,36 @@ from srcad.startup.records import replace
 def fuse(function: Function) -> Function:
     """Join conditionals on the same atom, innermost blocks first.
 
-    What lies between them either stays behind (the second does not need it) or moves in front (it
-    does not need the first and has no effect); otherwise the two stay apart.  So the order of
-    effects, and every value, stays the same.
+    An op between them stays behind if the second does not need it, and moves in front if it does
+    not need the first and has no effect; otherwise the two stay apart.  So the order of effects,
+    and every value, stays the same.
+
+    >>> function = parse('''
+    ... f(x: float, test: bool):
+    ...     if test -> y, t:
+    ...         t_1 = exp(x)
+    ...         y_1 = sin(t_1)
+    ...         yield y_1, t_1
+    ...     else:
+    ...         yield x, 0.0
+    ...     # reverse half
+    ...     if test -> t_bar:
+    ...         c = cos(t)
+    ...         yield c
+    ...     else:
+    ...         yield 0.0
+    ...     return y, t_bar
+    ... ''')
+    >>> print(text(fuse(function)))
+    f(x, test):
+        if test -> y, t, t_bar:
+            t_1 = exp(x)
+            y_1 = sin(t_1)
+            c = cos(t_1)
+            yield y_1, t_1, c
+        else:
+            yield x, 0.0, 0.0
+        return y, t_bar
     """
     return replace(function, block=_fused(function.block))
 

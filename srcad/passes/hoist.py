@@ -12,12 +12,12 @@
 >>> print(g.source.splitlines()[2])
     total = np.sin(1) + np.cos(1)
 
-Only what no derivative flows through moves, and only what nobody can see move: a loop may have no
-iteration, so that it must neither raise nor warn, whatever the numbers are.  That is known of some
-functions, of anything whose operands are literals (it is tried), and of all that an iteration
-computes before anything else may fail, if there certainly is an iteration.  An array moves if it is
-only read: each iteration had one of its own.  The primal computes the same bits, and a reverse
-sweep has one value to read instead of one per iteration.
+A call moves only if no derivative flows through it and the move is not observable: a loop may have
+no iteration, so that the call must neither raise nor warn, for any values of its operands.  This is
+known of some functions, of calls with literal operands (they are evaluated), and of all calls that
+precede any other that may fail in an iteration, if there certainly is an iteration.  An array moves
+if it is only read: each iteration had one of its own.  The primal computes the same bits, and a
+reverse sweep has one value to read instead of one per iteration.
 """
 
 from __future__ import annotations
@@ -159,7 +159,30 @@ class _Hoist:
 
 
 def hoisted(function: Function, wrt: Sequence[int]) -> Function:
-    """Move loop-invariant calls in front of loops, if no derivative flows through them."""
+    """Move loop-invariant calls in front of loops, if no derivative flows through them.
+
+    The logarithm stays, as it warns of a negative `a`.
+
+    >>> function = parse('''
+    ... f(x: float, a: float, n: int):
+    ...     for k in range(0, n, 1) [y = x] -> tag, count, y_n:
+    ...         t = tanh(a)
+    ...         u = log(a)
+    ...         v = mul(t, u)
+    ...         y_1 = mul(y, v)
+    ...         yield 0, y_1
+    ...     return y_n
+    ... ''')
+    >>> print(text(hoisted(function, wrt=[0])))
+    f(x, a, n):
+        t = tanh(a)
+        for k in range(0, n, 1) [y = x] -> tag, count, y_n:
+            u = log(a)
+            v = mul(t, u)
+            y_1 = mul(y, v)
+            yield 0, y_1
+        return y_n
+    """
     if not any(isinstance(op, For | While) for op in walk(function.block)):
         return function
     hoist = _Hoist({function.params[k] for k in wrt})
@@ -173,7 +196,7 @@ def _with(op: Any, blocks: tuple[Block, ...]) -> Any:
 
 
 def _is_numeric(value: Value) -> bool:
-    """Return True if a value is a number or an array, which nobody else may write into."""
+    """Return True if a value is a number or an array, which no other code may write into."""
     return isinstance(value.type, Numeric)
 
 

@@ -1,4 +1,21 @@
-"""Rewrites of reads from structures just built and of positions just written."""
+"""Scalar replacement: rewrites of reads from structures just built and of places just written.
+
+>>> from srcad.passes.simplify import simplify
+>>> function = parse('''
+... f(a: float64[3], x: float, y: float):
+...     # reverse half
+...     pair = build_tuple(x, y)
+...     t = item(pair, 0)
+...     a_1 = updated(a, 0, t)
+...     a_2 = add_at(a_1, 0, y)
+...     return a_2
+... ''')
+>>> print(text(simplify(function)))
+f(a, x, y):
+    t1 = add(x, y)
+    a_2 = updated(a, 0, t1)
+    return a_2
+"""
 
 from __future__ import annotations
 
@@ -59,7 +76,7 @@ def _at(items: tuple[Arg, ...], index: object) -> Arg | None:
 
 @rewrites(*every(is_known_part))
 def length_known_now(r: Rewriter, op: Call) -> Arg | None:
-    """``a.shape[k]`` of a fixed length, or of one that is at hand."""
+    """Fold ``a.shape[k]`` to a static length, or to a value that is at hand and equal."""
     made = r.made_by(op.args[0], is_shape)
     if made is None or not isinstance(op.args[1], Const):
         return None
@@ -113,7 +130,7 @@ rewrites_by_pattern(
 
 @rewrites(*every(adds_at_places))
 def add_where_it_was_added_before(r: Rewriter, op: Call) -> Arg | None:
-    """``x[i] += a``, ``x[j] += b`` and then ``x[i] += c``: sums may change places."""
+    """Reorder ``x[i] += a``, ``x[j] += b``, ``x[i] += c`` so that both sums into ``x[i]`` merge."""
     between: list[Call] = []
     array = op.args[0]
     while len(between) < _FAR and r.used_once(array):

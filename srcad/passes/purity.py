@@ -1,4 +1,4 @@
-"""Which calls may be merged, dropped or moved: those that only compute."""
+"""Purity: decide which calls may be merged, dropped or moved because they only compute."""
 
 from __future__ import annotations
 

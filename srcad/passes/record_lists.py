@@ -1,4 +1,4 @@
-"""Lists that are filled together and read together become one list of tuples.
+"""Array-of-structures conversion: merge lists that are filled and read together.
 
 What the adjoint of an inner loop reads was collected by the inner loop of the primal, and its lists
 by the loop around it.  Each value has a list of its own; where all of them go the same way, through
@@ -42,8 +42,42 @@ Steps = dict[Value, list[Step | None]]
 def with_record_lists(function: Function) -> Function:
     """Collect one tuple per iteration where several lists are filled and read together.
 
-    Every list on the way has exactly one reader, so nobody can tell the difference.  Inner loops
+    Every list on the way has exactly one reader, so that the change is not observable.  Inner loops
     come first: what they leave is then one list, which may go into the tuple of an outer one.
+
+    >>> function = parse('''
+    ... f(x: float, n: int):
+    ...     for k in range(0, n, 1) [y = x] -> tag, count, y_n, us, vs:
+    ...         for j in range(0, n, 1) [z = y] -> tag_1, count_1, z_n, u_list, v_list:
+    ...             u = sin(z)
+    ...             v = exp(u)
+    ...             yield 0, v, u, v
+    ...         yield 0, z_n, u_list, v_list
+    ...     # reverse half
+    ...     for backward u_k, v_k in us, vs [g = 1.0] -> tag_2, count_2, x_bar:
+    ...         for backward u_j, v_j in u_k, v_k [h = g] -> tag_3, count_3, h_n:
+    ...             h_1 = mul(u_j, v_j)
+    ...             yield 0, h_1
+    ...         yield 0, h_n
+    ...     return x_bar
+    ... ''')
+    >>> print(text(with_record_lists(function)))
+    f(x, n):
+        for k in range(0, n, 1) [y = x] -> tag, count, y_n, saved:
+            for j in range(0, n, 1) [z = y] -> tag_1, count_1, z_n, saved_1:
+                u = sin(z)
+                v = exp(u)
+                t2 = build_tuple(u, v)
+                yield 0, v, t2
+            yield 0, z_n, saved_1
+        for backward saved_3 in saved [g = 1.0] -> tag_2, count_2, x_bar:
+            for backward t4 in saved_3 [h = g] -> tag_3, count_3, h_n:
+                u_j = item(t4, 0)
+                v_j = item(t4, 1)
+                h_1 = mul(u_j, v_j)
+                yield 0, h_1
+            yield 0, h_n
+        return x_bar
     """
     while True:
         plan = _Plan()

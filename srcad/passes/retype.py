@@ -1,4 +1,4 @@
-"""Types again: what is known of the values of a reverse loop once its carried values are known."""
+"""Type inference, again: types in a reverse loop once those of its carried values are known."""
 
 from __future__ import annotations
 
@@ -31,7 +31,23 @@ def settle(
     ops: Sequence[Op],
     fixed: Collection[Value],
 ) -> None:
-    """Widen the types of carried values until they hold for every iteration."""
+    """Widen the types of carried values until they hold for every iteration.
+
+    >>> loop = parse('''
+    ... f(x: float, n: int):
+    ...     # reverse half
+    ...     for k in range(0, n, 1) [s, t = 0, 0] -> tag, count, s_n, t_n:
+    ...         t_1 = add(s, x)
+    ...         s_1 = mul(t, 2)
+    ...         yield 0, s_1, t_1
+    ...     return s_n
+    ... ''').block.ops[0]
+    >>> print(*(value.type for value in loop.carried))
+    int int
+    >>> settle(loop.carried, loop.inits, loop.body.results[1:], loop.body.ops, ())
+    >>> print(*(value.type for value in loop.carried))
+    ?[] ?[]
+    """
     for _ in range(4):
         changed = False
         for param, init, result in zip(params, inits, results, strict=True):
@@ -48,7 +64,24 @@ def settle(
 
 
 def retype(ops: Sequence[Op]) -> None:
-    """Infer the types of the results of calls of the reverse half again, in order."""
+    """Infer the types of the results of calls of the reverse half again, in order.
+
+    >>> from srcad.types.numeric import array_type
+    >>> function = parse('''
+    ... f(g: float, x: float):
+    ...     # reverse half
+    ...     t = mul(2.0, g)
+    ...     x_bar = mul(t, x)
+    ...     return x_bar
+    ... ''')
+    >>> [(op.result.hint, str(op.result.type)) for op in function.block.ops]
+    [('t', 'float'), ('x_bar', 'float')]
+    >>> g, _ = function.params
+    >>> g.type = array_type(float, ())
+    >>> retype(function.block.ops)
+    >>> [(op.result.hint, str(op.result.type)) for op in function.block.ops]
+    [('t', 'float64'), ('x_bar', 'float64')]
+    """
     for op in ops:
         match op:
             case Call():

@@ -1,7 +1,8 @@
-"""The table of rewrites: what `simplify` tries for a call, by what is called and on what.
+"""Table of rewrites: those that `simplify` tries for a call, by its callee and its arguments.
 
 A *rewrite* sees one call whose arguments are already simple and returns an atom to put in its
-place, or None.  It is a line, see `by_pattern`, or a function whose name says what it sees.
+place, or None.  It is a line, see `by_pattern`, or a function with a name that says what it
+matches.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The engine of `simplify`: one walk in program order, rewriting calls as they come.
+"""Rewriting engine of `simplify`: one walk in program order, rewriting calls as they come.
 
-What is tried for a call is asked of the table in `rewrites`.  Only the reverse half is rewritten:
-the primal stays what the user wrote, bit for bit.
+The rewrites that are tried for a call are found in the table in `rewrites`.  Only the reverse half
+is rewritten: the primal stays what the user wrote, bit for bit.
 """
 
 from __future__ import annotations
@@ -55,6 +55,28 @@ class LoopMerging:
     by an earlier value that is certainly equal.  `homes` says in which block a value is made,
     `constant_lists` which lists hold one atom over and over.  `unfinished` says that the walk has
     come by something for which it was too early.
+
+    >>> from srcad.passes.rewriting import Rewriter
+    >>> function = parse('''
+    ... f(x: float64[n], c: float):
+    ...     # reverse half
+    ...     for x_k, z_k in x, x [y, d = 1.0, c] -> tag, count, y_n, d_n:
+    ...         t = mul(x_k, z_k)
+    ...         u = mul(t, d)
+    ...         y_1 = mul(y, u)
+    ...         yield 0, y_1, d
+    ...     return y_n, d_n
+    ... ''')
+    >>> print(text(Rewriter().function(function)))
+    f(x, c):
+        for x_k, z_k in x, x [y, d = 1.0, c] -> tag, count, y_n, d_n:
+            t = mul(x_k, x_k)
+            u = mul(t, c)
+            y_1 = mul(y, u)
+            yield 0, y_1, c
+        return y_n, c
+
+    Dead-code elimination then removes `z_k` and `d`.
     """
 
     merged: dict[Value, Atom] = field(default_factory=dict)
@@ -213,7 +235,28 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
 
     # -------------------------------------------------------------- the walk
     def function(self, function: Function) -> Function:
-        """Simplify a whole function; the same object if there is nothing to do."""
+        """Simplify a whole function; the same object if there is nothing to do.
+
+        Calls of the reverse half that are equal are merged by value numbering, also with those of
+        the primal.
+
+        >>> function = parse('''
+        ... f(x: float, y: float):
+        ...     z = exp(x)
+        ...     # reverse half
+        ...     t = exp(x)
+        ...     u = mul(t, y)
+        ...     v = mul(t, y)
+        ...     w = sub(u, 1.0)
+        ...     return z, v, w
+        ... ''')
+        >>> print(text(Rewriter().function(function)))
+        f(x, y):
+            z = exp(x)
+            u = mul(z, y)
+            w = sub(u, 1.0)
+            return z, u, w
+        """
         self.uses = uses_of(function.block)
         self.params = function.params
         return _with(function, block=self.block(function.block, function.params))

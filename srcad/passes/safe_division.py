@@ -1,4 +1,4 @@
-"""Divisions and powers of Python numbers in the reverse half, made so that they cannot raise.
+"""Safe division: turn a Python operand of a division or power into a NumPy scalar.
 
 Python raises `ZeroDivisionError` where NumPy gives inf.  The primal's own division by a value shows
 that the value is not zero; every other one in the reverse half has one operand turned into a NumPy
@@ -54,7 +54,26 @@ class _Nonzero:
 
 
 def safe_division(function: Function) -> Function:
-    """Let no division or power of the reverse half raise."""
+    """Convert operands in the reverse half so that no division or power raises.
+
+    The primal has divided by `x`, so that only the division by `y` changes.
+
+    >>> function = parse('''
+    ... f(x: float, y: float):
+    ...     z = truediv(1.0, x)
+    ...     # reverse half
+    ...     y_bar = truediv(z, y)
+    ...     x_bar = truediv(z, x)
+    ...     return z, x_bar, y_bar
+    ... ''')
+    >>> print(text(safe_division(function)))
+    f(x, y):
+        z = truediv(1.0, x)
+        t1 = float64(z)
+        y_bar = truediv(t1, y)
+        x_bar = truediv(z, x)
+        return z, x_bar, y_bar
+    """
     known = _Nonzero(function)
     known.learn(function.block, function.params)
     wrapped: list[Call] = []

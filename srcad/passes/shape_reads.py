@@ -1,4 +1,4 @@
-"""Reading shapes where they cost nothing.
+"""Shape propagation: read a shape from the earliest value that has it.
 
 The reverse half often needs the shape of a value and not the value: ``np.size(r**2)``,
 ``np.zeros_like(h + x)``.  An elementwise result has the shape of an operand, so the shape is read
@@ -35,6 +35,23 @@ def shape_reads(function: Function) -> Function:
     """Read every shape from the earliest value that has it and is at hand.
 
     What an iteration of a loop would have to keep for its shape alone is read off an argument.
+
+    >>> function = parse('''
+    ... f(x: float64[n]):
+    ...     h = mul(x, 2.0)
+    ...     r = sin(h)
+    ...     y = sum(r)
+    ...     # reverse half
+    ...     r_bar = zeros_like(r)
+    ...     return y, r_bar
+    ... ''')
+    >>> print(text(shape_reads(function)))
+    f(x):
+        h = mul(x, 2.0)
+        r = sin(h)
+        y = sum(r)
+        r_bar = zeros_like(x)
+        return y, r_bar
     """
     readers: list[tuple[Call, Value]] = []
     read: set[Value] = {v for v in function.block.results if isinstance(v, Value)}
@@ -71,6 +88,22 @@ def steady_shapes(function: Function) -> Function:
     """Read the shape of an array that a loop writes into before the loop: writes keep it.
 
     It then is the same in every iteration, and need not be saved.
+
+    >>> function = parse('''
+    ... f(a: float64[m], n: int):
+    ...     for k in range(0, n, 1) [b = a] -> tag, count, b_n:
+    ...         t = size(b)
+    ...         b_1 = updated(b, k, t)
+    ...         yield 0, b_1
+    ...     return b_n
+    ... ''')
+    >>> print(text(steady_shapes(function)))
+    f(a, n):
+        for k in range(0, n, 1) [b = a] -> tag, count, b_n:
+            t = size(a)
+            b_1 = updated(b, k, t)
+            yield 0, b_1
+        return b_n
     """
     before: dict[Value, Value] = {}
     for op in walk(function.block):

@@ -1,4 +1,23 @@
-"""Rewrites of shapes, masks and conversions in the reverse half."""
+"""Simplification of broadcasts, reductions, masks and conversions in the reverse half.
+
+>>> from srcad.passes.simplify import simplify
+>>> function = parse('''
+... f(g: float, a: float64[3]):
+...     # reverse half
+...     s = shape(a)
+...     b = broadcast_to(g, s)
+...     c = mul(b, a)
+...     d = neg(c)
+...     e = sum(d)
+...     return e
+... ''')
+>>> print(text(simplify(function)))
+f(g, a):
+    c = mul(g, a)
+    t1 = sum(c)
+    e = neg(t1)
+    return e
+"""
 
 from __future__ import annotations
 
@@ -44,7 +63,7 @@ def same_kind(a: Arg, b: Arg) -> bool:
 # ------------------------------------------------------------------------------- broadcasting
 @rewrites(*_ELEMENTWISE)
 def arithmetic_with_broadcast(r: Rewriter, op: Call) -> Arg | None:
-    """``broadcast_to(s, shape) * a`` is ``s * a`` where ``a`` has that shape."""
+    """Rewrite ``broadcast_to(s, shape) * a`` to ``s * a`` where ``a`` has that shape."""
     for k in (0, 1):
         wide = r.call_of(op.args[k], np.broadcast_to)
         other = op.args[1 - k]
@@ -128,7 +147,7 @@ rewrites_by_pattern(
 # ------------------------------------------------------------------------------- sums, lengths
 @rewrites(np.sum)
 def sum_of_negatives(r: Rewriter, op: Call) -> Arg | None:
-    """``np.sum(-a)``, ``np.sum(2 * a * b)``: the sign and the literal after the sum."""
+    """Rewrite ``np.sum(-a)`` to ``-np.sum(a)``, ``np.sum(2 * a * b)`` to ``2 * np.sum(a * b)``."""
     a = op.args[0]
     if len(op.args) != 1 or not {name for name, _ in op.kwargs} <= {"axis", "keepdims"}:
         return None
@@ -167,7 +186,7 @@ rewrites_by_pattern(
 
 @rewrites(np.size)
 def size_known_now(r: Rewriter, op: Call) -> Arg | None:
-    """``np.size(a)`` of fixed lengths."""
+    """Fold ``np.size(a)`` if all lengths are static."""
     shape = known_shape(op.args[0])
     if shape is None or len(op.args) != 1 or any(e.terms for e in shape):
         return None
@@ -196,7 +215,7 @@ rewrites_by_pattern(
 # ------------------------------------------------------------------------------- conversions
 @rewrites(float, np.float64)
 def float_of_literal(r: Rewriter, op: Call) -> Arg | None:
-    """``float(0.0)``; ``float(x)`` of a Python float."""
+    """Fold ``float(0)`` to 0.0, and ``float(x)`` to ``x`` if it is a Python float."""
     if len(op.args) != 1:
         return None
     value = number(op.args[0])
@@ -211,7 +230,7 @@ def float_of_literal(r: Rewriter, op: Call) -> Arg | None:
 
 @rewrites(np.astype)
 def astype_of_same_type(r: Rewriter, op: Call) -> Arg | None:
-    """``a.astype(float)`` of an array of floats."""
+    """Rewrite ``a.astype(float)`` to ``a`` if it is an array of floats."""
     a, dtype = op.args[0], op.args[1]
     type_ = type_of(a)
     if not isinstance(dtype, Const) or not isinstance(type_, Numeric) or type_.dtype is None:

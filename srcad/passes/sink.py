@@ -2,7 +2,7 @@
 
 The reverse half reads again what the forward half has read (``x[k] * w[k]`` in a test), and much of
 it is needed on one path only.  There it stands next to its use, and the other path does not pay for
-it.  A sign goes next to what is added to: ``x_bar[i] -= g`` takes it for nothing.
+it.  A sign goes next to the store that adds it: ``x_bar[i] -= g`` takes it for nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +37,27 @@ def sink(function: Function) -> Function:
     What reads an array that may be written in place (by any conditional or loop, by any new version
     of an array) does not cross the write, because the old version would have to be kept for its
     sake.
+
+    >>> function = parse('''
+    ... f(x: float, test: bool):
+    ...     # reverse half
+    ...     t = sin(x)
+    ...     if test -> x_bar:
+    ...         u = mul(2.0, t)
+    ...         yield u
+    ...     else:
+    ...         yield 0.0
+    ...     return x_bar
+    ... ''')
+    >>> print(text(sink(function)))
+    f(x, test):
+        if test -> x_bar:
+            t = sin(x)
+            u = mul(2.0, t)
+            yield u
+        else:
+            yield 0.0
+        return x_bar
     """
     return replace(function, block=_sunk(function.block, frozenset(function.params)))
 

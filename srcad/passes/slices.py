@@ -1,4 +1,19 @@
-"""Rewrites of reads: slices that fill zeros are joined, new axes are added by an index."""
+"""Simplification of slices: those that fill zeros are joined, new axes are added by an index.
+
+>>> from srcad.passes.simplify import simplify
+>>> function = parse('''
+... f(x: float64[5], a: float64[2], b: float64[3]):
+...     # reverse half
+...     z = zeros_like(x)
+...     z_1 = add_at(z, :2:, a)
+...     x_bar = add_at(z_1, 2::, b)
+...     return x_bar
+... ''')
+>>> print(text(simplify(function)))
+f(x, a, b):
+    x_bar = concatenate((a, b))
+    return x_bar
+"""
 
 from __future__ import annotations
 
@@ -24,7 +39,7 @@ Piece = tuple[int, Extent, Extent, Value]
 
 @rewrites(*every(adds_at_places))
 def slices_that_fill_zeros(r: Rewriter, op: Call) -> Arg | None:
-    """``x_bar[:n] += a`` and ``x_bar[n:] += b`` of zeros is ``concatenate((a, b))``."""
+    """Rewrite ``x_bar[:n] += a``, ``x_bar[n:] += b`` of zeros to ``concatenate((a, b))``."""
     pieces = _pieces(r, op)
     if pieces is None or len({axis for axis, *_ in pieces}) != 1:
         return None
@@ -45,7 +60,7 @@ def slices_that_fill_zeros(r: Rewriter, op: Call) -> Arg | None:
 
 @rewrites(np.expand_dims)
 def new_axis(r: Rewriter, op: Call) -> Arg | None:
-    """``expand_dims(a, 1)`` is ``a[:, None]``, which takes a tenth of the time."""
+    """Rewrite ``expand_dims(a, 1)`` to ``a[:, None]``, which takes a tenth of the time."""
     shape = known_shape(op.args[0])
     axis = op.args[1] if len(op.args) == 2 else dict(op.kwargs).get("axis")
     if not shape or not isinstance(axis, Const) or type(axis.value) is not int:
@@ -63,7 +78,7 @@ rewrites_by_pattern("(t_ := -(s_ := np.sum(__)))[i_] -> -s_[i_] if once(t_)")
 
 @rewrites(operator.getitem)
 def only_place_of_a_sum(r: Rewriter, op: Call) -> Arg | None:
-    """``np.sum(a, axis=1, keepdims=True)[:, 0]`` is ``np.sum(a, axis=1)``."""
+    """Rewrite ``np.sum(a, axis=1, keepdims=True)[:, 0]`` to ``np.sum(a, axis=1)``."""
     total, index = r.call_of(op.args[0], np.sum), op.args[1]
     if total is None or len(total.args) != 1 or not r.used_once(op.args[0]):
         return None

@@ -1,4 +1,4 @@
-"""Batching: from a function of one direction to the same function of many at once.
+"""Batching: turn a function of one direction into the same function of many at once.
 
 What a derived function makes of its tangents, or of its seed, is linear in them.  So many of them
 may stand in one array, along a leading axis, and what depends on them has that axis too.  The
@@ -75,6 +75,27 @@ def batched(
         Its parameters are those of `function`, in which each number and array at `positions` has
         an axis more, the first; a last one is the number of directions.  Of its results those have
         the axis that depend on these parameters, and those in `results`.
+
+    Examples
+    --------
+    >>> from srcad.frontend.lower import lower_inline
+    >>> function = parse('''
+    ... f(x: float64[n], x_dot: float64[n]):
+    ...     # reverse half
+    ...     t = cos(x)
+    ...     u = mul(x_dot, t)
+    ...     y_dot = sum(u)
+    ...     return y_dot
+    ... ''')
+    >>> wide = batched(function, [1], lower_inline)
+    >>> print(text(wide))
+    f(x, x_dot, k):
+        t = cos(x)
+        u = mul(x_dot, t)
+        y_dot = sum(u, axis=1)
+        return y_dot
+    >>> print(wide.params[1].type, wide.block.results[0].type)
+    float64[k, n] float64[k]
     """
     pattern = tuple(
         carrying(p.type) if k in positions else False for k, p in enumerate(function.params)

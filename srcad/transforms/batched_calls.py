@@ -1,4 +1,4 @@
-"""One call, of operands of which some have a leading axis of directions.
+"""Batching of calls with operands of which some have a leading axis of directions.
 
 An elementwise call aligns the ranks of its operands.  A store and a read get an index for all
 directions in front.  What its row says of a target is said as a formula, like a rule.  For
@@ -35,13 +35,13 @@ from srcad.transforms.batched_values import BatchedScope, Term, rank
 from srcad.types.numeric import Numeric
 from srcad.types.structures import ListOf
 
-# Sums and multiples of batched values: factors without the axis are multiplied first.
+# Factoring of batched sums and products: factors without the axis are multiplied first.
 #
 # A value of all directions is many times as long as the factors that it is multiplied by. So
 # ``2.0 * x_dot * a / b`` is written ``x_dot * (2.0 * a / b)``, and ``x_dot * a - x_dot * b`` is
 # ``x_dot * (a - b)``: the same number to the last bits, with one long product in the place of
-# three. What a value is made of, terms ``base * factor / divisor``, is kept beside it; of the
-# products in between nothing is left if nobody else reads them.
+# three. The terms ``base * factor / divisor`` of a value are kept beside it; dead-code elimination
+# removes the products in between.
 
 _PRODUCTS = (operator.mul, np.multiply)
 _QUOTIENTS = (operator.truediv, np.true_divide, np.divide)
@@ -54,6 +54,23 @@ def in_fewer_products(scope: BatchedScope, op: Call) -> tuple[Sequence[Term], At
     """Return the terms of the result of an elementwise call, and the result if that saves products.
 
     There are no terms where nothing is known.
+
+    >>> from srcad.frontend.lower import lower_inline
+    >>> from srcad.passes.dce import dce
+    >>> from srcad.transforms.batched import batched
+    >>> function = parse('''
+    ... f(a: float64[n], b: float64[n], x_dot: float64[n]):
+    ...     # reverse half
+    ...     t = mul(x_dot, a)
+    ...     u = mul(x_dot, b)
+    ...     y_dot = sub(t, u)
+    ...     return y_dot
+    ... ''')
+    >>> print(text(dce(batched(function, [2], lower_inline))))
+    f(a, b, x_dot, k):
+        t1 = sub(a, b)
+        y_dot = mul(x_dot, t1)
+        return y_dot
     """
     precision = _precision(op.result.type)
     if precision is None or op.kwargs:

@@ -1,4 +1,4 @@
-"""The way that is open to every call: one direction after the other, and the results stacked."""
+"""Batching by a loop, open to every call: one direction after the other, results stacked."""
 
 from __future__ import annotations
 

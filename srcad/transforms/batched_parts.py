@@ -1,4 +1,4 @@
-"""Operations of the IR's own of which some operands have a leading axis of directions.
+"""Batching of the IR's own operations if some operands have a leading axis of directions.
 
 Structures and lists have it in their parts; a read and a store get an index for all directions in
 front of their own; the helpers of the reverse half are each told what they do.

@@ -1,4 +1,4 @@
-"""The bookkeeping of batching: which values have a leading axis of directions, and which do not."""
+"""Bookkeeping of batching: the values that have a leading axis of directions."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class BatchedScope:
         return self._spread(found, atom_type(atom), have, wanted)
 
     def _measured(self, atom: Atom) -> Value | None:
-        """Return the array whose shape some zeros have; None if the value is no zeros."""
+        """Return the array that gives some zeros their shape; None if the value is no zeros."""
         found = None
         while isinstance(atom, Value):
             made = self.shared.made.get(atom)

@@ -56,7 +56,37 @@ from srcad.types.structures import ListOf, TupleOf
 
 
 def undo_block(scope: ReverseScope) -> None:
-    """Undo every op of the scope's block, the last one first."""
+    """Undo every op of the scope's block, the last one first.
+
+    `vjp` runs it over the block of a function; a conditional becomes one on the same test.
+
+    >>> from srcad.frontend.lower import lower_inline
+    >>> from srcad.transforms.vjp import vjp
+    >>> function = parse('''
+    ... f(x: float, test: bool):
+    ...     if test -> y:
+    ...         t = sin(x)
+    ...         yield t
+    ...     else:
+    ...         yield x
+    ...     return y
+    ... ''')
+    >>> print(text(vjp(function, [0], lower_inline)))
+    f(x, test, seed):
+        if test -> y:
+            t = sin(x)
+            yield t
+        else:
+            yield x
+        if test -> x_bar:
+            t1 = cos(x)
+            x_bar_2 = mul(seed, t1)
+            yield x_bar_2
+        else:
+            yield seed
+        x_bar_3 = float(x_bar)
+        return y, x_bar_3
+    """
     for op in reversed(scope.block.ops):
         start = len(scope.builder.ops)
         match op:

@@ -1,4 +1,4 @@
-"""Undoing one call: the rule of its target, applied to the cotangent of its result."""
+"""Adjoint of one call: apply the rule of its target to the cotangent of its result."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from srcad.types.numeric import Numeric
 from srcad.types.sizes import is_one, same
 from srcad.types.structures import OPAQUE, ListOf, TupleOf
 
-# Rules that were written once are written again without being read again.
+# Memoization of rules: the calls of the first use are the template of the next.
 #
 # What an elementwise rule writes depends only on the kinds of its operands and on its constants,
 # so the calls of its first use serve as a template for the next. Only shipped rules: they do not

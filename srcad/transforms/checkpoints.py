@@ -1,4 +1,4 @@
-"""Checkpoints: save only the inputs of a part of the program, and run it again.
+"""Checkpointing: save only the inputs of a part of the program, and run it again.
 
 A checkpoint is an `If` on `CHECKPOINT`.  The reverse sweep undoes it as if all that it computes
 were in scope, like any other op; when residuals are brought into scope, the reverse block gets a
@@ -228,7 +228,7 @@ class _Segments:
         self.start, self.stop, self.step = self._bounds()
 
     def run(self) -> None:
-        """Append the loop, whose results are those of the whole loop."""
+        """Append the loop over segments; its results are those of the original loop."""
         op, outer = self.op, self.outer
         stride = self._stride()
         carried = tuple(Value(p.type, p.hint) for p in op.carried)

@@ -1,4 +1,4 @@
-"""The bookkeeping of the reverse sweep: which cotangent a value has so far, block by block.
+"""Bookkeeping of the reverse sweep: the cotangent that a value has so far, block by block.
 
 A *slot* is a leaf of a value: the value and the path to a number (or list) inside it.  `None` is
 the zero that costs nothing: a slot has a cotangent only once something was contributed to it.

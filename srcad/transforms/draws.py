@@ -1,4 +1,4 @@
-"""Random draws inside a checkpoint: the generator is put back, and draws the same numbers again.
+"""Replay of random draws in a checkpoint: restore the generator, which draws the same again.
 
 The state of each generator is taken before the checkpoint runs first, which costs next to nothing
 to keep.  When its ops run again, the generators are given these states, and afterwards the ones

@@ -1,4 +1,4 @@
-"""The entries that a rule returns; those of a user's rule are checked.
+"""Cotangents that a rule returns: read them, and check those of a user's rule.
 
 A cotangent has the shape of the argument that it is for, and is made of real numbers unless the
 argument is complex.  Where the shapes are known that is decided here, elsewhere when the code runs.

@@ -1,4 +1,4 @@
-"""The results of reverse mode: gradients in the structure and the kind of the arguments."""
+"""Gradients: the results of reverse mode in the structure and the kind of the arguments."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Forward mode: from a function to the function of its result and of its tangent.
+"""Forward mode: derive the function of the result and of its tangent.
 
-The ops of the primal stay as they are, and behind each stands what it does to tangents.  Blocks
+The ops of the primal stay as they are, and each is followed by the ops of its tangent.  Blocks
 keep their form: a branch yields the tangents of what it yields, a loop carries those of what it
 carries, and its lists have lists of tangents beside them.
 """
@@ -87,6 +87,24 @@ def jvp(
     Function
         Further parameters are the tangents, one per position in `wrt`; results are the primal's
         at `values`, and then the tangents of those at `tangents`.
+
+    Examples
+    --------
+    >>> from srcad.frontend.lower import lower_inline
+    >>> function = parse('''
+    ... f(x: float, a: float):
+    ...     t = sin(x)
+    ...     y = mul(t, a)
+    ...     return y
+    ... ''')
+    >>> print(text(jvp(function, [0], lower_inline)))
+    f(x, a, x_dot):
+        t = sin(x)
+        t1 = cos(x)
+        t_dot = mul(x_dot, t1)
+        y = mul(t, a)
+        y_dot = mul(t_dot, a)
+        return y, y_dot
     """
     function = prepared(function)
     pattern = [fully_active(p.type) if k in wrt else False for k, p in enumerate(function.params)]

@@ -1,4 +1,4 @@
-"""Overwritten arrays: restored slice by slice instead of saved as a whole.
+"""Restoring of overwritten arrays: slice by slice instead of saving them as a whole.
 
 Where a loop writes into an array and the reverse half reads what the array held, the reverse loop
 carries a *mirror* of the array: it starts as the array is after the loop, and where a store

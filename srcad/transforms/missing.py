@@ -1,4 +1,4 @@
-"""Zeros that stay: where data are missing, what leaves them out cuts the cotangent to zero.
+"""Strong zeros for missing data: a selection that leaves them out cuts the cotangent to zero.
 
 `np.nansum`, a `where` on `np.isnan` and their like select entries, and the cotangent of the others
 is exactly zero.  On its way back it meets partial derivatives that are nan there, because the data

@@ -1,4 +1,4 @@
-"""Save or recompute: how what a reverse block reads of the primal block comes into its scope.
+"""Save or recompute: bring the primal values that a reverse block reads into its scope.
 
 In this order: what the reverse block has anyway costs nothing; an index, an element or a view of
 something unchanged and cheap arithmetic on what is there are computed again; all else is saved.

@@ -1,4 +1,4 @@
-"""The restored version of an overwritten array at each point of the reverse pass."""
+"""Restored versions of an overwritten array at each point of the reverse pass."""
 
 from __future__ import annotations
 

@@ -44,7 +44,33 @@ _NONE = Const(None)
 
 
 def close(function: Function) -> Function:
-    """Bring every value that the reverse half reads into its scope."""
+    """Bring every value that the reverse half reads into its scope.
+
+    The reverse loop reads `t` of the primal loop, which collects it in a list.
+
+    >>> function = parse('''
+    ... f(x: float, n: int):
+    ...     for k in range(0, n, 1) [y = x] -> tag, count, y_n:
+    ...         t = cos(y)
+    ...         y_1 = mul(y, t)
+    ...         yield 0, y_1
+    ...     # reverse half
+    ...     for backward j in range(0, n, 1) [y_bar = 1.0] -> tag_1, count_1, x_bar:
+    ...         y_bar_1 = mul(y_bar, t)
+    ...         yield 0, y_bar_1
+    ...     return y_n, x_bar
+    ... ''')
+    >>> print(text(close(function)))
+    f(x, n):
+        for k in range(0, n, 1) [y = x] -> tag, count, y_n, t_saved:
+            t = cos(y)
+            y_1 = mul(y, t)
+            yield 0, y_1, t
+        for backward t_1, j in t_saved, range(0, n, 1) [y_bar = 1.0] -> tag_1, count_1, x_bar:
+            y_bar_1 = mul(y_bar, t_1)
+            yield 0, y_bar_1
+        return y_n, x_bar
+    """
     primal = [op for op in function.block.ops if op.half != "reverse"]
     reverse = [op for op in function.block.ops if op.half == "reverse"]
     before, after = _closed(primal, reverse, Around())

@@ -1,4 +1,4 @@
-"""Calls of functions that stay functions: recursion.
+"""Recursion: derive calls of functions that stay functions.
 
 A routine gets a pair of its own: a primal that returns its results and what it saved, and an
 adjoint that takes what was saved and the cotangents of the results.  The calls inside call the

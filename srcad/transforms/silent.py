@@ -1,4 +1,4 @@
-"""A reverse half of which NumPy says nothing: for callers who turn its warnings into exceptions.
+"""Silencing of NumPy's warnings in the reverse half, for callers who turn them into exceptions.
 
 An infinite slope and a vanishing one are values, and the primal half says what there is to say.
 """

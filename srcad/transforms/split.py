@@ -1,4 +1,4 @@
-"""Cutting a derived function in two: the primal, which saves, and the adjoint, which reads it.
+"""Partitioning of a derived function: the primal, which saves, and the adjoint, which reads it.
 
 The cut is where the reverse half begins.  What is saved are the free values of the reverse half
 after all simplification: nothing else is kept alive by a pullback.
@@ -61,6 +61,28 @@ def split(function: Function, seeds: int = 1) -> Halves:
     -------
     Halves
         ``primal(*params) -> (y, *saved)`` and ``adjoint(*saved, *seeds) -> gradients``.
+
+    Examples
+    --------
+    >>> parts = split(parse('''
+    ... f(x: float, a: float, seed: float):
+    ...     t = exp(x)
+    ...     y = mul(t, a)
+    ...     # reverse half
+    ...     y_bar = mul(seed, a)
+    ...     x_bar = mul(y_bar, t)
+    ...     return y, x_bar
+    ... '''))
+    >>> print(text(parts.primal))
+    f_primal(x, a):
+        t = exp(x)
+        y = mul(t, a)
+        return y, a, t
+    >>> print(text(parts.adjoint))
+    f_adjoint(a, t, seed):
+        y_bar = mul(seed, a)
+        x_bar = mul(y_bar, t)
+        return x_bar
     """
     cut = len(function.params) - seeds
     return halves(function, function.params[:cut], function.params[cut:], 1)

@@ -1,4 +1,4 @@
-"""The adjoints of array stores: ``y[i] = v``, ``y[i] += v``."""
+"""Adjoints of array stores: ``y[i] = v``, ``y[i] += v``."""
 
 from __future__ import annotations
 

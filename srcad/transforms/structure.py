@@ -1,4 +1,4 @@
-"""The adjoints of IR operations: structures, lists, stores, element reads."""
+"""Adjoints of IR operations: structures, lists, stores, element reads."""
 
 from __future__ import annotations
 

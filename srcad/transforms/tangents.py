@@ -1,4 +1,4 @@
-"""The bookkeeping of the forward sweep: the tangent of each value.
+"""Bookkeeping of the forward sweep: the tangent of each value.
 
 A tangent is `None` where it is zero, the zero that costs nothing; for a tuple, dict or record it is
 a tuple of the tangents of its parts; for everything else an atom.  Values are immutable and

@@ -1,4 +1,4 @@
-"""The tangent of a call that has a rule for cotangents only: the transpose of that rule.
+"""Transposition of rules: the tangent of a call that has a rule for cotangents only.
 
 What a rule returns is linear in the cotangent of the result.  So the cotangents, multiplied with
 the tangents of the arguments, are one number whose derivative by the cotangent is the tangent of
@@ -42,7 +42,7 @@ from srcad.transforms.vjp import vjp
 from srcad.types.numeric import FLOAT, Numeric
 from srcad.types.structures import ListOf, TupleOf, Type
 
-# The tangent of a call by a formula of its own: ``f(*dots, y, *params)``.
+# Tangent of a call by a formula of its own: ``f(*dots, y, *params)``.
 
 
 def by_formula(

@@ -1,4 +1,4 @@
-"""Reverse mode: from a function to the function of its result and its gradients."""
+"""Reverse mode: derive the function of the result and the gradients."""
 
 from __future__ import annotations
 
@@ -58,6 +58,30 @@ def vjp(
     Function
         Results are the primal's result, then one gradient per position in `wrt`: ``None`` for
         leaves through which no derivative flows, zeros for floats that are not used.
+
+    Examples
+    --------
+    The loop saves the value of `y` before each iteration for the loop that reverses it.
+
+    >>> from srcad.frontend.lower import lower_inline
+    >>> function = parse('''
+    ... f(x: float, n: int):
+    ...     for k in range(0, n, 1) [y = x] -> tag, count, y_n:
+    ...         y_1 = sin(y)
+    ...         yield 0, y_1
+    ...     return y_n
+    ... ''')
+    >>> print(text(vjp(function, [0], lower_inline)))
+    f(x, n, seed):
+        for k in range(0, n, 1) [y = x] -> tag, count, y_n, y_saved:
+            y_1 = sin(y)
+            yield 0, y_1, y
+        for backward y_2 in y_saved [y_n_bar_3 = seed] -> tag_1, trips, y_n_bar:
+            t4 = cos(y_2)
+            y_bar = mul(y_n_bar_3, t4)
+            yield 0, y_bar
+        x_bar = float(y_n_bar)
+        return y_n, x_bar
     """
     function = hoisted(reversible(function), wrt)
     made = _swept(function, wrt, inline, seed, None, has_aux=has_aux)
@@ -124,7 +148,7 @@ def reversible(function: Function) -> Function:
 
 
 def prepared(function: Function) -> Function:
-    """Return a function as the sweep wants it: without idle ops, all of it primal."""
+    """Return a function as the sweep expects it: without dead code, all of it primal."""
     return dce(steady_shapes(as_primal(function)))
 
 
@@ -144,7 +168,7 @@ def simplified(derived: Function, sweep: Sweep) -> Function:
 
 
 def wanted_part(type_: Type, *, has_aux: bool) -> Activity:
-    """Which parts of a result are differentiated: not what comes beside it."""
+    """Return the parts of a result that are differentiated: all but those beside it (`has_aux`)."""
     tree = fully_active(type_)
     if has_aux and isinstance(type_, TupleOf):
         return (part(tree, 0), *(False for _ in type_.items[1:]))
@@ -160,7 +184,20 @@ def _seed_type(type_: Type, wanted: Activity, *, has_aux: bool) -> Type:
 
 # ------------------------------------------------------------------------------- half marks
 def as_primal(function: Function) -> Function:
-    """Return the function with the reverse half of an earlier transform marked as derived."""
+    """Return the function with the reverse half of an earlier transform marked as derived.
+
+    >>> function = parse('''
+    ... f(x: float):
+    ...     y = sin(x)
+    ...     # reverse half
+    ...     x_bar = cos(x)
+    ...     return y, x_bar
+    ... ''')
+    >>> [op.half for op in function.block.ops]
+    ['primal', 'reverse']
+    >>> [op.half for op in as_primal(function).block.ops]
+    ['primal', 'derived']
+    """
     if not any(op.half == "reverse" for op in function.block.ops):
         return function
     return replace(function, block=_marked(function.block))
