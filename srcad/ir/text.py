@@ -150,7 +150,7 @@ def constant_name(value: Any) -> str:
 
 
 def _literal(value: Any) -> str:
-    """Return a constant as its class shows it, unless that is the user's own class."""
+    """Return a constant as its class shows it, unless that is a class of the user."""
     kind = type(value)
-    plain = kind.__module__ in ("builtins", "numpy") and kind not in (tuple, int)
+    plain = kind.__module__ in ("builtins", "numpy", "srcad.ir.core") and kind not in (tuple, int)
     return repr(value) if plain else shown(value)
