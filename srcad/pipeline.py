@@ -1,8 +1,9 @@
-"""The spine: every step from a request and its arguments to the compiled derivative, in order."""
+"""The steps of one compilation, in order, and the attempts that are made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -13,9 +14,10 @@ from srcad.arguments.wrt import WrtEntry, differentiated
 from srcad.backends.interface import Deopt, Written
 from srcad.backends.registry import BACKENDS
 from srcad.errors import SrcadError, UnsupportedTypeError
-from srcad.frontend.callables import lower_callable
-from srcad.frontend.domain.frames import NumbersNeeded
-from srcad.frontend.lower import Lowered
+from srcad.frontend.domain.frames import Dicts, Inactive, NumbersNeeded
+from srcad.frontend.domain.outside_places import Outside
+from srcad.frontend.lower import Lowered, Signature, lower
+from srcad.frontend.outside.doubts import Again
 from srcad.modes.hidden import refuse_hidden
 from srcad.modes.mode import Part, Problem, Results, Run
 from srcad.modes.registry import MODES
@@ -65,6 +67,20 @@ class Compiled:
     loaded: Sequence[Run] = ()
 
 
+# --------------------------------------------------------------------------- attempts
+# A function is interpreted again, with one option changed, if an attempt fails.  From the outermost
+# loop to the innermost:
+#
+#   option     at first                 then                      if
+#   numbers    as their classes say     plain numbers             NumbersNeeded is raised
+#   lengths    any (if asked for)       those of the arguments    the attempt is refused
+#   items      of one type in a list    known one by one          refused, and an argument is a list
+#   overlaps   none                     views of one copy         it writes into a shared argument
+#   dicts      their keys are constant  any key                   refused because of that
+#   calls      opaque if inactive       interpreted, or asked     refused, and a call was opaque
+#   outside    nothing is written       what was met              Again is raised
+#
+# The error of the first attempt is raised if none succeeds.
 def compiled(
     function: Any,
     parameters: Sequence[Parameter],
@@ -74,8 +90,6 @@ def compiled(
     of_any_lengths: bool = False,
 ) -> Compiled:
     """Compile a derivative for arguments like these.
-
-    What is refused is read once more with the items of its lists known one by one.
 
     Parameters
     ----------
@@ -90,18 +104,15 @@ def compiled(
     """
     opened = request.opened(function, parameters, arguments)
     make = partial(compiled_for_types, function, parameters, request)
-    try:
-        return _compiled(make, arguments, partial(_described, arguments, opened), of_any_lengths)
-    except NumbersNeeded:
-        described = partial(_described, arguments, opened, numbers=True)
-    try:
-        return _compiled(make, arguments, described, of_any_lengths)
-    except NumbersNeeded:
-        raise UnsupportedTypeError(
-            f"cannot differentiate {name_of(function)!r} by numbers of several subclasses",
-            why="a list holds numbers of more than one class.",
-            help="make them plain numbers:  [float(v) for v in values]",
-        ) from None
+    for numbers in (False, True):
+        described = partial(_described, arguments, opened, numbers=numbers)
+        with suppress(NumbersNeeded):
+            return _compiled(make, arguments, described, of_any_lengths)
+    raise UnsupportedTypeError(
+        f"cannot differentiate {name_of(function)!r} by numbers of several subclasses",
+        why="a list holds numbers of more than one class.",
+        help="make them plain numbers:  [float(v) for v in values]",
+    )
 
 
 def _compiled(
@@ -110,26 +121,85 @@ def _compiled(
     described: Callable[[ShapeEnvironment], Types],
     of_any_lengths: bool,
 ) -> Compiled:
-    """Compile for arguments that are described so."""
+    """Compile for any lengths, for those of the arguments, or with the items of lists known."""
     environment = ShapeEnvironment()
     types = described(environment)
+    if of_any_lengths:
+        with suppress(SrcadError):  # a rule may need to know the ranks
+            return make(_loose(types), environment, arguments)
+        environment.assumptions.clear()
     try:
-        if of_any_lengths:
-            try:
-                return make(_loose(types), environment, arguments)
-            except SrcadError:  # a rule that needs to know the ranks: for these after all
-                environment.assumptions.clear()
         return make(types, environment, arguments)
     except SrcadError as error:
         if not environment.has_lists:
             raise
-        refused, environment = error, ShapeEnvironment(items_known=True)
+        refused = error
+    environment = ShapeEnvironment(items_known=True)
+    with suppress(SrcadError):
+        return make(described(environment), environment, arguments)
+    raise refused
+
+
+def _lowered(function: Any, parameters: Sequence[Parameter], signature: Signature) -> Lowered:
+    """Return the function as IR; arguments that it writes into and that overlap are one copy."""
+    lowered = interpreted(function, parameters, signature)
+    names = [p.name for p in parameters]
+    written = [k for k, name in enumerate(names) if name in lowered.written]
+    values = [signature.arguments.get(name) for name in names]
+    paths = [c.path for c in lowered.captures if written and is_besides_arguments(c.path)]
+    outside = [read(p, function, signature.arguments) for p in paths]
+    found = shared([values[k] for k in written], outside)
+    if found is not None:
+        refuse_shared(name_of(function), names[written[found[0]]], spelled(paths[found[1]]))
+    pairs = overlapping(values, written)
+    if not pairs:
+        return lowered
+    together = names_of(groups(pairs, values, written, name_of(function)), names)
+    again = interpreted(function, parameters, replace(signature, overlaps=together))
+    return replace(again, written=lowered.written)
+
+
+def interpreted(function: Any, parameters: Sequence[Parameter], signature: Signature) -> Lowered:
+    """Return a callable as IR, for arguments of one signature.
+
+    What an opaque call returns, say an object whose attributes change afterwards, may be what the
+    function is refused for: then these calls are interpreted, too.
+    """
+    dicts = Dicts()
+    once = partial(_until_settled, function, parameters, signature, dicts)
+    while True:
+        inactive = Inactive()
         try:
-            return make(described(environment), environment, arguments)
-        except SrcadError:
-            raise refused from None
+            return once(inactive)
+        except SrcadError as error:
+            refused = error
+        others = (Inactive(are_read=True), Inactive(are_asked=True))[: 1 + inactive.is_open]
+        for other in others if inactive.left else ():
+            with suppress(SrcadError):
+                return once(other)
+        if not dicts.open(refused):
+            raise refused
 
 
+def _until_settled(
+    function: Any,
+    parameters: Sequence[Parameter],
+    signature: Signature,
+    dicts: Dicts,
+    inactive: Inactive,
+) -> Lowered:
+    """Interpret a function, and again while more is found of what it writes outside."""
+    outside, assumptions = Outside(), signature.environment.assumptions
+    count = len(assumptions)
+    while True:
+        try:
+            return lower(function, parameters, signature, inactive, dicts, outside)
+        except Again:
+            outside = outside.next()
+            del assumptions[count:]
+
+
+# --------------------------------------------------------------------------- one attempt
 def compiled_for_types(
     function: Any,
     parameters: Sequence[Parameter],
@@ -154,7 +224,11 @@ def _of_types(
     mode, places = MODES[request.mode], places_of(function, parameters, request, types)
     active = differentiated(places, parameters)
     ordered = tuple(name for name in active if is_in_c_order(arguments.get(name)))
-    lowered = _lowered(function, parameters, types, environment, active, ordered, arguments)
+    items = {name: some for name, some in active.items() if some is not None}
+    signature = Signature(
+        types, environment, tuple(active), items, arguments=arguments, ordered=ordered
+    )
+    lowered = _lowered(function, parameters, signature)
     refuse_hidden(lowered, request, arguments, active)
     problem = Problem(function, lowered.function, request, parameters, types, places, arguments)
     if lowered.raises:
@@ -204,36 +278,6 @@ def _passed(types: Types) -> dict[str, Collection[Any]]:
     """Return the items that a call of these types passes, by position or by key."""
     split = {name: t for name, t in types.items() if isinstance(t, TupleOf)}
     return {name: t.items if t.keys is None else t.keys for name, t in split.items()}
-
-
-# --------------------------------------------------------------------------- reading
-def _lowered(
-    function: Any,
-    parameters: Sequence[Parameter],
-    types: Types,
-    environment: ShapeEnvironment,
-    active: Mapping[str, Collection[Any] | None],
-    ordered: Sequence[str],
-    arguments: Mapping[str, Any],
-) -> Lowered:
-    """Return the function as IR; arguments that it writes into and that overlap are one copy."""
-    items = {name: some for name, some in active.items() if some is not None}
-    lower = partial(lower_callable, function, parameters, types, environment, active=tuple(active),
-                    items=items, arguments=arguments,
-                    ordered=ordered)  # fmt: skip
-    lowered = lower()
-    names = [p.name for p in parameters]
-    written = [k for k, name in enumerate(names) if name in lowered.written]
-    values = [arguments.get(name) for name in names]
-    paths = [c.path for c in lowered.captures if written and is_besides_arguments(c.path)]
-    found = shared([values[k] for k in written], [read(p, function, arguments) for p in paths])
-    if found is not None:
-        refuse_shared(name_of(function), names[written[found[0]]], spelled(paths[found[1]]))
-    pairs = overlapping(values, written)
-    if not pairs:
-        return lowered
-    together = names_of(groups(pairs, values, written, name_of(function)), names)
-    return replace(lower(overlaps=together), written=lowered.written)
 
 
 def _raising(problem: Problem) -> Results:

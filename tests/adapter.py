@@ -10,13 +10,13 @@ from srcad.arguments.request import Request, parameters_of
 from srcad.arguments.signature import describe
 from srcad.calling.gradient import Gradient
 from srcad.errors import SrcadError
-from srcad.frontend.callables import lower_callable
-from srcad.frontend.lower import Lowered
+from srcad.frontend.lower import Lowered, Signature
 from srcad.ir.core import Block, Call, For, If, Op, While
 from srcad.ir.evaluate import evaluate
 from srcad.modes import nested  # noqa: F401 - gradients inside functions
 from srcad.modes.reverse import derived
 from srcad.passes.finish import checked
+from srcad.pipeline import interpreted
 from srcad.types.sizes import ShapeEnvironment
 from srcad.types.sources import read
 
@@ -49,7 +49,7 @@ def _lowered(
         name: describe(value, (("param", name),), environment) for name, value in named.items()
     }
     active = tuple(parameters[k].name for k in wrt)
-    made = lower_callable(f, parameters, types, environment, active=active, arguments=named)
+    made = interpreted(f, parameters, Signature(types, environment, active, arguments=named))
     captured = [read(c.path, f, named) for c in made.captures]
     return made, [*args, *captured]
 

@@ -1,13 +1,14 @@
-"""The front end's two doors: read a user's function, read a rule into code being built."""
+"""Entry points of the front end: interpret a user's callable, and expand a rule in place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import FunctionType, MappingProxyType
 from typing import Any
 
 import srcad.frontend.handlers  # noqa: F401 - registers the handlers of the dispatch
 from srcad import runtime
+from srcad.arguments.request import Parameter, name_of
 from srcad.frontend.domain.frames import Dicts, Inactive, NotConstant, Unreachable
 from srcad.frontend.domain.guards import Capture, Guard
 from srcad.frontend.domain.outside_places import Outside
@@ -16,6 +17,7 @@ from srcad.frontend.domain.values import (
     AbstractValue,
     Constant,
     DictValue,
+    Frame,
     IteratorValue,
     ListValue,
     RecordValue,
@@ -35,8 +37,9 @@ from srcad.frontend.functions.inlining import (
 )
 from srcad.frontend.functions.opaque_calls import refuse_hits
 from srcad.frontend.interpreter import Interpreter
+from srcad.frontend.machine.constants import spread
+from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.outside.doubts import Again
 from srcad.frontend.outside.places import begin, surroundings, take_for_granted
 from srcad.frontend.source.syntax import is_generator
 from srcad.frontend.store import stopped
@@ -46,6 +49,7 @@ from srcad.frontend.store.structures import as_plain
 from srcad.frontend.store.written_arguments import matrices, overlaid, written_parameters
 from srcad.ir.core import Arg, Atom, Block, Const, Display, Function, Location, Op, Value
 from srcad.ir.inference.builder import Builder
+from srcad.rules import registry
 from srcad.rules.row import AlwaysRaisesError
 from srcad.startup.identifiers import plain
 from srcad.startup.records import dataclass
@@ -83,94 +87,106 @@ def machine_for(environment: ShapeEnvironment, **given: Any) -> Machine:
     return made
 
 
-def lower(
-    function: FunctionType,
-    types: Mapping[str, Type],
-    environment: ShapeEnvironment,
-    *,
-    active: tuple[str, ...] = (),
-    items: Mapping[str, Collection[Any]] = EMPTY,
-    arguments: Mapping[str, Any] | None = None,
-    path: Path = (),
-    overlaps: Sequence[Sequence[str]] = (),
-    ordered: Collection[str] = (),
-    inactive: Inactive | None = None,
-    dicts: Dicts | None = None,
-) -> Lowered:
-    """Read a function for one signature.
+@dataclass(frozen=True, eq=False)
+class Signature:
+    """The arguments that a function is interpreted for.
 
-    Parameters
+    Attributes
     ----------
-    function : function
-        A plain Python function.
     types, environment
         The type of every parameter, in order; where assumptions about lengths are recorded.
     active, items
         The parameters through which derivatives are taken; the items of those where not all are.
-    arguments : mapping from str to object, optional
+    arguments : mapping from str to object
         The arguments of the call that caused the compilation (for objects of the user's classes).
-    path : tuple
-        How the function is reached; its globals and cells are captured below this path.
     overlaps, ordered
         Parameters that share memory, read as views of one copy; those whose arrays lie in C order.
-    inactive, dicts : optional
-        Which calls without derivative are read, which dicts may get any key; told what was not.
+    """
+
+    types: Mapping[str, Type]
+    environment: ShapeEnvironment
+    active: tuple[str, ...] = ()
+    items: Mapping[str, Collection[Any]] = EMPTY
+    arguments: Mapping[str, Any] = EMPTY
+    overlaps: Sequence[Sequence[str]] = ()
+    ordered: Collection[str] = ()
+
+
+def lower(
+    function: Any,
+    parameters: Sequence[Parameter],
+    signature: Signature,
+    inactive: Inactive,
+    dicts: Dicts,
+    outside: Outside,
+) -> Lowered:
+    """Interpret a callable once; `srcad.pipeline` says with which options it is tried again.
+
+    Parameters
+    ----------
+    function : callable
+        A plain function, a method, a partial or an object with ``__call__``.
+    parameters : sequence of inspect.Parameter
+        Its parameters.
+    signature : Signature
+        Their types, and what is known of the arguments.
+    inactive, dicts, outside
+        Which calls without derivative are interpreted, which dicts may get any key, and what the
+        function writes outside; they record what was met.
 
     Returns
     -------
     Lowered
-        The IR and what it takes for granted.
+        The IR and its assumptions.
 
     Raises
     ------
+    Again
+        The function writes outside where that was not known.
     SrcadError
-        Something in the function cannot be read or differentiated.
+        Something in the function cannot be interpreted or differentiated.
     """
-    known, opened, given = inactive or Inactive(), dicts or Dicts(), dict(arguments or {})
-
-    def read(outside: Outside) -> Lowered:
-        machine = machine_for(environment, root=function, inactive=known,
-                              outside=outside, arguments=given, dicts=opened)  # fmt: skip
-        callee = _callee(machine, function, path)
-        params = {name: Value(type_, name) for name, type_ in types.items()}
-        boxes = _arguments(machine, params, active, items, ordered, overlaps)
+    machine = machine_for(
+        signature.environment,
+        root=function,
+        inactive=inactive,
+        outside=outside,
+        dicts=dicts,
+        arguments=dict(signature.arguments),
+    )
+    params = {name: Value(type_, name) for name, type_ in signature.types.items()}
+    where, name = None, name_of(function)
+    if isinstance(function, FunctionType) and registry.lookup(function) is None:
+        callee = _callee(machine, function)
+        boxes = _arguments(machine, params, signature)
         begin_places(machine)
         result = _result(machine, callee, boxes)
-        where = Location(callee.frame.file, callee.node.lineno, function=plain(function.__name__))
-        return lowered(machine, plain(function.__name__), tuple(params.values()), result, where)
-
-    return until_settled(read, environment)
-
-
-def until_settled(read: Callable[[Outside], Lowered], environment: ShapeEnvironment) -> Lowered:
-    """Read a function, and again while more is found of what it writes outside."""
-    outside, count = Outside(), len(environment.assumptions)
-    while True:
-        try:
-            return read(outside)
-        except Again:
-            outside = outside.next()
-            del environment.assumptions[count:]
+        name = plain(function.__name__)
+        where = Location(callee.frame.file, callee.node.lineno, function=name)
+    else:
+        frame = Frame(name=name, file="", globals={}, path=())
+        machine.frames.append(frame)
+        boxes = _arguments(machine, params, signature)
+        frame.env.update({key: box for key, box in boxes.items() if key not in params})
+        begin_places(machine)
+        result = _result_of_call(machine, function, parameters, boxes)
+    return lowered(machine, name, tuple(params.values()), result, where)
 
 
 def _arguments(
-    s: Machine,
-    params: dict[str, Value],
-    active: Collection[str],
-    items: Mapping[str, Collection[Any]],
-    ordered: Collection[str],
-    overlaps: Sequence[Sequence[str]],
+    s: Machine, params: dict[str, Value], signature: Signature
 ) -> dict[str, AbstractValue]:
     """Return the boxes of the parameters; those that overlap are views of one copy."""
-    s.differentiated = frozenset(active)
+    s.differentiated = frozenset(signature.active)
     for name, value in params.items():
         s.paths[value] = (("param", name),)
-        if name in active:
+        if name in signature.active:
             s.activate(value)
     boxes = {name: _argument(s, value, s.arguments.get(name)) for name, value in params.items()}
-    boxes |= {name: stopped.differentiated_in(s, boxes[name], items[name]) for name in items}
-    s.compact.update(matrices(boxes[name] for name in ordered))
-    boxes.update(overlaid(s, [[params[name] for name in group] for group in overlaps]))
+    for name, items in signature.items.items():
+        boxes[name] = stopped.differentiated_in(s, boxes[name], items)
+    s.compact.update(matrices(boxes[name] for name in signature.ordered))
+    boxes.update(overlaid(s, [[params[name] for name in group] for group in signature.overlaps]))
     return boxes
 
 
@@ -199,9 +215,9 @@ def begin_places(s: Machine) -> None:
             begin(s, place, box)
 
 
-def _callee(s: Machine, function: FunctionType, path: Path) -> Callee:
+def _callee(s: Machine, function: FunctionType) -> Callee:
     """Return the function, unless a call of it has no one result."""
-    callee = callee_of(s, function, path)
+    callee = callee_of(s, function, ())
     if is_generator(callee.node):
         where = Location(callee.frame.file, callee.node.lineno, callee.node.col_offset)
         refuse_without_result(plain(function.__name__), where)
@@ -255,6 +271,42 @@ def _read(s: Machine, callee: Callee, boxes: dict[str, AbstractValue]) -> Abstra
     s.inlining.append((callee.key, size_of(boxes.values())))
     callee.frame.env = dict(boxes)
     return read_body(s, callee.node, callee.frame)
+
+
+def _result_of_call(
+    s: Machine,
+    function: Any,
+    parameters: Sequence[Parameter],
+    boxes: Mapping[str, AbstractValue],
+) -> Atom | None:
+    """Return the result of the callable; None if every path raises."""
+    try:
+        return s.atom(as_plain(s, _called(s, function, parameters, boxes)))
+    except Unreachable:
+        return None
+    except NotConstant as problem:
+        raise problem.error from None
+
+
+def _called(
+    s: Machine,
+    function: Any,
+    parameters: Sequence[Parameter],
+    boxes: Mapping[str, AbstractValue],
+) -> AbstractValue:
+    positional: list[AbstractValue] = []
+    keywords: dict[str, AbstractValue] = {}
+    for parameter in parameters:
+        box = boxes[parameter.name]
+        if parameter.kind is Parameter.VAR_POSITIONAL:
+            positional.extend(spread(s, box))
+        elif parameter.kind is Parameter.VAR_KEYWORD:
+            keywords.update(zip(box.keys, box.items, strict=True))  # type: ignore[union-attr]
+        elif parameter.kind is Parameter.KEYWORD_ONLY:
+            keywords[parameter.name] = box
+        else:
+            positional.append(box)
+    return apply(s, Constant(function, ()), tuple(positional), keywords)
 
 
 # ------------------------------------------------------------------------------ rules

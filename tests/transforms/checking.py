@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from srcad.arguments.signature import describe
-from srcad.frontend.lower import Lowered, lower, lower_inline
+from srcad.frontend.lower import Lowered, Signature, lower_inline
 from srcad.ir.core import Const, Function
 from srcad.ir.evaluate import evaluate
 from srcad.ir.inference.builder import Builder
 from srcad.ir.text import text
 from srcad.ir.verify import verify
+from srcad.pipeline import interpreted
 from srcad.transforms.vjp import vjp
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import ShapeEnvironment
@@ -30,7 +31,7 @@ def lowered(f: Callable[..., Any], *args: Any) -> tuple[Lowered, list[Any]]:
     given = bound.arguments
     types = {n: describe(v, (("param", n),), environment) for n, v in given.items()}
     active = tuple(n for n, v in given.items() if not isinstance(v, bool | str))
-    found = lower(f, types, environment, active=active, arguments=given)
+    found = interpreted(f, (), Signature(types, environment, active, arguments=given))
     verify(found.function)
     return found, [*given.values(), *(read(c.path, f, given) for c in found.captures)]
 

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from srcad.arguments.signature import describe
-from srcad.frontend.lower import lower
+from srcad.frontend.lower import Signature
 from srcad.ir.evaluate import evaluate
 from srcad.ir.inference.builder import atom_type
 from srcad.ir.verify import verify
+from srcad.pipeline import interpreted
 from srcad.types.sizes import ShapeEnvironment
 
 X = np.arange(1.0, 5.0)
@@ -26,7 +27,7 @@ def kind(f: Callable[..., Any], *args: Any) -> tuple[str, ShapeEnvironment]:
     environment = ShapeEnvironment()
     bound = inspect.signature(f).bind(*args)
     types = {n: describe(v, (("param", n),), environment) for n, v in bound.arguments.items()}
-    lowered = lower(f, types, environment, arguments=bound.arguments)
+    lowered = interpreted(f, (), Signature(types, environment, arguments=bound.arguments))
     verify(lowered.function)
     np.testing.assert_equal(evaluate(lowered.function, *args), f(*args))
     return str(atom_type(lowered.function.block.results[0])), environment
@@ -295,7 +296,8 @@ def test_nothing_of_the_users_runs_while_a_function_is_read():
         return x * noisy(2.0)
 
     environment = ShapeEnvironment()
-    lower(f, {"x": describe(1.5, (("param", "x"),), environment)}, environment, active=("x",))
+    types = {"x": describe(1.5, (("param", "x"),), environment)}
+    interpreted(f, (), Signature(types, environment, active=("x",)))
 
     assert seen == []
 

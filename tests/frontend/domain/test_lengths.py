@@ -11,8 +11,9 @@ import pytest
 
 import srcad
 from srcad.arguments.signature import describe
-from srcad.frontend.lower import lower
+from srcad.frontend.lower import Signature
 from srcad.ir.inference.builder import atom_type
+from srcad.pipeline import interpreted
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, ShapeEnvironment, resolved
 
@@ -25,7 +26,7 @@ def lengths(f: Callable[..., Any], *args: Any) -> tuple[tuple[int | None, ...], 
     environment = ShapeEnvironment()
     bound = inspect.signature(f).bind(*args)
     types = {n: describe(v, (("param", n),), environment) for n, v in bound.arguments.items()}
-    lowered = lower(f, types, environment, arguments=bound.arguments)
+    lowered = interpreted(f, (), Signature(types, environment, arguments=bound.arguments))
     found = atom_type(lowered.function.block.results[0])
     assert isinstance(found, Numeric)
     assert found.shape is not None
