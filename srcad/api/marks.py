@@ -2,14 +2,194 @@
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from types import FrameType, TracebackType
-from typing import Any, Generic
+from typing import Any, Generic, NoReturn
 
+from srcad import errors
 from srcad.api.asking import T
-from srcad.frontend.machine.dispatch import manages
-from srcad.modes import marks, nested
+from srcad.frontend.control.with_statement import rest_of
+from srcad.frontend.domain.memory import Origin
+from srcad.frontend.domain.structure import mutable_parts
+from srcad.frontend.domain.values import (
+    AbstractValue,
+    BoundValue,
+    FunctionValue,
+    Holder,
+    MethodValue,
+)
+from srcad.frontend.machine.dispatch import evaluate, manages
+from srcad.frontend.machine.machine import Machine
+from srcad.frontend.operations.expressions import function_box
+from srcad.frontend.operations.reified_closures import stopped_function
+from srcad.frontend.source.syntax import bound_names, own_nodes
+from srcad.frontend.store.binding import bind
+from srcad.frontend.store.origins import origin
+from srcad.frontend.store.stopped import constant_of
+from srcad.ir.core import Atom, Value
+from srcad.modes import nested
+from srcad.modes.nested import Given
+from srcad.types.structures import OPAQUE
+
+# Handlers of ``hook(x, f)`` and ``with cotangent(x)`` inside a differentiated function.
+
+
+def hooked(s: Machine, given: Given) -> AbstractValue:
+    """``hook(x, f)``: the same parts as new values; their cotangents go through `f`."""
+    x, function = _two(s, given)
+    return _through(s, x, function) if s.is_active(x) else x
+
+
+def _through(s: Machine, x: AbstractValue, function: AbstractValue) -> AbstractValue:
+    """Return the same as new values; their cotangents go through a function."""
+    called = _called(s, function)
+    value = s.atom(x)
+    assert isinstance(value, Value)
+    result = s.builder.hooked(value, called, type=value.type, hint=value.hint)
+    s.active.add(result)
+    s.origins[result] = Origin(origin(s, value).everything, None)
+    box = s.box(result)
+    _take_the_place(s, x, box)
+    return box
+
+
+def _take_the_place(s: Machine, old: AbstractValue, new: AbstractValue) -> None:
+    """Let all names of a mutable object mean the new box."""
+    for before, after in zip(mutable_parts(old), mutable_parts(new), strict=True):
+        s.replace_everywhere(before, after)
+
+
+def _two(s: Machine, given: Given) -> Sequence[AbstractValue]:
+    """Return the two arguments, by position or by name."""
+    found = dict(zip(("x", "fn"), given.args, strict=False), **given.kwargs)
+    if len(given.args) + len(given.kwargs) != 2 or set(found) != {"x", "fn"}:
+        s.refuse(
+            errors.UnsupportedSyntaxError,
+            "cannot read this call of 'hook'",
+            why="it takes a value and a function.",
+            help=("srcad.hook(x, print)",),
+        )
+    return found["x"], found["fn"]
+
+
+def _called(s: Machine, box: AbstractValue) -> Atom:
+    """Return the function as a value of the call: it runs as it stands."""
+    match box:
+        case FunctionValue():
+            return stopped_function(s, box)
+        case MethodValue(receiver=Value() as held, name=name) if held in s.paths:
+            return s.captured((*s.paths[held], ("attr", name)), None, OPAQUE)
+        case MethodValue(receiver=Holder(path=path), name=name):
+            return s.captured((*path, ("attr", name)), None, OPAQUE)
+        case BoundValue(function, args, kwargs):
+            stopped = [constant_of(s, arg) for arg in args]
+            named = {key: constant_of(s, arg) for key, arg in kwargs.items()}
+            return s.emit(partial, _called(s, function), *stopped, kwargs=named, effect=True,
+                          type=OPAQUE)  # fmt: skip
+    return s.atom(box)
+
+
+# ------------------------------------------------------------------- statements of the sweep
+def in_reverse(s: Machine, node: ast.With, k: int) -> bool:
+    """``with cotangent(x) as x_bar: ...``: a hook of `x` with the body as its function."""
+    variable, target = _names(s, node.items[k])
+    body = rest_of(node, k)
+    made = ast.FunctionDef("at_cotangent", _one_argument(target), [*body, _returned(target)], [])
+    if "type_params" in made._fields:
+        setattr(made, "type_params", [])  # noqa: B010 - a field since Python 3.12
+    ast.copy_location(made, node)
+    ast.fix_missing_locations(made)
+    _refuse_effects(s, made, target.id)
+    x = evaluate(s, variable)
+    if s.is_active(x):
+        bind(s, variable.id, _through(s, x, function_box(s, made)))
+    return True
+
+
+def cotangent_alone(s: Machine, given: Given) -> NoReturn:
+    """Refuse a call of ``cotangent`` outside a ``with`` statement."""
+    _refuse_form(s, None, "the statements inside are about the cotangent.")
+
+
+def _names(s: Machine, item: ast.withitem) -> tuple[ast.Name, ast.Name]:
+    """Return the variable, and what its cotangent is called."""
+    call, target = item.context_expr, item.optional_vars
+    assert isinstance(call, ast.Call)
+    given = [*call.args, *(k.value for k in call.keywords if k.arg == "x")]
+    count = len(call.args) + len(call.keywords)
+    if len(given) != 1 or count != 1 or not isinstance(target, ast.Name):
+        return _refuse_form(s, call, "the cotangent of one variable has a name inside.")
+    if not isinstance(given[0], ast.Name):
+        return _refuse_form(s, call, "what is made of a variable from here on counts.")
+    return given[0], target
+
+
+def _refuse_form(s: Machine, node: ast.expr | None, why: str) -> NoReturn:
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        "cannot read this use of 'cotangent'",
+        node=node,
+        why=why,
+        help=("give the value a name, and its cotangent:\n    with srcad.cotangent(x) as x_bar:",),
+    )
+
+
+def _one_argument(target: ast.Name) -> ast.arguments:
+    return ast.arguments([], [ast.arg(target.id)], None, [], [], None, [])
+
+
+def _returned(target: ast.Name) -> ast.stmt:
+    return ast.Return(ast.Name(target.id, ast.Load()))
+
+
+_LEAVING = {ast.Return: "return", ast.Yield: "yield", ast.YieldFrom: "yield from",
+            ast.Await: "await"}  # fmt: skip
+
+
+def _refuse_effects(s: Machine, made: ast.FunctionDef, target: str) -> None:
+    """Refuse a body that leaves the block or binds a name read there: it runs long after it."""
+    taken = (bound_names(made) - {target}) & (set(s.frame.env) | set(s.frame.declared))
+    for inner in own_nodes(made):
+        if isinstance(inner, ast.withitem) and _is_cotangent(inner.context_expr):
+            _refuse_late(s, inner.context_expr, "read 'cotangent'",
+                         "let one 'with' follow the other",
+                         "or take them together:  pair = (a, b)")  # fmt: skip
+        word = _LEAVING.get(type(inner))
+        if isinstance(inner, ast.Break | ast.Continue) and not _is_in_own_loop(made, inner):
+            word = type(inner).__name__.lower()
+        if word is not None and inner is not made.body[-1]:
+            _refuse_late(s, inner, f"{word!r} from", "let the statements run to the end")
+        bound = isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load)
+        if bound and inner.id in taken:  # type: ignore[attr-defined]
+            name = inner.id  # type: ignore[attr-defined]
+            _refuse_late(s, inner, f"bind the variable {name!r}", f"use another name than {name!r}",
+                         "collect what is seen in a list:  seen.append(x_bar)")  # fmt: skip
+
+
+def _is_cotangent(node: ast.expr) -> bool:
+    """Return True for a call of ``cotangent`` outside ``with``, which would not run its body."""
+    called = node.func if isinstance(node, ast.Call) else None
+    name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+    return name == "cotangent"
+
+
+def _refuse_late(s: Machine, node: ast.AST, what: str, *remedies: str) -> None:
+    s.refuse(
+        errors.UnsupportedSyntaxError,
+        f"cannot {what} inside 'cotangent'",
+        node=node,
+        why="the statements inside run in the reverse sweep, when the function has returned.",
+        help=remedies,
+    )
+
+
+def _is_in_own_loop(made: ast.FunctionDef, node: ast.AST) -> bool:
+    """Return True if a ``break`` or ``continue`` is one of a loop in a function."""
+    loops = (n for n in own_nodes(made) if isinstance(n, ast.For | ast.While))
+    return any(inner is node for loop in loops for inner in ast.walk(loop) if inner is not loop)
 
 
 def stop_gradient(x: T) -> T:
@@ -154,6 +334,6 @@ def cotangent(x: T) -> Cotangent[T]:
 
 # ------------------------------------------------------------- inside a differentiated function
 nested.means_inside(stop_gradient)(nested.stopped_now)
-nested.means_inside(hook)(marks.hooked)
-nested.means_inside(cotangent)(marks.cotangent_alone)
-manages(cotangent)(marks.in_reverse)
+nested.means_inside(hook)(hooked)
+nested.means_inside(cotangent)(cotangent_alone)
+manages(cotangent)(in_reverse)

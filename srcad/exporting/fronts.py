@@ -13,7 +13,7 @@ from srcad.exporting.checks import Checks
 from srcad.exporting.derivative import Derivative, Draft
 from srcad.exporting.literals import literal
 from srcad.exporting.written_out import WIDTH, call_lines
-from srcad.modes import asked, hvp, jvp, seeds
+from srcad.modes import hvp, jvp, reverse, seeds
 from srcad.startup.identifiers import identifier, quoted
 from srcad.types.sources import Path, Unreadable, read, spelled
 from srcad.types.structures import Type
@@ -157,7 +157,7 @@ def _run(draft: Draft) -> str:
     """Return the name of what runs: the one part itself, or what is made of the parts."""
     d, derivative = draft.definitions, draft.derivative
     made, options = _made(derivative)
-    if made is asked._as_it_is or made.__module__ == "srcad.pipeline":
+    if made is reverse._as_it_is or made.__module__ == "srcad.pipeline":
         return draft.inner[0]
     made = plain.pullback_of if made is seeds.pair else made
     written = {key: literal(value) for key, value in options.items()}

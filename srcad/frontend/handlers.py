@@ -32,7 +32,6 @@ import srcad.frontend.operations.assignment
 import srcad.frontend.operations.attributes
 import srcad.frontend.operations.comparisons
 import srcad.frontend.operations.expressions
-import srcad.frontend.operations.imports
 import srcad.frontend.operations.indexing
 import srcad.frontend.operations.instances
 import srcad.frontend.operations.mappings

@@ -8,10 +8,9 @@ from functools import partial
 from srcad.arguments.request import Request
 from srcad.ir.core import Function
 from srcad.ir.inference.builder import Builder
-from srcad.modes.asked import in_one_function
 from srcad.modes.jacfwd import columns
 from srcad.modes.mode import Mode
-from srcad.modes.reverse import derived
+from srcad.modes.reverse import derived, in_one_function
 from srcad.passes.dce import dce
 from srcad.passes.simplify import simplify
 from srcad.startup.records import replace

@@ -11,10 +11,9 @@ from srcad.arguments.wrt import WrtEntry
 from srcad.errors import SeedError, WrtError
 from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Function
-from srcad.modes.asked import in_one_function
 from srcad.modes.directions import by_parameter
 from srcad.modes.mode import Mode, Problem, Results, Run
-from srcad.modes.reverse import derived
+from srcad.modes.reverse import derived, in_one_function
 from srcad.startup.records import replace
 from srcad.transforms.jvp import jvp
 from srcad.transforms.vjp import as_primal

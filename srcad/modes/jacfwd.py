@@ -13,7 +13,6 @@ from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Atom, Function, Value
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.ir.substitute import substituted_atom, substituted_block
-from srcad.modes.asked import in_one_function
 from srcad.modes.basis import (
     Basis,
     Leaf,
@@ -29,6 +28,7 @@ from srcad.modes.chunks import Sweep, parted, refuse_effects
 from srcad.modes.holomorphic import checked_blocks, is_undecided, refuse_undecided
 from srcad.modes.mode import Mode
 from srcad.modes.results import with_known_lists, with_results
+from srcad.modes.reverse import in_one_function
 from srcad.passes.copies import copied_block
 from srcad.passes.dce import dce
 from srcad.passes.simplify import simplify

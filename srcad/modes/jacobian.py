@@ -10,11 +10,11 @@ from srcad.analysis.kinds import may_be_complex
 from srcad.arguments.request import Request
 from srcad.ir.core import Function
 from srcad.ir.inference.builder import atom_type
-from srcad.modes.asked import in_one_function
 from srcad.modes.jacfwd import with_columns
 from srcad.modes.jacrev import with_rows
 from srcad.modes.mode import Mode
 from srcad.modes.results import with_known_lists
+from srcad.modes.reverse import in_one_function
 from srcad.types.sizes import example_of
 from srcad.types.structures import TupleOf, Type, numbers_in
 

@@ -30,9 +30,9 @@ from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Function
 from srcad.ir.inference.builder import Builder
 from srcad.ir.substitute import substituted_block
-from srcad.modes.asked import in_one_function
 from srcad.modes.hvp import with_products
 from srcad.modes.mode import Mode, Problem, Results, Run
+from srcad.modes.reverse import in_one_function
 from srcad.modes.seeds import Mold, mold_of
 from srcad.passes.dce import dce
 from srcad.passes.simplify import simplify

@@ -8,9 +8,9 @@ from functools import partial
 from srcad.arguments.request import Request, name_of
 from srcad.frontend.lower import lower_inline
 from srcad.ir.core import Function, Value
-from srcad.modes.asked import asked_gradients
 from srcad.modes.mode import Mode, Part, Problem, Results
 from srcad.modes.results import first_part
+from srcad.modes.reverse import asked_gradients
 from srcad.modes.seeds import pair
 from srcad.transforms.silent import is_repeatable, without_loud_lines
 from srcad.transforms.split import split

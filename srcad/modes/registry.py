@@ -9,9 +9,9 @@ MODES: Registry[Mode] = Registry(
     "mode",
     "MODE",
     {
-        "grad": "srcad.modes.gradients:GRAD",
-        "value_and_grad": "srcad.modes.gradients:VALUE_AND_GRAD",
-        "elementwise_grad": "srcad.modes.gradients:ELEMENTWISE_GRAD",
+        "grad": "srcad.modes.reverse:GRAD",
+        "value_and_grad": "srcad.modes.reverse:VALUE_AND_GRAD",
+        "elementwise_grad": "srcad.modes.reverse:ELEMENTWISE_GRAD",
         "pullback": "srcad.modes.pullback",
         "jvp": "srcad.modes.jvp",
         "hvp": "srcad.modes.hvp",

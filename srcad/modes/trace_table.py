@@ -12,9 +12,8 @@ from srcad.ir.inference.builder import Builder
 from srcad.ir.substitute import with_blocks
 from srcad.ir.text import Printer, target_name
 from srcad.ir.traits import is_known_part, is_same
-from srcad.modes.asked import asked_gradients
 from srcad.modes.mode import Mode, Part, Problem, Results, Run
-from srcad.modes.reverse import derived
+from srcad.modes.reverse import asked_gradients, derived
 from srcad.modes.rows import Operand, Recorder, Row, TraceTable, later
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric

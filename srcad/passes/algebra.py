@@ -28,8 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from srcad.ir.constants import conjugate
-from srcad.ir.core import Arg, Call, Const
+from srcad.ir.core import Arg, Call, Const, conjugate
 from srcad.passes.by_pattern import rewrites_by_pattern
 from srcad.passes.rewrites import number, rewrites
 from srcad.passes.rewriting import Rewriter, type_of

@@ -23,7 +23,7 @@ import numpy as np
 
 from srcad import runtime
 from srcad.ir.core import Arg, Call, Const, Display, Value
-from srcad.ir.inference.index_lengths import span
+from srcad.ir.inference.lengths import span
 from srcad.ir.operations import every
 from srcad.ir.traits import adds_at_places
 from srcad.passes.by_pattern import rewrites_by_pattern

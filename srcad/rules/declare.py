@@ -36,10 +36,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from srcad.errors import RuleError
-from srcad.rules.formulas import Place, check_arity
+from srcad.rules.formulas import Place, check_arity, declare_twin, formula_of_twin
 from srcad.rules.registry import HOUSE, add, add_memory, lookup, qualified_name
 from srcad.rules.row import Kind, Kinks, Memory, Rule, Samples, refuse_markers_inside
-from srcad.rules.twins import declare_twin, formula_of_twin
 from srcad.startup.records import replace
 from srcad.startup.short_tracebacks import short_traceback
 

@@ -11,8 +11,7 @@ from srcad import runtime
 from srcad.analysis.arguments import arguments, differentiable_arguments, rule_of
 from srcad.errors import MissingRuleError, SrcadError, UnsupportedSyntaxError, UnsupportedTypeError
 from srcad.ir.argument_types import argument_type
-from srcad.ir.constants import conjugate
-from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Routine, Value
+from srcad.ir.core import Arg, Atom, Call, Const, Display, Op, Routine, Value, conjugate
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import AlwaysRaisesError, Rule

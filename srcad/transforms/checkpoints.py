@@ -15,13 +15,16 @@ length cost at most one run more for each level, and can be read.
 from __future__ import annotations
 
 import operator
+import random
 from collections.abc import Container, Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
+
+import numpy as np
 
 from srcad import runtime
 from srcad.analysis.trips import may_exit
 from srcad.errors import UnsupportedSyntaxError
-from srcad.ir.again import segment
+from srcad.ir.argument_types import argument_type
 from srcad.ir.core import (
     CHECKPOINT,
     NONE,
@@ -45,18 +48,124 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import Builder
 from srcad.ir.memory import is_one_of
+from srcad.ir.primitives import apply
 from srcad.ir.substitute import (
+    random_state,
+    segment,
+    set_random_state,
     substituted_atom,
     substituted_block,
     substituted_ops,
     with_blocks,
 )
-from srcad.ir.traits import never_returns
+from srcad.ir.traits import is_known_part, never_returns
 from srcad.passes.dce import dce
+from srcad.startup.identifiers import module_of
 from srcad.startup.records import replace
-from srcad.transforms import draws
-from srcad.types.numeric import INT
-from srcad.types.structures import Opaque
+from srcad.types.numeric import INT, Numeric
+from srcad.types.structures import OPAQUE, Opaque
+
+# Replay of random draws in a checkpoint: restore the generator, which draws the same again.
+#
+# The state of each generator is taken before the checkpoint runs first, which costs next to
+# nothing to keep. When its ops run again, the generators are given these states, and afterwards
+# the ones that they had: so for the user's program every number is drawn once.
+
+_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+_STATES = frozenset({random_state, set_random_state, runtime.shuffled})
+_MAKERS = (np.random.default_rng, np.random.RandomState, random.Random)
+_NOT_DRAWS = frozenset({"seed", "spawn"})  # what they do depends on more than the state
+_QUIET = frozenset({"builtins", "_operator"})
+
+
+def generator_of(op: Call, block: Block) -> Arg | None:
+    """Return the generator from which a call draws.
+
+    None where it is no draw, or of another kind.
+    """
+    target, given = op.target, op.args[0] if op.args else None
+    if is_one_of(target, _STATES):
+        return given
+    if target is apply and isinstance(given, Value):
+        method = next((o for o in walk(block) if given in o.results), None)
+        if not isinstance(method, Call) or not is_known_part(method.target):
+            return None
+        given, name = method.args[0], method.args[1]
+        is_draw = isinstance(name, Const) and name.value not in _NOT_DRAWS
+        return given if is_draw and _is_generator(given) else None
+    if getattr(target, "__name__", "") in _NOT_DRAWS:
+        return None
+    holder = getattr(target, "__self__", None)
+    if type(holder) in _GENERATORS:
+        return Const(holder)
+    is_method = "random" in module_of(target) or hasattr(target, "__objclass__")
+    return given if given is not None and is_method and _is_generator(given) else None
+
+
+def _is_generator(arg: Arg) -> bool:
+    if isinstance(arg, Const):
+        return type(arg.value) in _GENERATORS
+    type_ = argument_type(arg)
+    return isinstance(type_, Opaque) and type_.cls in _GENERATORS
+
+
+def makes_generator(op: Call) -> bool:
+    """Return True if a call makes a generator from an integer, so that it always begins alike."""
+    seed = argument_type(op.args[0]) if len(op.args) == 1 and not op.kwargs else None
+    is_int = isinstance(seed, Numeric) and seed.kind == "i"
+    return is_int and any(op.target is one for one in _MAKERS)
+
+
+def leaves_generators_alone(op: Call) -> bool:
+    """Return True if a call with an effect certainly draws nothing, such as one of Python's."""
+    target: Any = op.target
+    return target is not apply and module_of(target) in _QUIET
+
+
+def states(generators: Sequence[Arg], near: Op) -> tuple[list[Op], list[Value]]:
+    """Return the calls that save the states of generators before an operation, and these states."""
+    builder = Builder([], near.where, near.half)
+    found = [
+        builder.call(random_state, one, effect=True, type=OPAQUE, hint="state")
+        for one in generators
+    ]
+    return builder.ops, found
+
+
+def drawn_again(
+    ops: Sequence[Op], generators: Sequence[Arg], states: Sequence[Value], half: Half
+) -> tuple[Op, ...]:
+    """Ops between what gives generators their earlier states, and what takes these back.
+
+    Two of them may be one object: so the last one is the first to be put back.
+    """
+    before, after = Builder([], ops[0].where, half), Builder([], ops[-1].where, half)
+    pairs = zip(generators, states, strict=True)
+    found = [
+        before.call(set_random_state, one, state, effect=True, type=OPAQUE, hint="state")
+        for one, state in pairs
+    ]
+    for one, state in reversed(list(zip(generators, found, strict=True))):
+        after.call(set_random_state, one, state, effect=True, type=OPAQUE)
+    return (*before.ops, *ops, *after.ops)
+
+
+def all_generators(
+    draws: Mapping[Value, Call], block: Block, inside: Mapping[Value, Value]
+) -> list[Arg] | None:
+    """Return the generators of some draws that are not made inside the block, each once.
+
+    None where one is made inside in another way than by `makes_generator`.
+    """
+    made = {op.result for op in walk(block) if isinstance(op, Call) and makes_generator(op)}
+    found: list[Arg] = []
+    for op in draws.values():
+        one = generator_of(op, block)
+        if one is None or (one in inside and one not in made):
+            return None
+        if one not in found and one not in made:
+            found.append(one)
+    return found
 
 
 def with_ops_again(
@@ -93,22 +202,22 @@ def _with_draws(
 ) -> tuple[list[Op], If]:
     """Return the same where numbers are drawn: all draws are repeated, in order."""
     others = {v: op for v, op in effects.items() if not _may_run_twice(op)}
-    makers = {v for v, op in others.items() if draws.makes_generator(op)}
+    makers = {v for v, op in others.items() if makes_generator(op)}
     others = {v: op for v, op in others.items() if v not in makers}
-    found = {v: op for v, op in others.items() if draws.generator_of(op, block) is not None}
+    found = {v: op for v, op in others.items() if generator_of(op, block) is not None}
     for op in needed:
         if op.result in others and op.result not in found:
             _refuse_effect(op)
     for value, op in others.items():
-        if value not in found and not draws.leaves_generators_alone(op):
+        if value not in found and not leaves_generators_alone(op):
             _refuse_effect(op)
-    generators = draws.all_generators(found, block, names)
+    generators = all_generators(found, block, names)
     if generators is None:
         _refuse_generator(next(iter(found.values())))
-    early, states = draws.states(generators, primal)
+    early, before = states(generators, primal)
     kept = {names[v] for v in (*makers, *found, *(op.result for op in needed))}
     first = _with_effects(Block((), tuple(copies)), kept).ops
-    again = draws.drawn_again(first, generators, states, "again")
+    again = drawn_again(first, generators, before, "again")
     return early, replace(reverse, then=_pruned(again, undone))
 
 

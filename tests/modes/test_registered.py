@@ -14,10 +14,9 @@ from srcad.frontend.lower import lower_inline
 from srcad.ir.evaluate import evaluate
 from srcad.ir.inference.builder import Builder
 from srcad.ir.text import text
-from srcad.modes.asked import asked_gradients
 from srcad.modes.mode import Mode, Part, Results
 from srcad.modes.registry import MODES
-from srcad.modes.reverse import derived
+from srcad.modes.reverse import asked_gradients, derived
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.vjp import as_primal, vjp
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from srcad import grad
-from srcad.rules import twins
+from srcad.rules import formulas
 from srcad.rules.linalg import cofactors, lower_inverse
 from tests.rules.harness import cotangents
 from tests.rules.samples import ROWS, is_on_numbers, told
 
 f8 = np.float64
 
-TWINS = set(vars(twins.TWINS).values())  # of Python floats: ``math.sqrt`` at 0 divides by zero
+TWINS = set(vars(formulas.TWINS).values())  # of Python floats: ``math.sqrt`` at 0 divides by zero
 POINTS = [
     (row.target, point if isinstance(point, tuple) else (point,), slopes)
     for row in ROWS if isinstance(row.kinks, dict) and row.target not in TWINS

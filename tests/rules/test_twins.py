@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from srcad import rules
-from srcad.rules.twins import TWINS
+from srcad.rules.formulas import TWINS
 
 SHARING = [row for row in rules.rows() if row.target in set(vars(TWINS).values())]
 

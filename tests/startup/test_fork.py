@@ -13,7 +13,7 @@ import time
 import pytest
 
 from srcad import grad
-from srcad.calling import compiling
+from srcad.calling import gradient
 from srcad.startup import locks
 
 pytestmark = [
@@ -41,14 +41,14 @@ def fourth(x):
 @pytest.fixture
 def slow(monkeypatch):
     """A compiler that takes its time, and tells when it has begun."""
-    begun, compile_entry = threading.Event(), compiling.compile_entry
+    begun, compile_entry = threading.Event(), gradient.compile_entry
 
     def slowly(*args):
         begun.set()
         time.sleep(0.2)
         return compile_entry(*args)
 
-    monkeypatch.setattr(compiling, "compile_entry", slowly)
+    monkeypatch.setattr(gradient, "compile_entry", slowly)
     return begun
 
 

@@ -53,7 +53,7 @@ from srcad.frontend.functions.opaque_calls import (
 )
 from srcad.frontend.library import array_writes, caches, getters, random_draws
 from srcad.frontend.library.random_draws import draw_type, is_random
-from srcad.frontend.machine import folding, speculation
+from srcad.frontend.machine import dispatch, folding
 from srcad.frontend.machine.constants import as_list, as_tuple, pinned, raises
 from srcad.frontend.machine.dispatch import (
     Args,
@@ -62,9 +62,9 @@ from srcad.frontend.machine.dispatch import (
     apply,
     meaning_of,
     meaning_of_object,
+    unless_refused,
 )
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.operations import construction, containers
 from srcad.frontend.operations.special_methods import of_call
 from srcad.frontend.outside.places import is_active
@@ -200,7 +200,7 @@ def type_of_several(
 
     _being_read.add(function)
     try:
-        speculation.unless_refused(s, read)
+        dispatch.unless_refused(s, read)
     finally:
         _being_read.discard(function)
     several = found and isinstance(found[0], TupleValue | RecordValue)
@@ -365,7 +365,7 @@ def _made(s: Machine, callee: Constant, args: Args, kwargs: Kwargs) -> AbstractV
     def make() -> AbstractValue:
         return construction.construct(s, callee.value, callee.path, args, kwargs)
 
-    made = speculation.unless_refused(s, make)
+    made = dispatch.unless_refused(s, make)
     if isinstance(made, errors.SrcadError):
         if s.is_active(*args, *kwargs.values()):
             raise made

@@ -40,8 +40,7 @@ from srcad.frontend.domain.values import (
     Unbound,
 )
 from srcad.frontend.machine.dispatch import evaluate
-from srcad.frontend.machine.fixpoint_seeds import fixpoint_seeds
-from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.machine import Machine, fixpoint_seeds
 from srcad.frontend.operations.definite_assignment import may_be_unbound, note_header
 from srcad.frontend.outside.places import begins_empty, is_place, refuse_in_test
 from srcad.frontend.store.cells import same_parts

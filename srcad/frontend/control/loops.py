@@ -41,8 +41,7 @@ from srcad.frontend.functions.generators import consume
 from srcad.frontend.functions.lazy_iterables import is_lazy, one_shot, refuse_listing
 from srcad.frontend.machine.constants import of_constant, static_items, truth
 from srcad.frontend.machine.dispatch import evaluate, executes, iterate
-from srcad.frontend.machine.fixpoint_seeds import fixpoint_seeds
-from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.machine import Machine, fixpoint_seeds
 from srcad.frontend.operations.assignment import assign
 from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.operations.sequences import sequences

@@ -25,8 +25,7 @@ from srcad.frontend.domain.values import AbstractValue, Constant, Frame
 from srcad.frontend.machine.constants import known
 from srcad.frontend.machine.deferred import Deferred, DeferredSteps
 from srcad.frontend.machine.dispatch import apply, evaluate, executes
-from srcad.frontend.machine.fixpoint_seeds import fixpoint_seeds
-from srcad.frontend.machine.machine import Machine
+from srcad.frontend.machine.machine import Machine, fixpoint_seeds
 from srcad.frontend.operations.statements import lower_statements
 from srcad.frontend.store.binding import bind
 from srcad.ir.core import NONE, RAISED, Const, Value

@@ -16,8 +16,8 @@ from srcad.frontend.domain.structure import (
 )
 from srcad.frontend.domain.values import AbstractValue, Code, Env, Frame, Stale, Structure
 from srcad.frontend.functions.inlining import read_body, size_around, size_of
+from srcad.frontend.machine.dispatch import unless_refused
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.store.aliases import doubtful
 from srcad.frontend.store.array_versions import refuse_hidden
 from srcad.frontend.store.cells import Read, is_one_thing, read_around

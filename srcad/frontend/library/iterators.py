@@ -29,7 +29,7 @@ from srcad.frontend.machine.constants import known, spread
 from srcad.frontend.machine.dispatch import Args, Kwargs, means
 from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations.lists import known_items
-from srcad.frontend.prelude import arrays, iterators
+from srcad.frontend.prelude import builtins, iterators
 from srcad.ir.core import Value
 from srcad.types.numeric import Numeric
 
@@ -206,7 +206,7 @@ means(itertools.combinations_with_replacement)(_chosen(itertools.combinations_wi
 
 
 _PLACES: dict[int, Any] = {
-    1: arrays.places, 2: arrays.places_of_two, 3: arrays.places_of_three,
+    1: builtins.places, 2: builtins.places_of_two, 3: builtins.places_of_three,
 }  # fmt: skip
 
 
@@ -232,7 +232,7 @@ def _is_count(box: AbstractValue) -> bool:
 @means(np.ndenumerate)
 def ndenumerate(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
     """``np.ndenumerate(array)``."""
-    return prelude_generator(s, arrays.entries_of, *args) if s.is_active(*args) else None
+    return prelude_generator(s, builtins.entries_of, *args) if s.is_active(*args) else None
 
 
 @means(itertools.zip_longest)

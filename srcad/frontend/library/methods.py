@@ -26,7 +26,7 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.operations import lists
 from srcad.frontend.operations.dicts import DICT, Method
 from srcad.frontend.operations.indexing import getitem
-from srcad.frontend.prelude import arrays
+from srcad.frontend.prelude import builtins
 from srcad.frontend.store.parameter_names import by_name
 from srcad.ir.core import Value
 from srcad.types.numeric import FLOAT, INT, Numeric
@@ -234,7 +234,9 @@ def _tolist(
             why="it is read for arrays that are known to have at most two axes.",
             help=("loop over the array, or index it",),
         )
-    return apply(s, Constant(arrays.numbers_of if axes == 1 else arrays.rows_of), (receiver,), {})
+    return apply(
+        s, Constant(builtins.numbers_of if axes == 1 else builtins.rows_of), (receiver,), {}
+    )
 
 
 def _writes(name: str) -> Method:

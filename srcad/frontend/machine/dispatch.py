@@ -15,6 +15,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
+from srcad import errors
 from srcad.frontend.domain.predicates import is_hashable
 from srcad.frontend.domain.values import AbstractValue
 from srcad.frontend.machine import unsupported
@@ -206,3 +207,24 @@ def meaning_of_object(s: Machine, callee: Any, args: Args, kwargs: Kwargs) -> Ab
         if found is not None:
             return found
     return None
+
+
+# Speculative interpretation: the state is restored if the code is refused.
+
+
+def unless_refused(
+    s: Machine, build: Callable[[], AbstractValue]
+) -> AbstractValue | errors.SrcadError:
+    """Try to interpret; on a refusal roll back names and operations, and return the error."""
+    builder, before, count = s.builder, s.snapshot(), len(s.builder.ops)
+    objects, used = s.objects.copy(), set(s.inactive.used)
+    where = builder.where
+    try:
+        return build()
+    except errors.SrcadError as error:
+        s.builder = builder
+        del builder.ops[count:]
+        s.restore(before)
+        s.objects, s.inactive.used = objects, used
+        builder.where = where
+        return error

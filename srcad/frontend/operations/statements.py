@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import importlib.util
+from itertools import count
 
 from srcad import errors
-from srcad.frontend.branches import case_chains, conditional, try_regions
+from srcad.frontend.branches import conditional, try_regions
 from srcad.frontend.branches.choices import choose
 from srcad.frontend.domain.frames import (
     RETURN_NAME,
@@ -13,14 +16,18 @@ from srcad.frontend.domain.frames import (
 )
 from srcad.frontend.domain.values import UNBOUND, AbstractValue, Constant
 from srcad.frontend.machine import unsupported
-from srcad.frontend.machine.constants import spread, truth
+from srcad.frontend.machine.constants import raises, spread, truth
 from srcad.frontend.machine.deferred import Deferred, DeferredSteps
 from srcad.frontend.machine.dispatch import (
     ABBREVIATIONS,
+    Args,
+    Kwargs,
     apply,
+    attribute,
     evaluate,
     execute,
     executes,
+    means,
     spelled_out,
 )
 from srcad.frontend.machine.machine import Machine
@@ -30,13 +37,14 @@ from srcad.frontend.operations.expressions import function_box
 from srcad.frontend.operations.fields import delete_attribute, has_attributes
 from srcad.frontend.source.syntax import binding_of
 from srcad.frontend.store.cells import returning
+from srcad.frontend.store.lookup import STABLE_MODULES, value_of_object
 from srcad.ir.core import BREAK, CONTINUE, NONE, RETURN, Value
 from srcad.types.structures import Opaque
 
 
 def lower_statements(s: Machine, statements: conditional.Statements, *, whole: bool = True) -> None:
     """Read statements until one of them leaves; those of a list that was cut are not `whole`."""
-    first, second = case_chains.cut_in_half(case_chains.in_a_row(statements), whole=whole)
+    first, second = cut_in_half(in_a_row(statements), whole=whole)
     if second:
         _lower_part(s, first)
         if _goes_on(s, second, _lower_part):
@@ -75,7 +83,7 @@ def _takes_rest(s: Machine, node: ast.stmt, rest: conditional.Statements) -> boo
             return True
     if type(node) in ABBREVIATIONS:
         meant = spelled_out(s, node)
-        if [type(one) for one in meant] != [ast.If] or case_chains.in_a_row(meant) != meant:
+        if [type(one) for one in meant] != [ast.If] or in_a_row(meant) != meant:
             lower_statements(s, [*meant, *rest])
             return True
         (node,) = meant
@@ -269,3 +277,171 @@ def assert_(s: Machine, node: ast.Assert) -> None:
     if known_truth is False:
         fails()
     choose(s, s.atom(test), lambda: Constant(None), fails)
+
+
+# Imports inside a function, which every call executes again.
+
+
+@executes(ast.Import, ast.ImportFrom)
+def import_(s: Machine, node: ast.Import | ast.ImportFrom) -> None:
+    """``import a.b``, ``from a import b as c``: imported now, as the original call would."""
+    env = s.frame.env
+    for alias in node.names:
+        if isinstance(node, ast.ImportFrom):
+            name = _resolved(s, "." * node.level + (node.module or ""))
+            env[alias.asname or alias.name] = _member(s, name, alias.name)
+        elif alias.asname is not None:
+            env[alias.asname] = module(s, alias.name)
+        else:
+            module(s, alias.name)
+            root = alias.name.partition(".")[0]
+            env[root] = module(s, root)
+
+
+def module(s: Machine, name: str) -> Constant:
+    """Return the value of a module.
+
+    Where it cannot be imported, the adjoint raises as the function does.
+    """
+    try:
+        found = importlib.import_module(name)
+    except ImportError as error:
+        raises(s, type(error), str(error))
+    is_stable = name.partition(".")[0] in STABLE_MODULES
+    box = value_of_object(s, found, None if is_stable else (("module", name),))
+    return box if isinstance(box, Constant) else Constant(found)
+
+
+def _resolved(s: Machine, name: str) -> str:
+    try:
+        return importlib.util.resolve_name(name, s.frame.globals.get("__package__") or "")
+    except ImportError as error:
+        raises(s, type(error), str(error))
+
+
+def _member(s: Machine, name: str, member: str) -> AbstractValue:
+    """Return an attribute of a module, or a module inside it."""
+    owner = module(s, name)
+    if hasattr(owner.value, member):
+        return attribute(s, owner, member)
+    inner = f"{name}.{member}"
+    if hasattr(owner.value, "__path__") and importlib.util.find_spec(inner) is not None:
+        return module(s, inner)
+    s.guard(owner.path, "lacks", member)
+    return raises(s, ImportError, f"cannot import name {member!r} from {name!r}")
+
+
+@means(__import__)
+def dunder_import(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
+    """``__import__(name)``."""
+    name = (
+        args[0].value if len(args) == 1 and not kwargs and isinstance(args[0], Constant) else None
+    )
+    if not isinstance(name, str):
+        return None
+    module(s, name)
+    return module(s, name.partition(".")[0])
+
+
+# Long dispatches, taken apart so that their branches are not nested deeply.
+#
+# An ``elif`` stands in the branch of the ``if`` before it, and so do the statements behind an
+# ``if`` that leaves. Of a hundred clauses that makes a hundred levels. A long one is halved
+# instead, as a person would put half of it into a function: the second half is read where nothing
+# of the first applied. All of this is done to the syntax tree; what it means stays the same.
+
+Statements = list[ast.stmt]
+_LONG = 20  # clauses that stand in one another's branches
+_LONGEST = 120  # clauses that do nothing but return: what is written of them is not nested
+_LEAVING = (ast.Return, ast.Break, ast.Continue)
+_NUMBERS = count()
+
+
+def in_a_row(statements: Statements) -> Statements:
+    """Write an ``elif`` behind a clause that leaves as an ``if``.
+
+    A long chain of others is halved.
+    """
+    found: Statements = []
+    pending = list(reversed(statements))
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, ast.If) or not _has_elif(node):
+            found.append(node)
+        elif isinstance(node.body[-1], _LEAVING):
+            found.append(_conditional(node, node.body, []))
+            pending += reversed(node.orelse)
+        else:
+            found += _halved(node)
+    return found
+
+
+def cut_in_half(statements: Statements, *, whole: bool) -> tuple[Statements, Statements]:
+    """Where a list of statements is cut, if many of them may leave."""
+    places = [k for k, node in enumerate(statements) if isinstance(node, ast.If) and _leaves(node)]
+    is_run = whole and _is_run_of_returns(statements, places)
+    if len(places) <= (_LONGEST if is_run else _LONG):
+        return statements, []
+    middle = places[len(places) // 2]
+    return statements[:middle], statements[middle:]
+
+
+def _is_run_of_returns(statements: Statements, places: list[int]) -> bool:
+    """Return True if clauses that return stand next to each other."""
+    nodes = [statements[k] for k in places]
+    adjacent = bool(places) and places[-1] - places[0] == len(places) - 1
+    return adjacent and all(isinstance(n, ast.If) and isinstance(n.body[-1], ast.Return)
+                            and not n.orelse for n in nodes)  # fmt: skip
+
+
+def _has_elif(node: ast.If) -> bool:
+    return len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)
+
+
+def _leaves(node: ast.AST) -> bool:
+    """Return True if a statement may leave the list that it stands in."""
+    pending: list[ast.AST] = [node]
+    while pending:
+        inner = pending.pop()
+        if isinstance(inner, _LEAVING):
+            return True
+        if not isinstance(inner, ast.FunctionDef | ast.expr):
+            pending.extend(ast.iter_child_nodes(inner))
+    return False
+
+
+def _halved(node: ast.If) -> Statements:
+    clauses, orelse = [node], node.orelse
+    while _has_elif(clauses[-1]):
+        (inner,) = clauses[-1].orelse
+        assert isinstance(inner, ast.If)
+        clauses.append(inner)
+        orelse = inner.orelse
+    return [node] if len(clauses) <= _LONG else _chain(clauses, orelse)
+
+
+def _chain(clauses: list[ast.If], orelse: Statements) -> Statements:
+    """Return the clauses in order, and the value if none applies."""
+    if len(clauses) <= _LONG:
+        for clause in reversed(clauses):
+            orelse = [_conditional(clause, clause.body, orelse)]
+        return orelse
+    middle = len(clauses) // 2
+    name = f"%applied {next(_NUMBERS)}"
+    first = _chain(clauses[:middle], [_setting(name, False, clauses[middle])])
+    second = _chain(clauses[middle:], orelse)
+    applied = ast.copy_location(Deferred(lambda s: s.frame.env.pop(name)), clauses[middle])
+    test = ast.If(applied, [ast.copy_location(ast.Pass(), clauses[middle])], second)
+    return [_setting(name, True, clauses[0]), *first, ast.copy_location(test, clauses[middle])]
+
+
+def _conditional(clause: ast.If, body: Statements, orelse: Statements) -> ast.If:
+    return ast.copy_location(ast.If(clause.test, body, orelse), clause)
+
+
+def _setting(name: str, value: bool, where: ast.stmt) -> ast.stmt:
+    def bind(s: Machine) -> AbstractValue:
+        s.frame.env[name] = Constant(value)
+        return Constant(None)
+
+    return ast.copy_location(ast.Expr(ast.copy_location(Deferred(bind), where)), where)

@@ -6,6 +6,8 @@
 
 import copy
 
+import numpy as np
+
 # ruff: noqa: D103 - these bodies are read like a user's code
 # mypy: ignore-errors
 
@@ -184,3 +186,62 @@ def applied_at_entries(operation, array, places, values):
     for k in range(len(values)):
         entry = tuple(place[k] for place in places)
         array[entry] = operation(array[entry], values[k])
+
+
+# ---------------------------------------------------------------------------- entries of arrays
+def numbers_of(array):
+    return [entry.item() for entry in array]
+
+
+def rows_of(array):
+    return [[entry.item() for entry in row] for row in array]
+
+
+def places(rows):
+    for i in range(rows):
+        yield (i,)
+
+
+def places_of_two(rows, columns):
+    for i in range(rows):
+        for j in range(columns):
+            yield i, j
+
+
+def places_of_three(layers, rows, columns):
+    for i in range(layers):
+        for j in range(rows):
+            for k in range(columns):
+                yield i, j, k
+
+
+def entries_of(array):
+    for place in np.ndindex(array.shape):
+        yield place, array[place]
+
+
+# ------------------------------------------------------- getters of operator, helpers of contextlib
+def managed(function, *args, **kwargs):
+    return function(*args, **kwargs)
+
+
+def item_of(key, obj):
+    return obj[key]
+
+
+def items_of(keys, obj):
+    return tuple([obj[key] for key in keys])
+
+
+def attribute_of(names, obj):
+    for name in names:
+        obj = getattr(obj, name)
+    return obj
+
+
+def attributes_of(each, obj):
+    return tuple([attribute_of(names, obj) for names in each])
+
+
+def method_called(name, args, kwargs, obj):
+    return getattr(obj, name)(*args, **kwargs)

@@ -23,9 +23,8 @@ from srcad.frontend.domain.values import (
     Structure,
 )
 from srcad.frontend.machine.constants import known
-from srcad.frontend.machine.dispatch import apply
+from srcad.frontend.machine.dispatch import apply, unless_refused
 from srcad.frontend.machine.machine import Machine
-from srcad.frontend.machine.speculation import unless_refused
 from srcad.frontend.prelude import containers
 from srcad.frontend.store import object_writes
 from srcad.frontend.store.structures import is_of_library
