@@ -31,8 +31,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.disjoint import Integers, is_entry, nothing_known
-from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.inference.infer import result_type
+from srcad.ir.inference.builder import Builder, atom_type, result_type
 from srcad.ir.memory import has_storage, makes_fresh
 from srcad.ir.substitute import substituted, substituted_atom, substituted_op
 from srcad.ir.traits import adds_at_places, sets_places

@@ -18,8 +18,7 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
-from srcad.ir.inference.builder import atom_type
-from srcad.ir.inference.infer import result_type
+from srcad.ir.inference.builder import atom_type, result_type
 from srcad.types.join import join
 from srcad.types.structures import ListOf, Opaque, Type
 

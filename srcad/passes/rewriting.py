@@ -33,8 +33,7 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
-from srcad.ir.inference.builder import atom_type
-from srcad.ir.inference.infer import result_type
+from srcad.ir.inference.builder import atom_type, result_type
 from srcad.ir.memory import has_storage
 from srcad.ir.substitute import substituted, substituted_atom, substituted_call
 from srcad.passes.purity import is_mergeable

@@ -17,8 +17,7 @@ from srcad.analysis.activity_trees import Activity
 from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Call, Const, Display, Value
-from srcad.ir.inference.builder import atom_type
-from srcad.ir.inference.infer import result_type
+from srcad.ir.inference.builder import atom_type, result_type
 from srcad.ir.operations import every
 from srcad.ir.traits import is_known_part, is_same, sets_places, sums_at_places
 from srcad.rules.einsum import LETTERS, explicit

@@ -28,7 +28,7 @@ from srcad.ir.core import (
     carried_outputs,
     walk,
 )
-from srcad.ir.inference.infer import result_type
+from srcad.ir.inference.builder import result_type
 from srcad.ir.memory import is_one_of
 from srcad.ir.substitute import with_blocks
 from srcad.ir.traits import is_checkpoint, is_store

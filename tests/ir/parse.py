@@ -43,8 +43,7 @@ import numpy as np
 from srcad.ir import primitives
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import CHECKPOINT, UNDEF, Arg, Atom, Block, Const, Display, Function, Half, Value
-from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.inference.infer import result_type
+from srcad.ir.inference.builder import Builder, atom_type, result_type
 from srcad.types.numeric import BOOL, COMPLEX, FLOAT, INT, Numeric, array_type
 from srcad.types.sizes import Extent, constant_extent, fresh_extent
 from srcad.types.structures import ListOf, Type

@@ -12,8 +12,7 @@ import pytest
 from srcad import runtime
 from srcad.ir import constructors, library_operations, primitives
 from srcad.ir.core import Call, Const, Value
-from srcad.ir.inference.builder import Builder
-from srcad.ir.inference.infer import result_type
+from srcad.ir.inference.builder import Builder, result_type
 from srcad.ir.inference.raising import may_raise
 from srcad.ir.operations import (
     ANYTHING,

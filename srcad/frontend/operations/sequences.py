@@ -28,7 +28,7 @@ from srcad.frontend.operations.indexing import getitem
 from srcad.frontend.store.aliases import holds_objects
 from srcad.frontend.store.origins import origin
 from srcad.ir.core import Arg, Atom, Const, Display, Value
-from srcad.ir.inference.infer import result_type
+from srcad.ir.inference.builder import result_type
 from srcad.ir.memory import has_storage
 from srcad.startup.records import dataclass, field
 from srcad.types.numeric import INT, Numeric

@@ -11,10 +11,18 @@ float
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
+from srcad import runtime
+from srcad.ir import primitives
+from srcad.ir.argument_types import argument_type
 from srcad.ir.constructors import Constructors
 from srcad.ir.core import (
     UNDEF,
@@ -23,6 +31,7 @@ from srcad.ir.core import (
     Block,
     Call,
     Const,
+    Display,
     For,
     Half,
     If,
@@ -32,12 +41,197 @@ from srcad.ir.core import (
     Value,
     While,
 )
-from srcad.ir.inference.infer import result_type
+from srcad.ir.inference.cases import of_any_lengths
+from srcad.ir.inference.elementwise import broadcast, elementwise_type
+from srcad.ir.inference.lengths import exact_type
+from srcad.ir.inference.probe import by_running, fallback
+from srcad.ir.library_operations import is_elementwise, is_ufunc_of_library
+from srcad.ir.operations import operation_of
+from srcad.startup.identifiers import module_of
 from srcad.startup.records import dataclass, field
 from srcad.types.join import join
-from srcad.types.numeric import INT, Numeric
-from srcad.types.sizes import fresh_extent
-from srcad.types.structures import ListOf, TupleOf, Type, Undefined
+from srcad.types.numeric import INT, NUMBER, Numeric
+from srcad.types.sizes import fresh_extent, same
+from srcad.types.structures import OPAQUE, ListOf, Opaque, TupleOf, Type, Undefined, freshened
+
+# The type of a call's result, asked of NumPy itself.
+#
+# Instead of one shape formula per function, a call is run on two sets of small stand-in arguments
+# whose lengths and contents differ. What comes back in both runs tells the result's form and
+# dtype, and every length that can be explained in both runs by the same expression of the
+# operands' extents is that expression. A result whose shape depends on data disagrees between the
+# runs and stays unknown. Elementwise functions, the bulk of all calls, take a short cut:
+# broadcasting is decided from the extents.
+
+_BY_CONTENT = (
+    np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.unique_all, np.unique_counts,
+    np.unique_inverse, np.unique_values, np.trim_zeros, np.union1d, np.intersect1d, np.setdiff1d,
+    np.setxor1d, np.extract, np.compress,
+)  # fmt: skip
+
+
+# Options that choose the axes of an operand, and so the lengths of the result.
+_AXES = frozenset({"axis", "axes", "axis1", "axis2", "source", "destination", "start"})
+_PURE_MODULES = frozenset({"numpy", "math", "cmath", "_operator", "builtins"})
+
+
+def result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
+    """Return the type of ``target(*args, **kwargs)``; `OPAQUE` or `NUMBER` where nothing is known.
+
+    An entry of an array of objects may be anything, an array too.
+    """
+    found = _result_type(target, args, kwargs)
+    is_entry = isinstance(found, Numeric) and found.kind == "O" and found.form != "array"
+    return OPAQUE if is_entry else found
+
+
+def _result_type(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> Type:
+    hashable = _hashable(target)
+    row = operation_of(target)
+    special = row.result if row is not None else None
+    if special is None and hashable:
+        special = _BY_FUNCTION.get(target)
+    found = special(args) if special is not None else None
+    if found is not None:
+        return found
+    types = [argument_type(a) for a in args]
+    if is_elementwise(target) and all(isinstance(t, Numeric | Opaque) for t in types):
+        return elementwise_type(target, args, types, kwargs)
+    exact = exact_type(target, args, kwargs) if hashable else None
+    if exact is not None:
+        return exact
+    if not may_run(target):
+        return fallback(target)
+    found = by_running(target, args, kwargs)
+    if not _counts(target, args, kwargs):
+        return found
+    return OPAQUE if target is tuple else of_any_lengths(found)
+
+
+def _counts(target: Any, args: tuple[Arg, ...], kwargs: tuple[tuple[str, Arg], ...]) -> bool:
+    """Return True if the shape of a result depends on the contents of the operands."""
+    given = [*args, *(a for _, a in kwargs)]
+    if target is np.arange:
+        values = [a.type for a in given if isinstance(a, Value)]
+        floats = any(isinstance(t, Numeric) and t.kind not in "iu" for t in values)
+        return floats or any(map(_is_any_integer, given))
+    if target is not operator.getitem and any(map(_is_any_span, given)):
+        return True
+    if (target is np.where and len(args) == 1) or any(target is f for f in _BY_CONTENT):
+        return True
+    named = [*zip(_parameters(target), args, strict=False), *kwargs]
+    return any(name in _AXES and _is_any_integer(arg) for name, arg in named)
+
+
+@functools.cache
+def _parameters(target: Any) -> tuple[str, ...]:
+    """Return the names of a function's parameters, up to ``*args``."""
+    try:
+        parameters = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(p.name for p in parameters if p.kind is not p.VAR_POSITIONAL)
+
+
+def _is_any_span(arg: Arg) -> bool:
+    """Return True if an argument is a range or a slice with an unknown end."""
+    is_span = isinstance(arg, Display) and arg.kind in ("range", "slice")
+    return is_span and _is_any_integer(arg)
+
+
+def _is_any_integer(arg: Arg) -> bool:
+    """Return True if an argument is an integer, or an array of integers, of which none is known."""
+    if isinstance(arg, Display):
+        return any(map(_is_any_integer, arg.items))
+    type_ = arg.type
+    if isinstance(type_, ListOf):
+        type_ = type_.item
+    open_ = isinstance(arg, Value) and isinstance(type_, Numeric) and type_.value is None
+    return open_ and isinstance(type_, Numeric) and type_.kind in "iu"
+
+
+def may_run(target: Any) -> bool:
+    """Return True if a function may be run on stand-ins: it has no effect, and is no user's."""
+    if isinstance(target, np.ufunc):
+        return is_ufunc_of_library(target)
+    module = module_of(target)
+    if (
+        module.startswith("numpy.random")
+        or "random" in type(getattr(target, "__self__", 0)).__module__
+    ):
+        return False
+    if module.startswith(("srcad.rules.", "scipy.special.")):
+        return True
+    return module.partition(".")[0] in _PURE_MODULES or primitives.is_primitive(target)
+
+
+def _hashable(target: object) -> bool:
+    try:
+        hash(target)
+    except TypeError:
+        return False
+    return True
+
+
+def _getitem_type(args: tuple[Arg, ...]) -> Type | None:
+    container, index = argument_type(args[0]), args[1]
+    if isinstance(container, ListOf):
+        whole = isinstance(index, Display) and index.kind == "slice"
+        return freshened(container if whole else container.item)
+    if isinstance(container, TupleOf):
+        if isinstance(index, Const) and isinstance(index.value, int):
+            return container.items[index.value]
+        result: Type = Undefined()
+        for t in container.items:
+            result = join(result, t)
+        return result
+    if isinstance(container, Numeric) and container.form == "any" and not container.shape:
+        return NUMBER
+    if not isinstance(container, Numeric):
+        return OPAQUE
+    first = _at_first(index)
+    return None if first is index else result_type(operator.getitem, (args[0], first), ())
+
+
+def _stays_type(args: tuple[Arg, ...]) -> Type | None:
+    read = result_type(operator.getitem, args, ())
+    return Numeric(np.dtype(bool), read.shape, "array") if isinstance(read, Numeric) else None
+
+
+def _at_first(index: Arg) -> Arg:
+    """Return the index with 0 for unknown integers: each of them reads the same kind."""
+    if isinstance(index, Display) and index.kind == "tuple":
+        items = tuple(map(_at_first, index.items))
+        return index if items == index.items else Display("tuple", items)
+    type_ = argument_type(index)
+    if isinstance(index, Const | Display) or not isinstance(type_, Numeric):
+        return index
+    return Const(0) if type_.is_scalar and type_.kind in "iu" else index
+
+
+def _matmul_type(args: tuple[Arg, ...]) -> Type | None:
+    a, b = argument_type(args[0]), argument_type(args[1])
+    if not isinstance(a, Numeric) or not isinstance(b, Numeric) or not a.shape or not b.shape:
+        return None
+    left, right = a.shape, b.shape
+    same(left[-1], right[-2] if len(right) > 1 else right[0])
+    batch = broadcast([left[:-2], right[:-2]])
+    assert batch is not None
+    rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
+    known = a.dtype is not None and b.dtype is not None
+    dtype = np.result_type(a.dtype, b.dtype) if known else None
+    if dtype is not None and dtype.kind == "b":
+        return None
+    shape_ = (*batch, *rows, *columns)
+    return Numeric(dtype, shape_, "array" if shape_ else "numpy")
+
+
+_BY_FUNCTION: dict[Any, Callable[[tuple[Arg, ...]], Type | None]] = {
+    operator.getitem: _getitem_type,
+    runtime.stays: _stays_type,
+    operator.matmul: _matmul_type,
+    np.matmul: _matmul_type,
+}
 
 
 @dataclass(eq=False)
