@@ -230,13 +230,10 @@ class Cures:
             match op:
                 case Call():
                     ops += self._call(op)
-                case If():
-                    then, orelse = self.applied(op.then), self.applied(op.orelse)
-                    ops.append(replace(op, then=then, orelse=orelse))
                 case For() | While():
                     ops += self._loop(op)
                 case _:
-                    ops.append(op)
+                    ops.append(op.mapped(self.applied))
         return replace(block, ops=tuple(ops))
 
     def _call(self, op: Call) -> list[Op]:
@@ -581,14 +578,8 @@ def _marked(block: Block, stores: set[Call], idle: dict[Value, Atom]) -> Block:
                 ops[-1] = replace(op, args=(idle[first], *rest))
             case Call():
                 ops.append(replace(op, in_place=True) if op in stores else op)
-            case If():
-                then, orelse = (_marked(branch, stores, idle) for branch in op.blocks)
-                ops.append(replace(op, then=then, orelse=orelse))
-            case For():
-                ops.append(replace(op, body=_marked(op.body, stores, idle)))
-            case While():
-                test, body = (_marked(inner, stores, idle) for inner in op.blocks)
-                ops.append(replace(op, test=test, body=body))
+            case _:
+                ops.append(op.mapped(lambda inner: _marked(inner, stores, idle)))
     return replace(block, ops=tuple(ops))
 
 

@@ -16,11 +16,11 @@ from srcad.frontend.machine.constants import known, raises
 from srcad.frontend.machine.dispatch import apply
 from srcad.frontend.machine.machine import Machine
 from srcad.ir.core import CHECKPOINT, UNDEF, Block, If, Op, Value
-from srcad.ir.substitute import at_least_one
 from srcad.modes import nested
 from srcad.modes.nested import Given
 from srcad.startup.short_tracebacks import short_traceback
 from srcad.transforms import checkpoints
+from srcad.transforms.checkpoints import at_least_one
 from srcad.types.numeric import INT
 
 # Checkpoints inside a function that is read: calls that run twice, loops that are cut.

@@ -12,13 +12,13 @@ lists, dicts, slices and ranges that exist only to be passed, as in ``np.stack((
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 
 from srcad.startup.identifiers import plain
-from srcad.startup.records import dataclass, field, once
+from srcad.startup.records import changed, dataclass, field, once
 from srcad.types.join import type_of_constant
 from srcad.types.structures import Type
 
@@ -97,6 +97,10 @@ class Display:
 Arg = Atom | Display
 
 
+def _unchanged(part: Any) -> Any:
+    return part
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Op:
     """Base class of operations: the user's source location, and the half it belongs to."""
@@ -118,6 +122,14 @@ class Op:
     def blocks(self) -> tuple[Block, ...]:
         """The blocks that the op owns."""
         return ()
+
+    def mapped(
+        self,
+        block: Callable[[Block], Block] = _unchanged,
+        operand: Callable[[Any], Any] = _unchanged,
+    ) -> Op:
+        """Apply functions to the blocks and operands of the op; return itself if none changes."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +159,13 @@ class Call(Op):
         """Return the values among the arguments."""
         args = (*self.args, *[a for _, a in self.kwargs]) if self.kwargs else self.args
         return tuple(_values_among(args))
+
+    def mapped(self, block: Any = _unchanged, operand: Any = _unchanged) -> Call:
+        """Apply a function to the arguments."""
+        if operand is _unchanged:
+            return self
+        kwargs = tuple((name, operand(arg)) for name, arg in self.kwargs)
+        return changed(self, args=tuple(map(operand, self.args)), kwargs=kwargs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +200,12 @@ class If(Op):
     def blocks(self) -> tuple[Block, ...]:
         """The two branches."""
         return (self.then, self.orelse)
+
+    def mapped(self, block: Any = _unchanged, operand: Any = _unchanged) -> If:
+        """Apply functions to the branches and the test."""
+        return changed(
+            self, test=operand(self.test), then=block(self.then), orelse=block(self.orelse)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +266,17 @@ class For(Op):
         """The body."""
         return (self.body,)
 
+    def mapped(self, block: Any = _unchanged, operand: Any = _unchanged) -> For:
+        """Apply functions to the body, the sequences, the initial values and the counts."""
+        return changed(
+            self,
+            seqs=tuple(map(operand, self.seqs)),
+            inits=tuple(map(operand, self.inits)),
+            count=None if self.count is None else operand(self.count),
+            segments=tuple(map(operand, self.segments)),
+            body=block(self.body),
+        )
+
     @property
     def items(self) -> tuple[Value, ...]:
         """The body parameters that are items of the sequences."""
@@ -279,6 +315,11 @@ class While(Op):
     def blocks(self) -> tuple[Block, ...]:
         """The test and the body."""
         return (self.test, self.body)
+
+    def mapped(self, block: Any = _unchanged, operand: Any = _unchanged) -> While:
+        """Apply functions to the test, the body and the initial values."""
+        inits = tuple(map(operand, self.inits))
+        return changed(self, inits=inits, test=block(self.test), body=block(self.body))
 
     @property
     def items(self) -> tuple[Value, ...]:

@@ -98,7 +98,7 @@ def _noting(block: Block, note: Value, rows: dict[Call, tuple[int, Call]]) -> Bl
         else:
             inside = _bodies(op)
             blocks = (_noting(b, note, rows) if b in inside else b for b in op.blocks)
-            ops.append(with_blocks(op, tuple(blocks)))
+            ops.append(with_blocks(op, blocks))
     return replace(block, ops=tuple(ops))
 
 

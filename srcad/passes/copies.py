@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from srcad.ir.core import Atom, Block, Call, For, If, Op, Value, While
-from srcad.ir.substitute import substituted_block, with_blocks
+from srcad.ir.substitute import substituted_block
 from srcad.startup.records import replace
 
 Names = dict[Value, Value]
@@ -54,6 +54,6 @@ def _defining(block: Block, names: Names) -> Block:
 def _defining_op(op: Op, names: Names) -> Op:
     if isinstance(op, Call):
         return replace(op, result=names[op.result])
-    again = with_blocks(op, tuple(_defining(inner, names) for inner in op.blocks))
+    again = op.mapped(lambda inner: _defining(inner, names))
     assert isinstance(again, If | For | While)
     return replace(again, outputs=tuple(names[v] for v in again.outputs))

@@ -24,7 +24,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
-from srcad.ir.substitute import substituted_block, with_blocks
+from srcad.ir.substitute import substituted_block
 from srcad.ir.traits import sets_places
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric
@@ -70,7 +70,7 @@ def _cleared(block: Block, reads: Counter[Value]) -> Block:
 
 
 def _inside(op: Op, reads: Counter[Value]) -> Op:
-    op = with_blocks(op, tuple(_cleared(block, reads) for block in op.blocks))
+    op = op.mapped(lambda block: _cleared(block, reads))
     if isinstance(op, For) and op.half == "reverse":
         for k in reversed(range(len(op.inits))):
             zeros = _dead_zeros(op, k, reads)

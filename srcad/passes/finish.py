@@ -26,7 +26,7 @@ from srcad.ir.core import (
     Value,
     walk,
 )
-from srcad.ir.substitute import substituted_block, with_blocks
+from srcad.ir.substitute import substituted_block
 from srcad.ir.traits import is_marker
 from srcad.ir.verify import verify
 from srcad.passes.dce import dce
@@ -34,7 +34,7 @@ from srcad.passes.dead_zero_stores import without_dead_zero_stores
 from srcad.passes.fuse import fuse
 from srcad.passes.record_lists import with_record_lists
 from srcad.passes.sink import sink
-from srcad.startup.records import replace
+from srcad.startup.records import changed, replace
 from srcad.types.numeric import Numeric
 
 # Constant conversion: integers of the reverse half that meet floats are written as floats.
@@ -73,19 +73,8 @@ def with_float_literals(function: Function) -> Function:
 
 
 def _block(block: Block) -> Block:
-    ops = tuple(map(_op, block.ops))
-    return block if _are_same(ops, block.ops) else replace(block, ops=ops)
-
-
-def _op(op: Op) -> Op:
-    if isinstance(op, Call):
-        return _call(op)
-    blocks = tuple(map(_block, op.blocks))
-    return op if _are_same(blocks, op.blocks) else with_blocks(op, blocks)
-
-
-def _are_same(some: Sequence[object], others: Sequence[object]) -> bool:
-    return all(a is b for a, b in zip(some, others, strict=True))
+    ops = (_call(op) if isinstance(op, Call) else op.mapped(_block) for op in block.ops)
+    return changed(block, ops=tuple(ops))
 
 
 def _call(op: Call) -> Call:
@@ -166,7 +155,7 @@ _FINAL: dict[Half, Half] = {"derived": "reverse", "repeated": "primal", "again":
 
 def _marked(op: Op) -> Op:
     half = _FINAL.get(op.half, op.half)
-    op = with_blocks(op, tuple(map(_erased, op.blocks)))
+    op = op.mapped(_erased)
     if isinstance(op, For) and op.segments:
         op = replace(op, segments=())
     return op if half == op.half else replace(op, half=half)

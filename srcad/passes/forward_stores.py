@@ -19,13 +19,10 @@ from srcad.ir.core import (
     Block,
     Call,
     Display,
-    For,
     Function,
-    If,
     Op,
     Try,
     Value,
-    While,
     free_values,
     values_in,
     walk,
@@ -84,17 +81,8 @@ class _Forwarding:
         return replace(block, ops=tuple(ops))
 
     def _inside(self, op: Op) -> Op:
-        match op:
-            case Try():
-                return op  # what has been written when it fails is seen
-            case If():
-                return replace(op, then=self.block(op.then), orelse=self.block(op.orelse))
-            case For():
-                return replace(op, body=self.block(op.body))
-            case While():
-                return replace(op, test=self.block(op.test), body=self.block(op.body))
-            case _:
-                return op
+        # The handler of a `try` sees what has been written when its body fails.
+        return op if isinstance(op, Try) else op.mapped(self.block)
 
     # -------------------------------------------------------------- stores that can wait
     def _put_off(self, ops: list[Op], results: Sequence[Atom]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from srcad.ir.core import Atom, Block, Call, Function, If, Op, Value, free_values
-from srcad.ir.substitute import substituted_block, with_blocks
+from srcad.ir.substitute import substituted_block
 from srcad.passes.purity import is_noticeable
 from srcad.startup.records import replace
 
@@ -53,7 +53,7 @@ def fuse(function: Function) -> Function:
 
 
 def _fused(block: Block) -> Block:
-    ops = [with_blocks(op, tuple(map(_fused, op.blocks))) for op in block.ops]
+    ops = [op.mapped(_fused) for op in block.ops]
     tests = Counter(op.test for op in ops if isinstance(op, If))
     k = 0
     while k < len(ops):

@@ -46,9 +46,8 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.raising import fails_for_values, may_raise
 from srcad.ir.memory import has_storage, makes_fresh
-from srcad.ir.substitute import with_blocks
 from srcad.passes.purity import is_mergeable
-from srcad.startup.records import dataclass, field, replace
+from srcad.startup.records import changed, dataclass, field, replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import resolved
 
@@ -80,14 +79,11 @@ class _Hoist:
                 ops += moved
             elif op.blocks:
                 self.tries += isinstance(op, Try)
-                op = _with(op, tuple(map(self.block, op.blocks)))
+                op = op.mapped(self.block)
                 self.tries -= isinstance(op, Try)
             self._note(op)
             ops.append(op)
-        same = len(ops) == len(block.ops) and all(
-            a is b for a, b in zip(ops, block.ops, strict=True)
-        )
-        return block if same else replace(block, ops=tuple(ops))
+        return changed(block, ops=tuple(ops))
 
     def _note(self, op: Op) -> None:
         if not isinstance(op, Call) or any(v in self.varied for v in op.operands):
@@ -103,7 +99,8 @@ class _Hoist:
         if moved:
             gone = set(map(id, moved))
             body = replace(body, ops=tuple(op for op in body.ops if id(op) not in gone))
-        return moved, _with(loop, (*inside[:-1], body))
+        blocks = iter((*inside[:-1], body))
+        return moved, loop.mapped(lambda _: next(blocks))
 
     def _movable(self, loop: Loop, body: Block) -> list[Op]:
         stays = {v for op in body.ops for v in op.results}
@@ -188,11 +185,6 @@ def hoisted(function: Function, wrt: Sequence[int]) -> Function:
     hoist = _Hoist({function.params[k] for k in wrt})
     block = hoist.block(function.block)
     return function if block is function.block else replace(function, block=block)
-
-
-def _with(op: Any, blocks: tuple[Block, ...]) -> Any:
-    same = all(a is b for a, b in zip(blocks, op.blocks, strict=True))
-    return op if same else with_blocks(op, blocks)
 
 
 def _is_numeric(value: Value) -> bool:

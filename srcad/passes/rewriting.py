@@ -7,7 +7,7 @@ is rewritten: the primal stays what the user wrote, bit for bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from srcad.ir.memory import has_storage
 from srcad.ir.substitute import substituted, substituted_atom, substituted_call
 from srcad.passes.purity import is_mergeable
 from srcad.passes.rewrites import rewrites_of
-from srcad.startup.records import dataclass, field, replace
+from srcad.startup.records import changed, dataclass, field, replace
 from srcad.types.numeric import Numeric
 from srcad.types.sizes import Extent, resolved
 from srcad.types.structures import Opaque, Type
@@ -145,8 +145,6 @@ class LoopMerging:
                 handed_on = (result is param or result == init) and init != UNDEF
                 self.unfinished |= handed_on and param not in self.merged
 
-
-_Whole = TypeVar("_Whole", bound=Op | Block | Function)
 
 _DEEPEST = 8
 _KEPT = ("primal", "again")
@@ -258,7 +256,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         """
         self.uses = uses_of(function.block)
         self.params = function.params
-        return _with(function, block=self.block(function.block, function.params))
+        return changed(function, block=self.block(function.block, function.params))
 
     def block(self, block: Block, params: Iterable[Value] = ()) -> Block:
         """Simplify the ops of a block."""
@@ -272,7 +270,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         ops, self.out = tuple(self.out), before
         self.open_blocks.pop()
         results = tuple(substituted_atom(a, self.merged) for a in block.results)
-        return _with(block, ops=ops, results=results)
+        return changed(block, ops=ops, results=results)
 
     def _live_in(self, number: int, values: Iterable[Value]) -> None:
         for value in values:
@@ -387,7 +385,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
                 if a == b and (isinstance(a, Const) or self.homes.get(a) in self.open_blocks):
                     self.merged[output] = a
                     self.changed = True
-        self.out.append(_with(op, test=test, then=then, orelse=orelse))
+        self.out.append(changed(op, test=test, then=then, orelse=orelse))
 
     def _inline_branch(self, block: Block, outputs: tuple[Value, ...]) -> None:
         for op in block.ops:
@@ -404,7 +402,7 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         if isinstance(op, While):
             test, body = self.block(op.test), self.block(op.body)
             self.note_unchanged(op, inits, body)
-            self.out.append(_with(op, inits=inits, test=test, body=body))
+            self.out.append(changed(op, inits=inits, test=test, body=body))
             return
         seqs = tuple(substituted(a, self.merged) for a in op.seqs)
         count = None if op.count is None else substituted_atom(op.count, self.merged)
@@ -418,17 +416,8 @@ class Rewriter(LoopMerging, Constructors[Arg, Atom]):
         self.note_constant_lists(op, body)
         self.note_equal_lists(op, body)
         self.out.append(
-            _with(op, seqs=seqs, inits=inits, body=body, count=count, segments=segments)
+            changed(op, seqs=seqs, inits=inits, body=body, count=count, segments=segments)
         )
-
-
-def _with(whole: _Whole, **parts: Any) -> _Whole:
-    """Return an op, a block or a function with other parts.
-
-    The same object if they are the same.
-    """
-    same = all(getattr(whole, name) == part for name, part in parts.items())
-    return whole if same else replace(whole, **parts)
 
 
 def type_of(arg: Arg) -> Type:

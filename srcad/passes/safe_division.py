@@ -15,7 +15,7 @@ import numpy as np
 
 from srcad.analysis.kinds import may_be_complex
 from srcad.ir.argument_types import argument_type
-from srcad.ir.core import Arg, Block, Call, Const, For, Function, If, Location, Op, Value, While
+from srcad.ir.core import Arg, Block, Call, Const, Function, Location, Op, Value, While
 from srcad.passes.retype import retype
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.numeric import Form, Numeric
@@ -122,13 +122,10 @@ def _block(block: Block, known: _Nonzero, wrapped: list[Call]) -> Block:
                 wrapped.append(replace(op, target=target, args=(op.args[0],), result=scalar))
                 ops.append(wrapped[-1])
                 ops.append(replace(op, args=(scalar, *op.args[1:])))
-            case If():
-                then, orelse = (_block(b, known, wrapped) for b in op.blocks)
-                ops.append(replace(op, then=then, orelse=orelse))
-            case For() | While():
+            case While():
                 ops.append(replace(op, body=_block(op.body, known, wrapped)))
             case _:
-                ops.append(op)
+                ops.append(op.mapped(lambda inner: _block(inner, known, wrapped)))
     return replace(block, ops=tuple(ops))
 
 

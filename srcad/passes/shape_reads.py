@@ -24,7 +24,6 @@ from srcad.ir.core import (
 )
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.operations import operation_of
-from srcad.ir.substitute import with_blocks
 from srcad.ir.traits import is_store, measures
 from srcad.startup.records import replace
 from srcad.types.numeric import Numeric, same_dtype
@@ -190,5 +189,5 @@ def _moved(block: Block, moved: dict[Value, Value]) -> Block:
             source = moved.get(op.result)
             ops.append(op if source is None else replace(op, args=(*op.args[:-1], source)))
         elif op.blocks:
-            ops.append(with_blocks(op, tuple(_moved(inner, moved) for inner in op.blocks)))
+            ops.append(op.mapped(lambda inner: _moved(inner, moved)))
     return replace(block, ops=tuple(ops))

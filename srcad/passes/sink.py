@@ -23,7 +23,6 @@ from srcad.ir.core import (
     values_in,
 )
 from srcad.ir.memory import has_storage, makes_fresh
-from srcad.ir.substitute import with_blocks
 from srcad.ir.traits import adds_at_places, is_store
 from srcad.passes.purity import is_noticeable
 from srcad.startup.records import replace
@@ -162,4 +161,4 @@ def _inside(op: Op, moved: dict[Block, list[Op]], params: frozenset[Value]) -> O
         return _sunk(replace(block, ops=(*front, *block.ops)) if front else block, params)
 
     within = branch if isinstance(op, If) else lambda block: _sunk(block, params)
-    return with_blocks(op, tuple(map(within, op.blocks)))
+    return op.mapped(within)

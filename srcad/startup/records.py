@@ -19,10 +19,11 @@ same at a third of the price, and `once` makes a property that is computed at mo
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-__all__ = ["dataclass", "field", "is_record", "once", "record_fields", "replace"]
+__all__ = ["changed", "dataclass", "field", "is_record", "once", "record_fields", "replace"]
 
+T = TypeVar("T")
 _MANY = 120  # instances: compiling takes as long as making about so many of them without
 _MISSING: Any = object()  # no default
 # Past the `__setattr__` of a frozen record.  (Not by its `__dict__`: asking for that makes every
@@ -99,6 +100,12 @@ def _made(cls: Any, *, frozen: bool, eq: bool, kw_only: bool) -> Any:
         if name not in own or (name == "__hash__" and own[name] is None):
             setattr(cls, name, method)
     return cls
+
+
+def changed(record: T, /, **fields: Any) -> T:
+    """Return a record with some fields changed; the same object if they are equal."""
+    same = all(getattr(record, name) == value for name, value in fields.items())
+    return record if same else replace(record, **fields)  # type: ignore[type-var]
 
 
 def is_record(cls: Any) -> bool:

@@ -14,6 +14,7 @@ length cost at most one run more for each level, and can be read.
 
 from __future__ import annotations
 
+import math
 import operator
 import random
 from collections.abc import Container, Mapping, Sequence
@@ -48,11 +49,9 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import Builder
 from srcad.ir.memory import is_one_of
+from srcad.ir.operations import Operation
 from srcad.ir.primitives import apply
 from srcad.ir.substitute import (
-    random_state,
-    segment,
-    set_random_state,
     substituted_atom,
     substituted_block,
     substituted_ops,
@@ -62,8 +61,55 @@ from srcad.ir.traits import is_known_part, never_returns
 from srcad.passes.dce import dce
 from srcad.startup.identifiers import module_of
 from srcad.startup.records import replace
+from srcad.startup.short_tracebacks import on_purpose
 from srcad.types.numeric import INT, Numeric
 from srcad.types.structures import OPAQUE, Opaque
+
+
+# -------------------------------------------------- checkpoints: lengths of segments, generators
+def at_least_one(count: int, what: str) -> int:
+    """Check a count: at least 1 iteration per segment, and at least 1 level."""
+    if operator.index(count) < 1:
+        raise on_purpose(ValueError(f"{what!r} of a checkpointed range is at least 1, not {count}"))
+    return count
+
+
+def segment(trips: int, levels: int = 1, every: int | None = None) -> int:
+    """Return the iterations of one segment of a loop, which may be cut into shorter ones.
+
+    The number of parts is the same on all levels, so that the sum of what all levels keep is least;
+    the shortest segments have `every` iterations where that is given.
+    """
+    shortest = every or 1
+    count = max(-(-trips // shortest), 1)
+    parts = levels + (every is None)
+    return int(shortest * math.ceil(count ** ((parts - 1) / parts)))
+
+
+def random_state(generator: Any) -> Any:
+    """Return the state of a generator of random numbers: of NumPy's, old or new, or of `random`."""
+    if isinstance(generator, np.random.Generator):
+        return generator.bit_generator.state
+    if isinstance(generator, np.random.RandomState):
+        return generator.get_state(legacy=False)
+    return generator.getstate()
+
+
+def set_random_state(generator: Any, state: Any) -> Any:
+    """Give a generator a state, and return the one that it had."""
+    before = random_state(generator)
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = state
+    elif isinstance(generator, np.random.RandomState):
+        generator.set_state(state)
+    else:
+        generator.setstate(state)
+    return before
+
+
+Operation(flows=(), owed=True, called="every")(at_least_one)
+Operation(flows=(), called="every")(segment)
+
 
 # Replay of random draws in a checkpoint: restore the generator, which draws the same again.
 #
@@ -233,7 +279,7 @@ def _with_effects(block: Block, kept: Container[Value]) -> Block:
     for op in block.ops:
         if isinstance(op, Call) and op.result in kept:
             op = replace(op, effect=True)
-        ops.append(with_blocks(op, tuple(_with_effects(inner, kept) for inner in op.blocks)))
+        ops.append(op.mapped(lambda inner: _with_effects(inner, kept)))
     return replace(block, ops=tuple(ops))
 
 
@@ -313,7 +359,7 @@ def in_segments(function: Function) -> Function:
 def _cut(block: Block, read: Container[Value]) -> Block:
     ops: list[Op] = []
     for op in block.ops:
-        inner = with_blocks(op, tuple(_cut(b, read) for b in op.blocks))
+        inner = op.mapped(lambda b: _cut(b, read))
         if isinstance(inner, For) and inner.segments:
             _Segments(inner, ops, read).run()
         else:

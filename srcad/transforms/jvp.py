@@ -33,7 +33,6 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.substitute import with_blocks
 from srcad.passes.dce import dce
 from srcad.passes.retype import settle
 from srcad.passes.safe_division import safe_division
@@ -246,7 +245,7 @@ def _with_silent_tangents(block: Block, own: Collection[Routine]) -> Block:
             made = derived_once(op.target, "silent", None, silent)
             copy_hollow(op.target, made)
             return replace(op, target=made)
-        return with_blocks(op, tuple(map(with_silent_routines, op.blocks)))
+        return op.mapped(with_silent_routines)
 
     return with_silent_routines(with_silent_tangents(block))
 

@@ -30,7 +30,6 @@ from srcad.ir.core import (
 )
 from srcad.ir.inference.builder import result_type
 from srcad.ir.memory import is_one_of
-from srcad.ir.substitute import with_blocks
 from srcad.ir.traits import is_checkpoint, is_store
 from srcad.startup.records import dataclass, field, replace
 from srcad.transforms.recompute import is_cheap
@@ -277,8 +276,7 @@ def with_old_reads(function: Function, mirrors: Mirrors) -> tuple[Function, Mirr
             if isinstance(op, Call) and mirrored and makes_version(op):
                 ops.append(_read_before(op))
                 old[op.result] = ops[-1].results[0]
-            blocks = tuple(rewritten(inner) for inner in op.blocks)
-            ops.append(with_blocks(op, blocks) if blocks else op)
+            ops.append(op.mapped(rewritten))
         return replace(block, ops=tuple(ops))
 
     made = replace(function, block=rewritten(function.block))

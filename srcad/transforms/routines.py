@@ -15,7 +15,7 @@ from srcad.analysis.activity_trees import Activity, both, fully_active
 from srcad.analysis.binding import possibly_undefined
 from srcad.ir.core import Atom, Block, Call, Function, Op, Routine, Value
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.substitute import substituted_block, with_blocks
+from srcad.ir.substitute import substituted_block
 from srcad.startup.records import dataclass, replace
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.refusals import refuse_texts
@@ -217,7 +217,7 @@ def _recalled(block: Block, sweep: Sweep) -> Block:
     ops: list[Op] = []
     for op in block.ops:
         if not isinstance(op, Call):
-            ops.append(with_blocks(op, tuple(_recalled(inner, sweep) for inner in op.blocks)))
+            ops.append(op.mapped(lambda inner: _recalled(inner, sweep)))
         elif op.result in sweep.calls:
             primal, full, saved = sweep.calls[op.result]
             ops.append(replace(op, target=primal, result=full))

@@ -14,7 +14,6 @@ from srcad.ir.core import Arg, Block, Call, For, Function, Location, Op, Routine
 from srcad.ir.inference.builder import Builder
 from srcad.ir.library_operations import is_elementwise
 from srcad.ir.memory import is_one_of
-from srcad.ir.substitute import with_blocks
 from srcad.ir.traits import never_returns
 from srcad.rules.registry import lookup
 from srcad.startup.records import replace
@@ -57,7 +56,7 @@ def _with_floats(block: Block) -> Block:
                 builder.call(runtime.as_float, a) if _is_python_integer(a) else a for a in op.args
             )
             op = replace(op, args=args)
-        ops.append(with_blocks(op, tuple(map(_with_floats, op.blocks))))
+        ops.append(op.mapped(_with_floats))
     return replace(block, ops=tuple(ops))
 
 
@@ -101,7 +100,7 @@ def _block(block: Block, where: Location | None, changed: _Change) -> Block:
 def _op(op: Op, where: Location | None, changed: _Change) -> Op:
     op = changed(op, where)
     here = op.where or where
-    return with_blocks(op, tuple(_block(block, here, changed) for block in op.blocks))
+    return op.mapped(lambda block: _block(block, here, changed))
 
 
 def _may_speak(op: Call) -> bool:

@@ -20,10 +20,10 @@ from srcad.errors import RuleError, UnsupportedTypeError
 from srcad.ir.argument_types import argument_type
 from srcad.ir.core import Arg, Atom, Block, Call, Const, Display, Function, If, Op, Value
 from srcad.ir.inference.builder import Builder, atom_type
-from srcad.ir.substitute import substituted_block, with_blocks
+from srcad.ir.substitute import substituted_block
 from srcad.rules.registry import qualified_name
 from srcad.rules.row import NoPartial, Rule
-from srcad.startup.records import replace
+from srcad.startup.records import changed, replace
 from srcad.transforms.calls import chosen_entries, leading_of, lifted_arg, seed_of
 from srcad.transforms.cotangents import ReverseScope
 from srcad.transforms.entries import Check, sequence
@@ -150,8 +150,8 @@ def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
 
 def _of_tangents(op: Op) -> Op:
     """Return an op of the half that is derived, with all inside it."""
-    blocks = tuple(replace(block, ops=tuple(map(_of_tangents, block.ops))) for block in op.blocks)
-    return replace(with_blocks(op, blocks) if blocks else op, half="reverse")
+    inside = op.mapped(lambda block: replace(block, ops=tuple(map(_of_tangents, block.ops))))
+    return changed(inside, half="reverse")
 
 
 def _structure(type_: Type, path: Path, found: dict[Path, Atom]) -> Tangent:

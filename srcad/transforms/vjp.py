@@ -8,7 +8,7 @@ from typing import Any
 from srcad.analysis.activity import activity
 from srcad.analysis.activity_trees import Activity, fully_active, part
 from srcad.analysis.binding import possibly_undefined
-from srcad.ir.core import Atom, Block, Call, For, Function, If, Op, Value, While, walk
+from srcad.ir.core import Atom, Block, For, Function, Op, Value, walk
 from srcad.ir.inference.builder import Builder, atom_type
 from srcad.passes.dce import dce
 from srcad.passes.forward_stores import forward_stores
@@ -16,7 +16,7 @@ from srcad.passes.hoist import hoisted
 from srcad.passes.safe_division import safe_division
 from srcad.passes.shape_reads import steady_shapes
 from srcad.passes.simplify import simplify
-from srcad.startup.records import dataclass, replace
+from srcad.startup.records import changed, dataclass, replace
 from srcad.transforms import checkpoints
 from srcad.transforms.blocks import undo_block
 from srcad.transforms.cotangents import ReverseScope
@@ -209,13 +209,4 @@ def _marked(block: Block) -> Block:
 
 def _marked_op(op: Op) -> Op:
     half: Any = "derived" if op.half == "reverse" else op.half
-    match op:
-        case Call():
-            return op if half == op.half else replace(op, half=half)
-        case If():
-            return replace(op, half=half, then=_marked(op.then), orelse=_marked(op.orelse))
-        case For():
-            return replace(op, half=half, body=_marked(op.body))
-        case While():
-            return replace(op, half=half, test=_marked(op.test), body=_marked(op.body))
-    raise TypeError(type(op).__name__)
+    return changed(op.mapped(_marked), half=half)

@@ -38,7 +38,7 @@ from srcad.ir.core import (
     walk,
 )
 from srcad.ir.memory import has_storage
-from srcad.ir.substitute import substituted_block, with_blocks
+from srcad.ir.substitute import substituted_block
 from srcad.startup.records import dataclass, field, replace
 from srcad.types.structures import OPAQUE, TupleOf
 
@@ -168,7 +168,7 @@ def _with_arguments(block: Block, routine: Routine, extra: list[Value]) -> Block
     def changed(op: Op) -> Op:
         if isinstance(op, Call):
             return replace(op, args=(*op.args, *extra)) if op.target is routine else op
-        return with_blocks(op, tuple(_with_arguments(one, routine, extra) for one in op.blocks))
+        return op.mapped(lambda one: _with_arguments(one, routine, extra))
 
     return replace(block, ops=tuple(map(changed, block.ops)))
 
