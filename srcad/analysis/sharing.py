@@ -34,6 +34,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
+from srcad.ir.definitions import DisjointSets, calls_by_result
 from srcad.ir.memory import COPIES, has_storage, is_one_of, makes_fresh, module_of, reads_a_copy
 from srcad.ir.operations import Gathers, memory_effect
 from srcad.ir.traits import built_parts, is_builder, is_part, is_read_only, is_store, puts_in
@@ -49,7 +50,7 @@ Node = tuple[Any, str]
 
 
 @dataclass(eq=False)
-class Sharing:
+class Sharing(DisjointSets[Node]):
     """The classes; `foreign` are those that somebody outside the function can see.
 
     `rigid` are the values that may be read-only views.
@@ -62,21 +63,6 @@ class Sharing:
     candidates: frozenset[Call] = frozenset()
     handed_out: frozenset[Value] = frozenset()
     rigid: set[Value] = field(default_factory=set)
-
-    def find(self, node: Node) -> Node:
-        """Return the representative of a class."""
-        root = node
-        while (parent := self.parents.get(root, root)) is not root:
-            root = parent
-        while node is not root and node in self.parents:
-            self.parents[node], node = root, self.parents[node]
-        return root
-
-    def join(self, a: Node, b: Node) -> None:
-        """Two storages may be one."""
-        first, second = self.find(a), self.find(b)
-        if first is not second and first != second:
-            self.parents[second] = first
 
     def own(self, value: Value) -> Node:
         """Return the class of a value's own storage."""
@@ -159,8 +145,8 @@ def _handed_out(function: Function) -> frozenset[Value]:
 
     (Without them, all gradients of one tuple would be taken to share storage.)
     """
-    calls = [op for op in walk(function.block) if isinstance(op, Call)]
-    makers = {op.result: op for op in calls if is_builder(op.target)}
+    calls = calls_by_result(walk(function.block))
+    makers = {value: op for value, op in calls.items() if is_builder(op.target)}
     if makers.keys().isdisjoint(block_values(function.block)):
         return frozenset()
     readers: dict[Value, list[Op | None]] = {}

@@ -12,7 +12,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
-from srcad.analysis.uses import uses_of
 from srcad.ir.core import (
     Arg,
     Atom,
@@ -27,6 +26,7 @@ from srcad.ir.core import (
     values_in,
     walk,
 )
+from srcad.ir.definitions import calls_by_result, uses_of
 from srcad.ir.disjoint import Integers, is_entry, nothing_known
 from srcad.ir.inference.builder import Builder, atom_type, result_type
 from srcad.ir.memory import has_storage, makes_fresh
@@ -87,7 +87,7 @@ class _Forwarding:
     # -------------------------------------------------------------- stores that can wait
     def _put_off(self, ops: list[Op], results: Sequence[Atom]) -> None:
         """Do a store after reads that it does not touch, if that saves one, or the store."""
-        made = {op.result: op for op in ops if isinstance(op, Call)}
+        made = calls_by_result(ops)
         for i in reversed(range(len(ops))):
             store = ops[i]
             if not isinstance(store, Call) or not _is_store(store) or entry_of(store) is None:
@@ -127,7 +127,7 @@ class _Entries:
     def __init__(self, ops: Sequence[Op], block: Block) -> None:
         self.ops = ops
         self.uses = uses_of(replace(block, ops=tuple(ops)))
-        self.made = {op.result: op for op in ops if isinstance(op, Call)}
+        self.made = calls_by_result(ops)
         self.stores: dict[Value, Call] = {}
         self.entries: dict[tuple[Value, Arg], Value] = {}  # what a place of an array holds
         self.merged: dict[Value, Atom] = {}

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from srcad.analysis.uses import uses_of
 from srcad.ir.constructors import Constructors
 from srcad.ir.core import (
     CHECKPOINT,
@@ -33,6 +32,7 @@ from srcad.ir.core import (
     carried_outputs,
     collected_outputs,
 )
+from srcad.ir.definitions import uses_of
 from srcad.ir.inference.builder import atom_type, result_type
 from srcad.ir.memory import has_storage
 from srcad.ir.substitute import substituted, substituted_atom, substituted_call

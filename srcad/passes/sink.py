@@ -10,7 +10,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
-from srcad.analysis.uses import uses_of
 from srcad.ir.core import (
     Block,
     Call,
@@ -22,6 +21,7 @@ from srcad.ir.core import (
     free_values,
     values_in,
 )
+from srcad.ir.definitions import calls_by_result, uses_of
 from srcad.ir.memory import has_storage, makes_fresh
 from srcad.ir.traits import adds_at_places, is_store
 from srcad.passes.purity import is_noticeable
@@ -63,7 +63,7 @@ def sink(function: Function) -> Function:
 
 def _signs_late(block: Block) -> list[Op]:
     """Negate a number, or an array made for that, where alone it is added to a place."""
-    made = {op.result: op for op in block.ops if isinstance(op, Call)}
+    made = calls_by_result(block.ops)
     reads = uses_of(block)
     result: list[Op] = []
     for op in block.ops:

@@ -28,6 +28,7 @@ from srcad.ir.core import (
     carried_outputs,
     walk,
 )
+from srcad.ir.definitions import DisjointSets
 from srcad.ir.inference.builder import result_type
 from srcad.ir.memory import is_one_of
 from srcad.ir.traits import is_checkpoint, is_store
@@ -49,7 +50,7 @@ class Versions:
     parents: dict[Block, Block] = field(default_factory=dict)
     depths: dict[Block, int] = field(default_factory=dict)
     units: dict[Block, Block] = field(default_factory=dict)
-    groups: dict[Value, Value] = field(default_factory=dict)
+    groups: DisjointSets[Value] = field(default_factory=DisjointSets)
 
     def __post_init__(self) -> None:
         block = self.function.block
@@ -88,13 +89,11 @@ class Versions:
             return
         outside = self.function.block  # what a nested derivative captures comes from around it
         if self.units[self.homes[a]] is self.units[self.homes.get(b, outside)]:
-            self.groups[self.group(b)] = self.group(a)
+            self.groups.join(a, b)
 
     def group(self, value: Value) -> Value:
         """Return the representative of all versions of one array."""
-        while (parent := self.groups.get(value, value)) is not value:
-            value = parent
-        return value
+        return self.groups.find(value)
 
     def depth(self, value: Value) -> int:
         """Return the number of loops around a value."""

@@ -25,7 +25,6 @@ from srcad.frontend.machine.machine import Machine
 from srcad.frontend.store.aliases import (
     doubtful,
     element_of,
-    unite,
 )
 from srcad.frontend.store.origins import current, origin
 from srcad.ir.core import Value
@@ -49,7 +48,7 @@ def settle_aliases(s: Machine, rows: list[tuple[tuple[AbstractValue, ...], Abstr
                 became.setdefault((path, id(before)), {})[id(after)] = after
         values = [b for b in (*befores, after) if isinstance(b, Value)]
         for other in values[1:]:
-            unite(s, values[0], other)
+            s.objects.families.join(values[0], other)
     for befores, after in rows:
         changed = _inherit(s, after, befores, became) or changed
     for several in became.values():
@@ -71,7 +70,7 @@ def _inherit(
         return False
     containers = [e.container for e in found if e.container is not None]
     for other in containers[1:]:
-        unite(s, containers[0], other)
+        s.objects.families.join(containers[0], other)
     known = s.objects.elements.get(new)
     if known is not None and known.index is None and not known.inner:
         return False

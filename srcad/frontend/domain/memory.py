@@ -5,6 +5,7 @@ from __future__ import annotations
 from srcad.frontend.domain.access_paths import Step
 from srcad.frontend.domain.values import AbstractValue
 from srcad.ir.core import Atom, Location, Value
+from srcad.ir.definitions import DisjointSets
 from srcad.startup.records import dataclass, field
 from srcad.types.sources import Path
 
@@ -73,7 +74,7 @@ class Objects:
     """
 
     elements: dict[AbstractValue, Element] = field(default_factory=dict)
-    families: dict[Value, Value] = field(default_factory=dict)
+    families: DisjointSets[Value] = field(default_factory=DisjointSets)
     newer: dict[Value, Value] = field(default_factory=dict)
     repeated: list[Value] = field(default_factory=list)
     resized: list[AbstractValue] = field(default_factory=list)
@@ -84,8 +85,4 @@ class Objects:
 
     def copy(self) -> Objects:
         """Return a snapshot of the current information."""
-        return Objects(
-            dict(self.elements), dict(self.families), dict(self.newer), list(self.repeated),
-            list(self.resized), list(self.wanted), dict(self.arguments), dict(self.classes),
-            list(self.stopped),
-        )  # fmt: skip
+        return Objects(**{name: part.copy() for name, part in vars(self).items()})

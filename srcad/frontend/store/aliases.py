@@ -35,7 +35,7 @@ def note_element(s: Machine, target: Any, args: tuple[Arg, ...], result: Value) 
     if not isinstance(first, Value):
         return
     if is_store(target, "list"):
-        unite(s, first, result)
+        s.objects.families.join(first, result)
     if not is_part(target) or not holds_objects(result.type):
         return
     where = s.builder.where
@@ -51,20 +51,6 @@ def note_element(s: Machine, target: Any, args: tuple[Arg, ...], result: Value) 
         container = None if known is None else known.container
         inner = target is not operator.getitem and container is not None
         s.objects.elements[result] = Element(container, None, where, inner)
-
-
-def family(s: Machine, value: Value) -> Value:
-    """Return the representative of all lists that may hold the same objects."""
-    while value in s.objects.families:
-        value = s.objects.families[value]
-    return value
-
-
-def unite(s: Machine, a: Value, b: Value) -> None:
-    """Two lists may hold the same objects."""
-    first, second = family(s, a), family(s, b)
-    if first is not second:
-        s.objects.families[second] = first
 
 
 def element_of(s: Machine, box: AbstractValue) -> Element | None:
@@ -104,20 +90,22 @@ def note_repeated(s: Machine, result: Value, *lists: Any) -> None:
     """Note that the same objects may be items of several lists, or of one several times."""
     for other in lists:
         if isinstance(other, Value):
-            unite(s, result, other)
+            s.objects.families.join(result, other)
     if isinstance(result.type, ListOf) and holds_objects(result.type.item):
         s.objects.repeated.append(result)
 
 
 def detach(s: Machine, items: Value, index: AbstractValue) -> None:
     """Note that an item of a list was replaced: what was read there before has left it."""
-    root = family(s, items)
+    root = s.objects.families.find(items)
     for _, box in s.reachable():
         for part in mutable_parts(box):
             element = element_of(s, part)
             if element is None or element.container is None or element.index is None:
                 continue
-            if family(s, element.container) is root and not indices_differ(element.index, index):
+            if s.objects.families.find(element.container) is root and not indices_differ(
+                element.index, index
+            ):
                 s.objects.elements[part] = Element(element.container, None, element.where)
 
 

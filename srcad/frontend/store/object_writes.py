@@ -24,10 +24,8 @@ from srcad.frontend.outside import places
 from srcad.frontend.outside.places import is_argument
 from srcad.frontend.store.aliases import (
     element_of,
-    family,
     indices_differ,
     placed,
-    unite,
 )
 from srcad.frontend.store.origins import note_version
 from srcad.frontend.store.ownership import refuse_kept
@@ -36,7 +34,7 @@ from srcad.ir.core import Value
 
 def of_family(s: Machine, value: Value, box: AbstractValue) -> bool:
     """Return True if two lists may hold the same objects, or be the same list."""
-    return isinstance(box, Value) and family(s, box) is family(s, value)
+    return isinstance(box, Value) and s.objects.families.find(box) is s.objects.families.find(value)
 
 
 def resizes(s: Machine, lists: list[AbstractValue], since: int) -> bool:
@@ -73,7 +71,7 @@ def write(
     if element is not None and element.inner:
         _keep_inner(s, element, new, held)
     if isinstance(old, Value) and isinstance(new, Value):
-        unite(s, old, new)
+        s.objects.families.join(old, new)
         note_version(s, old, new)
         if keeps_places:
             s.objects.newer[old] = new
@@ -199,7 +197,7 @@ def _make_others_stale(
     s: Machine, new: AbstractValue, container: Value, index: AbstractValue
 ) -> None:
     """Make stale what was read before and may be the same item."""
-    root, where = family(s, container), s.builder.where
+    root, where = s.objects.families.find(container), s.builder.where
 
     def change(box: AbstractValue) -> AbstractValue | None:
         if box is new:
@@ -209,7 +207,9 @@ def _make_others_stale(
         element = element_of(s, box)
         if element is None or element.container is None:
             return None
-        if family(s, element.container) is not root or indices_differ(element.index, index):
+        if s.objects.families.find(element.container) is not root or indices_differ(
+            element.index, index
+        ):
             return None
         return Stale(box, where)
 
