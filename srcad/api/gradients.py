@@ -7,11 +7,10 @@ from typing import Any, overload
 
 from srcad.api.asking import P, R, Wrt, checked, derivative
 from srcad.arguments.request import UNSET, requested
-from srcad.backends.interface.tracebacks import noted
 from srcad.calling.decorated import Differentiable
 from srcad.calling.gradient import Gradient, function_behind, of_arguments
 from srcad.calling.patterns import Failure
-from srcad.calling.quiet import repeated
+from srcad.calling.quiet import run_with_retry
 from srcad.modes import nested
 from srcad.startup.short_tracebacks import short_traceback
 
@@ -156,12 +155,7 @@ def gradient(function: Callable[P, Any], /, *args: P.args, **kwargs: P.kwargs) -
         found = of_arguments("grad", function_behind(checked(function)), args, kwargs)
         if isinstance(found, Failure):
             raise found.error from None
-        result: tuple[Any, ...]
-        with repeated(found) as run:
-            result = found()
-        if run.call is not None:
-            with noted():
-                result = run.call()
+        result: tuple[Any, ...] = run_with_retry(found)
         return result
 
 

@@ -17,10 +17,9 @@ from types import CodeType
 from typing import Any
 
 from srcad.arguments.request import Parameter, Request, anchor_of, name_of
-from srcad.backends.interface.tracebacks import noted
 from srcad.calling.inspection import CacheInfo
 from srcad.calling.patterns import Bind, Failure, Pattern, binder, default_now
-from srcad.calling.quiet import form_now, quiet_of, repeated
+from srcad.calling.quiet import form_now, quiet_of, run_with_retry
 from srcad.errors import SrcadError
 from srcad.modes.calm import raises_now
 from srcad.modes.mode import Run
@@ -172,12 +171,7 @@ class Family:
                 rebind()
                 if isinstance(found, Failure):
                     raise found.error from None
-                with repeated(found) as run:
-                    result = found()
-                if run.call is not None:
-                    with noted():
-                        result = run.call()
-                return result
+                return run_with_retry(found)
 
         return first
 

@@ -14,7 +14,7 @@ from srcad.calling.gradient import Gradient, P, Q, R, along, inspection, of_argu
 from srcad.calling.inspection import Inspection
 from srcad.calling.patterns import Failure
 from srcad.calling.products import Product
-from srcad.calling.quiet import repeated
+from srcad.calling.quiet import run_with_retry
 from srcad.calling.showing import Code, signature_of, text_of
 from srcad.startup.records import replace
 from srcad.startup.short_tracebacks import short_traceback
@@ -162,12 +162,7 @@ class Differentiable(Decorated[P, R]):
             found = self._of_arguments("grad", args, kwargs)
             if isinstance(found, Failure):
                 raise found.error from None
-            result: tuple[Any, ...]
-            with repeated(found) as run:
-                result = found()
-            if run.call is not None:
-                with noted():
-                    result = run.call()
+            result: tuple[Any, ...] = run_with_retry(found)
             return result
 
     def pullback(

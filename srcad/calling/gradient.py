@@ -28,13 +28,12 @@ from srcad.arguments.request import (
 )
 from srcad.arguments.signature import describe
 from srcad.arguments.wrt import VARIADIC
-from srcad.backends.interface.tracebacks import noted
 from srcad.calling import captured, exports, finite, nodes
 from srcad.calling.cache import Entry, Family, record_of
 from srcad.calling.conditions import guarded_code
 from srcad.calling.inspection import Artifact, CacheInfo, Inspection, artifact_of
 from srcad.calling.patterns import Failure, Pattern, default_now
-from srcad.calling.quiet import Quiet, repeated, with_quiet
+from srcad.calling.quiet import Quiet, run_with_retry, with_quiet
 from srcad.calling.showing import (
     Code,
     Documentation,
@@ -277,12 +276,7 @@ class Gradient(Generic[P, R]):
                 found = family.found(function, family.bound(function, args, kwargs))
                 if isinstance(found, Failure):
                     raise found.error from None
-                with repeated(found) as run:
-                    result = found()
-                if run.call is not None:
-                    with noted():
-                        result = run.call()
-                return result
+                return run_with_retry(found)
 
         return dispatch
 
@@ -509,12 +503,7 @@ def of_arguments(
 
 def along(found: Callable[..., Any], tangents: Sequence[Any]) -> Any:
     """Run what `of_arguments` found for ``jvp``, in silence if an infinite slope is an error."""
-    with repeated(found) as run:
-        result = found()(tangents)
-    if run.call is not None:
-        with noted():
-            result = run.call()(tangents)
-    return result
+    return run_with_retry(found, tangents)
 
 
 def inspection(

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Self
+from typing import Any
 
-from srcad.backends.interface.tracebacks import add_note
+from srcad.backends.interface.tracebacks import noted
 from srcad.modes.calm import is_calm
 from srcad.modes.mode import Run
 from srcad.startup.locks import COMPILING
@@ -68,25 +68,17 @@ def again(call: Run) -> Run | None:
     return partial(quiet.form(), *args) if quiet is not None and quiet.repeats else None
 
 
-class repeated:  # noqa: N801 - reads like contextlib's own
-    """Run a call, and hold the `call` with which to repeat it if it raised, None if not.
+def run_with_retry(call: Run, *given: Any) -> Any:
+    """Return ``call()``; if that raises a floating-point error, the result of the silent form.
 
-    Another error gets the user's line.  A class, as `noted` is: a function that ran the call would
-    stand between the user and the error as one more frame.
+    With `given`, ``call()`` is a function that is called with them.
     """
-
-    __slots__ = ("_first", "call")
-
-    def __init__(self, first: Run) -> None:
-        self._first = first
-        self.call: Run | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if isinstance(error, FLOATING):
-            self.call = again(self._first)
-        if error is not None and self.call is None:
-            add_note(error)
-        return self.call is not None
+    try:
+        with noted():
+            return call()(*given) if given else call()
+    except FLOATING:
+        silent = again(call)
+        if silent is None:
+            raise
+    with noted():
+        return silent()(*given) if given else silent()
