@@ -6,6 +6,6 @@ from srcad.ir.text import text
 from tests.ir.parse import parse
 
 
-@pytest.fixture(autouse=True)
-def _names_of_doctests(doctest_namespace):
-    doctest_namespace.update(parse=parse, text=text)
+@pytest.fixture(scope="session")
+def doctest_namespace():
+    return {"parse": parse, "text": text}

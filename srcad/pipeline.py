@@ -260,7 +260,6 @@ def _described(
     *,
     numbers: bool = False,
 ) -> Types:
-    """Return the types of the arguments."""
     return {
         name: describe(
             value, (("param", name),), environment, opened.get(name, False), numbers=numbers

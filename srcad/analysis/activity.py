@@ -198,7 +198,6 @@ def _vary_items(op: Loop, facts: Facts) -> None:
 
 
 def items_activity(type_: Type, tree: Activity) -> Activity:
-    """Return the activity of the items of a sequence."""
     if isinstance(type_, TupleOf) and isinstance(tree, tuple):
         result: Activity = False
         for one in tree:

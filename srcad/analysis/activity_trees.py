@@ -60,7 +60,6 @@ def both(a: Activity, b: Activity) -> Activity:
 
 
 def part(activity: Activity, index: int) -> Activity:
-    """Return the activity of one part of a structure."""
     return activity[index] if isinstance(activity, tuple) else activity
 
 

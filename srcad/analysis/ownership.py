@@ -224,7 +224,6 @@ class Cures:
 
     # ---------------------------------------------------------------------------- rewriting
     def applied(self, block: Block) -> Block:
-        """Return the block with the copies."""
         ops: list[Op] = []
         for op in block.ops:
             match op:

@@ -59,7 +59,6 @@ class Support:
         return self
 
     def inputs(self) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the inputs, in order."""
         data = self.bits.to_bytes((self.bits.bit_length() + 7) // 8, "little")
         flags = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
         return np.flatnonzero(flags) + self.start

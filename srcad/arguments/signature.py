@@ -111,7 +111,6 @@ class _Describer:
     around: dict[int, Path] = field(default_factory=dict)
 
     def one(self, value: Any, source: Path, depth: int) -> Type:
-        """Return the type of one value."""
         number = self._number(value, source)
         if number is not None:
             return number

@@ -115,7 +115,6 @@ class Seeker:
         return self._passed(entry, at, parameter.name)
 
     def _part(self, entry: int | str) -> WrtEntry | None:
-        """Return a part of an argument."""
         path = path_of(entry) if isinstance(entry, str) else None
         if path is None or not path[1]:
             raise self._unknown(entry)

@@ -60,7 +60,6 @@ class Checks:
 
     # ------------------------------------------------------------------------- types
     def type(self, type_: Type, text: str, path: Path) -> None:
-        """Check the type of the value at a path."""
         self.at[path] = text
         _CHECKS[type(type_)](self, type_, text, path)
 

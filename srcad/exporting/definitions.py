@@ -222,7 +222,6 @@ class Definitions:
         return self._of_user(value, wanted)
 
     def constant(self, text: str, name: str) -> str:
-        """Define a constant of this name."""
         if "np." in text:
             text = self._with_numpy(text)
         self.constants.append(assignment(name, text))
@@ -245,7 +244,6 @@ class Definitions:
         return name
 
     def imported(self, module: str, part: str, value: Any) -> str:
-        """Return the name of a part of a module that is imported."""
         name = self.reserve(value, part)
         self.imports.add(f"from {module} import {part}{_alias(part, name)}")
         return name

@@ -123,7 +123,6 @@ def with_part(tree: Any, keys: tuple[Any, ...], new: Any) -> Any:
 
 
 def arrays_in(value: Any) -> list[Any]:
-    """Return the arrays inside a value."""
     found: list[Any] = []
 
     def of_leaf(x: Any) -> None:

@@ -354,7 +354,6 @@ def lower_inline(
 
 
 def box_of_arg(s: Machine, arg: Any) -> AbstractValue:
-    """Return the box of an argument."""
     match arg:
         case None:
             return Constant(None)

@@ -54,7 +54,6 @@ class Const:
 
     @once
     def type(self) -> Type:
-        """Return the type of the constant."""
         return type_of_constant(self.value)
 
     def __hash__(self) -> int:
@@ -151,7 +150,6 @@ class Call(Op):
 
     @property
     def results(self) -> tuple[Value, ...]:
-        """The one result."""
         return (self.result,)
 
     @once
@@ -188,7 +186,6 @@ class If(Op):
 
     @property
     def results(self) -> tuple[Value, ...]:
-        """The outputs."""
         return self.outputs
 
     @once
@@ -252,7 +249,6 @@ class For(Op):
 
     @property
     def results(self) -> tuple[Value, ...]:
-        """The outputs."""
         return self.outputs
 
     @once
@@ -263,7 +259,6 @@ class For(Op):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The body."""
         return (self.body,)
 
     def mapped(self, block: Any = _unchanged, operand: Any = _unchanged) -> For:
@@ -303,7 +298,6 @@ class While(Op):
 
     @property
     def results(self) -> tuple[Value, ...]:
-        """The outputs."""
         return self.outputs
 
     @once

@@ -181,7 +181,6 @@ def _is_basic(part: Arg) -> bool:
 
 
 def index_parts(index: Arg) -> tuple[Arg, ...]:
-    """Return the parts of an index, one by one."""
     return index.items if isinstance(index, Display) and index.kind == "tuple" else (index,)
 
 

@@ -17,7 +17,6 @@ Args = tuple[Arg, ...]
 
 
 def unknown(args: Args) -> Type | None:
-    """Unknown type."""
     return OPAQUE
 
 
@@ -47,7 +46,6 @@ def item(args: Args) -> Type | None:
 
 
 def tuple_of(args: Args) -> Type | None:
-    """Type of a tuple of the operands."""
     return TupleOf(tuple(argument_type(a) for a in args))
 
 
@@ -72,7 +70,6 @@ def record_of(args: Args) -> Type | None:
 
 # ------------------------------------------------------------------------------------- lists
 def list_of(args: Args) -> Type | None:
-    """Type of a list of the operands."""
     return argument_type(Display("list", args))
 
 
@@ -121,7 +118,6 @@ def keys(args: Args) -> Type | None:
 
 
 def positions(args: Args) -> Type | None:
-    """Type of a list of positions."""
     return ListOf(INT)
 
 
@@ -133,7 +129,6 @@ def copied_places(args: Args) -> Type | None:
 
 # ------------------------------------------------------------------------------------ arrays
 def shape(args: Args) -> Type | None:
-    """Type of the shape of an array."""
     type_ = argument_type(args[0])
     if isinstance(type_, Numeric) and type_.shape is not None:
         return TupleOf(tuple(int_type(e) for e in type_.shape))

@@ -48,7 +48,6 @@ class Given:
     kwargs: dict[str, AbstractValue]
 
     def function(self, s: Machine) -> AbstractValue:
-        """Return the function that is differentiated."""
         if self.args:
             return self.args[0]
         if "function" in self.kwargs:

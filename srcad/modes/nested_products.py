@@ -70,7 +70,6 @@ class _Seed:
     broadcast: bool
 
     def part(self, box: AbstractValue, type_: Type, x: Atom) -> Atom:
-        """Return the seed for a part of a value."""
         match type_:
             case TupleOf():
                 return self._structure(box, type_, x)
@@ -104,7 +103,6 @@ class _Seed:
         return self._converted(self._shaped(seed, given, type_, x), type_)
 
     def _shaped(self, seed: Atom, given: Numeric, type_: Numeric, x: Atom) -> Atom:
-        """Return the seed in the shape of the value."""
         if given.shape is None or type_.shape is None:
             return self._checked(seed, x)
         if len(given.shape) == len(type_.shape):

@@ -117,7 +117,6 @@ def _without(
 
 
 def name_of_box(function: AbstractValue) -> str:
-    """Return the name of a function that is read."""
     match function:
         case FunctionValue():
             return function.name

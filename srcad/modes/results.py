@@ -108,7 +108,6 @@ def not_scalar(function: Function, type_: Type, y: Atom) -> NonScalarOutputError
 
 
 def with_results(function: Function, results: tuple[Atom, ...]) -> Function:
-    """Return the function with other results."""
     return replace(function, block=replace(function.block, results=results))
 
 
@@ -161,7 +160,6 @@ def _with_known_lists(builder: Builder, known: Mapping[Atom, Call], value: Atom)
 
 
 def _items_of(known: Mapping[Atom, Call], items: Atom) -> list[Atom] | None:
-    """Return the items of a list, if they are known."""
     op = known.get(items)
     if op is None:
         return None

@@ -150,7 +150,6 @@ def with_gradients_of_parts(
 
 
 def _at(builder: Builder, gradient: Atom, keys: Sequence[Any]) -> Atom:
-    """One gradient, or that of a part."""
     for key in keys:
         part = part_of(builder.ops, gradient, key)
         if part is None:

@@ -154,7 +154,6 @@ def _scipy_sparse() -> Any:
 
 
 def pattern_of(matrix: Any) -> Pattern:
-    """Return the pattern of a sparse matrix."""
     rows = _scipy_sparse().csr_array(matrix)
     rows.sort_indices()
     return Pattern(rows.indptr.astype(np.intp), rows.indices.astype(np.intp), rows.shape[1])

@@ -50,7 +50,6 @@ def is_real(arg: Arg) -> bool:
 
 
 def is_certainly_array(arg: Arg) -> bool:
-    """Return True if an argument certainly is an array."""
     type_ = type_of(arg)
     return isinstance(type_, Numeric) and type_.form == "array"
 

@@ -70,7 +70,6 @@ def _narrow(type_: Type) -> Type:
 
 
 def _at(scope: BatchedScope, found: Atom, type_: Type, tree: Activity, index: Value) -> Value:
-    """Return a value in one direction."""
     assert isinstance(found, Value)
     if isinstance(type_, TupleOf):
         parts: list[Atom] = []

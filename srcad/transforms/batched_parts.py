@@ -30,7 +30,6 @@ Batch = Callable[[BatchedScope, Call], "Atom | None"]
 
 # ------------------------------------------------------------------------------- structures
 def _part(scope: BatchedScope, op: Call) -> Atom | None:
-    """Return a part of a structure."""
     if isinstance(argument_type(op.args[0]), Numeric):
         return None
     wide = scope.wide(op.result.type, scope.tree(op.result))

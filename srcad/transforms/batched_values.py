@@ -95,7 +95,6 @@ class BatchedScope:
         return arg
 
     def atom(self, value: Atom) -> Atom:
-        """Return the replacement of an atom."""
         found = self.of(value)
         assert isinstance(found, Value | Const)
         return found

@@ -90,7 +90,6 @@ class ReverseScope(Constructors[Arg, Value]):
         return tree is not False
 
     def add(self, slot: Slot, bar: Atom) -> None:
-        """Add one contribution to a slot."""
         type_ = type_at(slot[0].type, slot[1])
         given, bar = bar, self._cast(self.ready(bar, *slot), type_)
         if given is not bar and given in self.sweep.masks and self.sweep.is_complex(type_):
@@ -215,7 +214,6 @@ class ReverseScope(Constructors[Arg, Value]):
         return self.builder.call(target, *args, **how)
 
     def at(self, value: Value, path: Path) -> Value:
-        """Return the part of a value at a path."""
         type_ = value.type
         for k in path:
             value = self.child(type_, value, k)
@@ -223,7 +221,6 @@ class ReverseScope(Constructors[Arg, Value]):
         return value
 
     def child(self, type_: Type, container: Atom, k: int) -> Value:
-        """Part `k` of a container of a type."""
         if isinstance(type_, TupleOf):
             return self.part(container, type_, k)
         return self.item(container, k)
@@ -319,7 +316,6 @@ class ReverseScope(Constructors[Arg, Value]):
         return self.zeros_of(type_, tree or fully_active(type_), self.at(value, path))
 
     def zeros_of(self, type_: Type, activity: Activity, value: Atom) -> Atom:
-        """Return the zero cotangent of a value of a type."""
         match type_:
             case _ if activity is False:
                 return Const(None)

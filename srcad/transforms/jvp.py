@@ -216,7 +216,6 @@ def _push_if(forward: ForwardScope, op: If) -> None:
 
 
 def _routines_in(block: Block) -> set[Routine]:
-    """Return the routines that a block calls."""
     calls = (op for op in walk(block) if isinstance(op, Call))
     return {op.target for op in calls if isinstance(op.target, Routine)}
 

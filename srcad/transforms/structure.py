@@ -217,7 +217,6 @@ def _undo_without(scope: ReverseScope, op: Call, bars: Bars) -> None:
 
 
 def rows_as_list(scope: ReverseScope, rows: Atom, item: Type) -> Atom:
-    """Return the rows of an array as a list."""
     row = Value(item_type(atom_type(rows), item, True))
     block = Block((row,), (), (Const(0), row))
     return scope.builder.for_((rows,), (), block)[2]

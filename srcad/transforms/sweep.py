@@ -152,7 +152,6 @@ def leaf_paths(type_: Type, activity: Activity) -> Iterator[Path]:
 
 
 def type_at(type_: Type, path: Path) -> Type:
-    """Return the type of the part at a path."""
     for k in path:
         type_ = type_.items[k] if isinstance(type_, TupleOf) else Opaque()
     return type_

@@ -83,7 +83,6 @@ class ForwardScope:
         return None
 
     def put(self, value: Value, dot: Tangent) -> None:
-        """Set the tangent of a value."""
         dot = self._opened(value.type, self.tree(value), dot)
         if dot is None:
             return

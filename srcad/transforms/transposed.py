@@ -123,7 +123,6 @@ def _one(op: Call, found: Any) -> Tangent:
 
 
 def transposed(forward: ForwardScope, op: Call, rule: Rule) -> Tangent:
-    """Return the tangent of the result of a call."""
     scope = forward.scope
     paths = list(leaf_paths(op.result.type, forward.tree(op.result)))
     if rule.saves:

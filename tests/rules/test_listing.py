@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from srcad.rules.listing import page
+from tests.rules.listing import page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
 

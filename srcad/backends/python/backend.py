@@ -83,7 +83,6 @@ def as_it_is(function: Function) -> Function:
 
 
 def write(function: Function, name: str) -> Emitted:
-    """Return the text of a function."""
     return emit(function, name=name)
 
 

@@ -108,7 +108,6 @@ def _named(use: Call, args: Args, kwargs: Kwargs, name: str) -> Use:
 
 
 def negation(s: Machine, operand: AbstractValue) -> Value:
-    """``not operand``."""
     result = s.not_(runtime_keys.tested(s, operand))
     if isinstance(operand, Value):
         s.negated[result] = operand

@@ -51,7 +51,6 @@ def call_method(s: Machine, method: MethodValue, args: Args, kwargs: Kwargs) -> 
 def invoke_method(
     s: Machine, receiver: AbstractValue, name: str, args: Args, kwargs: Kwargs
 ) -> AbstractValue:
-    """Call ``receiver.name(...)``."""
     if isinstance(receiver, BoundValue) and name == "__property__":
         return apply(s, receiver, (), {})
     if isinstance(receiver, FunctionValue | BoundValue):

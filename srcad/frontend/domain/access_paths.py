@@ -24,7 +24,6 @@ class Step:
 
     @property
     def keywords(self) -> dict[str, AbstractValue | Arg]:
-        """The keyword arguments."""
         return dict(self.kwargs)
 
 
@@ -58,7 +57,6 @@ def _apart(a: Arg, b: Arg) -> bool:
 
 
 def is_number_index(part: Arg) -> bool:
-    """Return True if a part of an index is one number."""
     if isinstance(part, Const):
         return type(part.value) is int
     return isinstance(part, Value) and isinstance(part.type, Numeric) and part.type.is_scalar

@@ -37,7 +37,6 @@ class Stride:
     lengths: tuple[Extent, ...] = ()
 
     def times(self, length: Extent) -> Stride:
-        """Return the stride times a length."""
         return Stride(self.factor, (*self.lengths, length))
 
     def settled(self) -> Stride:
@@ -56,7 +55,6 @@ Axis = tuple[Extent, Stride | None]
 
 
 def c_order(shape: Shape) -> Layout:
-    """Return the layout of an array in C order."""
     result: list[Stride | None] = []
     stride = Stride()
     for length in reversed(shape):

@@ -63,7 +63,6 @@ def same_structure(a: AbstractValue, b: AbstractValue) -> bool:
 
 
 def values_of(box: AbstractValue) -> list[Value]:
-    """Return the values inside a box."""
     match box:
         case Value():
             return [box]
@@ -74,7 +73,6 @@ def values_of(box: AbstractValue) -> list[Value]:
 
 
 def components(box: AbstractValue) -> tuple[AbstractValue, ...]:
-    """Return the boxes that a box is made of."""
     match box:
         case Value() | Constant() | Unbound():  # nearly always
             return ()

@@ -60,7 +60,6 @@ class Callee:
 
     @property
     def parameters(self) -> ast.arguments:
-        """The parameters."""
         return self.node.args
 
 

@@ -74,7 +74,6 @@ def fill_diagonal(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | Non
 
 
 def shape_value(s: Machine, array: Value) -> Value:
-    """Return the shape as a value."""
     return s.shape(array)
 
 
@@ -159,7 +158,6 @@ def put_along_axis(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | No
 
 
 def refuse_write_form(s: Machine, name: str, why: str) -> None:
-    """Refuse a form of a writing function."""
     s.refuse(
         errors.MutationError,
         f"cannot read this call of {name!r}",
@@ -298,13 +296,11 @@ def _steps_back(part: Arg) -> bool:
 
 # ------------------------------------------------------------------------------ methods
 def fill(s: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """``x.fill(value)``."""
     array_stores.store(s, receiver, array_stores.EVERYTHING, args[0] if args else kwargs["value"])
     return NOTHING
 
 
 def sort(s: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """``x.sort()``."""
     array_stores.store(
         s, receiver, array_stores.EVERYTHING, s.emit(np.sort, receiver, *args, kwargs=kwargs)
     )
@@ -331,7 +327,6 @@ def shuffle(s: Machine, generator: AbstractValue, args: Args, kwargs: Kwargs) ->
 
 
 def view(s: Machine, receiver: Any, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """``x.view()``."""
     if args or kwargs:
         refuse_write_form(s, "view", "as another name of the same array only")
     return s.identity(receiver)

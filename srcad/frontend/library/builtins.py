@@ -102,7 +102,6 @@ def reversed_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 @means(list)
 def list_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``list(items)``."""
     if not args:
         return ListValue(())
     items = few_known_items(s, args[0])

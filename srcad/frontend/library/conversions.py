@@ -94,7 +94,6 @@ def asarray(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 @means(float)
 def float_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``float(x)``."""
     box = args[0] if args else Constant(0.0)
     s.use_as_number(box)
     if isinstance(box, Constant) and box.atom is None and not is_of_users(box):
@@ -128,7 +127,6 @@ def int_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 @means(abs)
 def abs_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``abs(x)``."""
     box = args[0]
     s.use_as_number(box)
     if isinstance(box, Constant) and isinstance(box.value, int | float):
@@ -152,7 +150,6 @@ def divmod_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 @means(bool)
 def bool_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``bool(x)``."""
     found = truth(s, args[0])
     return Constant(found) if found is not None else s.emit(bool, tested(s, args[0]), type=BOOL)
 

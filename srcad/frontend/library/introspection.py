@@ -119,7 +119,6 @@ def looks_inside(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None
 
 @means(callable)
 def callable_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``callable(x)``."""
     box = args[0]
     if isinstance(box, Constant):
         return Constant(callable(box.value))

@@ -44,7 +44,6 @@ def must_be_read(s: Machine, *boxes: AbstractValue) -> bool:
 
 @means(iter)
 def iter_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``iter(items)``."""
     if len(args) != 1 or isinstance(args[0], GeneratorValue):
         return args[0] if len(args) == 1 else None
     return prelude_generator(s, iterators.iterated, args[0]) if s.is_active(*args) else None

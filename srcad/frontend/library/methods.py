@@ -346,7 +346,6 @@ RECORD: dict[str, Method] = {
 
 
 def is_number_or_array(box: AbstractValue) -> bool:
-    """Return True if a box is a number or an array."""
     return isinstance(box, Value) and isinstance(box.type, Numeric)
 
 

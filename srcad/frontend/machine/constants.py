@@ -151,7 +151,6 @@ def known(s: Machine, box: AbstractValue, what: str, node: ast.AST | None = None
 
 
 def spread_mapping(s: Machine, box: AbstractValue, node: ast.AST) -> dict[str, AbstractValue]:
-    """Return the keywords of ``**box``."""
     if not isinstance(box, DictValue):
         s.refuse(
             errors.UnsupportedSyntaxError,
@@ -180,7 +179,6 @@ def raises(s: Machine, error: type[Exception], message: str) -> NoReturn:
 
 
 def is_found(s: Machine, item: Constant, container: Constant, *, negated: bool) -> AbstractValue:
-    """``item in container``."""
     try:
         return Constant((item.value in container.value) != negated)
     except TypeError as error:
@@ -215,7 +213,6 @@ def require_items(s: Machine, box: AbstractValue, *, unpacked: bool = False) -> 
 
 
 def as_list(s: Machine, box: AbstractValue) -> AbstractValue:
-    """``list(items)``."""
     return apply(s, Constant(list), (box,), {})
 
 

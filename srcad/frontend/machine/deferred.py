@@ -39,5 +39,4 @@ def deferred_steps(s: Machine, node: DeferredSteps) -> None:
 
 @evaluates(Deferred)
 def deferred(s: Machine, node: Deferred) -> AbstractValue:
-    """Return the deferred code."""
     return node.read(s)

@@ -168,7 +168,6 @@ def apply(s: Machine, callee: AbstractValue, args: Args, kwargs: Kwargs) -> Abst
 
 
 def attribute(s: Machine, box: AbstractValue, name: str) -> AbstractValue:
-    """Read an attribute."""
     handler = ATTRIBUTES.get(type(box), ATTRIBUTES[object])
     return handler(s, box, name)
 

@@ -48,7 +48,6 @@ _WORDS = {
 
 
 def refuse_form(s: Machine, node: ast.AST) -> NoReturn:
-    """Refuse a form that has no handler."""
     why, help_ = REMEDIES.get(
         type(node), ("this form of Python is not supported yet.", "write it with plain statements")
     )

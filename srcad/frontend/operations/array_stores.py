@@ -298,7 +298,6 @@ def _as_real_part(s: Machine, new: Value, parent: Value) -> Value:
 def augment_item(
     s: Machine, array: Value, index: Arg, operation: Any, value: AbstractValue
 ) -> Value:
-    """``array[index] op= value``."""
     _check_operand(s, value)
     before_arithmetic(s, array)
     once = not reads_a_copy(index) and not may_repeat(index)
@@ -332,7 +331,6 @@ def before_arithmetic(s: Machine, array: Value) -> None:
 
 
 def negated(s: Machine, value: AbstractValue) -> AbstractValue:
-    """``-value``."""
     if isinstance(value, Constant) and isinstance(value.value, int | float):
         return Constant(-value.value)
     return s.box(s.emit(operator.neg, value))

@@ -50,7 +50,6 @@ from srcad.types.structures import ListOf, Opaque
 
 @executes(ast.Assign)
 def assignment(s: Machine, node: ast.Assign) -> None:
-    """Assign ``a = b = value``."""
     box = evaluate(s, node.value)
     if len(node.targets) == 1:
         assign(s, node.targets[0], box)
@@ -68,7 +67,6 @@ def annotated(s: Machine, node: ast.AnnAssign) -> None:
 
 
 def assign(s: Machine, target: ast.expr, box: AbstractValue) -> None:
-    """Bind a target."""
     match target:
         case ast.Name(id=name):
             bind(s, name, box)

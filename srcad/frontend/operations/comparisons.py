@@ -82,7 +82,6 @@ def _compared(
 
 
 def compare(s: Machine, op: ast.cmpop, left: AbstractValue, right: AbstractValue) -> AbstractValue:
-    """One comparison."""
     if isinstance(left, Conflict) or isinstance(right, Conflict):
         refuse_to_hold(s, left if isinstance(left, Conflict) else right)
     if isinstance(left, Choice):

@@ -75,7 +75,6 @@ def _fields_of_tuple(cls: type) -> tuple[str, ...] | None:
 def construct(
     s: Machine, cls: type, path: Path | None, args: Args, kwargs: Kwargs
 ) -> AbstractValue:
-    """``cls(*args, **kwargs)``."""
     s.objects.classes[cls] = path
     fields = _fields_of_tuple(cls)
     if fields is not None:

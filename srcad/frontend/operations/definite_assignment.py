@@ -23,7 +23,6 @@ from srcad.types.structures import TupleOf
 
 
 def may_be_unbound(s: Machine, start: AbstractValue) -> bool:
-    """Return True if a name may be unbound."""
     return isinstance(start, Unbound) or any(v in s.perhaps_unbound for v in values_of(start))
 
 

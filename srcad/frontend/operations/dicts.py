@@ -19,7 +19,6 @@ from srcad.ir.core import Const
 
 
 def put(s: Machine, box: DictValue, key: Any, value: AbstractValue) -> None:
-    """``mapping[key] = value``."""
     merge(s, box, {key: value})
 
 
@@ -42,7 +41,6 @@ def update(
 def dict_entries(
     s: Machine, args: tuple[AbstractValue, ...], kwargs: dict[str, AbstractValue]
 ) -> dict[Any, AbstractValue]:
-    """Return the entries of ``dict(*args, **kwargs)``."""
     entries: dict[Any, AbstractValue] = {}
     for box in args:
         if isinstance(box, DictValue):

@@ -38,7 +38,6 @@ _ONCE = ("zip", "reversed")  # what is gone through once; an ``enumerate`` is a 
 
 @evaluates(ast.Constant)
 def constant(s: Machine, node: ast.Constant) -> AbstractValue:
-    """Return a literal."""
     return Constant(node.value)
 
 
@@ -70,7 +69,6 @@ def _use_up(s: Machine, box: IteratorValue, node: ast.Name) -> None:
 
 @evaluates(ast.Attribute)
 def attribute_of(s: Machine, node: ast.Attribute) -> AbstractValue:
-    """``value.attr``."""
     return read_attribute(s, evaluate(s, node.value), node.attr)
 
 

@@ -234,7 +234,6 @@ def _accessor(s: Machine, box: RecordValue, name: str, kind: str, function: Any)
 
 
 def delete_attribute(s: Machine, box: AbstractValue, name: str) -> None:
-    """``del box.name``."""
     if isinstance(box, Constant):
         _delete_outside(s, box, name)
         return

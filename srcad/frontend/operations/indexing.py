@@ -54,7 +54,6 @@ def slice_(s: Machine, node: ast.Slice) -> AbstractValue:
 
 @evaluates(ast.Subscript)
 def subscript(s: Machine, node: ast.Subscript) -> AbstractValue:
-    """``value[index]``."""
     box, index = evaluate_next(s, evaluate(s, node.value), node.slice)
     return getitem(s, box, index)
 

@@ -133,7 +133,6 @@ def asdict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 @means(copy.copy)
 def copy_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``copy.copy(x)``."""
     box = args[0]
     if is_asked(box):
         return None
@@ -224,7 +223,6 @@ def _copied_value(s: Machine, box: AbstractValue) -> AbstractValue:
 # ------------------------------------------------------------------------------ the rest
 @means(len)
 def len_(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``len(x)``."""
     if isinstance(args[0], Holder):
         return outside_containers.length(s, args[0])
     own = special(s, args[0], "__len__")

@@ -68,7 +68,6 @@ def as_value(s: Machine, box: AbstractValue, *, resizes: bool = True) -> Value:
 
 
 def append(s: Machine, box: AbstractValue, value: AbstractValue) -> None:
-    """``items.append(value)``."""
     if isinstance(box, ListValue):
         write(s, box, ListValue((*box.items, value)))
         return
@@ -116,7 +115,6 @@ def known_items(s: Machine, box: AbstractValue) -> tuple[AbstractValue, ...] | N
 
 
 def insert(s: Machine, box: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
-    """``items.insert(index, value)``."""
     if isinstance(box, ListValue) and isinstance(index, Constant):
         items = list(box.items)
         items.insert(index.value, value)
@@ -129,7 +127,6 @@ def insert(s: Machine, box: AbstractValue, index: AbstractValue, value: Abstract
 
 
 def pop(s: Machine, box: AbstractValue, index: AbstractValue) -> AbstractValue:
-    """``items.pop(index)``."""
     if isinstance(box, ListValue) and isinstance(index, Constant):
         if not -len(box.items) <= index.value < len(box.items):
             empty = "pop from empty list" if not box.items else "pop index out of range"
@@ -250,13 +247,11 @@ def found_in_list(
 
 
 def remove(s: Machine, box: AbstractValue, value: AbstractValue) -> None:
-    """``items.remove(value)``."""
     missing = "list.remove(x): x not in list"
     pop(s, box, found_in_list(s, operator.indexOf, box, value, missing))
 
 
 def reverse(s: Machine, box: AbstractValue) -> None:
-    """``items.reverse()``."""
     if isinstance(box, ListValue):
         write(s, box, ListValue(box.items[::-1]), keeps_places=False, resizes=False)
         return
@@ -273,7 +268,6 @@ def sort(s: Machine, box: AbstractValue, **kwargs: AbstractValue) -> None:
 
 
 def clear(s: Machine, box: AbstractValue) -> None:
-    """``items.clear()``."""
     write(s, box, ListValue(()), keeps_places=False)
 
 

@@ -66,7 +66,6 @@ def _filled(
 
 
 def _update(s: Machine, box: AbstractValue, args: Args, kwargs: Kwargs) -> None:
-    """``mapping.update(...)``."""
     apply(s, read_attribute(s, box, "update"), args, kwargs)
 
 
@@ -83,7 +82,6 @@ def _where_needed(read: Meaning) -> Meaning:
 @means(collections.defaultdict)
 @_where_needed
 def defaultdict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``defaultdict(factory, ...)``."""
     factory = args[0] if args else Constant(None)
     if isinstance(factory, Constant) and factory.value is None:
         return _filled(s, containers.Mapping, args[1:], kwargs)
@@ -93,7 +91,6 @@ def defaultdict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 @means(collections.OrderedDict)
 @_where_needed
 def ordered_dict(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``OrderedDict(...)``."""
     return _filled(s, containers.OrderedDict, args, kwargs)
 
 
@@ -113,7 +110,6 @@ def library_dict(
 @means(collections.Counter)
 @_where_needed
 def counter(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``Counter(...)``."""
     return _filled(s, containers.Counter, args, kwargs)
 
 
@@ -217,7 +213,6 @@ def copied(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
 
 @means(primitives.build_places)
 def build_places(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """No keys."""
     return s.build_places()
 
 

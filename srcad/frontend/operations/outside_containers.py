@@ -91,7 +91,6 @@ def refuse(s: Machine, box: Holder, what: str) -> NoReturn:
 
 # ------------------------------------------------------------------------------ items
 def item(s: Machine, box: Holder, index: AbstractValue) -> AbstractValue:
-    """``holder[index]``."""
     key = _key(s, index)
     if _is_vague(s, box, key):
         refuse(s, box, "read this item of")
@@ -115,12 +114,10 @@ def _absent(box: Holder, key: Any) -> Any:
 
 
 def set_item(s: Machine, box: Holder, index: AbstractValue, value: AbstractValue) -> None:
-    """``holder[index] = value``."""
     places.put(s, _place(s, box, _key(s, index)), value)
 
 
 def delete_item(s: Machine, box: Holder, index: AbstractValue) -> None:
-    """``del holder[index]``."""
     if isinstance(box.value, list):
         refuse(s, box, "delete an item of")
     places.delete_place(s, _place(s, box, _key(s, index)))
@@ -129,7 +126,6 @@ def delete_item(s: Machine, box: Holder, index: AbstractValue) -> None:
 def has_item(
     s: Machine, box: Holder, index: AbstractValue, *, negated: bool = False
 ) -> AbstractValue:
-    """``index in holder``."""
     if isinstance(box.value, list):
         refuse(s, box, "look for something in")
     key = _key(s, index)
@@ -152,7 +148,6 @@ def append(s: Machine, box: Holder, value: AbstractValue) -> None:
 
 
 def length(s: Machine, box: Holder) -> AbstractValue:
-    """``len(holder)``."""
     handle = places.handle(s, _place(s, box, LAST))
     return s.emit(len, handle, effect=True, type=INT)
 
@@ -167,7 +162,6 @@ def snapshot(s: Machine, box: Holder) -> Value:
 
 
 def call_method(s: Machine, box: Holder, name: str, args: Args, kwargs: Kwargs) -> AbstractValue:
-    """``holder.name(*args, **kwargs)``."""
     method = _METHODS.get((type(box.value), name))
     if method is None:
         refuse(s, box, f"call {name!r} of")

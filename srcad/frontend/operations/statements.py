@@ -180,20 +180,17 @@ def expression(s: Machine, node: ast.Expr) -> None:
 
 @executes(ast.Return)
 def return_(s: Machine, node: ast.Return) -> None:
-    """``return value``."""
     set_return(s, Constant(None) if node.value is None else returning(s, evaluate(s, node.value)))
     s.frame.ends(RETURN)
 
 
 @executes(ast.Break)
 def break_(s: Machine, node: ast.Break) -> None:
-    """``break``."""
     s.frame.ends(BREAK)
 
 
 @executes(ast.Continue)
 def continue_(s: Machine, node: ast.Continue) -> None:
-    """``continue``."""
     s.frame.ends(CONTINUE)
 
 
@@ -333,7 +330,6 @@ def _member(s: Machine, name: str, member: str) -> AbstractValue:
 
 @means(__import__)
 def dunder_import(s: Machine, args: Args, kwargs: Kwargs) -> AbstractValue | None:
-    """``__import__(name)``."""
     name = (
         args[0].value if len(args) == 1 and not kwargs and isinstance(args[0], Constant) else None
     )

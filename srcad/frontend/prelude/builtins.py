@@ -8,7 +8,6 @@ import copy
 
 import numpy as np
 
-# ruff: noqa: D103 - these bodies are read like a user's code
 # mypy: ignore-errors
 
 

@@ -9,7 +9,6 @@ import collections
 
 from srcad.ir.primitives import build_places, in_order, keys_of
 
-# ruff: noqa: D102, D103 - these bodies are read like a user's code
 # mypy: ignore-errors
 
 

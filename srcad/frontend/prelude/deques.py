@@ -4,7 +4,6 @@ import collections
 
 from srcad.frontend.prelude.containers import Container, copied, drop
 
-# ruff: noqa: D102 - these bodies are read like a user's code
 # mypy: ignore-errors
 
 

@@ -4,7 +4,7 @@
 [2, 4]
 """
 
-# ruff: noqa: D103 - these bodies are read like a user's code
+
 # mypy: ignore-errors
 
 

@@ -45,7 +45,6 @@ def class_behind(box: RecordValue) -> type:
 
 
 def part_names(box: Structure, name: str | None) -> tuple[str | None, ...]:
-    """Names of the parts of a named structure."""
     if not is_of_library(box) or name is None or not name.isidentifier():
         return (None,) * len(box.items)
     known = {"entries": name, "places": f"{name}_places"}

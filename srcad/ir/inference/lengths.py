@@ -211,7 +211,6 @@ def _product(lengths: Sequence[Extent]) -> Extent | None:
 
 
 def _raveled(args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Type | None:
-    """``np.ravel(a)``."""
     array = argument_type(args[0])
     if not isinstance(array, Numeric):
         return None

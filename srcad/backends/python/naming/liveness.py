@@ -62,8 +62,6 @@ def visible_lists(statement: Statement) -> tuple[list[Statement], ...]:
 
 @dataclass(eq=False)
 class Liveness:
-    """The walk."""
-
     nesting: Nesting
     points: dict[Statement, tuple[int, int, int]] = field(default_factory=dict)
     inside: dict[Statement, dict[Value, None]] = field(default_factory=dict)

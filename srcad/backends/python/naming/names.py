@@ -109,7 +109,6 @@ class Globals:
         return None
 
     def numpy(self) -> ast.expr:
-        """Return the name of NumPy."""
         return name_node(self.bind(np, "np"))
 
     def spelled(self, value: Any, spelling: str) -> ast.expr | None:
@@ -142,5 +141,4 @@ def name_node(name: str) -> ast.expr:
 
 
 def attribute(node: ast.expr, name: str) -> ast.expr:
-    """Return the expression ``node.name``."""
     return ast.Attribute(node, name, ast.Load())

@@ -71,7 +71,6 @@ def writes_into(do: Do, value: Value, nesting: Nesting) -> bool:
 
 
 def divides(statement: Statement) -> bool:
-    """Return True if a statement divides."""
     return isinstance(statement, Do) and statement.op.target is operator.truediv
 
 
@@ -111,8 +110,6 @@ def nest(
 
 @dataclass(eq=False)
 class Nester:
-    """The pass."""
-
     nesting: Nesting
     into_copies: frozenset[Value]
     uses: Counter[Value] = field(default_factory=Counter)

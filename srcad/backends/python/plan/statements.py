@@ -172,7 +172,6 @@ def head_atoms(statement: Statement) -> Iterator[Atom]:
 
 
 def inner_lists(statement: Statement) -> tuple[list[Statement], ...]:
-    """Return the lists of statements inside a statement."""
     match statement:
         case Conditional(then=then, orelse=orelse):
             return (then, orelse)
@@ -236,7 +235,6 @@ def defined(statement: Statement) -> Iterator[Value]:
 
 
 def half_of(statement: Statement) -> str:
-    """Return the half that a statement belongs to."""
     match statement:
         case Do(op=op) | Loop(op=op) | Attempt(op=op):
             return op.half
@@ -261,7 +259,6 @@ def has_effect(statement: Do | Conditional) -> bool:
 
 
 def statement_value(statement: Statement) -> Value | None:
-    """Return the value that a statement makes."""
     match statement:
         case Do(result=result):
             return result

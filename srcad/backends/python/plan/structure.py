@@ -88,7 +88,6 @@ class Structurer:
     stands_for_others: set[Value] = field(default_factory=set)
 
     def block(self, block: Block, end: terminators.End) -> list[Statement]:
-        """Return the statements of a block, ending as `end` says."""
         statements: list[Statement] = []
         for k, op in enumerate(block.ops):
             if isinstance(op, If):
@@ -176,7 +175,6 @@ class Structurer:
 
     # --------------------------------------------------------------------------- single ops
     def op(self, op: Op) -> list[Statement]:
-        """Return the statements of one op that is not at an end."""
         match op:
             case Call():
                 return self._call(op)

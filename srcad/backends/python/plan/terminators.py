@@ -49,12 +49,9 @@ class End(Protocol):
 
 @dataclass(eq=False)
 class FunctionEnd:
-    """Return the values."""
-
     leaves = True
 
     def finish(self, atoms: Sequence[Atom]) -> list[Statement]:
-        """Return them."""
         return [Return(list(atoms))]
 
     def takes(self, results: Sequence[Atom], op: If) -> bool:

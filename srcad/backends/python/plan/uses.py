@@ -52,7 +52,6 @@ class Uses:
     trips: dict[Loop, Hashable] = field(default_factory=dict)
 
     def is_read(self, value: Value) -> bool:
-        """Return True if anybody reads a value."""
         return bool(self.readers.get(value))
 
 

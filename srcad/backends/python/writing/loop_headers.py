@@ -27,7 +27,6 @@ class HeadWriter(Protocol):
 
 
 def for_statement(writer: HeadWriter, loop: Loop, body: list[ast.stmt]) -> ast.stmt:
-    """Return a whole ``for`` statement."""
     head = loop.head
     assert isinstance(loop.op, For)
     if not head.seqs:

@@ -83,7 +83,6 @@ _LARGE = 10**300
 
 
 def constant(const: Const, space: Globals) -> ast.expr:
-    """Return the expression for a constant."""
     if const is UNDEF:
         return ast.Constant(None)
     node = space.spelled(const.value, const.spelling) if const.spelling else None
@@ -194,7 +193,6 @@ COMPARE: dict[Any, type[ast.cmpop]] = {
 
 
 def call_expression(scope: Scope, op: Call) -> ast.expr:
-    """Return the expression for a call."""
     found = _special(scope, op)
     if found is not None:
         return found
@@ -269,7 +267,6 @@ def _absolute(scope: Scope, op: Call) -> ast.expr | None:
 
 # ------------------------------------------------------------------------------- subscripts
 def subscript(scope: Scope, container: Arg, index: Arg) -> ast.expr:
-    """Return the expression ``container[index]``."""
     whole = scope.expr(container)
     if isinstance(whole, ast.Constant) and not isinstance(whole.value, str | bytes):
         # Python warns of ``(1.0)[0]`` when it compiles, even where nobody gets there.

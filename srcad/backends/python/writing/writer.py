@@ -275,7 +275,6 @@ class Writer:
         return None
 
     def statement(self, statement: Statement) -> list[ast.stmt]:
-        """Return the lines of one statement."""
         match statement:
             case Do():
                 return self._do(statement)
@@ -322,7 +321,6 @@ class Writer:
         return ast.Name(self.webs.names[value], ast.Store())
 
     def assign(self, value: Value, node: ast.expr) -> ast.stmt:
-        """Return the statement ``value = node``."""
         return ast.Assign([self.store(value)], node)
 
     # ------------------------------------------------------------------------------- calls
