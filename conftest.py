@@ -8,4 +8,5 @@ from tests.ir.parse import parse
 
 @pytest.fixture(scope="session")
 def doctest_namespace():
+    """Return the names."""
     return {"parse": parse, "text": text}
